@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wallheat {
+
+/// The longest plan id in bytes; the result file keeps ids in fixed-length strings.
+inline constexpr std::size_t max_id_length = 127;
+
+/// The ids of a run in order, each once.
+struct PlanIds {
+  std::vector<std::string> ids;
+  std::vector<std::string> duplicates;  ///< ids that were named more than once
+};
+
+/// Keeps the first of each id, in order. Throws RunError where an id is longer than max_id_length.
+[[nodiscard]] PlanIds unique_ids(const std::vector<std::string>& names);
+
+/// Reads an ids file: one id a line, blank lines and carriage returns passed over.
+/// Throws RunError where the file cannot be read or names no id.
+[[nodiscard]] PlanIds read_ids(const std::filesystem::path& file);
+
+/// Throws InputError where an id could lead out of the data directory ("/", "..", control characters).
+void check_id(std::string_view id);
+
+}  // namespace wallheat
