@@ -27,7 +27,7 @@ using PlanStamps = std::array<FileStamp, 2>;
 
 /// Reads {id}_domain.npy (float64 or float32) and {id}_interior.npy (bool or uint8) from a directory.
 /// Throws InputError where either is missing or malformed, their shapes differ, a grid has no cells,
-/// or a value is NaN or infinite.
+/// or a value is NaN, infinite or beyond 1e300.
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 

@@ -9,9 +9,10 @@ namespace wallheat {
 
 /// A core that a process may use.
 struct Core {
-  int cpu = 0;     ///< operating system's number of the core's first hardware thread
-  int socket = 0;
-  int numa = 0;    ///< NUMA node
+  int cpu = 0;     ///< operating system's number of the core's first usable hardware thread; the
+                   ///< name by which processes of one host mean the same core
+  int socket = 0;  ///< 0, 1, ... the same for all processes of a host
+  int numa = 0;    ///< operating system's number of the NUMA node
   friend bool operator==(const Core&, const Core&) = default;
 };
 
@@ -35,19 +36,23 @@ struct Machine {
 
 /// The share of its node that a worker is given.
 struct Placement {
-  std::vector<int> cpus;      ///< one solver thread is pinned to each, in this order
-  std::optional<int> gpu;     ///< ordinal of the GPU to solve on; the CPU otherwise
-  bool shared = false;        ///< true where cores are shared with another worker for want of cores
+  std::vector<int> cpus;   ///< one solver thread is pinned to each, in this order
+  std::optional<int> gpu;  ///< ordinal of the GPU to solve on; the CPU otherwise
+  bool shared = false;     ///< true where cores are shared with another worker for want of cores
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 enum class DeviceChoice { automatic, cpu, gpu };
 
 /// Deals cores and GPUs to the workers of a job; entry i is the share of worker i, which reported
-/// workers[i]. Workers of one host, in rank order, take one GPU each while there are GPUs and `device`
-/// allows it (with a core near it), the others one socket each; those that meet on a socket split its
-/// cores without overlap. `threads_per_worker` limits the cores of each (0: no limit).
-/// Throws RunError where `device` is gpu and a worker gets none.
+/// workers[i]. Each host is dealt on its own, and no worker gets what it did not report.
+/// GPUs: unless `device` is cpu, the host's workers take one GPU each in rank order while there are
+/// any, preferably near their cores, and with it one core, preferably of the GPU's NUMA node.
+/// Cores: the others get one socket each, and those that meet on a socket split its cores as evenly
+/// as their cpusets allow. Where there are fewer workers than sockets, a worker takes several whole
+/// sockets. A core stays idle only if all that may use it have `threads_per_worker` cores (0: no
+/// limit) or a GPU. Cores are shared only where a host has too few of them to go round.
+/// Throws RunError where `device` is gpu and a worker gets none, or a worker reported no core.
 [[nodiscard]] std::vector<Placement> place_workers(const std::vector<Machine>& workers,
                                                    DeviceChoice device, int threads_per_worker);
 

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "app/version.hpp"
+#include "link/mpi_link.hpp"
+#include "wallheat/gpu.hpp"
+#include "wallheat/machine.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+
+int devices_command(const Arguments& arguments) {
+  Options options("devices", "Shows what this machine offers to a run, within the cores that this process may use.");
+  if (!options.parse(arguments)) return exit_done;
+
+  const Machine machine = local_machine();
+  fmt::print("host              {}\n", machine.host);
+  fmt::print("wallheat          {}\n", version());
+  fmt::print("MPI               {}\n", mpi_library());
+
+  std::map<std::pair<int, int>, std::string> places;
+  for (const Core& core : machine.cores) places[{core.socket, core.numa}] += fmt::format(" {}", core.cpu);
+  fmt::print("cores             {}\n", machine.cores.size());
+  for (const auto& [place, cpus] : places) {
+    fmt::print("  socket {}, NUMA node {}: cpu{}\n", place.first, place.second, cpus);
+  }
+
+  std::string isas;
+  for (const Isa isa : available_isas()) isas += fmt::format("{} ", to_string(isa));
+  fmt::print("instruction sets  {}(used: {})\n", isas, to_string(available_isas().back()));
+
+  const GpuSupport support = gpu_support();
+  fmt::print("GPUs              {}\n", support.gpus.size());
+  for (const Gpu& gpu : support.gpus) {
+    fmt::print("  {}: {}, {}, {:.0f} GiB, NUMA node {}\n", gpu.ordinal, gpu.name, gpu.uuid,
+               static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa);
+  }
+  if (!support.can_solve) fmt::print("  not used: {}\n", support.reason);
+  return exit_done;
+}
+
+}  // namespace wallheat

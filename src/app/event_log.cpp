@@ -1,0 +1,87 @@
+#include "app/event_log.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "app/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json line(const std::string& event) { return {{"time", utc_now()}, {"event", event}}; }
+
+void write(std::ofstream& stream, const Json& json) {
+  // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
+  stream << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void add_worker(Json& json, const WorkerInfo& worker) {
+  json["rank"] = worker.rank;
+  json["host"] = worker.host;
+  json["device"] = worker.device;
+}
+
+}  // namespace
+
+EventLog::EventLog(const std::filesystem::path& file, bool append)
+    : file_(file), stream_(file, append ? std::ios::app : std::ios::trunc) {
+  if (!stream_) throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
+}
+
+void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
+  Json json = line(event);
+  add_worker(json, worker);
+  json["cpus"] = worker.bound_cpus;
+  write(stream_, json);
+}
+
+void EventLog::worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) {
+  Json json = line("worker_left");
+  add_worker(json, worker);
+  json["reason"] = reason;
+  json["plans_returned"] = returned;
+  write(stream_, json);
+}
+
+void EventLog::plan(const std::string& event, const WorkerInfo& worker, const Task& task) {
+  Json json = line(event);
+  json["id"] = task.id;
+  add_worker(json, worker);
+  write(stream_, json);
+}
+
+void EventLog::result(const PlanResult& result) {
+  const bool failed = result.status == PlanStatus::failed;
+  Json json = line(failed ? "failure" : "result");
+  json["id"] = result.id;
+  json["rank"] = result.rank;
+  json["host"] = result.host;
+  json["device"] = result.device;
+  json["status"] = to_string(result.status);
+  json["seconds"] = result.seconds;
+  json["attempts"] = result.attempts;
+  if (failed) {
+    json["error"] = result.error;
+  } else {
+    json["iterations"] = result.iterations;
+    json["last_delta"] = std::isnan(result.last_delta) ? Json(nullptr) : Json(result.last_delta);
+  }
+  write(stream_, json);
+}
+
+void EventLog::run(const std::string& event) { write(stream_, line(event)); }
+
+void EventLog::flush() {
+  if (!stream_.flush()) {
+    throw RunError("the event log " + file_.string() + " cannot be written: " + std::strerror(errno) +
+                   "; what is solved is stored, go on with --resume");
+  }
+}
+
+}  // namespace wallheat

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "queue/coordinator.hpp"
+
+namespace wallheat {
+
+/// What happened, as JSON lines: one object a line, each with time (UTC) and event. Throws RunError
+/// where the file cannot be written.
+class EventLog {
+ public:
+  EventLog(const std::filesystem::path& file, bool append);
+
+  void worker(const std::string& event, const WorkerInfo& worker);
+  void worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned);
+  void plan(const std::string& event, const WorkerInfo& worker, const Task& task);
+  void result(const PlanResult& result);
+  void run(const std::string& event);
+  void flush();
+
+ private:
+  std::filesystem::path file_;
+  std::ofstream stream_;
+};
+
+}  // namespace wallheat

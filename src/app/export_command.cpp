@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/python_float.hpp"
+#include "wallheat/result_store.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+void write_csv(std::ostream& out, const std::vector<PlanResult>& rows) {
+  out << "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
+  for (const PlanResult& row : rows) {
+    if (!is_answer(row.status)) continue;
+    out << row.id;
+    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp, row.statistics.pct_above_18,
+                               row.statistics.pct_below_15}) {
+      out << ", " << python_float(value);
+    }
+    out << '\n';
+  }
+}
+
+void write_json(std::ostream& out, const std::vector<PlanResult>& rows) {
+  // JSON has no NaN: null stands for it.
+  const auto number = [](double value) {
+    return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+  };
+  auto plans = nlohmann::ordered_json::array();
+  for (const PlanResult& row : rows) {
+    plans.push_back({{"id", row.id},
+                     {"status", to_string(row.status)},
+                     {"mean_temp", number(row.statistics.mean_temp)},
+                     {"std_temp", number(row.statistics.std_temp)},
+                     {"pct_above_18", number(row.statistics.pct_above_18)},
+                     {"pct_below_15", number(row.statistics.pct_below_15)},
+                     {"iterations", row.iterations},
+                     {"last_delta", number(row.last_delta)},
+                     {"interior_cells", row.interior_cells},
+                     {"rows", row.rows},
+                     {"cols", row.cols},
+                     {"seconds", row.seconds},
+                     {"attempts", row.attempts},
+                     {"rank", row.rank},
+                     {"host", row.host},
+                     {"device", row.device},
+                     {"solver", row.solver},
+                     {"input_hash", fmt::format("{:016x}", row.input_hash)},
+                     {"error", row.error}});
+  }
+  out << plans.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+int export_command(const Arguments& arguments) {
+  std::string file;
+  std::string output;
+  std::string format;
+  Options options("export FILE [options]",
+                  "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, or as\n"
+                  "JSON with all columns. Plans without a result are listed on stderr; exit status 3 if any plan failed,\n"
+                  "75 if any is not solved yet.");
+  options.add()("file", po::value(&file)->value_name("FILE"), "the result file (also as an argument)");
+  options.add()("output,o", po::value(&output)->value_name("FILE"), "write there instead of to stdout");
+  options.add()("format,f", po::value(&format)->default_value("csv")->value_name("NAME"), "csv or json");
+  options.positional("file", 1);
+  if (!options.parse(arguments)) return exit_done;
+  if (file.empty()) throw UsageError("which result file?");
+  if (format != "csv" && format != "json") throw UsageError("--format must be csv or json, not '" + format + "'");
+
+  const ResultReader reader(file);
+  std::ofstream stream;
+  if (!output.empty()) {
+    stream.open(output, std::ios::trunc);
+    if (!stream) throw RunError(fmt::format("{} cannot be written: {}", output, std::strerror(errno)));
+  }
+  std::ostream& out = output.empty() ? std::cout : stream;
+  (format == "csv" ? write_csv : write_json)(out, reader.rows());
+  if (!out.flush()) {
+    throw RunError(fmt::format("{} cannot be written: {}", output.empty() ? "stdout" : output, std::strerror(errno)));
+  }
+
+  std::size_t failed = 0;
+  std::size_t pending = 0;
+  for (const PlanResult& row : reader.rows()) {
+    if (row.status == PlanStatus::failed) {
+      ++failed;
+      fmt::print(stderr, "failed: {}: {}\n", row.id, row.error);
+    } else if (row.status == PlanStatus::pending) {
+      ++pending;
+    }
+  }
+  if (pending > 0) fmt::print(stderr, "{} plan(s) are not solved yet\n", pending);
+  if (pending > 0) return exit_work_left;
+  return failed > 0 ? exit_some_plans_failed : exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,57 @@
+#include "app/options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+
+Options::Options(std::string synopsis, std::string purpose)
+    : synopsis_(std::move(synopsis)), purpose_(std::move(purpose)) {
+  description_.add_options()("help,h", "print this and exit");
+  description_.add_options()("config,c", po::value(&config_)->value_name("FILE"),
+                             "read options from FILE, a line each: name = value; the command line "
+                             "comes first");
+}
+
+po::options_description_easy_init Options::add() { return description_.add_options(); }
+
+void Options::positional(const char* name, int max_count) { positional_.add(name, max_count); }
+
+bool Options::parse(const std::vector<std::string>& arguments) {
+  try {
+    po::store(po::command_line_parser(arguments).options(description_).positional(positional_).run(), values_);
+    if (values_.contains("help")) {
+      std::ostringstream text;
+      text << "Usage: wallheat " << synopsis_ << "\n\n" << purpose_ << "\n\n" << description_;
+      std::fputs(text.str().c_str(), stdout);
+      return false;
+    }
+    if (values_.contains("config")) {
+      const auto file = values_["config"].as<std::string>();
+      std::ifstream stream(file);
+      if (!stream) throw UsageError(fmt::format("the configuration file {} cannot be read", file));
+      try {
+        po::store(po::parse_config_file(stream, description_), values_);
+      } catch (const po::error& error) {
+        throw UsageError(fmt::format("{}: {}", file, error.what()));
+      }
+    }
+    po::notify(values_);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  return true;
+}
+
+bool Options::given(const std::string& name) const {
+  return values_.contains(name) && !values_[name].defaulted();
+}
+
+}  // namespace wallheat

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string>
+#include <vector>
+
+namespace wallheat {
+
+/// The options of one command: from the command line, then from the file that --config names. Adds
+/// --help and --config to whatever the command declares.
+class Options {
+ public:
+  /// `synopsis` is the line of usage after "wallheat"; `purpose` says what the command does.
+  Options(std::string synopsis, std::string purpose);
+
+  /// The place to declare options: options.add()("name", value, "text").
+  boost::program_options::options_description_easy_init add();
+  /// Lets arguments without a name stand for an option; max_count -1: any number.
+  void positional(const char* name, int max_count);
+
+  /// Fills the declared variables. Returns false where --help was asked for and printed. Throws
+  /// UsageError.
+  [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
+
+  /// True where the option was given, in contrast to its default.
+  [[nodiscard]] bool given(const std::string& name) const;
+
+ private:
+  std::string synopsis_;
+  std::string purpose_;
+  std::string config_;
+  boost::program_options::options_description description_{"Options"};
+  boost::program_options::positional_options_description positional_;
+  boost::program_options::variables_map values_;
+};
+
+}  // namespace wallheat

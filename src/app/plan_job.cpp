@@ -1,0 +1,69 @@
+#include "app/plan_job.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "app/plan_hash.hpp"
+#include "app/version.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/field_codec.hpp"
+
+namespace wallheat {
+namespace {
+
+/// Solves one plan into `result`; leaves it pending if stopped.
+void solve_into(const JobSettings& settings, Solver& solver, const std::stop_token& stop, PlanResult& result) {
+  // The stamps come first: a file that changes while it is read is found changed by the next resume.
+  result.input_stamps = floor_plan_stamps(settings.data, result.id);
+  const FloorPlan plan = load_floor_plan(settings.data, result.id);
+  result.input_hash = plan_hash(plan);
+  const auto solution = solver.solve(plan, settings.solver.limits, stop);
+  if (!solution) return;
+  describe_solution(plan, *solution, result);
+  if (settings.save_fields) result.field = compress_field(solution->field);
+}
+
+}  // namespace
+
+void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result) {
+  result.rows = static_cast<std::uint32_t>(plan.domain.rows);
+  result.cols = static_cast<std::uint32_t>(plan.domain.cols);
+  result.interior_cells = count_interior(plan);
+  result.statistics = statistics(solution.field, plan.interior);
+  if (result.interior_cells == 0) {
+    result.status = PlanStatus::empty;
+    return;
+  }
+  result.status = solution.converged ? PlanStatus::converged : PlanStatus::max_iterations;
+  result.iterations = solution.iterations;
+  result.last_delta = solution.last_delta;
+}
+
+PlanJob make_plan_job(const JobSettings& settings) {
+  const std::shared_ptr<Solver> solver = settings.solver.make();
+  const std::string solver_name = fmt::format("jacobi {}", jacobi_version());
+  return [settings, solver, solver_name](const Task& task, const std::stop_token& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    PlanResult result;
+    result.index = task.index;
+    result.id = task.id;
+    result.rank = settings.rank;
+    result.host = settings.host;
+    result.device = settings.device;
+    result.solver = solver_name;
+    try {
+      solve_into(settings, *solver, stop, result);
+    } catch (const std::bad_alloc&) {
+      result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
+    } catch (const std::exception& error) {
+      result.error = error.what();
+    }
+    if (!result.error.empty()) result.status = PlanStatus::failed;
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  };
+}
+
+}  // namespace wallheat

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "app/run_options.hpp"
+#include "queue/task_pool.hpp"
+
+namespace wallheat {
+
+/// Fills the columns that follow from the answer: status, statistics, iterations, last delta.
+void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result);
+
+/// Where and how a worker's job runs; these facts go into each row.
+struct JobSettings {
+  std::filesystem::path data;
+  SolverOptions solver;
+  bool save_fields = false;
+  int rank = 0;
+  std::string host;
+  std::string device;
+};
+
+/// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the field.
+[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
+
+}  // namespace wallheat

@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "app/catalogue.hpp"
+#include "app/commands.hpp"
+#include "app/plan_job.hpp"
+#include "app/run_monitor.hpp"
+#include "app/run_options.hpp"
+#include "app/signals.hpp"
+#include "app/time_text.hpp"
+#include "app/version.hpp"
+#include "link/mpi_link.hpp"
+#include "queue/coordinator.hpp"
+#include "queue/local_link.hpp"
+#include "queue/worker.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/gpu.hpp"
+#include "wallheat/machine.hpp"
+#include "wallheat/result_store.hpp"
+
+namespace wallheat {
+namespace {
+
+WorkerParts worker_parts(const RunOptions& options, int rank) {
+  WorkerParts parts;
+  parts.machine = local_machine();
+  const std::string host = parts.machine.host;
+  parts.device_name = [options](const Placement&) { return options.solver.device_text(); };
+  parts.prepare_thread = [options, rank, host](const Placement& placement, std::size_t thread) {
+    bind_this_thread({placement.cpus.at(thread)});
+    const JobSettings settings{options.data, options.solver, options.save_fields, rank, host,
+                               options.solver.device_text()};
+    return ThreadParts{make_plan_job(settings), bound_cpus()};
+  };
+  parts.interrupted = stop_requested;
+  return parts;
+}
+
+class StoreSink final : public ResultSink {
+ public:
+  explicit StoreSink(ResultStore& store) : store_(store) {}
+  void store(std::span<const PlanResult> results) override { store_.store(results); }
+  void publish() override { store_.publish(); }
+
+ private:
+  ResultStore& store_;
+};
+
+void check_gpu_choice(const RunOptions& options) {
+  if (options.device != DeviceChoice::gpu) return;
+  const GpuSupport support = gpu_support();
+  if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
+}
+
+/// Refuses to mix answers to different inputs in one file.
+void check_restored_inputs(const RunOptions& options) {
+  if (!options.resume || !std::filesystem::exists(options.out)) return;
+  const ResultReader reader(options.out);
+  const auto changed = changed_inputs(options.data, reader.rows());
+  if (changed.empty()) return;
+  const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
+  throw RunError(fmt::format(
+      "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input back, or solve all "
+      "anew with --overwrite",
+      options.out.string(), changed.size(), options.data.string(),
+      fmt::join(changed.begin(), changed.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      changed.size() > shown ? ", ..." : ""));
+}
+
+Attributes session_start(const RunOptions& options, int ranks) {
+  return {{"command_line", options.command_line},
+          {"wallheat_version", std::string(version())},
+          {"mpi_library", launched_by_mpi() ? mpi_library() : "none"},
+          {"ranks", std::to_string(ranks)},
+          {"data", std::filesystem::absolute(options.data).string()},
+          {"started_utc", utc_now()}};
+}
+
+void report_end(const RunMonitor& monitor, const RunOptions& options, bool interrupted, spdlog::logger& logger) {
+  const RunTally& tally = monitor.tally();
+  const double elapsed = monitor.elapsed_s();
+  logger.info("restored {}, solved {}, failed {}{}", tally.restored, tally.solved, tally.failed,
+              tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
+  logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(), duration_text(elapsed),
+              static_cast<double>(tally.solved + tally.failed) / elapsed, duration_text(tally.core_seconds));
+  if (interrupted) logger.warn("stopped early; go on with: {} --resume", options.command_line);
+}
+
+/// Rank 0's run, from the ids to the closed file.
+int coordinate_run(Link& link, const RunOptions& options) {
+  StatusLine line;
+  const auto logger = make_logger(options.log_level, 0, host_name(), &line);
+  check_gpu_choice(options);
+  const PlanIds plans = requested_plans(options);
+  for (const std::string& id : plans.duplicates) logger->warn("plan {} is named more than once; it is solved once", id);
+
+  StorePlan store_plan{plans.ids, options.solver.settings(), options.save_fields, {}};
+  if (options.save_fields) store_plan.shapes = plan_shapes(options.data, plans.ids);
+  check_restored_inputs(options);
+  const Attributes session = session_start(options, link.size());
+  std::vector<std::string> report;
+  const bool resuming = options.resume && std::filesystem::exists(options.out);
+  ResultStore store = resuming ? ResultStore::resume(options.out, store_plan, session, &report)
+                               : ResultStore::create(options.out, store_plan, session, options.overwrite);
+  for (const std::string& sentence : report) logger->warn("{}", sentence);
+
+  StoreSink sink(store);
+  CoordinatorParts parts;
+  for (const PlanResult& row : store.restored()) {
+    if (!is_answer(row.status)) parts.plans.push_back({{row.index, row.id}, row.attempts});
+  }
+  std::optional<EventLog> events;
+  if (!options.events.empty()) events.emplace(options.events, options.resume);
+  const std::size_t restored = plans.ids.size() - parts.plans.size();
+  if (resuming) logger->info("restored {} of {} plans from {}", restored, plans.ids.size(), options.out.string());
+  RunMonitor monitor(logger, line, options.progress, std::move(events), plans.ids.size(), restored);
+  parts.device = options.device;
+  parts.threads_per_worker = options.threads;
+  parts.sink = &sink;
+  parts.observer = &monitor;
+  parts.interrupted = stop_requested;
+
+  const bool interrupted = !parts.plans.empty() && coordinate(link, parts) == RunEnd::interrupted;
+  monitor.finish(interrupted ? "run_stopped" : "run_finished");
+  const RunTally& tally = monitor.tally();
+  store.close({{"ended_utc", utc_now()},
+               {"end", interrupted ? "stopped early" : "finished"},
+               {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
+               {"restored", std::to_string(tally.restored)},
+               {"solved", std::to_string(tally.solved)},
+               {"failed", std::to_string(tally.failed)},
+               {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}});
+  report_end(monitor, options, interrupted, *logger);
+  if (interrupted) return exit_work_left;
+  return tally.failed > 0 ? exit_some_plans_failed : exit_done;
+}
+
+/// Whatever happens to rank 0, its workers go home.
+int coordinate_and_dismiss(Link& link, const RunOptions& options) {
+  try {
+    const int status = coordinate_run(link, options);
+    dismiss_workers(link);
+    return status;
+  } catch (...) {
+    dismiss_workers(link);
+    throw;
+  }
+}
+
+int run_in_one_process(const RunOptions& options) {
+  LocalNetwork network(2);
+  const auto worker_link = network.link(1);
+  const WorkerParts parts = worker_parts(options, 0);
+  const std::jthread worker([&] { run_worker(*worker_link, parts); });
+  return coordinate_and_dismiss(*network.link(0), options);
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  const auto options = parse_run_options(arguments);
+  if (!options) return exit_done;
+  catch_stop_signals();
+  if (!launched_by_mpi()) return run_in_one_process(*options);
+  MpiSession mpi;
+  if (mpi.size() == 1) return run_in_one_process(*options);
+  const auto link = mpi.link();
+  if (mpi.rank() == 0) return coordinate_and_dismiss(*link, *options);
+  try {
+    run_worker(*link, worker_parts(*options, mpi.rank()));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
+    mpi.abort(exit_failed);
+  }
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,114 @@
+#include "app/run_monitor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::chrono::milliseconds bar_interval{100};
+constexpr std::chrono::seconds line_interval{5};
+
+/// "0-3,8": a list of cpus with its runs folded.
+std::string cpu_list(std::vector<int> cpus) {
+  std::sort(cpus.begin(), cpus.end());
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t end = i + 1;
+    while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1) ++end;
+    runs.push_back(end == i + 1 ? fmt::format("{}", cpus[i]) : fmt::format("{}-{}", cpus[i], cpus[end - 1]));
+    i = end;
+  }
+  return fmt::format("{}", fmt::join(runs, ","));
+}
+
+}  // namespace
+
+RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
+                       std::optional<EventLog> events, std::size_t total, std::size_t restored)
+    : logger_(std::move(logger)), line_(line), style_(style), events_(std::move(events)) {
+  tally_.total = total;
+  tally_.restored = restored;
+  if (events_) events_->run("run_started");
+}
+
+double RunMonitor::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
+  worker_table_.push_back(fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}", "rank", "host", "device", "threads", "cpus"));
+  for (const WorkerInfo& worker : workers) {
+    worker_table_.push_back(fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}", worker.rank, worker.host, worker.device,
+                                        worker.bound_cpus.size(), cpu_list(worker.bound_cpus),
+                                        worker.shared ? "  (shared: more workers than cores)" : ""));
+    if (events_) events_->worker("worker_ready", worker);
+  }
+  for (const std::string& row : worker_table_) logger_->info("{}", row);
+}
+
+void RunMonitor::on_leased(const WorkerInfo& worker, const Task& task) {
+  if (events_) events_->plan("lease", worker, task);
+}
+
+void RunMonitor::on_started(const WorkerInfo& worker, const Task& task) {
+  if (events_) events_->plan("start", worker, task);
+}
+
+void RunMonitor::on_stored(const PlanResult& result) {
+  tally_.core_seconds += result.seconds;
+  if (result.status == PlanStatus::failed) {
+    ++tally_.failed;
+    logger_->warn("plan {} failed: {}", result.id, result.error);
+  } else {
+    ++tally_.solved;
+    logger_->debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", result.id, to_string(result.status),
+                   result.iterations, result.seconds, result.rank);
+  }
+  if (events_) events_->result(result);
+}
+
+void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) {
+  logger_->info("rank {} on {} has left ({}), {} plan(s) came back", worker.rank, worker.host, reason, returned);
+  if (events_) events_->worker_left(worker, reason, returned);
+}
+
+void RunMonitor::on_interrupted() {
+  logger_->warn("asked to stop: abandoning the plans at hand, storing the rest");
+  if (events_) events_->run("interrupted");
+}
+
+void RunMonitor::on_tick(double seconds_left) {
+  const auto now = Clock::now();
+  const auto interval = style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);
+  if (now - shown_ < interval) return;
+  shown_ = now;
+  if (style_ == ProgressStyle::bar) line_.show(progress_text(seconds_left));
+  if (style_ == ProgressStyle::lines) logger_->info("{}", progress_text(seconds_left));
+  if (events_) events_->flush();
+}
+
+std::string RunMonitor::progress_text(double seconds_left) const {
+  const std::size_t done = tally_.total - tally_.left();
+  std::string bar;
+  if (style_ == ProgressStyle::bar) {
+    constexpr std::size_t width = 30;
+    const std::size_t filled = tally_.total == 0 ? width : width * done / tally_.total;
+    bar = fmt::format("[{}{}] ", std::string(filled, '#'), std::string(width - filled, '.'));
+  }
+  return fmt::format("{}{} of {} plans, {:.1f}/s, {} failed, {} left", bar, done, tally_.total,
+                     static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(), tally_.failed,
+                     duration_text(seconds_left));
+}
+
+void RunMonitor::finish(const std::string& event) {
+  line_.clear();
+  if (!events_) return;
+  events_->run(event);
+  events_->flush();
+}
+
+}  // namespace wallheat

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/event_log.hpp"
+#include "app/logging.hpp"
+#include "queue/coordinator.hpp"
+
+namespace wallheat {
+
+/// How progress is shown: a bar that is redrawn, a log line every few seconds, or not at all.
+enum class ProgressStyle { bar, lines, none };
+
+/// What has become of the plans of a run so far.
+struct RunTally {
+  std::size_t total = 0;
+  std::size_t restored = 0;
+  std::size_t solved = 0;
+  std::size_t failed = 0;
+  double core_seconds = 0;  ///< of this session's plans
+  [[nodiscard]] std::size_t left() const { return total - restored - solved - failed; }
+};
+
+/// Tells people and the event log what a run is doing.
+class RunMonitor final : public RunObserver {
+ public:
+  RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
+             std::optional<EventLog> events, std::size_t total, std::size_t restored);
+
+  void on_workers_ready(const std::vector<WorkerInfo>& workers) override;
+  void on_leased(const WorkerInfo& worker, const Task& task) override;
+  void on_started(const WorkerInfo& worker, const Task& task) override;
+  void on_stored(const PlanResult& result) override;
+  void on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) override;
+  void on_interrupted() override;
+  void on_tick(double seconds_left) override;
+
+  /// Ends the display and flushes the event log.
+  void finish(const std::string& event);
+
+  [[nodiscard]] const RunTally& tally() const { return tally_; }
+  /// Wall seconds since the run began.
+  [[nodiscard]] double elapsed_s() const;
+  /// The workers' table as lines of text; empty before they are ready.
+  [[nodiscard]] const std::vector<std::string>& worker_table() const { return worker_table_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] std::string progress_text(double seconds_left) const;
+
+  std::shared_ptr<spdlog::logger> logger_;
+  StatusLine& line_;
+  ProgressStyle style_;
+  std::optional<EventLog> events_;
+  RunTally tally_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = start_;
+  std::vector<std::string> worker_table_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,131 @@
+#include "app/run_options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "app/options.hpp"
+#include "app/version.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/python_float.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+/// Looks a word up among the choices of an option.
+template <class T>
+T choose(const std::string& option, const std::string& word,
+         const std::vector<std::pair<std::string, T>>& choices) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  throw UsageError(fmt::format("--{} must be one of {}, not '{}'", option, names, word));
+}
+
+std::string joined(const Arguments& arguments) {
+  std::string text = "wallheat run";
+  for (const std::string& argument : arguments) text += " " + argument;
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Solver> SolverOptions::make() const {
+  return reference ? make_reference_solver() : make_jacobi_solver(isa);
+}
+
+std::string SolverOptions::device_text() const {
+  return reference ? "cpu reference" : fmt::format("cpu {}", to_string(isa));
+}
+
+Attributes SolverOptions::settings() const {
+  return {{"solver", "jacobi"},
+          {"solver_version", std::string(jacobi_version())},
+          {"tolerance", python_float(limits.tolerance)},
+          {"max_iterations", std::to_string(limits.max_iterations)}};
+}
+
+void SolverOptionParser::declare(Options& options) {
+  options.add()("tolerance", po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
+                "stop when no cell changes by this much in an iteration, in °C");
+  options.add()("max-iterations", po::value(&max_iterations_)->default_value(20000)->value_name("N"),
+                "stop after N iterations");
+  options.add()("solver-backend", po::value(&backend_)->default_value("vector")->value_name("NAME"),
+                "vector (fast) or reference (the plain sequential oracle); both give the same bits");
+  options.add()("isa", po::value(&isa_)->default_value("auto")->value_name("NAME"),
+                "instruction set of the vector back end: auto, avx512, avx2 or baseline");
+}
+
+SolverOptions SolverOptionParser::finish() const {
+  if (!std::isfinite(tolerance_) || tolerance_ < 0) throw UsageError("--tolerance must be a number of at least 0 (°C)");
+  if (max_iterations_ < 1) throw UsageError("--max-iterations must be at least 1");
+  SolverOptions solver;
+  solver.limits = {tolerance_, max_iterations_};
+  solver.reference = choose<bool>("solver-backend", backend_, {{"vector", false}, {"reference", true}});
+  solver.isa = choose<Isa>("isa", isa_,
+                           {{"auto", available_isas().back()},
+                            {"avx512", Isa::avx512},
+                            {"avx2", Isa::avx2},
+                            {"baseline", Isa::baseline}});
+  return solver;
+}
+
+std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
+  RunOptions run;
+  SolverOptionParser solver;
+  std::string device;
+  std::string progress;
+  std::int64_t first = 0;
+
+  Options options("run --data DIR --out FILE [options] [ID ...]",
+                  "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans and writes, the\n"
+                  "other ranks solve; without mpirun one process does both.\n"
+                  "Exit status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans failed,\n"
+                  "75 stopped early with work left (run again with --resume).");
+  options.add()("data,d", po::value(&run.data)->value_name("DIR"), "directory with ID_domain.npy and ID_interior.npy");
+  options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
+  options.add()("id", po::value(&run.ids)->value_name("ID"), "solve this plan (also as an argument); default: all of --ids");
+  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"), "file with one id a line (default: DIR/building_ids.txt)");
+  options.add()("first", po::value(&first)->default_value(0)->value_name("N"), "only the first N ids; 0: all");
+  solver.declare(options);
+  options.add()("device", po::value(&device)->default_value("auto")->value_name("NAME"),
+                "auto (GPUs where this build can use them, else CPUs), cpu or gpu");
+  options.add()("threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
+                "solver threads a worker, one plan each; 0: one for each core of its share");
+  options.add()("save-fields", po::bool_switch(&run.save_fields), "store the temperature fields, too");
+  options.add()("resume", po::bool_switch(&run.resume), "take up an existing result file: keep what is done, solve the rest");
+  options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
+  options.add()("events", po::value(&run.events)->value_name("FILE"), "write what happens as JSON lines");
+  options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
+                "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
+  options.add()("log-level", po::value(&run.log_level)->default_value("info")->value_name("LEVEL"),
+                "trace, debug, info, warning, error, critical or off");
+  options.positional("id", -1);
+  if (!options.parse(arguments)) return std::nullopt;
+
+  if (run.data.empty()) throw UsageError("--data is missing");
+  if (run.out.empty()) throw UsageError("--out is missing");
+  if (run.resume && run.overwrite) throw UsageError("--resume and --overwrite exclude each other");
+  if (!run.ids.empty() && !run.ids_file.empty()) throw UsageError("give ids as arguments or in --ids, not both");
+  if (first < 0) throw UsageError("--first must be at least 0");
+  if (run.threads < 0) throw UsageError("--threads must be at least 0");
+  run.first = static_cast<std::size_t>(first);
+  run.solver = solver.finish();
+  run.device = choose<DeviceChoice>(
+      "device", device, {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
+  const ProgressStyle automatic = ::isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::lines;
+  run.progress = choose<ProgressStyle>("progress", progress,
+                                       {{"auto", automatic},
+                                        {"bar", ProgressStyle::bar},
+                                        {"lines", ProgressStyle::lines},
+                                        {"none", ProgressStyle::none}});
+  run.command_line = joined(arguments);
+  return run;
+}
+
+}  // namespace wallheat

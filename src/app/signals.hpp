@@ -1,0 +1,12 @@
+#pragma once
+
+namespace wallheat {
+
+/// From now on SIGINT, SIGTERM and SIGUSR1 ask for a stop instead of killing; a second SIGINT
+/// kills (nothing stored is lost by that).
+void catch_stop_signals();
+
+/// True once a stop was asked for.
+[[nodiscard]] bool stop_requested();
+
+}  // namespace wallheat

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "app/time_text.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/result_store.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t longest_list = 5;
+
+void print_histogram(const std::vector<const PlanResult*>& plans) {
+  std::map<int, std::size_t> bins;
+  for (const PlanResult* plan : plans) ++bins[static_cast<int>(std::floor(plan->statistics.mean_temp))];
+  if (bins.empty()) return;
+  std::size_t highest = 0;
+  for (const auto& [degree, count] : bins) highest = std::max(highest, count);
+  fmt::print("\nplans by mean temperature\n");
+  for (int degree = bins.begin()->first; degree <= bins.rbegin()->first; ++degree) {
+    const std::size_t count = bins.contains(degree) ? bins[degree] : 0;
+    constexpr std::size_t width = 50;
+    // Round up: a bin with a plan in it shows at least one mark.
+    const std::size_t bar = (count * width + highest - 1) / highest;
+    fmt::print("  {:>4} to {:<4} °C {:>6}  {}\n", degree, degree + 1, count, std::string(bar, '#'));
+  }
+}
+
+void print_slowest(std::vector<const PlanResult*> plans) {
+  const std::size_t count = std::min(plans.size(), longest_list);
+  std::partial_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count), plans.end(),
+                    [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
+  if (count > 0) fmt::print("\nslowest plans\n");
+  for (std::size_t i = 0; i < count; ++i) {
+    fmt::print("  {:<16} {:>9}  {:>6} iterations  {:>8} interior cells  {} on {}\n", plans[i]->id,
+               duration_text(plans[i]->seconds), plans[i]->iterations, plans[i]->interior_cells, plans[i]->device,
+               plans[i]->host);
+  }
+}
+
+void print_failed(const std::vector<const PlanResult*>& failed) {
+  if (!failed.empty()) fmt::print("\nfailed plans\n");
+  for (const PlanResult* plan : failed) {
+    fmt::print("  {:<16} {} attempt(s): {}\n", plan->id, plan->attempts, plan->error);
+  }
+}
+
+/// Wall seconds of all sessions that ended well.
+double wall_seconds(const std::vector<Attributes>& sessions) {
+  double seconds = 0;
+  for (const Attributes& session : sessions) {
+    if (const auto found = session.find("seconds"); found != session.end()) {
+      seconds += std::strtod(found->second.c_str(), nullptr);
+    }
+  }
+  return seconds;
+}
+
+}  // namespace
+
+int summary_command(const Arguments& arguments) {
+  std::string file;
+  Options options("summary FILE", "Answers the questions that a data set is solved for.");
+  options.add()("file", po::value(&file)->value_name("FILE"), "the result file (also as an argument)");
+  options.positional("file", 1);
+  if (!options.parse(arguments)) return exit_done;
+  if (file.empty()) throw UsageError("which result file?");
+
+  const ResultReader reader(file);
+  std::vector<const PlanResult*> solved;  // with a temperature
+  std::vector<const PlanResult*> failed;
+  std::map<PlanStatus, std::size_t> counts;
+  double core_seconds = 0;
+  for (const PlanResult& row : reader.rows()) {
+    ++counts[row.status];
+    core_seconds += row.seconds;
+    if (row.status == PlanStatus::failed) failed.push_back(&row);
+    if (is_answer(row.status) && row.status != PlanStatus::empty) solved.push_back(&row);
+  }
+
+  fmt::print("plans                        {}\n", reader.rows().size());
+  for (const auto& [status, count] : counts) fmt::print("  {:<26} {}\n", to_string(status), count);
+  const auto total = [&](auto value) {
+    double sum = 0;
+    for (const PlanResult* plan : solved) sum += value(plan->statistics);
+    return sum;
+  };
+  const auto at_least_half = [&](auto share) {
+    return std::count_if(solved.begin(), solved.end(), [&](const PlanResult* plan) { return share(plan->statistics) >= 50; });
+  };
+  const auto count = static_cast<double>(solved.size());
+  if (!solved.empty()) {
+    fmt::print("average mean temperature     {:.3f} °C\n", total([](const Statistics& s) { return s.mean_temp; }) / count);
+    fmt::print("average standard deviation   {:.3f} °C\n", total([](const Statistics& s) { return s.std_temp; }) / count);
+    fmt::print("at least 50 % above 18 °C    {} plans\n", at_least_half([](const Statistics& s) { return s.pct_above_18; }));
+    fmt::print("at least 50 % below 15 °C    {} plans\n", at_least_half([](const Statistics& s) { return s.pct_below_15; }));
+  }
+  fmt::print("core time                    {}\n", duration_text(core_seconds));
+  const double seconds = wall_seconds(reader.sessions());
+  if (seconds > 0) {
+    fmt::print("wall time                    {} in {} session(s), {:.2f} plans/s\n", duration_text(seconds),
+               reader.sessions().size(), count / seconds);
+  }
+  if (!reader.closed_well()) fmt::print("the file is still being written, or its writer was killed: go on with --resume\n");
+  print_histogram(solved);
+  print_slowest(solved);
+  print_failed(failed);
+  return exit_done;
+}
+
+}  // namespace wallheat

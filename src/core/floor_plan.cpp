@@ -1,0 +1,87 @@
+#include "wallheat/floor_plan.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "core/npy.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/plan_ids.hpp"
+
+namespace wallheat {
+namespace {
+
+// Four neighbours of this size still have a finite sum, so no iteration can make an infinity.
+constexpr double largest_value = 1e300;
+
+std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
+  check_id(id);
+  return directory / (id + "_domain.npy");
+}
+
+std::filesystem::path interior_file(const std::filesystem::path& directory, const std::string& id) {
+  check_id(id);
+  return directory / (id + "_interior.npy");
+}
+
+FileStamp stamp(const std::filesystem::path& file) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) != 0) {
+    throw InputError(file.string() + ": " +
+                     (errno == ENOENT ? "no such file" : std::strerror(errno)));
+  }
+  return {info.st_size, std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+std::string shape_text(std::size_t rows, std::size_t cols) {
+  return std::to_string(rows) + " x " + std::to_string(cols);
+}
+
+}  // namespace
+
+FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
+  const auto domain_path = domain_file(directory, id);
+  const auto interior_path = interior_file(directory, id);
+  FloorPlan plan{npy::read_float(domain_path), npy::read_mask(interior_path)};
+  if (plan.domain.rows != plan.interior.rows || plan.domain.cols != plan.interior.cols) {
+    throw InputError(interior_path.string() + ": its shape " +
+                     shape_text(plan.interior.rows, plan.interior.cols) +
+                     " differs from the domain's, " +
+                     shape_text(plan.domain.rows, plan.domain.cols));
+  }
+  const auto bad = std::find_if_not(plan.domain.cells.begin(), plan.domain.cells.end(),
+                                    [](double value) { return std::abs(value) <= largest_value; });
+  if (bad != plan.domain.cells.end()) {
+    const auto cell = static_cast<std::size_t>(bad - plan.domain.cells.begin());
+    throw InputError(domain_path.string() + ": the value in row " +
+                     std::to_string(cell / plan.domain.cols) + ", column " +
+                     std::to_string(cell % plan.domain.cols) + " is " +
+                     (std::isnan(*bad)   ? "NaN"
+                      : std::isinf(*bad) ? "infinite"
+                                         : "too large for the sum of four neighbours"));
+  }
+  return plan;
+}
+
+void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
+                     const FloorPlan& plan) {
+  npy::write_float(domain_file(directory, id), plan.domain);
+  npy::write_mask(interior_file(directory, id), plan.interior);
+}
+
+PlanStamps floor_plan_stamps(const std::filesystem::path& directory, const std::string& id) {
+  return {stamp(domain_file(directory, id)), stamp(interior_file(directory, id))};
+}
+
+GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
+  return npy::read_shape(domain_file(directory, id));
+}
+
+std::int64_t count_interior(const FloorPlan& plan) {
+  return std::count(plan.interior.cells.begin(), plan.interior.cells.end(), std::uint8_t{1});
+}
+
+}  // namespace wallheat

@@ -1,0 +1,199 @@
+#include "wallheat/generator.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/generator_canvas.hpp"
+#include "core/generator_interior.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using namespace generator;
+
+/// An outline of some shape; its size and place are set later.
+Building draw_outline(Random& random) {
+  Length m = random.between(-128, 128);  // -90° to 90°
+  if (random.chance(25)) m /= 8;
+  const Length length = 40000;
+  const bool slender = random.chance(50);
+  const Length depth = length * random.between(24, slender ? 48 : 96) / 100;
+  const Wing main{{0, 0}, Turn::by(m), length, depth};
+  const Length joint = depth / 8;  // how far wings reach into each other, more than a wall
+  Building building{main};
+  const auto across = [&](Length u, bool up) {  // a wing at a right angle
+    const Length deep = std::min(depth, length / 2) * random.between(70, 110) / 100;
+    const Length far = length * random.between(25, 60) / 100 + joint;
+    const Length at = std::clamp<Length>(u - deep / 2, 0, length - deep);
+    if (up) {
+      building.push_back(
+          {main.on_grid(at + deep, depth - joint), main.turn.quarter(), far, deep, joint});
+    } else {
+      building.push_back({main.on_grid(at, joint), main.turn.back_quarter(), far, deep, joint});
+    }
+  };
+  const Length shape = random.between(0, 99);
+  if (shape < 28) return building;  // I
+  if (shape < 46) {                 // L
+    across(length, random.chance(50));
+  } else if (shape < 56) {  // T
+    const Length middle = length * random.between(35, 65) / 100;
+    across(middle, random.chance(50));
+  } else if (shape < 65) {  // U
+    across(0, true);
+    across(length, true);
+  } else if (shape < 72) {  // Z
+    across(0, true);
+    across(length, false);
+  } else if (shape < 84) {  // two bars, one set back
+    const Length back = depth * random.between(-30, 30) / 100;
+    const Length far = length * random.between(40, 90) / 100;
+    building.push_back({main.on_grid(length - joint, back), main.turn, far, depth, joint});
+  } else {  // a bent wing, hinged at an outer corner
+    const Length far = length * random.between(50, 100) / 100;
+    const Length bend = random.between(16, 60);
+    const bool up = random.chance(50);
+    Wing bent{main.on_grid(length, up ? 0 : depth), Turn::by(up ? m + bend : m - bend), far, depth};
+    if (!up) bent.origin = bent.on_grid(0, -depth);
+    building.push_back(bent);
+  }
+  return building;
+}
+
+/// Scales and moves a building so that its bounding box is `reach` wide (or high) and stands near
+/// the middle of the grid.
+void fit(Building& building, Length reach, Random& random) {
+  Box bounds{};
+  const auto measure = [&] {
+    bounds = {grid_side * 9, grid_side * 9, -grid_side * 9, -grid_side * 9};
+    for (const Wing& w : building) {
+      for (const Point p : {w.on_grid(0, 0), w.on_grid(w.length, 0), w.on_grid(0, w.depth),
+                            w.on_grid(w.length, w.depth)}) {
+        bounds = {std::min(bounds.u0, p.x), std::min(bounds.v0, p.y), std::max(bounds.u1, p.x),
+                  std::max(bounds.v1, p.y)};
+      }
+    }
+  };
+  measure();
+  const Length side = std::max(bounds.u1 - bounds.u0, bounds.v1 - bounds.v0);
+  for (Wing& w : building) {
+    w = {{w.origin.x * reach / side, w.origin.y * reach / side},
+         w.turn,
+         w.length * reach / side,
+         w.depth * reach / side,
+         w.reach * reach / side};
+  }
+  measure();
+  const Length slack_x = grid_side - (bounds.u1 - bounds.u0);
+  const Length slack_y = grid_side - (bounds.v1 - bounds.v0);
+  const Length dx = slack_x * random.between(40, 60) / 100 - bounds.u0;
+  const Length dy = slack_y * random.between(40, 60) / 100 - bounds.v0;
+  for (Wing& w : building) w.origin = {w.origin.x + dx, w.origin.y + dy};
+}
+
+/// Of many buildings the one that covers about `footprint` permille of the grid.
+Building choose_building(Length footprint, Random& random) {
+  Building best;
+  Length best_miss = 1000;
+  for (int attempt = 0; attempt < 160 && best_miss > 8; ++attempt) {
+    Building building = draw_outline(random);
+    fit(building, grid_side * random.between(900, 975) / 1000, random);
+    Canvas rough(64);
+    for (const Wing& w : building) rough.fill(w, {0, 0, w.length, w.depth}, Material::room);
+    const Length share = rough.count(Material::room) * 1000 / (64 * 64);
+    const Length miss = std::max(share - footprint, footprint - share);
+    if (miss < best_miss) {
+      best_miss = miss;
+      best = building;
+    }
+  }
+  return best;
+}
+
+Style choose_style(Length widest_cells, Length cell, Random& random) {
+  const auto at_least = [&](Length wanted, Length quarter_cells) {
+    return std::max(wanted, quarter_cells * cell / 4);
+  };
+  Style style{};
+  style.outer = at_least(random.between(560, 980), 5);
+  style.party = at_least(random.between(320, 520), 5);
+  style.thin = at_least(random.between(200, 300), 5);
+  style.door = at_least(random.between(650, 1000), 5);
+  style.corridor = at_least(random.between(1500, 2300), 9);
+  style.narrow = at_least(2000, 12);
+  style.widest = std::max(widest_cells * 100, 5 * style.narrow / 2);
+  style.spine = random.chance(50) ? Material::bearing : Material::inside;
+  return style;
+}
+
+/// Takes its own copy of the random numbers: a building that is moved keeps its rooms.
+void draw(Canvas& canvas, const Building& building, const Style& style, Random random) {
+  // All outlines first, so that every room can tell whether it looks out or at another wing.
+  for (const Wing& w : building) canvas.fill(w, {0, 0, w.length, w.depth}, Material::bearing);
+  for (std::size_t i = building.size(); i-- > 0;) draw_wing(canvas, building[i], style, random);
+  for (const Wing& w : building) {  // a door to the main wing
+    const Length v = w.depth * random.between(42, 58) / 100;
+    if (w.reach > 0)
+      canvas.fill(w, {w.reach - style.outer, v, w.reach, v + style.door}, Material::room);
+  }
+}
+
+FloorPlan to_plan(const Grid<Material>& cells) {
+  FloorPlan plan{Grid<double>(cells.rows, cells.cols), Grid<std::uint8_t>(cells.rows, cells.cols)};
+  for (std::size_t i = 0; i < cells.cells.size(); ++i) {
+    const Material m = cells.cells[i];
+    plan.domain.cells[i] = m == Material::bearing ? 5.0 : m == Material::inside ? 25.0 : 0.0;
+    plan.interior.cells[i] = m == Material::room ? 1 : 0;
+  }
+  return plan;
+}
+
+/// The whole root of a number below 40000.
+Length whole_root(Length number) {
+  Length root = 0;
+  while ((root + 1) * (root + 1) <= number) ++root;
+  return root;
+}
+
+}  // namespace
+
+FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size_t size) {
+  if (size < 16 || size > 16384) {
+    throw RunError("cannot generate a floor plan of size " + std::to_string(size) +
+                   ": choose a size within 16 to 16384.");
+  }
+  Random random(Random::mix(seed + 0x632be59bd9b4e019U) ^ Random::mix(~index));
+  // Steps of the golden ratio and of the root of two spread what is aimed at evenly over the plans.
+  const std::uint64_t phase = Random::mix(seed ^ 0x9e6c63d0676a9a99U);
+  const auto spread = [](std::uint64_t turn, Length low, Length high) {
+    return low + static_cast<Length>(((turn >> 32) * static_cast<std::uint64_t>(high - low)) >> 32);
+  };
+  const Length share = spread(phase + index * 0x9e3779b97f4a7c15U, 212, 575);  // permille of cells
+  const Length widest =
+      whole_root(spread(Random::mix(phase) + index * 0x6a09e667f3bcc909U, 66 * 66, 132 * 132));
+  // Of the footprint 76 to 85 % is room: the wider the rooms, the less is wall (measured at size
+  // 512).
+  const Length footprint = 1000 * share / (755 + (widest - 62) * 7 / 5);
+  const bool over_edge = (phase % 10 + index % 10) % 10 == 0;
+
+  // The first building will nearly always do; on a tiny grid its walls may leave no room.
+  for (;;) {
+    Building building = choose_building(footprint, random);
+    const Style style = choose_style(widest, Canvas(size).cell(), random);
+    const Length side = random.between(0, 3);
+    Length hang = over_edge ? grid_side / 10 + random.between(0, 2000) : 0;
+    for (int push = 0; push < 6; ++push) {
+      for (Wing& w : building) {
+        (side < 2 ? w.origin.x : w.origin.y) += side % 2 == 0 ? hang : -hang;
+      }
+      Canvas canvas(size);
+      draw(canvas, building, style, random);
+      if (canvas.count(Material::room) == 0) break;
+      if (!over_edge || canvas.room_on_edge()) return to_plan(canvas.cells());
+      hang = grid_side / 40;  // only outer wall on the edge: further
+    }
+  }
+}
+
+}  // namespace wallheat

@@ -1,0 +1,143 @@
+#pragma once
+
+// Internal to the generator: its numbers, its geometry, and the canvas that walls are painted on.
+// Everything is whole numbers, and every random draw is a statement of its own (C++ leaves the
+// order of function arguments open): together these make the bytes of a plan the same on every
+// machine.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "wallheat/grid.hpp"
+
+namespace wallheat::generator {
+
+/// Lengths, whatever the size of the grid: its side is 51200, so 100 is one cell of a grid of 512.
+using Length = std::int64_t;
+constexpr Length grid_side = 51200;
+
+enum class Material : std::uint8_t { outside, room, bearing, inside };
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): a counter and a mixing function.
+class Random {
+ public:
+  explicit Random(std::uint64_t key) : counter_(key) {}
+
+  static std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+  /// Evenly within [low, high]; the bias of 2^-32 does not matter here.
+  Length between(Length low, Length high) {
+    counter_ += 0x9e3779b97f4a7c15U;
+    const std::uint64_t choices = static_cast<std::uint64_t>(high - low) + 1;
+    return low + static_cast<Length>(((mix(counter_) >> 32) * choices) >> 32);
+  }
+  bool chance(Length percent) { return between(0, 99) < percent; }
+
+ private:
+  std::uint64_t counter_;
+};
+
+/// A rotation whose cosine and sine are fractions: cos / one and sin / one.
+struct Turn {
+  Length cos, sin, one;
+
+  /// By the angle 2 atan(m / 128): every such m gives a Pythagorean triple.
+  static Turn by(Length m) { return {128 * 128 - m * m, 2 * 128 * m, 128 * 128 + m * m}; }
+  [[nodiscard]] Turn quarter() const { return {-sin, cos, one}; }
+  [[nodiscard]] Turn back_quarter() const { return {sin, -cos, one}; }
+};
+
+struct Point {
+  Length x, y;
+};
+
+/// Axis-parallel in the frame of a wing: u along it, v across.
+struct Box {
+  Length u0, v0, u1, v1;
+};
+
+/// One straight part of a building: [0, length] × [0, depth], turned, and moved to origin.
+struct Wing {
+  Point origin;
+  Turn turn;
+  Length length, depth;
+  Length reach =
+      0;  ///< how far its near end stands in the main wing, where that ends at a right angle
+
+  [[nodiscard]] Point on_grid(Length u, Length v) const {
+    return {origin.x + (turn.cos * u - turn.sin * v) / turn.one,
+            origin.y + (turn.sin * u + turn.cos * v) / turn.one};
+  }
+};
+using Building = std::vector<Wing>;  // the first wing is the main one and is drawn last
+
+inline Length floor_div(Length a, Length b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+/// The half-open range of x with low <= p + x q < high, cut to what it was.
+inline void clip(Length& begin, Length& end, Length p, Length q, Length low, Length high) {
+  if (q < 0) {  // the same as -high < -p + x (-q) <= -low
+    clip(begin, end, -p, -q, 1 - high, 1 - low);
+  } else if (q == 0) {
+    if (p < low || p >= high) end = begin;
+  } else {
+    begin = std::max(begin, floor_div(low - p - 1, q) + 1);
+    end = std::min(end, floor_div(high - p - 1, q) + 1);
+  }
+}
+
+class Canvas {
+ public:
+  explicit Canvas(std::size_t size) : size_(static_cast<Length>(size)), cells_(size, size) {}
+
+  [[nodiscard]] const Grid<Material>& cells() const { return cells_; }
+  [[nodiscard]] Length cell() const { return (grid_side + size_ - 1) / size_; }
+
+  /// Paints the cells whose centres lie in the box. Coordinates are scaled by 2 size (centres are
+  /// at odd multiples of half a cell) and by turn.one, so that the comparison is exact.
+  void fill(const Wing& wing, const Box& box, Material material) {
+    const Length scale = 2 * size_ * wing.turn.one;
+    for (Length row = 0; row < size_; ++row) {
+      const Length x = grid_side - 2 * size_ * wing.origin.x;
+      const Length y = (2 * row + 1) * grid_side - 2 * size_ * wing.origin.y;
+      const auto [c, s, one] = wing.turn;
+      Length begin = 0;
+      Length end = size_;
+      clip(begin, end, c * x + s * y, 2 * grid_side * c, scale * box.u0, scale * box.u1);
+      clip(begin, end, c * y - s * x, -2 * grid_side * s, scale * box.v0, scale * box.v1);
+      for (Length col = begin; col < end; ++col) {
+        cells_(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) = material;
+      }
+    }
+  }
+  /// Whether the cell at a point of the wing's frame is outside, as all that is off the grid.
+  [[nodiscard]] bool outside_at(const Wing& wing, Length u, Length v) const {
+    const Point p = wing.on_grid(u, v);
+    if (p.x < 0 || p.y < 0 || p.x >= grid_side || p.y >= grid_side) return true;
+    return cells_(static_cast<std::size_t>(p.y * size_ / grid_side),
+                  static_cast<std::size_t>(p.x * size_ / grid_side)) == Material::outside;
+  }
+  [[nodiscard]] Length count(Material material) const {
+    return std::count(cells_.cells.begin(), cells_.cells.end(), material);
+  }
+  [[nodiscard]] bool room_on_edge() const {
+    const std::size_t n = cells_.rows;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const Material m : {cells_(0, i), cells_(n - 1, i), cells_(i, 0), cells_(i, n - 1)}) {
+        if (m == Material::room) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  Length size_;
+  Grid<Material> cells_;
+};
+
+}  // namespace wallheat::generator

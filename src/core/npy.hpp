@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "wallheat/grid.hpp"
+
+namespace wallheat::npy {
+
+/// Reads a two-dimensional float64 or float32 array in C or Fortran order. Throws InputError that
+/// names file and cause; nothing is allocated before the header agrees with the size of the file.
+[[nodiscard]] Grid<double> read_float(const std::filesystem::path& file);
+
+/// Reads a two-dimensional bool or uint8 array; every value that is not 0 becomes 1. Throws InputError.
+[[nodiscard]] Grid<std::uint8_t> read_mask(const std::filesystem::path& file);
+
+/// The shape of a two-dimensional array, from the header alone. Throws InputError.
+[[nodiscard]] GridShape read_shape(const std::filesystem::path& file);
+
+/// Write in C order, NPY format 1.0. Throw RunError.
+void write_float(const std::filesystem::path& file, const Grid<double>& grid);
+void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& grid);
+
+}  // namespace wallheat::npy

@@ -1,0 +1,355 @@
+#include "wallheat/placement.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr int nobody = -1;
+
+/// Deals the cores and GPUs of one host. Within this class workers, cores and GPUs are named by
+/// their position in workers_, cores_ and the list of distinct GPUs.
+class HostDealer {
+ public:
+  HostDealer(const std::vector<Machine>& all, std::vector<int> ranks, int threads_per_worker)
+      : ranks_(std::move(ranks)),
+        thread_limit_(threads_per_worker > 0 ? threads_per_worker
+                                             : std::numeric_limits<int>::max()) {
+    for (const int rank : ranks_) workers_.push_back(&all[static_cast<std::size_t>(rank)]);
+    list_cores();
+    gpu_of_.resize(workers_.size(), nullptr);
+    core_count_.resize(workers_.size(), 0);
+  }
+
+  void deal(DeviceChoice device, std::vector<Placement>& placements) {
+    if (device != DeviceChoice::cpu) deal_gpus();
+    if (device == DeviceChoice::gpu) require_gpus();
+    deal_cores_to_gpu_workers();
+    deal_sockets();
+    deal_cores_of_sockets();
+    for (int worker = 0; worker < size(); ++worker) {
+      if (core_count(worker) > 0) continue;
+      std::vector<bool> tried(cores_.size(), false);
+      obtain_core(worker, tried);
+    }
+    deal_left_over_cores();  // last, so that no core taken from one worker leaves another idle
+    write(placements);
+  }
+
+ private:
+  using Cores = std::vector<std::size_t>;
+  using Workers = std::vector<int>;
+
+  int size() const { return static_cast<int>(workers_.size()); }
+  int& core_count(int worker) { return core_count_[static_cast<std::size_t>(worker)]; }
+  const Gpu* gpu_of(int worker) const { return gpu_of_[static_cast<std::size_t>(worker)]; }
+  const Cores& usable(int worker) const { return usable_[static_cast<std::size_t>(worker)]; }
+
+  bool may_use(int worker, std::size_t core) const {
+    return std::binary_search(usable(worker).begin(), usable(worker).end(), core);
+  }
+
+  /// A GPU worker only feeds its device, for which one core is enough.
+  int core_limit(int worker) const { return gpu_of(worker) != nullptr ? 1 : thread_limit_; }
+
+  void give(std::size_t core, int worker) {
+    if (owner_[core] != nobody) --core_count(owner_[core]);
+    owner_[core] = worker;
+    ++core_count(worker);
+  }
+
+  void list_cores() {
+    std::map<int, Core> by_cpu;  // the first worker to report a core says where it is
+    for (const Machine* worker : workers_) {
+      for (const Core& core : worker->cores) by_cpu.emplace(core.cpu, core);
+    }
+    for (const auto& [cpu, core] : by_cpu) cores_.push_back(core);
+    // Neighbours share caches and memory, so that a run of cores in this order makes a good share.
+    std::sort(cores_.begin(), cores_.end(), [](const Core& a, const Core& b) {
+      return std::tie(a.socket, a.numa, a.cpu) < std::tie(b.socket, b.numa, b.cpu);
+    });
+    owner_.assign(cores_.size(), nobody);
+
+    std::map<int, std::size_t> position;
+    for (std::size_t i = 0; i < cores_.size(); ++i) position[cores_[i].cpu] = i;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (workers_[i]->cores.empty()) {
+        throw RunError("worker " + std::to_string(ranks_[i]) + " on host " + workers_[i]->host +
+                       " was given no core to run on, so start fewer workers there");
+      }
+      std::set<std::size_t> mine;
+      for (const Core& core : workers_[i]->cores) mine.insert(position[core.cpu]);
+      usable_.emplace_back(mine.begin(), mine.end());
+    }
+  }
+
+  // --- GPUs -------------------------------------------------------------------------------------
+
+  /// Processes number their GPUs on their own; only the uuid says whether two mean the same one.
+  static std::string identity(const Gpu& gpu) {
+    return gpu.uuid.empty() ? "ordinal " + std::to_string(gpu.ordinal) : gpu.uuid;
+  }
+
+  bool is_near(int worker, int numa) const {
+    return std::any_of(usable(worker).begin(), usable(worker).end(),
+                       [&](std::size_t core) { return cores_[core].numa == numa; });
+  }
+
+  void deal_gpus() {
+    for (int worker = 0; worker < size(); ++worker) {
+      std::set<std::string> tried;
+      obtain_gpu(worker, tried);
+    }
+  }
+
+  /// Finds `worker` a GPU: a free one near its cores, else any free one, else one whose holder can
+  /// change to another. Nobody loses a GPU by that, so the workers served are the first of the
+  /// host.
+  bool obtain_gpu(int worker, std::set<std::string>& tried) {
+    const std::vector<Gpu>& visible = workers_[static_cast<std::size_t>(worker)]->gpus;
+    std::vector<const Gpu*> wanted;
+    for (const Gpu& gpu : visible) wanted.push_back(&gpu);
+    std::stable_sort(wanted.begin(), wanted.end(), [&](const Gpu* a, const Gpu* b) {
+      return is_near(worker, a->numa) > is_near(worker, b->numa);
+    });
+    const auto take = [&](const Gpu& gpu) {
+      holder_[identity(gpu)] = worker;
+      gpu_of_[static_cast<std::size_t>(worker)] = &gpu;
+      return true;
+    };
+    for (const Gpu* gpu : wanted) {
+      if (!holder_.contains(identity(*gpu))) return take(*gpu);
+    }
+    for (const Gpu* gpu : wanted) {
+      if (!tried.insert(identity(*gpu)).second) continue;
+      if (obtain_gpu(holder_.at(identity(*gpu)), tried)) return take(*gpu);
+    }
+    return false;
+  }
+
+  void require_gpus() const {
+    for (int worker = 0; worker < size(); ++worker) {
+      if (gpu_of(worker) != nullptr) continue;
+      const auto i = static_cast<std::size_t>(worker);
+      throw RunError("worker " + std::to_string(ranks_[i]) + " on host " + workers_[i]->host +
+                     " gets no GPU of its own (" + std::to_string(holder_.size()) +
+                     " usable for the " + std::to_string(size()) +
+                     " workers there), so start at most one worker for each GPU or let the CPU "
+                     "solve as well");
+    }
+  }
+
+  // --- cores ------------------------------------------------------------------------------------
+
+  bool is_near_gpu(int worker, std::size_t core) const {
+    return gpu_of(worker) != nullptr && gpu_of(worker)->numa == cores_[core].numa;
+  }
+
+  void deal_cores_to_gpu_workers() {
+    for (int worker = 0; worker < size(); ++worker) {
+      if (gpu_of(worker) == nullptr) continue;
+      Cores free;
+      for (const std::size_t core : usable(worker)) {
+        if (owner_[core] == nobody) free.push_back(core);
+      }
+      const auto near = std::find_if(free.begin(), free.end(),
+                                     [&](std::size_t core) { return is_near_gpu(worker, core); });
+      if (!free.empty()) give(near != free.end() ? *near : free.front(), worker);
+    }
+  }
+
+  /// The CPU workers, those with the least choice first, so that the others can keep out of their
+  /// way.
+  Workers cpu_workers() const {
+    Workers chosen;
+    for (int worker = 0; worker < size(); ++worker) {
+      if (gpu_of(worker) == nullptr) chosen.push_back(worker);
+    }
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [&](int a, int b) { return usable(a).size() < usable(b).size(); });
+    return chosen;
+  }
+
+  /// The free cores that `worker` may use, counted by socket.
+  std::map<int, int> free_by_socket(int worker) const {
+    std::map<int, int> count;
+    for (const std::size_t core : usable(worker)) {
+      if (owner_[core] == nobody) ++count[cores_[core].socket];
+    }
+    return count;
+  }
+
+  /// Each CPU worker gets the socket that promises it most cores. Sockets that are left over,
+  /// because there are fewer workers than sockets, go as a whole to a worker as its second, third,
+  /// ...
+  void deal_sockets() {
+    std::map<int, std::size_t> sockets_of;
+    std::map<int, std::map<int, int>> offers;  // socket -> worker -> cores that it may use there
+    for (const int worker : cpu_workers()) {
+      int best = nobody;
+      double best_share = 0;
+      for (const auto& [socket, free] : free_by_socket(worker)) {
+        offers[socket][worker] = free;
+        const double share = free / static_cast<double>(residents_[socket].size() + 1);
+        if (share > best_share) std::tie(best, best_share) = std::tuple(socket, share);
+      }
+      if (best_share == 0) continue;
+      residents_[best].push_back(worker);
+      ++sockets_of[worker];
+    }
+    for (const auto& [socket, free_for] : offers) {
+      if (!residents_[socket].empty()) continue;
+      const auto taker =
+          std::max_element(free_for.begin(), free_for.end(), [&](const auto& a, const auto& b) {
+            return std::tuple(a.second, sockets_of[b.first]) <
+                   std::tuple(b.second, sockets_of[a.first]);
+          });
+      residents_[socket].push_back(taker->first);
+      ++sockets_of[taker->first];
+    }
+  }
+
+  void deal_cores_of_sockets() {
+    deal_free_cores(
+        [&](std::size_t core) -> const Workers& { return residents_[cores_[core].socket]; });
+  }
+
+  /// What no resident of the socket may use, by its cpuset or by the limit, goes to whoever may.
+  void deal_left_over_cores() {
+    const Workers anyone = cpu_workers();
+    deal_free_cores([&](std::size_t) -> const Workers& { return anyone; });
+  }
+
+  /// Deals every free core to one of those in candidates(core) that may use it and want more. Cores
+  /// open to the same workers are dealt together, those with the least choice first.
+  template <typename Candidates>
+  void deal_free_cores(Candidates candidates) {
+    std::map<std::tuple<std::size_t, int, Workers>, Cores> groups;
+    for (std::size_t core = 0; core < cores_.size(); ++core) {
+      if (owner_[core] != nobody) continue;
+      Workers takers;
+      for (const int worker : candidates(core)) {
+        if (may_use(worker, core)) takers.push_back(worker);
+      }
+      std::sort(takers.begin(), takers.end());
+      if (!takers.empty()) groups[{takers.size(), cores_[core].socket, takers}].push_back(core);
+    }
+    for (const auto& [key, cores] : groups) deal_blocks(cores, std::get<Workers>(key));
+  }
+
+  /// Evens out the takers' totals, then gives each its part as one run of neighbouring cores.
+  void deal_blocks(const Cores& cores, const Workers& takers) {
+    std::map<int, int> quota;
+    const auto total = [&](int worker) { return core_count(worker) + quota[worker]; };
+    for (std::size_t dealt = 0; dealt < cores.size(); ++dealt) {
+      int poorest = nobody;
+      for (const int worker : takers) {
+        if (total(worker) >= core_limit(worker)) continue;
+        if (poorest == nobody || total(worker) < total(poorest)) poorest = worker;
+      }
+      if (poorest == nobody) break;
+      ++quota[poorest];
+    }
+    auto next = cores.begin();
+    for (const int worker : takers) {
+      for (int left = quota[worker]; left > 0; --left) give(*next++, worker);
+    }
+  }
+
+  /// Finds a core for a worker that the dealing above left without one: a free core, else one of a
+  /// worker that has several (the richest), else one whose owner can find itself another in the
+  /// same way. Owners keep at least one core; false means that there are too few cores to go round.
+  bool obtain_core(int worker, std::vector<bool>& tried) {
+    const auto rank_offer = [&](std::size_t core) {
+      const int owner = owner_[core];
+      const int spare = owner == nobody ? std::numeric_limits<int>::max() : core_count(owner);
+      return std::tuple(spare, is_near_gpu(worker, core));
+    };
+    const Cores& mine = usable(worker);
+    const auto best = std::max_element(mine.begin(), mine.end(), [&](std::size_t a, std::size_t b) {
+      return rank_offer(a) < rank_offer(b);
+    });
+    if (std::get<0>(rank_offer(*best)) > 1) {
+      give(*best, worker);
+      return true;
+    }
+    for (const std::size_t core : mine) {
+      if (tried[core]) continue;
+      tried[core] = true;
+      if (owner_[core] != worker && obtain_core(owner_[core], tried)) {
+        give(core, worker);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // --- result -----------------------------------------------------------------------------------
+
+  void write(std::vector<Placement>& placements) {
+    std::vector<Workers> users(cores_.size());
+    for (std::size_t core = 0; core < cores_.size(); ++core) {
+      if (owner_[core] != nobody) users[core].push_back(owner_[core]);
+    }
+    for (int worker = 0; worker < size(); ++worker) {
+      if (core_count(worker) > 0) continue;
+      const Cores& mine = usable(worker);
+      const auto quietest =
+          *std::min_element(mine.begin(), mine.end(), [&](std::size_t a, std::size_t b) {
+            return std::tuple(users[a].size(), !is_near_gpu(worker, a)) <
+                   std::tuple(users[b].size(), !is_near_gpu(worker, b));
+          });
+      users[quietest].push_back(worker);
+    }
+    for (std::size_t core = 0; core < cores_.size(); ++core) {
+      for (const int worker : users[core]) {
+        Placement& share = placement(placements, worker);
+        share.cpus.push_back(cores_[core].cpu);
+        share.shared = share.shared || users[core].size() > 1;
+      }
+    }
+    for (int worker = 0; worker < size(); ++worker) {
+      if (gpu_of(worker) != nullptr) placement(placements, worker).gpu = gpu_of(worker)->ordinal;
+    }
+  }
+
+  Placement& placement(std::vector<Placement>& placements, int worker) const {
+    return placements[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(worker)])];
+  }
+
+  std::vector<int> ranks_;  ///< the workers' numbers in the whole job
+  int thread_limit_;
+  std::vector<const Machine*> workers_;
+  std::vector<Core> cores_;            ///< every core of the host that some worker may use
+  std::vector<Cores> usable_;          ///< per worker, ascending
+  std::vector<int> owner_;             ///< per core
+  std::vector<int> core_count_;        ///< per worker: the cores it owns
+  std::vector<const Gpu*> gpu_of_;     ///< per worker, as that worker numbers it
+  std::map<std::string, int> holder_;  ///< GPU's identity -> worker
+  std::map<int, Workers> residents_;   ///< socket -> CPU workers bound to it
+};
+
+}  // namespace
+
+std::vector<Placement> place_workers(const std::vector<Machine>& workers, DeviceChoice device,
+                                     int threads_per_worker) {
+  std::map<std::string, std::vector<int>> ranks_by_host;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    ranks_by_host[workers[i].host].push_back(static_cast<int>(i));
+  }
+  std::vector<Placement> placements(workers.size());
+  for (const auto& [host, ranks] : ranks_by_host) {
+    HostDealer(workers, ranks, threads_per_worker).deal(device, placements);
+  }
+  return placements;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "core/bytes.hpp"
+
+namespace wallheat {
+
+struct Envelope {
+  int from = 0;
+  Bytes message;
+};
+
+/// One rank's connection to the others. Rank 0 coordinates, the others work. Used by one thread.
+class Link {
+ public:
+  virtual ~Link() = default;
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+  /// Hands a message over; never waits for the peer.
+  virtual void send(int peer, Bytes message) = 0;
+  /// The next message from anyone, in order per sender; nothing if none comes within `patience`.
+  /// Sleeps while it waits.
+  [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds patience) = 0;
+  /// Waits until everything sent has left this process.
+  virtual void flush() = 0;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "wallheat/placement.hpp"
+#include "wallheat/plan_result.hpp"
+
+// What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
+// Assign and Recall and answers with Report, until Finish. Stop makes it abandon everything at hand.
+
+namespace wallheat {
+
+/// One plan to solve.
+struct Task {
+  std::uint32_t index = 0;  ///< place in the list of ids
+  std::string id;
+  friend bool operator==(const Task&, const Task&) = default;
+};
+
+// From a worker to rank 0.
+struct Hello {
+  Machine machine;
+};
+struct Ready {
+  std::string host;
+  std::string device;
+  std::vector<int> bound_cpus;  ///< read back from the system, one entry a solver thread
+};
+struct Report {
+  std::vector<std::uint32_t> started;
+  std::vector<PlanResult> results;
+};
+/// Answers every Recall; also sent after Stop with whatever was not finished.
+struct Returned {
+  std::vector<std::uint32_t> plans;
+};
+/// The worker takes no more plans; whatever it still held is free again.
+struct Farewell {
+  std::string reason;
+};
+
+// From rank 0 to a worker.
+struct Placed {
+  Placement placement;
+};
+struct Assign {
+  std::vector<Task> tasks;
+};
+struct Recall {
+  std::uint64_t count = 0;
+};
+struct Stop {};
+struct Finish {};
+
+using Message = std::variant<Hello, Ready, Report, Returned, Farewell, Placed, Assign, Recall, Stop, Finish>;
+
+[[nodiscard]] Bytes encode(const Message& message);
+/// Throws DecodeError where the bytes are no message.
+[[nodiscard]] Message decode(std::span<const std::byte> bytes);
+
+}  // namespace wallheat

@@ -1,0 +1,84 @@
+#include "queue/task_pool.hpp"
+
+#include <exception>
+#include <future>
+#include <iterator>
+#include <utility>
+
+namespace wallheat {
+TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job) {
+  std::vector<std::future<void>> ready;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    std::promise<void> promise;
+    ready.push_back(promise.get_future());
+    threads_.emplace_back([this, thread, &make_job, promise = std::move(promise)](
+                              std::stop_token closing) mutable {
+      PlanJob job;
+      try {
+        job = make_job(thread);
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+        return;
+      }
+      promise.set_value();
+      work(job, std::move(closing));
+    });
+  }
+  // Wait for all before any exception leaves: the threads refer to make_job.
+  for (const auto& thread : ready) thread.wait();
+  for (auto& thread : ready) thread.get();
+}
+
+TaskPool::~TaskPool() { abandon_running(); }
+
+void TaskPool::add(std::vector<Task> tasks) {
+  {
+    const std::scoped_lock lock(mutex_);
+    std::move(tasks.begin(), tasks.end(), std::back_inserter(waiting_));
+  }
+  changed_.notify_all();
+}
+
+std::vector<std::uint32_t> TaskPool::take_back(std::size_t count) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::uint32_t> plans;
+  for (; !waiting_.empty() && plans.size() < count; waiting_.pop_back()) {
+    plans.push_back(waiting_.back().index);
+  }
+  return plans;
+}
+
+void TaskPool::abandon_running() { abandon_.request_stop(); }
+
+TaskPool::News TaskPool::news() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(news_, {});
+}
+
+bool TaskPool::busy() {
+  const std::scoped_lock lock(mutex_);
+  return running_ > 0 || !waiting_.empty();
+}
+
+void TaskPool::work(const PlanJob& job, std::stop_token closing) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, closing, [&] { return !waiting_.empty(); });
+    if (closing.stop_requested()) return;
+    const Task task = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++running_;
+    news_.started.push_back(task.index);
+    lock.unlock();
+    PlanResult result = job(task, abandon_.get_token());
+    lock.lock();
+    --running_;
+    if (result.status == PlanStatus::pending) {
+      news_.abandoned.push_back(task.index);
+    } else {
+      news_.results.push_back(std::move(result));
+    }
+  }
+}
+
+}  // namespace wallheat

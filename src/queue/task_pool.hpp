@@ -1,0 +1,58 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "queue/protocol.hpp"
+
+namespace wallheat {
+
+/// Solves one plan. Never throws: what goes wrong is a result with status failed. Returns a result with
+/// status pending if it was stopped before the end.
+using PlanJob = std::function<PlanResult(const Task&, std::stop_token)>;
+
+/// The solver threads of a worker, each with one plan at a time.
+class TaskPool {
+ public:
+  /// Starts the threads; each first calls `make_job` with its number, in the thread itself, so that
+  /// it can bind itself and make its own solver. Returns when all are ready; throws what one of them
+  /// threw.
+  TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t thread)>& make_job);
+  /// Abandons what is running.
+  ~TaskPool();
+
+  void add(std::vector<Task> tasks);
+  /// Takes up to `count` tasks back that no thread has started, the last first.
+  [[nodiscard]] std::vector<std::uint32_t> take_back(std::size_t count);
+  /// Stops the running plans; they turn up among the abandoned ones. To be called once, at the end.
+  void abandon_running();
+
+  /// What happened since the last call.
+  struct News {
+    std::vector<std::uint32_t> started;
+    std::vector<PlanResult> results;
+    std::vector<std::uint32_t> abandoned;
+  };
+  [[nodiscard]] News news();
+  /// True while a thread is at work or a task waits.
+  [[nodiscard]] bool busy();
+
+ private:
+  void work(const PlanJob& job, std::stop_token closing);
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Task> waiting_;
+  std::size_t running_ = 0;
+  News news_;
+  std::stop_source abandon_;
+  std::vector<std::jthread> threads_;  // last: joined before anything they use is gone
+};
+
+}  // namespace wallheat

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solve/stencil.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+namespace {
+
+class ReferenceSolver final : public Solver {
+ public:
+  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+                                std::stop_token stop) override {
+    const std::size_t rows = plan.domain.rows;
+    const std::size_t cols = plan.domain.cols;
+    Solution result{plan.domain, 0, std::numeric_limits<double>::quiet_NaN(), false};
+    Grid<double>& field = result.field;
+    Grid<double> next = field;
+    // The grid lies in a ring of zeros that is never updated.
+    const auto at = [&](std::size_t row, std::size_t col) {
+      return row < rows && col < cols ? field(row, col) : 0.0;
+    };
+    while (result.iterations < limits.max_iterations && !result.converged) {
+      if (stop.stop_requested()) return std::nullopt;
+      double delta = 0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t col = 0; col < cols; ++col) {
+          if (plan.interior(row, col) == 0) continue;
+          // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
+          next(row, col) = updated(at(row, col - 1), at(row, col + 1), at(row - 1, col), at(row + 1, col));
+          delta = std::max(delta, std::abs(next(row, col) - field(row, col)));
+        }
+      }
+      std::swap(field.cells, next.cells);
+      ++result.iterations;
+      result.last_delta = delta;
+      result.converged = has_converged(delta, limits.tolerance);
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_reference_solver() { return std::make_unique<ReferenceSolver>(); }
+
+}  // namespace wallheat

@@ -1,0 +1,135 @@
+#include <array>
+
+#include "store/hdf5_file.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat::store {
+namespace {
+
+constexpr const char* sessions_name = "/sessions";
+constexpr const char* mark_name = "wallheat";
+constexpr const char* mark_value = "results";
+
+Handle open_group(const Handle& file, const std::string& name) {
+  return {H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Gclose, "open the group " + name};
+}
+
+Handle open_or_make_group(const Handle& file, const std::string& name) {
+  if (checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0) {
+    return open_group(file, name);
+  }
+  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+          "create the group " + name};
+}
+
+Handle text_type(std::size_t size) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a text");
+  checked(H5Tset_size(type.get(), size), "describe a text");
+  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a text");
+  return type;
+}
+
+bool has_attribute(const Handle& group, const std::string& name) {
+  return checked(H5Aexists(group.get(), name.c_str()), "look for the attribute " + name) > 0;
+}
+
+/// Nothing where the attribute is no fixed-length text.
+std::optional<std::string> read_text(const Handle& group, const std::string& name) {
+  const auto task = "read the attribute " + name;
+  const Handle attribute(H5Aopen(group.get(), name.c_str(), H5P_DEFAULT), H5Aclose, task);
+  const Handle stored(H5Aget_type(attribute.get()), H5Tclose, task);
+  if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) > 0) return {};
+  std::string value(H5Tget_size(stored.get()), '\0');
+  checked(H5Aread(attribute.get(), stored.get(), value.data()), task);
+  return value.substr(0, value.find('\0'));
+}
+
+void write_text(const Handle& group, const std::string& name, const std::string& value) {
+  const auto task = "write the attribute " + name;
+  if (has_attribute(group, name)) {
+    if (read_text(group, name) == value) return;
+    checked(H5Adelete(group.get(), name.c_str()), task);
+  }
+  const auto type = text_type(value.size() + 1);
+  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, task);
+  const Handle attribute(H5Acreate2(group.get(), name.c_str(), type.get(), scalar.get(),
+                                    H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose, task);
+  checked(H5Awrite(attribute.get(), type.get(), value.c_str()), task);
+}
+
+herr_t collect_name(hid_t, const char* name, const H5A_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+std::string session_name(std::size_t number) {
+  return std::string(sessions_name) + "/" + std::to_string(number);
+}
+
+}  // namespace
+
+void write_attributes(const Handle& file, const std::string& group, const Attributes& values) {
+  const auto target = open_or_make_group(file, group);
+  for (const auto& [name, value] : values) write_text(target, name, value);
+}
+
+Attributes read_attributes(const Handle& file, const std::string& group) {
+  const auto source = open_group(file, group);
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  checked(H5Aiterate2(source.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_name, &names),
+          "list the attributes of " + group);
+  Attributes values;
+  for (const auto& name : names) {
+    if (auto value = read_text(source, name)) values[name] = std::move(*value);
+  }
+  return values;
+}
+
+void write_sessions(const Handle& file, const std::vector<Attributes>& sessions) {
+  const auto parent = open_or_make_group(file, sessions_name);
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    write_attributes(file, session_name(i), sessions[i]);
+  }
+}
+
+std::vector<Attributes> read_sessions(const Handle& file) {
+  std::vector<Attributes> sessions;
+  for (;;) {
+    const auto name = session_name(sessions.size());
+    if (checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) == 0) break;
+    sessions.push_back(read_attributes(file, name));
+  }
+  return sessions;
+}
+
+void write_identity(const Handle& file, const std::string& file_id) {
+  const auto root = open_group(file, "/");
+  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, "write the version");
+  const Handle version(H5Acreate2(root.get(), "format_version", H5T_STD_I32LE, scalar.get(),
+                                  H5P_DEFAULT, H5P_DEFAULT),
+                       H5Aclose, "write the version");
+  checked(H5Awrite(version.get(), H5T_NATIVE_INT, &format_version), "write the version");
+  write_attributes(file, "/", {{mark_name, mark_value}, {"file_id", file_id}});
+}
+
+std::string read_identity(const Handle& file, const std::filesystem::path& path) {
+  const auto root = open_group(file, "/");
+  if (!has_attribute(root, mark_name) || read_text(root, mark_name) != mark_value ||
+      !has_attribute(root, "format_version") || !has_attribute(root, "file_id")) {
+    throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
+  }
+  const Handle version(H5Aopen(root.get(), "format_version", H5P_DEFAULT), H5Aclose,
+                       "read the version");
+  int found = 0;
+  checked(H5Aread(version.get(), H5T_NATIVE_INT, &found), "read the version");
+  if (found > format_version) {
+    throw RunError(path.string() + " has format version " + std::to_string(found) +
+                   " of a newer wallheat; this one knows versions up to " +
+                   std::to_string(format_version));
+  }
+  return read_text(root, "file_id").value_or("");
+}
+
+}  // namespace wallheat::store

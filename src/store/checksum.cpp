@@ -1,0 +1,12 @@
+#include "store/checksum.hpp"
+
+#include <zlib.h>
+
+namespace wallheat::store {
+
+std::uint32_t crc32_of(std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace wallheat::store

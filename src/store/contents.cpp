@@ -1,0 +1,144 @@
+#include "store/contents.hpp"
+
+#include <array>
+#include <random>
+#include <unordered_map>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat::store {
+namespace {
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+void check_ids(const std::filesystem::path& file, const std::vector<std::string>& ids) {
+  std::unordered_map<std::string_view, std::size_t> seen;
+  for (const auto& id : ids) {
+    const std::string start = file.string() + " cannot hold the plan id " + quoted(id) + ": ";
+    if (id.empty() || id.find('\0') != std::string::npos) {
+      throw RunError(start + "it is empty or holds a NUL");
+    }
+    if (id.size() > max_id_length) {
+      throw RunError(start + "it is longer than " + std::to_string(max_id_length) + " bytes");
+    }
+    if (!seen.emplace(id, seen.size()).second) throw RunError(start + "it is named twice");
+  }
+}
+
+}  // namespace
+
+std::string new_file_id() {
+  std::random_device random;
+  std::string id;
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (int word = 0; word < 4; ++word) {
+    auto bits = random();
+    for (int digit = 0; digit < 8; ++digit, bits >>= 4) id += digits[bits & 15];
+  }
+  return id;
+}
+
+Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept) {
+  Capacities capacities;
+  if (!plan.save_fields) return capacities;
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+    const auto planned = i < plan.shapes.size() ? plan.shapes[i] : GridShape{};
+    if (planned.rows > 0 && planned.cols > 0) ++capacities[planned];
+    // A plan whose input changed its shape keeps its old field until the new one is stored.
+    if (i < kept.size() && has_field(kept[i]) && shape_of(kept[i]) != planned) {
+      ++capacities[shape_of(kept[i])];
+    }
+  }
+  return capacities;
+}
+
+Contents contents_for(const std::filesystem::path& file, const StorePlan& plan) {
+  check_ids(file, plan.ids);
+  Contents contents;
+  contents.file_id = new_file_id();
+  contents.settings = plan.settings;
+  contents.save_fields = plan.save_fields;
+  contents.capacities = capacities_for(plan, {});
+  contents.rows.reserve(plan.ids.size());
+  for (const auto& id : plan.ids) contents.rows.push_back(pending_row(contents.rows.size(), id));
+  contents.addresses.assign(plan.ids.size(), -1);
+  return contents;
+}
+
+void require_agreement(const std::filesystem::path& file, const Contents& contents,
+                       const StorePlan& plan) {
+  std::string differences;
+  const auto differs = [&](const std::string& name, const std::string& in_file,
+                           const std::string& in_run) {
+    differences += (differences.empty() ? "" : "; ") + name + ": the file has " + in_file +
+                   ", this run " + in_run;
+  };
+  for (const auto& [name, value] : contents.settings) {
+    const auto other = plan.settings.find(name);
+    if (other == plan.settings.end()) {
+      differs(name, value, "none");
+    } else if (other->second != value) {
+      differs(name, value, other->second);
+    }
+  }
+  for (const auto& [name, value] : plan.settings) {
+    if (!contents.settings.contains(name)) differs(name, "none", value);
+  }
+  if (contents.save_fields != plan.save_fields) {
+    const auto text = [](bool saved) { return saved ? "saved" : "not saved"; };
+    differs("fields", text(contents.save_fields), text(plan.save_fields));
+  }
+  if (!differences.empty()) {
+    throw RunError(file.string() + " was made with other settings: " + differences);
+  }
+}
+
+bool needs_new_layout(const Contents& contents, const StorePlan& plan) {
+  if (contents.rows.size() != plan.ids.size()) return true;
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+    if (id_of(contents.rows[i]) != plan.ids[i]) return true;
+  }
+  for (const auto& [shape, needed] : capacities_for(plan, contents.rows)) {
+    const auto room = contents.capacities.find(shape);
+    if (room == contents.capacities.end() || room->second < needed) return true;
+  }
+  return false;
+}
+
+Contents rearranged(const std::filesystem::path& file, Contents old, const StorePlan& plan) {
+  auto fresh = contents_for(file, plan);
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) places.emplace(plan.ids[i], i);
+
+  std::string lost;
+  std::size_t lost_count = 0;
+  for (std::size_t i = 0; i < old.rows.size(); ++i) {
+    auto& row = old.rows[i];
+    const auto id = id_of(row);
+    const auto place = places.find(id);
+    if (place == places.end()) {
+      if (!is_answer(status_of(row))) continue;
+      if (++lost_count <= 3) lost += (lost.empty() ? "" : ", ") + quoted(id);
+      continue;
+    }
+    row.index = static_cast<std::uint32_t>(place->second);
+    seal(row);
+    fresh.rows[place->second] = row;
+    fresh.addresses[place->second] = old.addresses[i];
+  }
+  if (lost_count > 0) {
+    throw RunError(file.string() + " holds answers of plans that this run does not name (" + lost +
+                   (lost_count > 3 ? " and " + std::to_string(lost_count - 3) + " more" : "") +
+                   "); name them too, or write to another file");
+  }
+  fresh.sessions = std::move(old.sessions);
+  fresh.capacities = capacities_for(plan, fresh.rows);
+  return fresh;
+}
+
+void forget_row(Contents& contents, std::size_t i) {
+  contents.rows[i] = pending_row(i, id_of(contents.rows[i]));
+  contents.addresses[i] = -1;
+}
+
+}  // namespace wallheat::store

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "store/row.hpp"
+#include "wallheat/result_store.hpp"
+
+namespace wallheat::store {
+
+/// A field's bytes in the HDF5 file begin here (in bytes from its start); -1: no field.
+using Address = std::int64_t;
+
+/// How many fields of each shape a file has room for.
+using Capacities = std::map<GridShape, std::uint64_t>;
+
+/// All that a result file holds except the bytes of the fields. It is read from a closed HDF5 file or
+/// from a log alike, and either can be written anew from it.
+struct Contents {
+  std::string file_id;  ///< ties a log to the one HDF5 file whose addresses it gives
+  Attributes settings;
+  bool save_fields = false;
+  Capacities capacities;
+  std::vector<Attributes> sessions;
+  std::vector<Row> rows;
+  std::vector<Address> addresses;  ///< of row i's field
+};
+
+/// What a new file for `plan` begins with: all rows pending, no session. Throws RunError where the plan
+/// contradicts itself; `file` is for that sentence.
+[[nodiscard]] Contents contents_for(const std::filesystem::path& file, const StorePlan& plan);
+
+/// The room that a plan needs, if fields that are there already are kept beside it.
+[[nodiscard]] Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept);
+
+[[nodiscard]] std::string new_file_id();
+
+/// Throws RunError that names each difference between what a file was made for and `plan`.
+void require_agreement(const std::filesystem::path& file, const Contents& contents,
+                       const StorePlan& plan);
+
+/// The same answers in the order of plan.ids, ids without an answer left out or added as pending.
+/// Throws RunError where an answer would be lost.
+[[nodiscard]] Contents rearranged(const std::filesystem::path& file, Contents contents,
+                                  const StorePlan& plan);
+
+/// True where the file must be built anew to serve `plan`: other ids, or not enough room for fields.
+[[nodiscard]] bool needs_new_layout(const Contents& contents, const StorePlan& plan);
+
+/// Turns row i into a pending one.
+void forget_row(Contents& contents, std::size_t i);
+
+}  // namespace wallheat::store

@@ -1,0 +1,89 @@
+#include "wallheat/field_codec.hpp"
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "wallheat/error.hpp"
+
+// What HDF5's shuffle and deflate filters make of a chunk of float64, so that the bytes can be handed
+// to H5Dwrite_chunk and every HDF5 program can read them.
+namespace wallheat {
+namespace {
+
+constexpr std::size_t width = sizeof(double);
+constexpr int level = 4;  // see src/store/README.md for the figures
+
+/// First bytes of all elements, then all second bytes, and so on.
+std::vector<std::byte> shuffle(const std::vector<double>& values) {
+  const std::size_t count = values.size();
+  std::vector<std::byte> planes(count * width);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &values[i], width);
+    for (std::size_t plane = 0; plane < width; ++plane) {
+      planes[plane * count + i] = static_cast<std::byte>(bits >> (8 * plane));
+    }
+  }
+  return planes;
+}
+
+void unshuffle(const std::vector<std::byte>& planes, std::vector<double>& values) {
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t bits = 0;
+    for (std::size_t plane = 0; plane < width; ++plane) {
+      bits |= static_cast<std::uint64_t>(planes[plane * count + i]) << (8 * plane);
+    }
+    std::memcpy(&values[i], &bits, width);
+  }
+}
+
+[[noreturn]] void damaged() { throw RunError("a stored temperature field is damaged"); }
+
+/// Bytes of a field of this shape; 0 where no such field can come out of `packed` bytes.
+std::size_t unpacked_size(GridShape shape, std::size_t packed) {
+  // Deflate cannot do better than 1032 : 1, so a wild shape is refused before memory is asked for.
+  const std::size_t most = packed > std::numeric_limits<std::size_t>::max() / 1100
+                               ? std::numeric_limits<std::size_t>::max()
+                               : packed * 1100;
+  const std::size_t most_cells = most / width;
+  if (shape.rows == 0 || shape.cols == 0 || shape.cols > most_cells / shape.rows) return 0;
+  return shape.rows * shape.cols * width;
+}
+
+}  // namespace
+
+std::vector<std::byte> compress_field(const Grid<double>& field) {
+  const auto planes = shuffle(field.cells);
+  uLongf size = ::compressBound(planes.size());
+  std::vector<std::byte> chunk(size);
+  if (::compress2(reinterpret_cast<Bytef*>(chunk.data()), &size,
+                  reinterpret_cast<const Bytef*>(planes.data()), planes.size(), level) != Z_OK) {
+    throw RunError("a temperature field cannot be compressed: not enough memory");
+  }
+  chunk.resize(size);
+  return chunk;
+}
+
+Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
+  const std::size_t size = unpacked_size(shape, chunk.size());
+  if (size == 0) damaged();
+  std::vector<std::byte> planes(size);
+  uLongf got = size;
+  uLong used = chunk.size();
+  // Bytes behind the end of the stream are allowed: the store may add one (see ResultStore::store).
+  if (::uncompress2(reinterpret_cast<Bytef*>(planes.data()), &got,
+                    reinterpret_cast<const Bytef*>(chunk.data()), &used) != Z_OK ||
+      got != size) {
+    damaged();
+  }
+  Grid<double> field(shape.rows, shape.cols);
+  unshuffle(planes, field.cells);
+  return field;
+}
+
+}  // namespace wallheat

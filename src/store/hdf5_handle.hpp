@@ -1,0 +1,65 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace wallheat::store {
+
+/// An HDF5 call failed. The text says what was tried and the library's deepest reason.
+struct Hdf5Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// To be called by every thread before its first HDF5 call: keeps the library from printing its error
+/// stack, and from flushing at exit a file that was given up after a failed write.
+void prepare_hdf5();
+
+/// Throws Hdf5Error "cannot <what>: <reason>" where an HDF5 call returned a negative number.
+template <class Result>
+Result checked(Result result, const std::string& what);
+[[noreturn]] void throw_hdf5_error(const std::string& what);
+
+template <class Result>
+Result checked(Result result, const std::string& what) {
+  if (result < 0) throw_hdf5_error(what);
+  return result;
+}
+
+/// Owner of an HDF5 identifier of any kind.
+class Handle {
+ public:
+  using Closer = herr_t (*)(hid_t);
+
+  Handle() = default;
+  Handle(hid_t id, Closer closer, const std::string& what)
+      : id_(checked(id, what)), closer_(closer) {}
+  Handle(Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(other.closer_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(closer_, other.closer_);
+    return *this;
+  }
+  ~Handle() {
+    if (id_ >= 0) closer_(id_);
+  }
+
+  [[nodiscard]] hid_t get() const { return id_; }
+  [[nodiscard]] bool open() const { return id_ >= 0; }
+
+  /// Closes now and says whether that worked; closing a file may be what finds the disk full.
+  void close(const std::string& what) {
+    if (id_ >= 0) checked(closer_(std::exchange(id_, H5I_INVALID_HID)), what);
+  }
+  /// Forgets the identifier without a call: after a failed write even closing can crash in HDF5.
+  void leak() { id_ = H5I_INVALID_HID; }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  Closer closer_ = nullptr;
+};
+
+}  // namespace wallheat::store

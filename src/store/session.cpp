@@ -1,0 +1,151 @@
+#include "store/session.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "store/checksum.hpp"
+#include "store/recovery.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat::store {
+
+FieldSlots::FieldSlots(const Contents& contents) {
+  if (!contents.save_fields) return;
+  for (const auto& [shape, capacity] : contents.capacities) pools_[shape].used.resize(capacity);
+  slots_.resize(contents.rows.size());
+  for (std::size_t i = 0; i < contents.rows.size(); ++i) {
+    const auto& row = contents.rows[i];
+    if (!has_field(row)) continue;
+    slots_[i] = {shape_of(row), row.field_slot};
+    pools_[shape_of(row)].used.at(static_cast<std::size_t>(row.field_slot)) = true;
+  }
+}
+
+std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
+  auto& slot = slots_.at(i);
+  if (slot.number >= 0 && slot.shape == shape) return slot.number;
+  const auto found = pools_.find(shape);
+  if (found == pools_.end()) return std::nullopt;
+  auto& pool = found->second;
+  auto& next = pool.first_maybe_free;
+  while (next < pool.used.size() && pool.used[next]) ++next;
+  if (next == pool.used.size()) return std::nullopt;
+  pool.used[next] = true;
+  slot = {shape, static_cast<std::int64_t>(next)};
+  return slot.number;
+}
+
+Session::Session(std::filesystem::path file, Contents contents)
+    : path_(std::move(file)),
+      save_fields_(contents.save_fields),
+      sessions_(contents.sessions),
+      slots_(contents) {
+  ids_.reserve(contents.rows.size());
+  for (const auto& row : contents.rows) ids_.push_back(id_of(row));
+  // The log first: from here on a kill at any moment leaves enough to build the file from.
+  log_.emplace(path_, contents);
+  bring_up_to_date(path_, Access::write, contents, {});
+  file_ = open_file(path_, Access::write_live);
+  rows_.emplace(file_);
+  fields_.emplace(file_);
+  given_up_ = false;
+}
+
+Session::~Session() {
+  if (!given_up_) return;
+  // HDF5 may crash when it closes a file that it could not write: leave it, as a kill would.
+  if (rows_) rows_->leak();
+  if (fields_) fields_->leak();
+  file_.leak();
+}
+
+void Session::write_field(const PlanResult& result, LoggedRow& logged) {
+  auto& row = logged.row;
+  const GridShape shape{result.rows, result.cols};
+  const auto slot = slots_.assign(result.index, shape);
+  if (!slot) {
+    row.status = static_cast<std::int32_t>(PlanStatus::failed);
+    put_text(row.error, "the plan's shape " + std::to_string(shape.rows) + " x " +
+                            std::to_string(shape.cols) +
+                            " was not foreseen when the file was opened, so its field has no "
+                            "place; resume to solve it again");
+    return;
+  }
+  // HDF5 overwrites a chunk in place only if the new one has the same size, and the old field must
+  // survive until the log holds the new row. A byte behind the deflate stream changes the size, and
+  // no reader looks at it.
+  std::span<const std::byte> chunk = result.field;
+  const auto old = fields_->find(shape, *slot);
+  if (old && old->bytes == static_cast<std::int64_t>(chunk.size())) {
+    padded_.assign(chunk.begin(), chunk.end());
+    padded_.push_back(std::byte{0});
+    chunk = padded_;
+  }
+  logged.address = fields_->write(shape, *slot, chunk).address;
+  row.field_slot = *slot;
+  row.field_bytes = static_cast<std::int64_t>(chunk.size());
+  row.field_crc32 = crc32_of(chunk);
+}
+
+void Session::store(std::span<const PlanResult> results) {
+  if (given_up_) throw RunError(path_.string() + " was given up after a failed write");
+  if (results.empty()) return;
+  for (const auto& result : results) {
+    if (result.index >= ids_.size() || ids_[result.index] != result.id) {
+      throw RunError(path_.string() + " has no row " + std::to_string(result.index) +
+                     " for a plan called \"" + result.id + "\"");
+    }
+  }
+  given_up_ = true;  // an exception on the way leaves it so
+  batch_.clear();
+  bool wrote_field = false;
+  for (const auto& result : results) {
+    auto& logged = batch_.emplace_back(LoggedRow{-1, to_row(result)});
+    if (save_fields_ && !result.field.empty()) {
+      write_field(result, logged);
+      wrote_field = wrote_field || logged.address >= 0;
+    }
+    seal(logged.row);
+  }
+  if (wrote_field && ::fdatasync(descriptor_of(file_)) != 0) {
+    throw_system_error(path_, "be made durable", errno);
+  }
+  log_->append(batch_);
+  for (const auto& logged : batch_) rows_->write(logged.row.index, std::span(&logged.row, 1));
+  unpublished_ = true;
+  given_up_ = false;
+}
+
+void Session::publish() {
+  const auto now = std::chrono::steady_clock::now();
+  if (given_up_ || !unpublished_ || now - published_ < std::chrono::seconds(1)) return;
+  given_up_ = true;
+  checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "show the rows to readers");
+  given_up_ = false;
+  unpublished_ = false;
+  published_ = now;
+}
+
+void Session::close(const Attributes& end) {
+  if (given_up_) throw RunError(path_.string() + " was given up after a failed write");
+  given_up_ = true;
+  auto& session = sessions_.back();
+  for (const auto& [name, value] : end) session[name] = value;
+  // Into the log first, so that a kill between the next steps keeps the end of the session too.
+  log_->append_session(sessions_.size() - 1, session);
+  checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "write the rows");
+  rows_.reset();
+  fields_.reset();
+  file_.close("close the file");
+  file_ = open_file(path_, Access::write);
+  write_sessions(file_, sessions_);
+  file_.close("close the file");
+  sync_file(path_);
+  // Only now does the HDF5 file alone hold everything.
+  log_.reset();
+  remove_durably(log_path(path_));
+}
+
+}  // namespace wallheat::store

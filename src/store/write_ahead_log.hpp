@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/contents.hpp"
+#include "store/posix_file.hpp"
+
+namespace wallheat::store {
+
+/// A row on its way to the HDF5 file, with the place of its field there.
+struct LoggedRow {
+  Address address;
+  Row row;
+};
+
+[[nodiscard]] std::filesystem::path log_path(std::filesystem::path file);
+
+/// The log FILE.wal of a session. It begins with everything that the file holds (the bytes of fields
+/// aside), so that the HDF5 file can be built anew from it. Each append is one write and one sync;
+/// what is not followed by its commit record never happened.
+class LogWriter {
+ public:
+  /// Writes the log's beginning beside the old log and puts it in its place.
+  LogWriter(const std::filesystem::path& file, const Contents& contents);
+
+  /// On return the rows survive anything.
+  void append(std::span<const LoggedRow> rows);
+  void append_session(std::size_t number, const Attributes& session);
+
+ private:
+  std::optional<PosixFile> out_;
+  std::string batch_;
+};
+
+/// What a log says.
+struct LogReading {
+  Contents contents;
+  std::vector<std::size_t> stored_here;  ///< rows that were stored after the log's beginning
+  std::string damage;                    ///< a clause where something was cut off; else empty
+};
+
+/// Reads up to the last whole commit. Nothing where not even the beginning is whole: `damage` then says
+/// so. Throws RunError where the log is of a newer program.
+[[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file);
+
+}  // namespace wallheat::store

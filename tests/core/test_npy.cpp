@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <limits>
+
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+
+/// An NPY file of version 1.0 with any header text and data.
+std::string npy(const std::string& dictionary, const std::string& data) {
+  std::string header = dictionary + "\n";
+  std::string file = "\x93NUMPY";
+  file += '\x01';
+  file += '\0';
+  file += static_cast<char>(header.size() % 256);
+  file += static_cast<char>(header.size() / 256);
+  return file + header + data;
+}
+
+std::string header(const std::string& dtype, const std::string& shape, const std::string& order = "False") {
+  return "{'descr': '" + dtype + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+}
+
+template <class T>
+std::string bytes(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+const std::string good_domain = npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 5, 6}));
+const std::string good_interior = npy(header("|b1", "(2, 3)"), bytes<char>({0, 1, 0, 1, 1, 0}));
+
+class FloorPlanFiles : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(directory_ / name, std::ios::binary) << content;
+  }
+  FloorPlan load(const std::string& domain, const std::string& interior) {
+    write("7_domain.npy", domain);
+    write("7_interior.npy", interior);
+    return load_floor_plan(directory_.path(), "7");
+  }
+  /// The sentence with which a plan is refused.
+  std::string refusal(const std::string& domain, const std::string& interior) {
+    try {
+      (void)load(domain, interior);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "(accepted)";
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(FloorPlanFiles, hold_float64_and_bool) {
+  const FloorPlan plan = load(good_domain, good_interior);
+  EXPECT_EQ(plan.domain(1, 0), 4);
+  EXPECT_EQ(plan.interior.cells, (std::vector<std::uint8_t>{0, 1, 0, 1, 1, 0}));
+}
+
+TEST_F(FloorPlanFiles, may_hold_float32_and_uint8) {
+  const FloorPlan plan = load(npy(header("<f4", "(2, 3)"), bytes<float>({1, 2, 3, 4.5, 5, 6})),
+                              npy(header("|u1", "(2, 3)"), bytes<char>({0, 7, 0, 1, 1, 0})));
+  EXPECT_EQ(plan.domain(1, 0), 4.5);
+  EXPECT_EQ(plan.interior(0, 1), 1) << "any value that is not 0 is interior";
+}
+
+TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
+  const FloorPlan plan = load(npy(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
+                              npy(header("|b1", "(2, 3)", "True"), bytes<char>({0, 1, 1, 1, 0, 0})));
+  EXPECT_EQ(plan.domain.cells, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(plan.interior.cells, (std::vector<std::uint8_t>{0, 1, 0, 1, 1, 0}));
+}
+
+TEST_F(FloorPlanFiles, may_have_a_version_2_header) {
+  std::string text = header("<f8", "(2, 3)") + "\n";
+  std::string file = "\x93NUMPY";
+  file += '\x02';
+  file += '\0';
+  file += static_cast<char>(text.size());
+  file += std::string(3, '\0');
+  EXPECT_EQ(load(file + text + bytes<double>({1, 2, 3, 4, 5, 6}), good_interior).domain(0, 2), 3);
+}
+
+TEST_F(FloorPlanFiles, survive_a_round_trip) {
+  const FloorPlan plan = load(good_domain, good_interior);
+  save_floor_plan(directory_.path(), "copy", plan);
+  const FloorPlan copy = load_floor_plan(directory_.path(), "copy");
+  EXPECT_EQ(copy.domain, plan.domain);
+  EXPECT_EQ(copy.interior, plan.interior);
+}
+
+TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
+  struct Case {
+    std::string domain;
+    std::string interior;
+    std::string cause;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::string data = bytes<double>({1, 2, 3, 4, 5, 6});
+  const std::vector<Case> cases = {
+      {"", good_interior, "7_domain.npy: is not an NPY file"},
+      {"id;wall;room\n1;2;3 and more\n", good_interior, "7_domain.npy: is not an NPY file"},
+      {good_domain.substr(0, 40), good_interior, "7_domain.npy: is truncated in its header"},
+      {good_domain.substr(0, good_domain.size() - 1), good_interior, "7_domain.npy: is truncated"},
+      {good_domain + "x", good_interior, "7_domain.npy: has trailing bytes"},
+      {good_domain, good_interior + "xyz", "7_interior.npy: has trailing bytes"},
+      {npy(header("<i8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '<i8'"},
+      {npy(header(">f8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '>f8'"},
+      {good_domain, npy(header("<f8", "(2, 3)"), data), "7_interior.npy: has dtype '<f8'"},
+      {npy(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension(s)"},
+      {npy(header("<f8", "(1, 2, 3)"), data), good_interior, "7_domain.npy: has 3 dimension(s)"},
+      {npy(header("<f8", "()"), data), good_interior, "7_domain.npy: has 0 dimension(s)"},
+      {npy(header("<f8", "(3, 2)"), data), good_interior, "its shape 2 x 3 differs from the domain's, 3 x 2"},
+      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior, "row 0, column 2 is NaN"},
+      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, -infinity, 6})), good_interior,
+       "row 1, column 1 is infinite"},
+      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})), good_interior, "column 1 is too large"},
+      {npy(header("<f8", "(0, 3)"), ""), good_interior, "7_domain.npy: the grid is empty (0 x 3)"},
+      {npy(header("<f8", "(4000000000, 4000000000)"), data), good_interior, "7_domain.npy: is truncated"},
+      {npy(header("<f8", "(18446744073709551615, 2)"), data), good_interior, "7_domain.npy: is truncated"},
+      {npy(header("<f8", "(99999999999999999999, 2)"), data), good_interior, "header cannot be understood"},
+      {npy(header("<f8", "(-2, 3)"), data), good_interior, "header cannot be understood"},
+      {npy("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior, "header cannot be understood"},
+      {npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", data), good_interior,
+       "header cannot be understood"},
+      {npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data), good_interior,
+       "structured dtype"},
+      {npy("nonsense", data), good_interior, "header cannot be understood"},
+  };
+  for (const Case& malformed : cases) {
+    EXPECT_THAT(refusal(malformed.domain, malformed.interior), HasSubstr(malformed.cause));
+  }
+}
+
+TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files) {
+  write("8_domain.npy", good_domain);
+  EXPECT_THROW(
+      {
+        try {
+          (void)load_floor_plan(directory_.path(), "8");
+        } catch (const InputError& error) {
+          EXPECT_THAT(error.what(), HasSubstr("8_interior.npy: no such file"));
+          throw;
+        }
+      },
+      InputError);
+  std::filesystem::create_directory(directory_ / "9_domain.npy");
+  EXPECT_THROW((void)load_floor_plan(directory_.path(), "9"), InputError);
+}
+
+TEST_F(FloorPlanFiles, are_not_looked_for_outside_the_directory) {
+  EXPECT_THROW((void)load_floor_plan(directory_.path(), "../7"), InputError);
+  EXPECT_THROW((void)floor_plan_stamps(directory_.path(), "a/b"), InputError);
+}
+
+TEST_F(FloorPlanFiles, show_a_change_in_their_stamps) {
+  (void)load(good_domain, good_interior);
+  const PlanStamps before = floor_plan_stamps(directory_.path(), "7");
+  EXPECT_EQ(before, floor_plan_stamps(directory_.path(), "7"));
+  write("7_interior.npy", good_interior + "x");
+  EXPECT_NE(before, floor_plan_stamps(directory_.path(), "7"));
+}
+
+TEST_F(FloorPlanFiles, tell_their_shape_from_the_header_alone) {
+  write("7_domain.npy", good_domain.substr(0, good_domain.size() - 8));
+  EXPECT_EQ(floor_plan_shape(directory_.path(), "7"), (GridShape{2, 3}));
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,227 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <random>
+#include <set>
+
+#include "queue/work_queue.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::uint32_t> plans(std::uint32_t count) {
+  std::vector<std::uint32_t> result(count);
+  std::iota(result.begin(), result.end(), 0U);
+  return result;
+}
+
+TEST(WorkQueue, gives_each_thread_a_plan_and_lets_as_many_wait) {
+  WorkQueue queue(plans(100));
+  queue.worker_joined(1, 2);
+  const auto orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_THAT(orders[0].plans, ElementsAre(0, 1, 2, 3)) << "in the order that was asked for";
+  EXPECT_THAT(queue.orders(), IsEmpty()) << "what was said is not said again";
+}
+
+TEST(WorkQueue, feeds_idle_threads_of_all_workers_before_anything_waits) {
+  WorkQueue queue(plans(3));
+  for (int worker = 1; worker <= 3; ++worker) queue.worker_joined(worker, 1);
+  for (const Order& order : queue.orders()) EXPECT_EQ(order.plans.size(), 1U);
+}
+
+TEST(WorkQueue, sends_short_plans_in_batches_and_long_ones_singly) {
+  const auto batch_for = [](double seconds) {
+    WorkQueue queue(plans(10000));
+    queue.worker_joined(1, 1);
+    (void)queue.orders();
+    queue.plan_started(1, 0);
+    queue.plan_finished(1, 0, seconds);
+    const auto orders = queue.orders();
+    return orders.empty() ? 0 : orders[0].plans.size();
+  };
+  EXPECT_EQ(batch_for(2.0), 1U);
+  EXPECT_GT(batch_for(1e-6), 100U);
+  EXPECT_LE(batch_for(1e-6), 1025U) << "no worker holds more than a bounded number of plans";
+}
+
+TEST(WorkQueue, recalls_waiting_plans_for_idle_workers_at_the_end) {
+  WorkQueue queue(plans(3));
+  queue.worker_joined(1, 1);
+  queue.worker_joined(2, 1);
+  for (const Order& order : queue.orders()) queue.plan_started(order.worker, order.plans.front());
+  // One of them has the third plan waiting; the other ends first.
+  std::set<std::uint32_t> first_plans{0, 1, 2};
+  const int busy = queue.orders().empty() ? 1 : 2;
+  const int idle = 3 - busy;
+  queue.plan_finished(idle, idle == 1 ? 0 : 1, 1.0);
+  const auto orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].kind, Order::Kind::recall);
+  EXPECT_EQ(orders[0].worker, busy);
+  EXPECT_EQ(orders[0].count, 1U);
+  EXPECT_THAT(queue.orders(), IsEmpty()) << "one recall at a time";
+  queue.plans_returned(busy, {2});
+  const auto again = queue.orders();
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].worker, idle);
+  EXPECT_THAT(again[0].plans, ElementsAre(2));
+}
+
+TEST(WorkQueue, gives_the_plans_of_a_worker_that_left_to_others) {
+  WorkQueue queue(plans(2));
+  queue.worker_joined(1, 2);
+  (void)queue.orders();
+  queue.plan_started(1, 0);
+  EXPECT_THAT(queue.worker_left(1), ElementsAre(0, 1));
+  queue.worker_joined(2, 2);
+  const auto orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_THAT(orders[0].plans, ElementsAre(0, 1));
+}
+
+TEST(WorkQueue, counts_a_plan_once_whoever_answers) {
+  WorkQueue queue(plans(1));
+  queue.worker_joined(1, 1);
+  (void)queue.orders();
+  (void)queue.worker_left(1);
+  queue.worker_joined(2, 1);
+  (void)queue.orders();
+  EXPECT_TRUE(queue.plan_finished(1, 0, 1.0)) << "a late answer is as good as any";
+  EXPECT_FALSE(queue.plan_finished(2, 0, 1.0));
+  EXPECT_FALSE(queue.plan_finished(2, 77, 1.0)) << "a plan that nobody asked for";
+  EXPECT_TRUE(queue.all_finished());
+}
+
+/// A cluster under a simulated clock: threads take plans as real workers do, messages take time, and
+/// whoever reads the seed can repeat what happened.
+class SimulatedCluster {
+ public:
+  SimulatedCluster(unsigned seed, std::size_t count, std::vector<std::size_t> threads)
+      : random_(seed), queue_(plans(static_cast<std::uint32_t>(count))), threads_(std::move(threads)) {
+    for (std::size_t plan = 0; plan < count; ++plan) seconds_.push_back(0.2 + static_cast<double>(random_() % 1000) / 500);
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      queue_.worker_joined(static_cast<int>(i), threads_[i]);
+      waiting_.emplace_back();
+      running_.push_back(0);
+    }
+  }
+
+  /// Runs to the end; workers leave and come back with the given chance per event, in per mille.
+  void run(unsigned leave_per_mille) {
+    obey();
+    while (!queue_.all_finished()) {
+      ASSERT_FALSE(events_.empty()) << "the queue waits for nothing";
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      handle(event);
+      if (random_() % 1000 < leave_per_mille) leave_and_return(random_() % threads_.size());
+      obey();
+    }
+  }
+
+  [[nodiscard]] double makespan() const { return now_; }
+  [[nodiscard]] double work() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
+  [[nodiscard]] const std::map<std::uint32_t, int>& answers() const { return answers_; }
+
+ private:
+  struct Event {
+    double time;
+    std::size_t worker;
+    unsigned life;  // events of an earlier life of the worker are void
+    Order order;    // what reaches the worker, or
+    bool done;      // the plan in order.plans is solved
+    friend bool operator<(const Event& a, const Event& b) { return a.time > b.time; }
+  };
+
+  double message_time() { return 0.0005 + static_cast<double>(random_() % 100) * 1e-5; }
+
+  void obey() {
+    for (Order& order : queue_.orders()) {
+      const auto worker = static_cast<std::size_t>(order.worker);
+      events_.push({now_ + message_time(), worker, lives_[worker], std::move(order), false});
+    }
+  }
+
+  void handle(const Event& event) {
+    const std::size_t worker = event.worker;
+    if (event.life != lives_[worker]) return;
+    if (event.done) {
+      const std::uint32_t plan = event.order.plans.front();
+      --running_[worker];
+      if (queue_.plan_finished(static_cast<int>(worker), plan, seconds_[plan])) ++answers_[plan];
+    } else if (event.order.kind == Order::Kind::assign) {
+      for (const std::uint32_t plan : event.order.plans) waiting_[worker].push_back(plan);
+    } else {
+      std::vector<std::uint32_t> returned;
+      while (!waiting_[worker].empty() && returned.size() < event.order.count) {
+        returned.push_back(waiting_[worker].back());
+        waiting_[worker].pop_back();
+      }
+      queue_.plans_returned(static_cast<int>(worker), returned);
+    }
+    start(worker);
+  }
+
+  void start(std::size_t worker) {
+    while (running_[worker] < threads_[worker] && !waiting_[worker].empty()) {
+      const std::uint32_t plan = waiting_[worker].front();
+      waiting_[worker].pop_front();
+      ++running_[worker];
+      queue_.plan_started(static_cast<int>(worker), plan);
+      events_.push({now_ + seconds_[plan], worker, lives_[worker], {Order::Kind::assign, 0, {plan}, 0}, true});
+    }
+  }
+
+  void leave_and_return(std::size_t worker) {
+    (void)queue_.worker_left(static_cast<int>(worker));
+    ++lives_[worker];
+    waiting_[worker].clear();
+    running_[worker] = 0;
+    queue_.worker_joined(static_cast<int>(worker), threads_[worker]);
+  }
+
+  std::mt19937 random_;
+  WorkQueue queue_;
+  std::vector<std::size_t> threads_;
+  std::vector<double> seconds_;
+  std::vector<std::deque<std::uint32_t>> waiting_;
+  std::vector<std::size_t> running_;
+  std::map<std::size_t, unsigned> lives_;
+  std::priority_queue<Event> events_;
+  std::map<std::uint32_t, int> answers_;
+  double now_ = 0;
+};
+
+TEST(WorkQueue, loses_no_plan_and_solves_none_twice_in_any_order_of_events) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const std::size_t count = 1 + random() % 120;
+    std::vector<std::size_t> threads(1 + random() % 6);
+    for (auto& number : threads) number = 1 + random() % 4;
+    SimulatedCluster cluster(seed, count, threads);
+    cluster.run(seed % 3 == 0 ? 0 : 20);
+    ASSERT_EQ(cluster.answers().size(), count) << "seed " << seed;
+    for (const auto& [plan, times] : cluster.answers()) ASSERT_EQ(times, 1) << "seed " << seed << ", plan " << plan;
+  }
+}
+
+TEST(WorkQueue, keeps_all_threads_busy_to_the_end) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    SimulatedCluster cluster(seed, 200, {1, 4, 2, 1, 3});
+    cluster.run(0);
+    constexpr double threads = 11;
+    // No schedule without foresight can promise to be better than one longest plan (2.2 s) beyond an
+    // even share; messages take some milliseconds.
+    EXPECT_LT(cluster.makespan(), cluster.work() / threads + 2.2 + 0.1) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "support/shapes.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/plan_ids.hpp"
+#include "wallheat/python_float.hpp"
+#include "wallheat/solver.hpp"
+#include "wallheat/statistics.hpp"
+
+namespace wallheat {
+namespace {
+
+const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
+
+void expect_same_bits(const Solution& actual, const Solution& expected, const std::string& what) {
+  EXPECT_EQ(actual.iterations, expected.iterations) << what;
+  EXPECT_EQ(actual.converged, expected.converged) << what;
+  EXPECT_EQ(std::memcmp(&actual.last_delta, &expected.last_delta, sizeof(double)), 0)
+      << what << ": " << actual.last_delta << " is not " << expected.last_delta;
+  ASSERT_EQ(actual.field.cells.size(), expected.field.cells.size()) << what;
+  EXPECT_EQ(std::memcmp(actual.field.cells.data(), expected.field.cells.data(),
+                        expected.field.cells.size() * sizeof(double)),
+            0)
+      << what << ": the fields differ";
+}
+
+class EveryIsa : public testing::TestWithParam<Isa> {};
+
+TEST_P(EveryIsa, gives_the_bits_of_the_reference_for_every_shape) {
+  const auto reference = make_reference_solver();
+  const auto solver = make_jacobi_solver(GetParam());
+  for (const auto& [name, plan] : awkward_plans()) {
+    for (const double tolerance : {1e-4, 3.0, 1e-12}) {
+      const Limits limits{tolerance, 3000};
+      expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+                       name + ", tolerance " + python_float(tolerance));
+    }
+  }
+}
+
+TEST_P(EveryIsa, stops_exactly_at_the_limit_of_iterations) {
+  const auto reference = make_reference_solver();
+  const auto solver = make_jacobi_solver(GetParam());
+  const FloorPlan plan = room(40, 33);
+  for (std::int64_t most = 1; most < 200; most += most < 20 ? 1 : 37) {
+    expect_same_bits(*solver->solve(plan, {1e-9, most}, {}), *reference->solve(plan, {1e-9, most}, {}),
+                     std::to_string(most) + " iterations");
+  }
+}
+
+TEST_P(EveryIsa, finds_the_exact_iteration_for_every_tolerance) {
+  // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta, the
+  // first that falls below the tolerance must be found.
+  const auto reference = make_reference_solver();
+  const auto solver = make_jacobi_solver(GetParam());
+  const FloorPlan plan = room(26, 21);
+  for (double tolerance = 10; tolerance > 1e-17; tolerance *= 0.31) {
+    const Limits limits{tolerance, 4000};
+    expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}), python_float(tolerance));
+  }
+  expect_same_bits(*solver->solve(plan, {0, 4000}, {}), *reference->solve(plan, {0, 4000}, {}), "tolerance 0");
+}
+
+TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {
+  const FloorPlan first = random_plan(57, 91, 85, 7);
+  const FloorPlan second = room(64, 64);
+  const auto expected = *make_reference_solver()->solve(first, {}, {});
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      const auto solver = make_jacobi_solver(GetParam());
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        expect_same_bits(*solver->solve(first, {}, {}), expected, "repeat");
+        (void)solver->solve(second, {1e-2, 100}, {});  // leaves other values in the buffers
+      }
+    });
+  }
+}
+
+TEST_P(EveryIsa, abandons_a_plan_when_asked_to) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(make_jacobi_solver(GetParam())->solve(room(20, 20), {}, stop.get_token()).has_value());
+}
+
+TEST_P(EveryIsa, reproduces_the_published_results_of_the_real_plans) {
+  if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  std::ifstream statistics_file(shared_plans / "expected.csv");
+  std::ifstream iterations_file(shared_plans / "expected_iterations.csv");
+  std::string row;
+  std::string iterations_row;
+  std::getline(statistics_file, row);
+  std::getline(iterations_file, iterations_row);
+  const auto solver = make_jacobi_solver(GetParam());
+  std::size_t plans = 0;
+  while (std::getline(statistics_file, row) && std::getline(iterations_file, iterations_row)) {
+    const std::string id = row.substr(0, row.find(','));
+    const FloorPlan plan = load_floor_plan(shared_plans, id);
+    const Solution solution = *solver->solve(plan, {}, {});
+    const Statistics result = statistics(solution.field, plan.interior);
+    EXPECT_EQ(id + ", " + python_float(result.mean_temp) + ", " + python_float(result.std_temp) + ", " +
+                  python_float(result.pct_above_18) + ", " + python_float(result.pct_below_15),
+              row);
+    EXPECT_EQ(id + "," + std::to_string(solution.iterations) + "," + python_float(solution.last_delta) + "," +
+                  std::to_string(count_interior(plan)),
+              iterations_row);
+    ++plans;
+  }
+  EXPECT_EQ(plans, read_ids(shared_plans / "building_ids.txt").ids.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Jacobi, EveryIsa, testing::ValuesIn(available_isas()),
+                         [](const auto& isa) { return std::string(to_string(isa.param)); });
+
+TEST(ReferenceSolver, never_sees_delta_rise) {
+  // The property that lets the fast solver skip most deltas.
+  const auto reference = make_reference_solver();
+  double last = 1e9;
+  for (std::int64_t most = 1; most <= 120; ++most) {
+    const double delta = reference->solve(room(24, 24), {0, most}, {})->last_delta;
+    EXPECT_LE(delta, last * (1 + 1e-12));
+    last = delta;
+  }
+}
+
+TEST(ReferenceSolver, sees_zero_degrees_beyond_the_edge_of_the_grid) {
+  const FloorPlan plan{Grid<double>(1, 1, 8.0), Grid<std::uint8_t>(1, 1, 1)};
+  const Solution solution = *make_reference_solver()->solve(plan, {}, {});
+  EXPECT_EQ(solution.field(0, 0), 0.0);
+  EXPECT_EQ(solution.iterations, 2);
+}
+
+TEST(JacobiSolver, refuses_an_instruction_set_that_the_processor_lacks) {
+  if (available_isas().size() == 3) GTEST_SKIP() << "this processor has every instruction set";
+  EXPECT_THROW((void)make_jacobi_solver(Isa::avx512), RunError);
+}
+
+}  // namespace
+}  // namespace wallheat

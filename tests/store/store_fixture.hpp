@@ -1,0 +1,154 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/row.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/field_codec.hpp"
+#include "wallheat/result_store.hpp"
+
+namespace wallheat::store_test {
+
+/// An empty directory that goes with the test.
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "wallheat-store-XXXXXX").string();
+    directory = ::mkdtemp(name.data());
+    file = directory / "results.h5";
+    log = directory / "results.h5.wal";
+    lock = directory / "results.h5.lock";
+  }
+  ~StoreTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+  }
+
+  std::filesystem::path directory, file, log, lock;
+};
+
+inline std::vector<std::string> make_ids(std::size_t count) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < count; ++i) ids.push_back("plan " + std::to_string(i));
+  return ids;
+}
+
+inline StorePlan make_plan(std::size_t count, std::vector<GridShape> shapes = {}) {
+  StorePlan plan;
+  plan.ids = make_ids(count);
+  plan.settings = {{"solver", "jacobi"}, {"tolerance", "0.0001"}};
+  plan.save_fields = !shapes.empty();
+  for (std::size_t i = 0; plan.save_fields && i < count; ++i) {
+    plan.shapes.push_back(shapes[i % shapes.size()]);
+  }
+  return plan;
+}
+
+/// A smooth field that differs from plan to plan and version to version.
+inline Grid<double> make_field(std::size_t index, GridShape shape, int version = 0) {
+  Grid<double> field(shape.rows, shape.cols);
+  for (std::size_t i = 0; i < field.cells.size(); ++i) {
+    field.cells[i] = 5 + std::sin(0.01 * static_cast<double>(i + 7 * index)) + 0.3 * version;
+  }
+  return field;
+}
+
+inline PlanResult make_result(const StorePlan& plan, std::size_t index, int version = 0) {
+  PlanResult result;
+  result.index = static_cast<std::uint32_t>(index);
+  result.id = plan.ids[index];
+  result.status = index % 3 == 0 ? PlanStatus::max_iterations : PlanStatus::converged;
+  const auto number = static_cast<double>(index);
+  result.statistics = {17 + 1 / (number + 1), 2.5, index % 5 == 0 ? std::nan("") : 61.25, 0.1 * version};
+  result.iterations = static_cast<std::int64_t>(1000 + index);
+  result.last_delta = 1e-5 / (number + 3);
+  result.interior_cells = 77;
+  result.rows = 4;
+  result.cols = 5;
+  result.seconds = 0.125;
+  result.attempts = 1 + version;
+  result.rank = static_cast<std::int32_t>(index % 7);
+  result.host = "node" + std::to_string(index % 3);
+  result.device = "cpu";
+  result.solver = "jacobi 0.1";
+  result.input_hash = 0xfeedfacecafebeefULL + index;
+  result.input_stamps = {FileStamp{2097280, 1'700'000'000'123'456'789}, FileStamp{262272, 42}};
+  if (plan.save_fields) {
+    result.rows = static_cast<std::uint32_t>(plan.shapes[index].rows);
+    result.cols = static_cast<std::uint32_t>(plan.shapes[index].cols);
+    result.field = compress_field(make_field(index, plan.shapes[index], version));
+  }
+  return result;
+}
+
+inline std::vector<PlanResult> make_results(const StorePlan& plan, std::size_t begin, std::size_t end,
+                                            int version = 0) {
+  std::vector<PlanResult> results;
+  for (auto i = begin; i < end; ++i) results.push_back(make_result(plan, i, version));
+  return results;
+}
+
+inline PlanResult pending(const StorePlan& plan, std::size_t index) {
+  PlanResult result;
+  result.index = static_cast<std::uint32_t>(index);
+  result.id = plan.ids[index];
+  return result;
+}
+
+/// Equal to the last bit of every number, NaN included; fields aside.
+inline bool same(const PlanResult& a, const PlanResult& b) {
+  const auto x = store::to_row(a), y = store::to_row(b);
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+/// Rows [0, stored) hold version `version`, the others are pending, and fields are where they belong.
+inline void expect_contents(const std::filesystem::path& file, const StorePlan& plan,
+                            std::size_t stored, int version = 0) {
+  const ResultReader reader(file);
+  ASSERT_EQ(reader.rows().size(), plan.ids.size());
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+    const auto expected = i < stored ? make_result(plan, i, version) : pending(plan, i);
+    ASSERT_TRUE(same(reader.rows()[i], expected)) << "row " << i;
+    const auto field = reader.field(i);
+    ASSERT_EQ(field.has_value(), plan.save_fields && i < stored) << "row " << i;
+    if (field) {
+      ASSERT_EQ(*field, make_field(i, plan.shapes[i], version)) << "row " << i;
+    }
+  }
+}
+
+inline std::string read_bytes(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// The sentence of the RunError that `step` throws; empty if it throws none.
+template <class Step>
+std::string refusal(Step step) {
+  try {
+    step();
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+inline std::size_t files_in(const std::filesystem::path& directory) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+}  // namespace wallheat::store_test

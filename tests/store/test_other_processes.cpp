@@ -1,0 +1,212 @@
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "child_process.hpp"
+#include "store/file_lock.hpp"
+#include "store_fixture.hpp"
+
+namespace wallheat::store_test {
+namespace {
+
+using store::FileLock;
+using store::LockKind;
+using testing::AllOf;
+using testing::HasSubstr;
+using OneWriter = StoreTest;
+using Readers = StoreTest;
+
+TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
+  const auto plan = make_plan(3);
+  Signal ready, finish;
+  const auto writer = start_child([&] {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, 2));
+    ready.send();
+    finish.wait();
+    store.store(make_results(plan, 2, 3));
+    store.close({});
+  });
+  ready.wait();
+  const auto expected = AllOf(HasSubstr("is being written by process " + std::to_string(writer)),
+                              HasSubstr(" on host "), HasSubstr("wait for it or stop it"));
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), expected);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, plan, {}, true); }), expected);
+  finish.send();
+  EXPECT_EQ(wait_for(writer), 0);
+  expect_contents(file, plan, 3);
+}
+
+TEST_F(OneWriter, may_follow_one_that_was_killed) {
+  const auto plan = make_plan(3);
+  run_and_kill([&](auto die) {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, 2));
+    die();
+  });
+  EXPECT_TRUE(std::filesystem::exists(lock));
+  ResultStore::resume(file, plan, {}).close({});
+  expect_contents(file, plan, 2);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(OneWriter, names_its_job) {
+  ::setenv("SLURM_JOB_ID", "4711", 1);
+  const FileLock first(file);
+  ::unsetenv("SLURM_JOB_ID");
+  EXPECT_THAT(refusal([&] { FileLock second(file); }), HasSubstr("in job 4711"));
+}
+
+TEST_F(OneWriter, goes_by_the_lock_files_words_where_the_system_cannot_lock) {
+  FileLock first(file, LockKind::content_only);
+  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+              HasSubstr("or delete " + lock.string()));
+  write_bytes(lock, "host elsewhere\npid 1\n");
+  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+              HasSubstr("by process 1 on host elsewhere"));
+  write_bytes(lock, "");
+  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+              HasSubstr("another process"));
+  first.remove();
+  run_and_kill([&](auto die) {
+    FileLock taken(file, LockKind::content_only);
+    die();
+  });
+  EXPECT_EQ(refusal([&] { FileLock(file, LockKind::content_only); }), "");
+}
+
+TEST_F(Readers, see_every_acknowledged_row_of_a_living_writer) {
+  const auto plan = make_plan(40, {{9, 9}, {20, 3}});
+  Signal stored, seen;
+  const auto writer = start_child([&] {
+    auto store = ResultStore::create(file, plan, {}, false);
+    for (std::size_t i = 0; i < 40; i += 4) {
+      store.store(make_results(plan, i, i + 4));
+      if (i % 8 == 0) store.publish();
+      stored.send();
+      seen.wait();
+    }
+    store.close({});
+  });
+  for (std::size_t i = 0; i < 40; i += 4) {
+    stored.wait();
+    EXPECT_FALSE(ResultReader(file).closed_well());
+    expect_contents(file, plan, i + 4);
+    seen.send();
+  }
+  EXPECT_EQ(wait_for(writer), 0);
+  expect_contents(file, plan, 40);
+}
+
+TEST_F(Readers, are_never_confused_by_a_writer_at_work) {
+  const auto plan = make_plan(30, {{9, 9}});
+  SharedNumbers<2> progress;  // rows that are certain; finished
+  const auto writer = start_child([&] {
+    for (int run = 0; run < 10; ++run) {
+      auto store = run == 0 ? ResultStore::create(file, plan, {}, false)
+                            : ResultStore::resume(file, plan, {});
+      for (std::size_t i = 0; i < 3; ++i) {
+        const auto row = static_cast<std::size_t>(run) * 3 + i;
+        store.store(make_results(plan, row, row + 1));
+        progress[0] = static_cast<long>(row + 1);
+      }
+      store.close({});
+    }
+    progress[1] = 1;
+  });
+  int looks = 0;
+  while (progress[1] == 0 && ::kill(writer, 0) == 0) {
+    const auto certain = progress[0].load();
+    if (certain == 0) continue;
+    const ResultReader reader(file);
+    ++looks;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(certain); ++i) {
+      ASSERT_TRUE(same(reader.rows()[i], make_result(plan, i)));
+    }
+    ASSERT_EQ(reader.field(static_cast<std::size_t>(certain) - 1),
+              make_field(static_cast<std::size_t>(certain) - 1, {9, 9}));
+    int status = 0;
+    if (::waitpid(writer, &status, WNOHANG) == writer) {
+      ASSERT_EQ(status, 0);
+      return;
+    }
+  }
+  EXPECT_EQ(wait_for(writer), 0);
+  EXPECT_GT(looks, 0);
+}
+
+/// Runs a script with Debian's Python; h5py is an independent judge of the file.
+int run_python(const std::filesystem::path& directory, const std::string& script,
+               const std::filesystem::path& file) {
+  write_bytes(directory / "script.py", script);
+  const auto command =
+      "/usr/bin/python3 " + (directory / "script.py").string() + " " + file.string();
+  const int status = std::system(command.c_str());
+  std::filesystem::remove(directory / "script.py");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool has_h5py() {
+  return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0;
+}
+
+TEST_F(Readers, with_h5py_open_a_closed_file_without_ceremony) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  const auto plan = make_plan(6, {{9, 9}, {4, 5}});
+  auto store = ResultStore::create(file, plan, {{"host", "here"}}, false);
+  store.store(make_results(plan, 0, 5));
+  store.store(make_results(plan, 3, 4));  // the field with a byte behind its stream
+  store.close({{"ended", "well"}});
+  EXPECT_EQ(run_python(directory, R"(
+import math, sys, h5py
+with h5py.File(sys.argv[1], "r") as f:
+    rows = f["rows"][:]
+    names = h5py.check_enum_dtype(f["rows"].dtype["status"])
+    assert len(rows) == 6
+    row = rows[3]
+    assert row["id"] == b"plan 3" and row["iterations"] == 1003, row
+    assert row["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
+    assert math.isnan(rows[0]["pct_above_18"])
+    assert f["settings"].attrs["tolerance"] == "0.0001"
+    assert f["sessions/0"].attrs["ended"] == "well"
+    assert f.attrs["format_version"] == 1
+    slot = row["field_slot"]
+    name = "fields/%dx%d/%d" % (row["rows"], row["cols"], slot // 2000)
+    field = f[name][slot % 2000]
+    assert field.shape == (4, 5)
+    for i, value in enumerate(field.flat):
+        assert abs(value - (5 + math.sin(0.01 * (i + 21)))) < 1e-12
+)",
+                       file),
+            0);
+}
+
+TEST_F(Readers, with_h5py_follow_a_living_and_a_killed_writer) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  const auto plan = make_plan(6, {{9, 9}});
+  const auto* const script = R"(
+import sys, h5py
+with h5py.File(sys.argv[1], "r", swmr=True) as f:
+    rows = f["rows"][:]
+    assert list(rows["status"] != 0) == [True, True, False, False, False, False], rows["status"]
+    row = rows[1]
+    assert row["iterations"] == 1001
+    assert abs(f["fields/9x9/0"][row["field_slot"]].mean() - 5) < 1
+)";
+  Signal ready, never;
+  const auto writer = start_child([&] {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, 2));
+    store.publish();
+    ready.send();
+    never.wait();
+  });
+  ready.wait();
+  EXPECT_EQ(run_python(directory, script, file), 0);
+  ::kill(writer, SIGKILL);
+  wait_for(writer);
+  EXPECT_EQ(run_python(directory, script, file), 0);
+}
+
+}  // namespace
+}  // namespace wallheat::store_test

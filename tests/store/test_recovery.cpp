@@ -1,0 +1,344 @@
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "child_process.hpp"
+#include "store/write_ahead_log.hpp"
+#include "store_fixture.hpp"
+
+namespace wallheat::store_test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// What a resume of a file reports.
+std::vector<std::string> resume_and_close(const std::filesystem::path& file, const StorePlan& plan) {
+  std::vector<std::string> report;
+  ResultStore::resume(file, plan, {{"session", "resume"}}, &report).close({});
+  return report;
+}
+
+class Resume : public StoreTest {
+ protected:
+  void make_closed(const StorePlan& plan, std::size_t stored) {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, stored));
+    store.close({});
+  }
+  /// Batches of one row, in a process that is then killed.
+  void make_killed(const StorePlan& plan, std::size_t stored) {
+    run_and_kill([&](auto die) {
+      auto store = ResultStore::create(file, plan, {}, false);
+      for (std::size_t i = 0; i < stored; ++i) store.store(make_results(plan, i, i + 1));
+      store.publish();
+      die();
+    });
+  }
+};
+
+TEST_F(Resume, goes_on_with_a_partial_file) {
+  const auto plan = make_plan(20, {{6, 7}});
+  make_closed(plan, 8);
+  auto store = ResultStore::resume(file, plan, {{"session", "second"}});
+  ASSERT_EQ(store.restored().size(), 20u);
+  EXPECT_TRUE(same(store.restored()[7], make_result(plan, 7)));
+  EXPECT_TRUE(same(store.restored()[8], pending(plan, 8)));
+  store.store(make_results(plan, 8, 20));
+  store.close({});
+  expect_contents(file, plan, 20);
+  EXPECT_EQ(ResultReader(file).sessions().size(), 2u);
+}
+
+TEST_F(Resume, leaves_a_finished_file_as_it_is) {
+  const auto plan = make_plan(20, {{6, 7}});
+  make_closed(plan, 20);
+  const auto before = read_bytes(file);
+  EXPECT_THAT(resume_and_close(file, plan), IsEmpty());
+  EXPECT_EQ(read_bytes(file), before);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(Resume, takes_up_a_killed_file_without_a_word) {
+  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+  make_killed(plan, 13);
+  EXPECT_FALSE(ResultReader(file).closed_well());
+  expect_contents(file, plan, 13);
+  EXPECT_THAT(resume_and_close(file, plan), IsEmpty());
+  expect_contents(file, plan, 13);
+  EXPECT_TRUE(ResultReader(file).closed_well());
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(Resume, takes_up_a_store_that_was_dropped_without_close) {
+  const auto plan = make_plan(20, {{6, 7}});
+  {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, 5));
+  }
+  EXPECT_FALSE(ResultReader(file).closed_well());
+  EXPECT_THAT(resume_and_close(file, plan), IsEmpty());
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Resume, names_every_difference_of_the_settings) {
+  const auto plan = make_plan(2);
+  make_closed(plan, 1);
+  auto other = plan;
+  other.settings = {{"tolerance", "1e-05"}, {"limit", "5"}};
+  other.save_fields = true;
+  const auto sentence = refusal([&] { resume_and_close(file, other); });
+  EXPECT_THAT(sentence, HasSubstr("tolerance: the file has 0.0001, this run 1e-05"));
+  EXPECT_THAT(sentence, HasSubstr("solver: the file has jacobi, this run none"));
+  EXPECT_THAT(sentence, HasSubstr("limit: the file has none, this run 5"));
+  EXPECT_THAT(sentence, HasSubstr("fields: the file has not saved, this run saved"));
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(Resume, adds_plans_and_changes_their_order) {
+  const auto small = make_plan(7, {{6, 7}, {5, 5}, {1, 2}});
+  make_closed(small, 7);
+  auto large = make_plan(30, {{6, 7}, {5, 5}, {1, 2}});
+  std::swap(large.ids[2], large.ids[20]);
+  std::swap(large.shapes[2], large.shapes[20]);
+  EXPECT_THAT(resume_and_close(file, large), IsEmpty());
+  const ResultReader reader(file);
+  ASSERT_EQ(reader.rows().size(), 30u);
+  EXPECT_EQ(reader.rows()[20].id, "plan 2");
+  EXPECT_EQ(reader.rows()[20].index, 20u);
+  EXPECT_EQ(reader.rows()[20].iterations, 1002);
+  EXPECT_EQ(reader.field(20), make_field(2, {1, 2}));
+  EXPECT_EQ(reader.rows()[2].status, PlanStatus::pending);
+  EXPECT_EQ(reader.field(6), make_field(6, {6, 7}));
+}
+
+TEST_F(Resume, adds_plans_to_a_killed_file) {
+  make_killed(make_plan(7, {{6, 7}}), 5);
+  const auto large = make_plan(12, {{6, 7}});
+  EXPECT_THAT(resume_and_close(file, large), IsEmpty());
+  expect_contents(file, large, 5);
+}
+
+TEST_F(Resume, refuses_to_lose_answers_of_plans_that_are_not_named) {
+  const auto plan = make_plan(9);
+  make_closed(plan, 8);
+  const auto sentence = refusal([&] { resume_and_close(file, make_plan(3)); });
+  EXPECT_THAT(sentence, HasSubstr("(\"plan 3\", \"plan 4\", \"plan 5\" and 2 more)"));
+  auto without_pending = plan;
+  without_pending.ids.pop_back();
+  resume_and_close(file, without_pending);
+  expect_contents(file, without_pending, 8);
+}
+
+TEST_F(Resume, refuses_what_is_no_file_of_its_own) {
+  const auto plan = make_plan(2);
+  EXPECT_THAT(refusal([&] { resume_and_close(file, plan); }), HasSubstr("does not exist"));
+  write_bytes(file, "some text that is long enough");
+  EXPECT_THAT(refusal([&] { resume_and_close(file, plan); }), HasSubstr("is not an HDF5 file"));
+  EXPECT_EQ(read_bytes(file), "some text that is long enough");
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+// How the log may be hurt.
+
+TEST_F(Resume, drops_what_follows_the_last_commit_of_the_log) {
+  const auto plan = make_plan(9);
+  make_killed(plan, 6);
+  const auto whole = read_bytes(log);
+  const auto h5 = read_bytes(file);
+  constexpr std::size_t batch = 12 + sizeof(store::LoggedRow) + 12;
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{13}, std::size_t{300}, batch - 17}) {
+    write_bytes(log, whole.substr(0, whole.size() - cut));
+    write_bytes(file, h5);
+    const auto kept = std::to_string(batch - cut);
+    EXPECT_THAT(resume_and_close(file, plan),
+                Contains("the log ended in the middle of a record: " + kept + " bytes dropped"));
+    expect_contents(file, plan, 6);  // the last row was in the HDF5 file too
+  }
+  write_bytes(log, whole.substr(0, whole.size() - 12));
+  write_bytes(file, h5);
+  EXPECT_THAT(resume_and_close(file, plan),
+              Contains(HasSubstr("the log ended before a batch was complete")));
+  expect_contents(file, plan, 6);
+}
+
+TEST_F(Resume, takes_from_the_file_what_a_damaged_log_lost) {
+  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+  make_killed(plan, 18);
+  auto bytes = read_bytes(log);
+  std::fill_n(bytes.end() - 9000, 4096, '\0');
+  write_bytes(log, bytes);
+  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(HasSubstr("the log was damaged")));
+  expect_contents(file, plan, 18);
+}
+
+TEST_F(Resume, does_without_a_log_that_is_damaged_from_its_beginning) {
+  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+  make_killed(plan, 18);
+  auto bytes = read_bytes(log);
+  std::fill_n(bytes.begin(), 100, '\0');
+  write_bytes(log, bytes);
+  EXPECT_THAT(resume_and_close(file, plan),
+              Contains(HasSubstr("the log is damaged from its beginning")));
+  expect_contents(file, plan, 18);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(Resume, does_without_a_log_that_somebody_removed) {
+  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+  make_killed(plan, 18);
+  std::filesystem::remove(log);
+  expect_contents(file, plan, 18);
+  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("has no usable log")));
+  expect_contents(file, plan, 18);
+}
+
+TEST_F(Resume, passes_over_the_log_of_another_file) {
+  const auto plan = make_plan(5);
+  make_killed(plan, 4);
+  const auto stale = read_bytes(log);
+  std::filesystem::remove(file);
+  std::filesystem::remove(log);
+  make_closed(plan, 2);
+  write_bytes(log, stale);
+  expect_contents(file, plan, 2);
+  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(HasSubstr("log of an earlier file")));
+  expect_contents(file, plan, 2);
+}
+
+TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
+  const auto plan = make_plan(4, {{3, 3}});
+  make_killed(plan, 4);
+  const auto h5 = read_bytes(file), whole = read_bytes(log);
+  std::mt19937 random(5);
+  for (std::size_t at = 0; at < whole.size(); at += 1 + random() % 60) {
+    auto bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+    write_bytes(log, bytes);
+    write_bytes(file, h5);
+    if (at >= 8 && at < 12) continue;  // the version: refused as a newer program's
+    resume_and_close(file, plan);
+    expect_contents(file, plan, 4);
+    ASSERT_FALSE(HasFatalFailure()) << "byte " << at;
+  }
+}
+
+// How the HDF5 file may be hurt while its log is there.
+
+TEST_F(Resume, rebuilds_a_file_whose_metadata_are_damaged) {
+  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+  make_killed(plan, 18);
+  const auto h5 = read_bytes(file), wal = read_bytes(log);
+  for (const std::size_t at : {9, 20, 36, 44, 48, 60, 100, 150, 200, 400}) {
+    auto bytes = h5;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+    write_bytes(file, bytes);
+    write_bytes(log, wal);
+    resume_and_close(file, plan);
+    expect_contents(file, plan, 18);
+    ASSERT_FALSE(HasFatalFailure()) << "byte " << at;
+  }
+  auto bytes = h5;
+  std::fill_n(bytes.begin() + 12, 36, '\x55');
+  write_bytes(file, bytes);
+  write_bytes(log, wal);
+  expect_contents(file, plan, 18);
+  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("was rebuilt from its log")));
+  expect_contents(file, plan, 18);
+}
+
+TEST_F(Resume, survives_zeroed_pages_anywhere_in_the_file) {
+  const auto plan = make_plan(6, {{6, 7}});
+  make_killed(plan, 6);
+  const auto h5 = read_bytes(file), wal = read_bytes(log);
+  for (std::size_t at = 0; at < h5.size(); at += 4096) {
+    auto bytes = h5;
+    std::fill_n(bytes.begin() + static_cast<long>(at), std::min<std::size_t>(4096, h5.size() - at), '\0');
+    write_bytes(file, bytes);
+    write_bytes(log, wal);
+    resume_and_close(file, plan);
+    // Rows never suffer; plans whose field was zeroed are to be solved again.
+    const ResultReader reader(file);
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (reader.rows()[i].status == PlanStatus::pending) continue;
+      ASSERT_TRUE(same(reader.rows()[i], make_result(plan, i))) << "page at " << at;
+      ASSERT_EQ(reader.field(i), make_field(i, {6, 7})) << "page at " << at;
+    }
+  }
+}
+
+TEST_F(Resume, keeps_the_rows_of_a_file_that_is_gone) {
+  const auto plan = make_plan(20);
+  make_killed(plan, 18);
+  std::filesystem::remove(file);
+  expect_contents(file, plan, 18);
+  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(HasSubstr("was rebuilt from its log")));
+  expect_contents(file, plan, 18);
+}
+
+TEST_F(Resume, keeps_the_rows_of_a_file_that_became_garbage) {
+  const auto plan = make_plan(20);
+  make_killed(plan, 18);
+  write_bytes(file, std::string(100'000, 'g'));
+  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(HasSubstr("was rebuilt from its log")));
+  expect_contents(file, plan, 18);
+}
+
+TEST_F(Resume, solves_plans_again_whose_fields_are_gone_with_the_file) {
+  const auto plan = make_plan(20, {{6, 7}});
+  make_killed(plan, 18);
+  std::filesystem::remove(file);
+  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("18 fields were lost")));
+  expect_contents(file, plan, 0);
+}
+
+TEST_F(Resume, solves_plans_again_whose_rows_are_damaged_in_a_closed_file) {
+  const auto plan = make_plan(5);
+  make_closed(plan, 5);
+  auto bytes = read_bytes(file);
+  const auto at = bytes.find("plan 3");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 130] = static_cast<char>(bytes[at + 130] ^ 1);
+  write_bytes(file, bytes);
+  EXPECT_EQ(ResultReader(file).rows()[3].status, PlanStatus::pending);
+  std::vector<std::string> report;
+  auto store = ResultStore::resume(file, plan, {}, &report);
+  EXPECT_THAT(report, ElementsAre("1 row was damaged; the plans are solved again"));
+  EXPECT_EQ(store.restored()[3].status, PlanStatus::pending);
+  store.store(make_results(plan, 3, 4));
+  store.close({});
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Resume, repairs_an_id_that_was_damaged_in_a_closed_file) {
+  const auto plan = make_plan(5);
+  make_closed(plan, 5);
+  auto bytes = read_bytes(file);
+  bytes[bytes.find("plan 3")] = 'q';
+  write_bytes(file, bytes);
+  auto store = ResultStore::resume(file, plan, {});
+  store.store(make_results(plan, 3, 4));
+  store.close({});
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Resume, repeats_an_end_that_was_cut_short) {
+  const auto plan = make_plan(5, {{4, 4}});
+  std::string wal;
+  {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, 5));
+    wal = read_bytes(log);
+    store.close({{"ended", "well"}});
+  }
+  write_bytes(log, wal);  // as if the kill came just before the log was removed
+  expect_contents(file, plan, 5);
+  resume_and_close(file, plan);
+  expect_contents(file, plan, 5);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+}  // namespace
+}  // namespace wallheat::store_test

@@ -1,0 +1,212 @@
+#include <gmock/gmock.h>
+
+#include "store_fixture.hpp"
+
+namespace wallheat::store_test {
+namespace {
+
+using testing::HasSubstr;
+using ResultStoreFile = StoreTest;
+
+const Attributes first_session{{"started", "2026-01-01"}, {"host", "node0"}};
+
+TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
+  const auto plan = make_plan(100);
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store.store(make_results(plan, 0, 60));
+  store.close({{"ended", "2026-01-02"}});
+  expect_contents(file, plan, 60);
+  const ResultReader reader(file);
+  EXPECT_EQ(reader.settings(), plan.settings);
+  ASSERT_EQ(reader.sessions().size(), 1u);
+  EXPECT_EQ(reader.sessions()[0].at("started"), "2026-01-01");
+  EXPECT_EQ(reader.sessions()[0].at("ended"), "2026-01-02");
+  EXPECT_TRUE(reader.closed_well());
+}
+
+TEST_F(ResultStoreFile, gives_back_fields_of_several_shapes) {
+  const auto plan = make_plan(50, {{16, 20}, {7, 9}, {1, 1}, {64, 64}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store.store(make_results(plan, 0, 13));
+  store.store(make_results(plan, 13, 40));
+  store.close({});
+  expect_contents(file, plan, 40);
+}
+
+TEST_F(ResultStoreFile, goes_on_in_a_second_dataset_of_fields_when_the_first_is_full) {
+  const auto plan = make_plan(2101, {{2, 3}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  for (std::size_t begin = 0; begin < 2100; begin += 300) {
+    store.store(make_results(plan, begin, begin + 300));
+    store.publish();
+  }
+  expect_contents(file, plan, 2100);
+  store.close({});
+  expect_contents(file, plan, 2100);
+}
+
+TEST_F(ResultStoreFile, leaves_one_file_after_a_clean_end) {
+  const auto plan = make_plan(10);
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store.store(make_results(plan, 0, 10));
+  EXPECT_TRUE(std::filesystem::exists(log));
+  EXPECT_TRUE(std::filesystem::exists(lock));
+  store.close({});
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(ResultStoreFile, replaces_a_row_and_its_field) {
+  const auto plan = make_plan(12, {{8, 8}, {5, 6}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  for (int version = 0; version < 4; ++version) {
+    store.store(make_results(plan, 0, 12, version));
+    expect_contents(file, plan, 12, version);
+  }
+  store.close({});
+  expect_contents(file, plan, 12, 3);
+}
+
+TEST_F(ResultStoreFile, replaces_a_field_by_itself) {
+  const auto plan = make_plan(3, {{8, 8}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  for (int time = 0; time < 5; ++time) store.store(make_results(plan, 0, 3));
+  store.close({});
+  expect_contents(file, plan, 3);
+}
+
+TEST_F(ResultStoreFile, gives_a_failed_plan_its_field_when_it_succeeds_later) {
+  const auto plan = make_plan(4, {{8, 8}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  auto failed = pending(plan, 2);
+  failed.status = PlanStatus::failed;
+  failed.error = "the file is missing";
+  store.store(make_results(plan, 0, 4));
+  store.store(std::vector{failed});
+  EXPECT_FALSE(ResultReader(file).field(2).has_value());
+  store.store(make_results(plan, 2, 3));
+  store.close({});
+  expect_contents(file, plan, 4);
+}
+
+TEST_F(ResultStoreFile, records_a_field_of_an_unforeseen_shape_as_failed) {
+  const auto plan = make_plan(3, {{8, 8}});
+  auto changed = plan;
+  changed.shapes[1] = {9, 8};
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store.store(make_results(changed, 0, 3));
+  store.close({});
+  const ResultReader reader(file);
+  EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
+  EXPECT_THAT(reader.rows()[1].error, HasSubstr("9 x 8 was not foreseen"));
+  EXPECT_FALSE(reader.field(1).has_value());
+  EXPECT_EQ(reader.field(2), make_field(2, {8, 8}));
+}
+
+TEST_F(ResultStoreFile, makes_room_at_a_resume_for_a_plan_that_changed_its_shape) {
+  const auto plan = make_plan(3, {{8, 8}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store.store(make_results(plan, 0, 3));
+  store.close({});
+  auto changed = plan;
+  changed.shapes[1] = {9, 8};
+  auto resumed = ResultStore::resume(file, changed, {});
+  resumed.store(make_results(changed, 1, 2));
+  resumed.close({});
+  expect_contents(file, changed, 3);
+}
+
+TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
+  const auto plan = make_plan(1);
+  auto result = make_result(plan, 0);
+  result.status = PlanStatus::failed;
+  result.error.clear();
+  for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store.store(std::vector{result});
+  store.close({});
+  const auto error = ResultReader(file).rows()[0].error;
+  EXPECT_EQ(error.size(), 255u);  // 51 pairs
+  EXPECT_EQ(error, result.error.substr(0, 255));
+  result.error = "x" + result.error;
+  EXPECT_EQ(store::get_text(store::to_row(result).error).size(), 253u);  // "€" would end at 256
+}
+
+TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
+  auto plan = make_plan(1);
+  plan.settings["empty"] = "";
+  plan.settings["a/b \u20ac"] = "line one\nline two";
+  plan.settings["long"] = std::string(100'000, 'x');
+  for (int i = 0; i < 40; ++i) plan.settings["number " + std::to_string(i)] = std::to_string(i);
+  ResultStore::create(file, plan, plan.settings, false).close({});
+  EXPECT_EQ(ResultReader(file).settings(), plan.settings);
+  EXPECT_EQ(ResultReader(file).sessions()[0], plan.settings);
+  EXPECT_EQ(refusal([&] { ResultStore::resume(file, plan, {}).close({}); }), "");
+}
+
+TEST_F(ResultStoreFile, holds_no_plans_at_all) {
+  const auto plan = make_plan(0);
+  ResultStore::create(file, plan, first_session, false).close({});
+  expect_contents(file, plan, 0);
+  ResultStore::resume(file, plan, {}).close({});
+}
+
+TEST_F(ResultStoreFile, refuses_to_replace_a_file_unless_told) {
+  const auto plan = make_plan(2);
+  ResultStore::create(file, plan, first_session, false).close({});
+  const auto before = read_bytes(file);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, plan, {}, false); }),
+              HasSubstr("exists; go on with it by --resume, or replace it by --overwrite"));
+  EXPECT_EQ(read_bytes(file), before);
+  EXPECT_EQ(files_in(directory), 1u);
+  ResultStore::create(file, make_plan(3), first_session, true).close({});
+  EXPECT_EQ(ResultReader(file).rows().size(), 3u);
+}
+
+TEST_F(ResultStoreFile, refuses_a_missing_directory_and_bad_ids) {
+  const auto plan = make_plan(2);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory / "no" / "r.h5", plan, {}, false); }),
+              HasSubstr("there is no directory"));
+  EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory, plan, {}, true); }),
+              HasSubstr("not a regular file"));
+  auto twice = plan;
+  twice.ids[1] = twice.ids[0];
+  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, twice, {}, false); }),
+              HasSubstr("named twice"));
+  auto longest = plan;
+  longest.ids[1] = std::string(128, 'x');
+  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, longest, {}, false); }),
+              HasSubstr("longer than 127"));
+  longest.ids[1].pop_back();
+  ResultStore::create(file, longest, {}, false).close({});
+  EXPECT_EQ(ResultReader(file).rows()[1].id, longest.ids[1]);
+}
+
+TEST_F(ResultStoreFile, refuses_a_result_of_a_plan_that_it_does_not_hold) {
+  const auto plan = make_plan(2);
+  auto store = ResultStore::create(file, plan, {}, false);
+  auto stranger = make_result(plan, 1);
+  stranger.id = "somebody else";
+  EXPECT_THAT(refusal([&] { store.store(std::vector{stranger}); }), HasSubstr("has no row 1"));
+  store.store(make_results(plan, 0, 2));
+  store.close({});
+  expect_contents(file, plan, 2);
+}
+
+TEST_F(ResultStoreFile, keeps_a_link_and_writes_to_what_it_names) {
+  const auto plan = make_plan(2);
+  const auto link = directory / "link.h5";
+  std::filesystem::create_directory(directory / "scratch");
+  write_bytes(directory / "scratch" / "real.h5", "old");
+  std::filesystem::create_symlink(directory / "scratch" / "real.h5", link);
+  ResultStore::create(link, plan, {}, true).close({});
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  expect_contents(directory / "scratch" / "real.h5", plan, 0);
+}
+
+TEST(ResultReader, refuses_what_is_no_result_file) {
+  EXPECT_THAT(refusal([] { ResultReader("/nonexistent/r.h5"); }), HasSubstr("does not exist"));
+  EXPECT_THAT(refusal([] { ResultReader("/proc/self/status"); }), HasSubstr("is not an HDF5 file"));
+}
+
+}  // namespace
+}  // namespace wallheat::store_test

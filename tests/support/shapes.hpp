@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+struct NamedPlan {
+  std::string name;
+  FloorPlan plan;
+};
+
+/// A plan whose cells are interior with a probability of `percent`; the others are walls of 5 or
+/// 25 °C. With 100 the rooms touch every edge of the grid.
+inline FloorPlan random_plan(std::size_t rows, std::size_t cols, unsigned percent, unsigned seed) {
+  std::mt19937 random(seed);
+  FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
+  for (std::size_t i = 0; i < rows * cols; ++i) {
+    const bool interior = random() % 100 < percent;
+    plan.interior.cells[i] = interior ? 1 : 0;
+    if (!interior) plan.domain.cells[i] = random() % 2 == 0 ? 5 : 25;
+  }
+  return plan;
+}
+
+/// One large room with a warm wall around it and a cold pillar.
+inline FloorPlan room(std::size_t rows, std::size_t cols) {
+  FloorPlan plan{Grid<double>(rows, cols, 25.0), Grid<std::uint8_t>(rows, cols)};
+  for (std::size_t row = 1; row + 1 < rows; ++row) {
+    for (std::size_t col = 1; col + 1 < cols; ++col) {
+      plan.interior(row, col) = 1;
+      plan.domain(row, col) = 0;
+    }
+  }
+  plan.interior(rows / 2, cols / 3) = 0;
+  plan.domain(rows / 2, cols / 3) = 5;
+  return plan;
+}
+
+/// The shapes at which a vectorised or tiled solver may go wrong.
+inline std::vector<NamedPlan> awkward_plans() {
+  std::vector<NamedPlan> plans;
+  const auto add = [&](const std::string& name, FloorPlan plan) { plans.push_back({name, std::move(plan)}); };
+  FloorPlan warm_start = random_plan(9, 9, 100, 1);
+  warm_start.domain.cells.assign(81, 20.0);
+  add("one cell", FloorPlan{Grid<double>(1, 1, 3.0), Grid<std::uint8_t>(1, 1, 1)});
+  add("all wall", random_plan(16, 16, 0, 2));
+  add("all interior, warm at the start", std::move(warm_start));
+  for (std::size_t width = 1; width <= 17; ++width) {
+    add("width " + std::to_string(width), random_plan(11, width, 70, 100 + static_cast<unsigned>(width)));
+  }
+  add("tall", random_plan(300, 3, 80, 3));
+  add("wide", random_plan(3, 300, 80, 4));
+  add("sparse", random_plan(40, 70, 3, 5));
+  add("dense", random_plan(65, 63, 97, 6));
+  add("a room", room(48, 40));
+  FloorPlan on_edge = room(30, 30);
+  for (std::size_t row = 5; row < 20; ++row) {
+    on_edge.interior(row, 0) = 1;
+    on_edge.domain(row, 0) = 0;
+    on_edge.interior(29, row) = 1;
+    on_edge.domain(29, row) = 0;
+  }
+  add("a room on the edge", std::move(on_edge));
+  return plans;
+}
+
+}  // namespace wallheat
