@@ -41,7 +41,7 @@ struct PlanResult {
   std::uint32_t cols = 0;
   double seconds = 0;         ///< wall time of the worker thread: read, solve, compress
   std::int32_t attempts = 0;  ///< times the plan was started, over all sessions
-  std::int32_t rank = -1;     ///< MPI rank of the worker
+  std::int32_t rank = -1;     ///< MPI rank of the worker; 1 where one process did all
   std::string host;
   std::string device;
   std::string solver;             ///< name and version

@@ -49,7 +49,6 @@ PlanJob make_plan_job(const JobSettings& settings) {
     PlanResult result;
     result.index = task.index;
     result.id = task.id;
-    result.rank = settings.rank;
     result.host = settings.host;
     result.device = settings.device;
     result.solver = solver_name;

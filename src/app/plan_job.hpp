@@ -16,7 +16,6 @@ struct JobSettings {
   std::filesystem::path data;
   SolverOptions solver;
   bool save_fields = false;
-  int rank = 0;
   std::string host;
   std::string device;
 };

@@ -27,14 +27,14 @@
 namespace wallheat {
 namespace {
 
-WorkerParts worker_parts(const RunOptions& options, int rank) {
+WorkerParts worker_parts(const RunOptions& options) {
   WorkerParts parts;
   parts.machine = local_machine();
   const std::string host = parts.machine.host;
   parts.device_name = [options](const Placement&) { return options.solver.device_text(); };
-  parts.prepare_thread = [options, rank, host](const Placement& placement, std::size_t thread) {
+  parts.prepare_thread = [options, host](const Placement& placement, std::size_t thread) {
     bind_this_thread({placement.cpus.at(thread)});
-    const JobSettings settings{options.data, options.solver, options.save_fields, rank, host,
+    const JobSettings settings{options.data, options.solver, options.save_fields, host,
                                options.solver.device_text()};
     return ThreadParts{make_plan_job(settings), bound_cpus()};
   };
@@ -156,7 +156,7 @@ int coordinate_and_dismiss(Link& link, const RunOptions& options) {
 int run_in_one_process(const RunOptions& options) {
   LocalNetwork network(2);
   const auto worker_link = network.link(1);
-  const WorkerParts parts = worker_parts(options, 0);
+  const WorkerParts parts = worker_parts(options);
   const std::jthread worker([&] { run_worker(*worker_link, parts); });
   return coordinate_and_dismiss(*network.link(0), options);
 }
@@ -173,7 +173,7 @@ int run_command(const Arguments& arguments) {
   const auto link = mpi.link();
   if (mpi.rank() == 0) return coordinate_and_dismiss(*link, *options);
   try {
-    run_worker(*link, worker_parts(*options, mpi.rank()));
+    run_worker(*link, worker_parts(*options));
   } catch (const std::exception& error) {
     fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
     mpi.abort(exit_failed);

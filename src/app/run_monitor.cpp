@@ -82,13 +82,13 @@ void RunMonitor::on_interrupted() {
 }
 
 void RunMonitor::on_tick(double seconds_left) {
+  if (events_) events_->flush();
   const auto now = Clock::now();
   const auto interval = style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);
   if (now - shown_ < interval) return;
   shown_ = now;
   if (style_ == ProgressStyle::bar) line_.show(progress_text(seconds_left));
   if (style_ == ProgressStyle::lines) logger_->info("{}", progress_text(seconds_left));
-  if (events_) events_->flush();
 }
 
 std::string RunMonitor::progress_text(double seconds_left) const {

@@ -8,7 +8,6 @@
 #include "app/options.hpp"
 #include "app/plan_job.hpp"
 #include "app/run_options.hpp"
-#include "app/time_text.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/picture.hpp"
 #include "wallheat/python_float.hpp"
@@ -48,8 +47,7 @@ int solve_command(const Arguments& arguments) {
   fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
   fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
   fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
-  fmt::print("solved in        {} on {}, {:.2f} G interior cell updates/s\n", duration_text(seconds),
-             solver.device_text(),
+  fmt::print("solved in        {:.4f} s on {}, {:.2f} G interior cell updates/s\n", seconds, solver.device_text(),
              static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) / seconds * 1e-9);
   if (!png.empty()) {
     draw_plan(png, "plan " + id, plan, solution->field);

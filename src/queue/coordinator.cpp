@@ -124,6 +124,7 @@ class Coordinator {
     for (PlanResult& result : report.results) {
       if (!queue_.plan_finished(worker, result.index, result.seconds)) continue;
       result.attempts = plans_.at(result.index).attempts;
+      result.rank = worker;
       batch_.push_back(std::move(result));
     }
   }

@@ -81,6 +81,14 @@ Answer lock_in_kernel(int fd) {
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
+/// True where this call made the file: on a file system without locks that is the lock.
+bool create_if_missing(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  if (fd < 0 && errno != EEXIST) throw_system_error(path, "be made", errno);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
 bool still_named(int fd, const std::filesystem::path& path) {
   struct stat held {}, named {};
   return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
@@ -92,8 +100,8 @@ bool still_named(int fd, const std::filesystem::path& path) {
 FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(file) {
   path_ += ".lock";
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const bool existed = std::filesystem::exists(path_);
-    PosixFile opened(path_, O_CREAT | O_RDWR);
+    const bool existed = !create_if_missing(path_);
+    PosixFile opened(path_, O_RDWR);
     const auto answer = kind == LockKind::kernel ? lock_in_kernel(opened.fd()) : Answer::unsupported;
     if (answer == Answer::busy) {
       throw RunError(sentence(file, read_holder(path_), "wait for it or stop it"));

@@ -14,6 +14,16 @@ std::string count_were(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? " was" : "s were");
 }
 
+bool is_another_file(const std::filesystem::path& file, FileState state,
+                     const std::string& logs_file_id) {
+  if (state != FileState::closed) return false;
+  try {
+    return read_identity(open_file(file, Access::read), file) != logs_file_id;
+  } catch (const Hdf5Error&) {
+    return false;
+  }
+}
+
 Contents load(const std::filesystem::path& path, Access access, Addresses addresses,
               std::vector<std::string>& report) {
   const auto file = open_file(path, access);

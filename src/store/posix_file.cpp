@@ -25,7 +25,7 @@ void sync_directory_of(const std::filesystem::path& file) {
 }  // namespace
 
 void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
-  const bool no_room = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+  const bool no_room = error == ENOSPC || error == EDQUOT || error == EFBIG;
   throw RunError(file.string() + " cannot " + what + ": " + std::strerror(error) +
                  (no_room ? std::string("; ") + advice_after_failed_write : ""));
 }

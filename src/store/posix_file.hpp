@@ -40,7 +40,7 @@ class PosixFile {
   int fd_ = -1;
 };
 
-/// "results.h5: cannot <what>: <text of error>; <advice for a full disk>".
+/// "results.h5 cannot <what>: <text of error>", and where the disk is full what to do about it.
 [[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
                                      int error);
 

@@ -16,6 +16,11 @@ enum class Addresses { find, leave_out };
 [[nodiscard]] Contents load(const std::filesystem::path& file, Access access, Addresses addresses,
                             std::vector<std::string>& report);
 
+/// True where the file is closed, sound, and not the one that a log was written for: a kill hit between
+/// putting the file in its place and beginning its log, so nothing was stored since.
+[[nodiscard]] bool is_another_file(const std::filesystem::path& file, FileState state,
+                                   const std::string& logs_file_id);
+
 /// Writes the file anew, under a temporary name and then in place of the old one, whose fields are
 /// copied as they are. Sets new addresses and a new file id; rows whose field is lost become pending.
 /// Returns their number.

@@ -1,5 +1,9 @@
 #include "wallheat/result_store.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
 #include "store/contents.hpp"
 #include "store/file_lock.hpp"
 #include "store/recovery.hpp"
@@ -12,13 +16,21 @@ using namespace store;
 
 namespace {
 
+bool is_about_room(const std::string& text) {
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    if (text.find(std::strerror(error)) != std::string::npos) return true;
+  }
+  return false;
+}
+
 /// Runs a step and turns what HDF5 and the file system throw into one sentence about the file.
 template <class Step>
-auto in_one_sentence(const fs::path& file, Step step) {
+auto in_one_sentence(const fs::path& file, const std::string& advice, Step step) {
   try {
     return step();
   } catch (const Hdf5Error& error) {
-    throw RunError(file.string() + ": " + error.what() + "; " + advice_after_failed_write);
+    throw RunError(file.string() + ": " + error.what() + "; " +
+                   (is_about_room(error.what()) ? advice_after_failed_write : advice));
   } catch (const fs::filesystem_error& error) {
     throw RunError(file.string() + " cannot be used: " + error.code().message());
   }
@@ -64,17 +76,6 @@ struct Found {
   std::vector<std::size_t> unproven;
 };
 
-/// True where the file is closed and not the one that the log was written for: then a kill hit between
-/// putting the file in its place and beginning its log, and nothing was stored since.
-bool is_stale(const fs::path& path, const LogReading& log) {
-  if (peek(path) != FileState::closed) return false;
-  try {
-    return read_identity(open_file(path, Access::read), path) != log.contents.file_id;
-  } catch (const Hdf5Error&) {
-    return false;
-  }
-}
-
 /// A file that was left open and whose log is gone, with nothing but itself to go by.
 Found find_without_log(const fs::path& path, std::vector<std::string>& report) {
   report.push_back("the file was left open and has no usable log; what it holds was taken");
@@ -88,7 +89,7 @@ Found find(const fs::path& path, std::vector<std::string>& report) {
   const auto state = peek(path);
   if (fs::exists(log_path(path))) {
     auto log = read_log(path);
-    if (log && !is_stale(path, *log)) {
+    if (log && !is_another_file(path, state, log->contents.file_id)) {
       if (!log->damage.empty()) report.push_back(log->damage);
       return {std::move(log->contents), true, std::move(log->stored_here)};
     }
@@ -188,7 +189,7 @@ ResultStore::~ResultStore() = default;
 
 ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
                                 const Attributes& session, bool overwrite) {
-  return in_one_sentence(file, [&] {
+  return in_one_sentence(file, "see that the directory can be written", [&] {
     const auto path = real_path(file);
     auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
     StorePlan checked_plan = plan;
@@ -205,7 +206,7 @@ ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
 
 ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
                                 const Attributes& session, std::vector<std::string>* report) {
-  return in_one_sentence(file, [&] {
+  return in_one_sentence(file, "bring back a copy of it, or start anew with --overwrite", [&] {
     const auto path = real_path(file);
     auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
     StorePlan checked_plan = plan;
@@ -225,15 +226,15 @@ ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
 const std::vector<PlanResult>& ResultStore::restored() const { return impl_->restored(); }
 
 void ResultStore::store(std::span<const PlanResult> results) {
-  in_one_sentence(impl_->path(), [&] { impl_->store(results); });
+  in_one_sentence(impl_->path(), "run again with --resume", [&] { impl_->store(results); });
 }
 
 void ResultStore::publish() {
-  in_one_sentence(impl_->path(), [&] { impl_->publish(); });
+  in_one_sentence(impl_->path(), "run again with --resume", [&] { impl_->publish(); });
 }
 
 void ResultStore::close(const Attributes& end_of_session) {
-  in_one_sentence(impl_->path(), [&] { impl_->close(end_of_session); });
+  in_one_sentence(impl_->path(), "run again with --resume", [&] { impl_->close(end_of_session); });
 }
 
 }  // namespace wallheat

@@ -130,6 +130,7 @@ TEST(Coordinator, stores_every_plan_once) {
     for (const auto& [id, results] : run.sink_.stored_) {
       ASSERT_EQ(results.size(), 1U) << id;
       ASSERT_EQ(results[0].attempts, 1) << id;
+      ASSERT_TRUE(results[0].rank >= 1 && results[0].rank <= workers) << id;
     }
     EXPECT_EQ(run.recorder_.stored_, 3000);
     EXPECT_EQ(run.recorder_.started_, 3000);

@@ -54,23 +54,18 @@ TEST(WorkQueue, recalls_waiting_plans_for_idle_workers_at_the_end) {
   WorkQueue queue(plans(3));
   queue.worker_joined(1, 1);
   queue.worker_joined(2, 1);
-  for (const Order& order : queue.orders()) queue.plan_started(order.worker, order.plans.front());
-  // One of them has the third plan waiting; the other ends first.
-  std::set<std::uint32_t> first_plans{0, 1, 2};
-  const int busy = queue.orders().empty() ? 1 : 2;
-  const int idle = 3 - busy;
-  queue.plan_finished(idle, idle == 1 ? 0 : 1, 1.0);
-  const auto orders = queue.orders();
-  ASSERT_EQ(orders.size(), 1U);
-  EXPECT_EQ(orders[0].kind, Order::Kind::recall);
-  EXPECT_EQ(orders[0].worker, busy);
-  EXPECT_EQ(orders[0].count, 1U);
+  const auto first = queue.orders();
+  ASSERT_EQ(first.size(), 2U);
+  ASSERT_THAT(first[0].plans, ElementsAre(0, 1));
+  ASSERT_THAT(first[1].plans, ElementsAre(2));
+  queue.plan_started(1, 0);
+  queue.plan_started(2, 2);
+  queue.plan_finished(2, 2, 1.0);
+  // Plan 1 waits behind plan 0 while worker 2 has nothing to do.
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::recall, 1, {}, 1}));
   EXPECT_THAT(queue.orders(), IsEmpty()) << "one recall at a time";
-  queue.plans_returned(busy, {2});
-  const auto again = queue.orders();
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_EQ(again[0].worker, idle);
-  EXPECT_THAT(again[0].plans, ElementsAre(2));
+  queue.plans_returned(1, {1});
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {1}, 0}));
 }
 
 TEST(WorkQueue, gives_the_plans_of_a_worker_that_left_to_others) {

@@ -2,6 +2,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -122,8 +123,26 @@ bool changes_files(unsigned long long call) {
 
 enum class Ending { killed, finished, not_traceable };
 
-/// Runs `work` in a process that is killed before its n-th change to the file system.
-Ending run_until_change(int n, const std::function<void()>& work) {
+enum class Death { before, half_way };
+
+/// Lets the write that the process is about to make write only half of its bytes. False where the call
+/// is no write, or this processor's registers are unknown here.
+bool cut_write_in_half(pid_t child, const __ptrace_syscall_info& call) {
+  if (call.entry.nr != SYS_write && call.entry.nr != SYS_pwrite64) return false;
+#ifdef __x86_64__
+  user_regs_struct registers{};
+  if (call.entry.args[2] < 2 || ::ptrace(PTRACE_GETREGS, child, nullptr, &registers) != 0) return false;
+  registers.rdx /= 2;
+  if (::ptrace(PTRACE_SETREGS, child, nullptr, &registers) != 0) return false;
+  ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+  return WIFSTOPPED(wait_for(child));
+#else
+  return child < 0;
+#endif
+}
+
+/// Runs `work` in a process that is killed before its n-th change to the file system, or in its midst.
+Ending run_until_change(int n, Death death, const std::function<void()>& work) {
   const auto child = start_child([&] {
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(4);
     ::raise(SIGSTOP);
@@ -146,6 +165,7 @@ Ending run_until_change(int n, const std::function<void()>& work) {
     }
     if (info.op != PTRACE_SYSCALL_INFO_ENTRY || !changes_files(info.entry.nr)) continue;
     if (++changes < n) continue;
+    if (death == Death::half_way) cut_write_in_half(child, info);
     ::kill(child, SIGKILL);
     wait_for(child);
     return Ending::killed;
@@ -239,13 +259,14 @@ std::vector<Story> stories() {
   };
 }
 
-class EveryKillPoint : public KilledStore, public testing::WithParamInterface<std::size_t> {};
+class EveryKillPoint : public KilledStore, public testing::WithParamInterface<std::tuple<std::size_t, Death>> {};
 
-/// All kill points take half a minute, so that is done on request; a third of them is for every day.
-int stride() { return std::getenv("WALLHEAT_STORE_KILLS") != nullptr ? 1 : 3; }
+/// All kill points take a minute, so that is done on request; a fifth of them is for every day.
+int stride() { return std::getenv("WALLHEAT_STORE_KILLS") != nullptr ? 1 : 5; }
 
 TEST_P(EveryKillPoint, loses_nothing_that_was_acknowledged) {
-  const auto story = stories()[GetParam()];
+  const auto [number, death] = GetParam();
+  const auto story = stories()[number];
   const bool overwrites = std::string(story.name).starts_with("overwriting");
   const bool reorders = std::string(story.name).find("order") != std::string::npos;
   const auto plan = plan_with_fields();
@@ -256,7 +277,7 @@ TEST_P(EveryKillPoint, loses_nothing_that_was_acknowledged) {
     story.before(file, plan, told);
     // What is overwritten is lost on purpose, so only what comes after counts.
     for (std::size_t i = 0; overwrites && i < plan_count; ++i) told[i] = 0;
-    const auto ending = run_until_change(n, [&] { story.during(file, plan, told); });
+    const auto ending = run_until_change(n, death, [&] { story.during(file, plan, told); });
     if (ending == Ending::not_traceable) GTEST_SKIP() << "processes cannot be traced here";
     SCOPED_TRACE(std::string(story.name) + ", killed before change " + std::to_string(n));
     const bool anything = std::filesystem::exists(file) || std::filesystem::exists(log);
@@ -275,7 +296,9 @@ TEST_P(EveryKillPoint, loses_nothing_that_was_acknowledged) {
   std::printf("%s: %d kill points survived\n", story.name, tried);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stories, EveryKillPoint, testing::Range<std::size_t>(0, 7));
+INSTANTIATE_TEST_SUITE_P(Stories, EveryKillPoint,
+                         testing::Combine(testing::Range<std::size_t>(0, 7),
+                                          testing::Values(Death::before, Death::half_way)));
 
 /// The largest file that this process may write; stands in for a full disk and needs no rights.
 void limit_files_to(std::uintmax_t bytes) {

@@ -167,8 +167,8 @@ with h5py.File(sys.argv[1], "r") as f:
     assert row["id"] == b"plan 3" and row["iterations"] == 1003, row
     assert row["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
     assert math.isnan(rows[0]["pct_above_18"])
-    assert f["settings"].attrs["tolerance"] == "0.0001"
-    assert f["sessions/0"].attrs["ended"] == "well"
+    assert f["settings"].attrs["tolerance"] == b"0.0001"
+    assert f["sessions/0"].attrs["ended"] == b"well"
     assert f.attrs["format_version"] == 1
     slot = row["field_slot"]
     name = "fields/%dx%d/%d" % (row["rows"], row["cols"], slot // 2000)
@@ -179,6 +179,63 @@ with h5py.File(sys.argv[1], "r") as f:
 )",
                        file),
             0);
+}
+
+TEST_F(Readers, refuse_other_programs_files_and_those_of_a_newer_one) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  const auto plan = make_plan(2);
+  ResultStore::create(file, plan, {}, false).close({});
+  ASSERT_EQ(run_python(directory, R"(
+import sys, h5py
+with h5py.File(sys.argv[1], "r+") as f:
+    f.attrs.modify("format_version", 7)
+)",
+                       file),
+            0);
+  const auto newer = HasSubstr("has format version 7 of a newer wallheat");
+  EXPECT_THAT(refusal([&] { ResultReader reader(file); }), newer);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), newer);
+  ASSERT_EQ(run_python(directory, R"(
+import sys, h5py
+with h5py.File(sys.argv[1], "w") as f:
+    f["rows"] = [1, 2]
+)",
+                       file),
+            0);
+  const auto foreign = HasSubstr("is an HDF5 file, but holds no results of wallheat");
+  EXPECT_THAT(refusal([&] { ResultReader reader(file); }), foreign);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), foreign);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(Readers, with_h5py_do_not_stop_a_resume_by_holding_the_file_open) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  const auto plan = make_plan(4);
+  auto first = ResultStore::create(file, plan, {}, false);
+  first.store(make_results(plan, 0, 2));
+  first.close({});
+  write_bytes(directory / "hold.py", R"(
+import sys, h5py
+f = h5py.File(sys.argv[1], "r")
+print("open", flush=True)
+sys.stdin.read()
+)");
+  int to_python[2];
+  ASSERT_EQ(::pipe(to_python), 0);
+  const auto command = "exec /usr/bin/python3 " + (directory / "hold.py").string() + " " +
+                       file.string() + " <&" + std::to_string(to_python[0]) + " " +
+                       std::to_string(to_python[1]) + ">&-";
+  FILE* notebook = ::popen(command.c_str(), "r");
+  ASSERT_NE(notebook, nullptr);
+  char word[16] = {};
+  ASSERT_NE(std::fgets(word, sizeof word, notebook), nullptr);
+  auto store = ResultStore::resume(file, plan, {});
+  store.store(make_results(plan, 2, 4));
+  store.close({});
+  ::close(to_python[1]);
+  ::pclose(notebook);
+  ::close(to_python[0]);
+  expect_contents(file, plan, 4);
 }
 
 TEST_F(Readers, with_h5py_follow_a_living_and_a_killed_writer) {

@@ -208,6 +208,16 @@ TEST_F(Resume, passes_over_the_log_of_another_file) {
   expect_contents(file, plan, 2);
 }
 
+TEST_F(Resume, refuses_the_log_of_a_newer_program) {
+  const auto plan = make_plan(4);
+  make_killed(plan, 4);
+  auto bytes = read_bytes(log);
+  bytes[8] = 9;
+  write_bytes(log, bytes);
+  EXPECT_THAT(refusal([&] { resume_and_close(file, plan); }), HasSubstr("newer wallheat"));
+  EXPECT_EQ(read_bytes(log), bytes);
+}
+
 TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
   const auto plan = make_plan(4, {{3, 3}});
   make_killed(plan, 4);
@@ -266,6 +276,46 @@ TEST_F(Resume, survives_zeroed_pages_anywhere_in_the_file) {
       ASSERT_TRUE(same(reader.rows()[i], make_result(plan, i))) << "page at " << at;
       ASSERT_EQ(reader.field(i), make_field(i, {6, 7})) << "page at " << at;
     }
+  }
+}
+
+TEST_F(Resume, survives_a_power_failure_that_takes_every_page_that_was_not_synced) {
+  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+  std::string begin;
+  run_and_kill([&](auto die) {
+    auto store = ResultStore::create(file, plan, {}, false);
+    std::filesystem::copy_file(file, directory / "begin");
+    for (std::size_t i = 0; i < 18; i += 3) {
+      store.store(make_results(plan, i, i + 3));
+      store.publish();
+    }
+    die();
+  });
+  begin = read_bytes(directory / "begin");
+  const auto h5 = read_bytes(file), wal = read_bytes(log);
+  begin.resize(h5.size(), '\0');
+  const auto contents = store::read_log(file)->contents;
+  std::mt19937 random(11);
+  for (int trial = 0; trial < 60; ++trial) {
+    auto bytes = h5;
+    // A page of half a kilobyte, as disks write, goes back to what it was or never was.
+    for (std::size_t page = 0; page < bytes.size(); page += 512) {
+      if (trial == 0 || random() % 3 == 0) {
+        const auto length = std::min<std::size_t>(512, bytes.size() - page);
+        bytes.replace(page, length, begin, page, length);
+      }
+    }
+    // The fields of acknowledged rows were synced.
+    for (std::size_t i = 0; i < 18; ++i) {
+      const auto at = static_cast<std::size_t>(contents.addresses[i]);
+      const auto length = static_cast<std::size_t>(contents.rows[i].field_bytes);
+      bytes.replace(at, length, h5, at, length);
+    }
+    write_bytes(file, bytes);
+    write_bytes(log, wal);
+    resume_and_close(file, plan);
+    expect_contents(file, plan, 18);
+    ASSERT_FALSE(HasFatalFailure()) << "trial " << trial;
   }
 }
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs the Debian or Ubuntu packages that wallheat lacks on this machine.
+#
+#   jobs/install-packages.sh           what building wallheat takes
+#   jobs/install-packages.sh tests     that, and what only running its tests takes
+#
+# Works as root, or through sudo. Without either it prints the missing packages and ends with
+# status 1. Where nothing is missing it says nothing and calls neither apt nor sudo.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build pkg-config
+  libopenmpi-dev openmpi-bin         # MPI and its mpirun
+  libhdf5-dev zlib1g-dev             # the result file
+  libhwloc-dev                       # which cores a machine has
+  libcairo2-dev                      # pictures
+  libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
+  libgtest-dev libgmock-dev          # cmake asks for them, as the tests are part of the build
+)
+if [ "${1:-}" = tests ]; then
+  packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
+fi
+
+if ! command -v dpkg-query > /dev/null; then
+  echo "This is neither Debian nor Ubuntu, so nothing is installed. What wallheat takes is called there:" >&2
+  echo "  ${packages[*]}" >&2
+  exit 0  # cmake will name what is missing, if anything is
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  # dpkg-query complains about a package that it has never heard of; that one is missing, too.
+  state=$(dpkg-query --show --showformat='${db:Status-Status} ' "$package" 2> /dev/null || true)
+  [[ " $state" == *" installed "* ]] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+# Ask sudo without a password first; let it ask for one only where somebody can type it.
+if [ "$(id -u)" = 0 ]; then
+  as_root=()
+elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }; then
+  as_root=(sudo)
+else
+  echo "Packages are missing, and they can be installed only as root or with sudo. Ask somebody who may:" >&2
+  echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi
+
+apt_get() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" > /dev/null
+}
+
+echo "Installing ${missing[*]} (one to three minutes) ..."
+apt_get update || echo "Some package lists could not be updated; trying to install all the same." >&2
+if ! apt_get install --yes --no-install-recommends "${missing[@]}"; then
+  echo "apt-get could not install the packages; its own message is above." >&2
+  exit 1
+fi

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# From a fresh clone to results: installs what is missing, builds wallheat, makes 24 floor plans,
+# solves them on all cores of this machine, prints the summary and draws one plan.
+#
+#   bash jobs/quickstart.sh
+#
+# Needs no arguments, works from any directory, as root or as an ordinary user. Everything it
+# makes is under build/. Run it again: what is there already is kept.
+# Exit status: 0 all done, 3 some plans failed, 75 stopped early, other numbers for an error.
+set -euo pipefail
+
+root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+wallheat=$root/build/wallheat
+folder=$root/build/quickstart
+plans=$folder/plans
+results=$folder/results.h5
+picture=$folder/00001.png
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "Packages"
+bash "$root/jobs/install-packages.sh"
+echo "Nothing is missing."
+
+step "Build"
+# No preset, as they need a newer cmake than Ubuntu 22.04 has. A build folder that is there
+# already keeps its settings; CMAKE_GENERATOR counts for a new one only.
+CMAKE_GENERATOR=Ninja cmake -S "$root" -B "$root/build" > /dev/null
+cmake --build "$root/build" --target wallheat
+
+step "24 floor plans"
+# The list of ids is written last: where it is, all plans are.
+if [ -e "$plans/building_ids.txt" ]; then
+  echo "They are in $plans already."
+else
+  "$wallheat" generate --out "$plans" --count 24
+fi
+
+step "Solve"
+# Open MPI refuses to run as root unless told twice.
+if [ "$(id -u)" = 0 ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+# One rank for each core, and rank 0, which only hands out the plans and writes the file. The
+# workers choose their cores themselves. With --resume, plans that are solved are not solved again.
+cores=$(nproc)
+[ ! -e "$results" ] || echo "$results is there; plans that have a result in it are not solved again."
+status=0
+mpirun -n "$((cores + 1))" --oversubscribe --bind-to none \
+  "$wallheat" run --data "$plans" --out "$results" --resume || status=$?
+case $status in
+  0) echo "All plans are solved." ;;
+  3) echo "Some plans failed; the summary says which." >&2 ;;
+  75) echo "Stopped early. To go on, run this script again." >&2; exit 75 ;;
+  *) echo "Solving ended with status $status; the messages above say why." >&2; exit "$status" ;;
+esac
+
+step "Summary"
+"$wallheat" summary "$results"
+
+step "Picture of plan 00001"
+if [ -e "$picture" ]; then
+  echo "It is there already."
+else
+  "$wallheat" solve 00001 --data "$plans" --png "$picture"
+fi
+
+step "Done"
+cat <<END
+picture  $picture
+results  $results
+
+Next, for example:
+  "$wallheat" export "$results"
+      the results as CSV
+  "$wallheat" solve 00002 --data "$plans" --png plan.png
+      another plan, with its statistics
+  "$wallheat" run --help
+      how to solve plans of your own
+END
+exit "$status"

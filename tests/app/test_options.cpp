@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "app/run_options.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RunOptions parsed(const Arguments& more) {
+  Arguments arguments{"--data", "plans", "--out", "results.h5"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return parse_run_options(arguments).value();
+}
+
+std::string refusal(const Arguments& arguments) {
+  try {
+    (void)parse_run_options(arguments);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(RunOptions, have_the_defaults_of_the_reference) {
+  const RunOptions options = parsed({});
+  EXPECT_EQ(options.solver.limits.tolerance, 1e-4);
+  EXPECT_EQ(options.solver.limits.max_iterations, 20000);
+  EXPECT_EQ(options.solver.isa, available_isas().back());
+  EXPECT_FALSE(options.solver.reference);
+  EXPECT_FALSE(options.save_fields);
+  EXPECT_EQ(options.device, DeviceChoice::automatic);
+}
+
+TEST(RunOptions, take_ids_as_arguments) { EXPECT_THAT(parsed({"10000", "1948"}).ids, ElementsAre("10000", "1948")); }
+
+TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "run.cfg") << "# a comment\ntolerance = 0.5\nmax-iterations = 7\nsave-fields = true\n";
+  const RunOptions options = parsed({"--config", (directory / "run.cfg").string(), "--tolerance", "0.25"});
+  EXPECT_EQ(options.solver.limits.tolerance, 0.25);
+  EXPECT_EQ(options.solver.limits.max_iterations, 7);
+  EXPECT_TRUE(options.save_fields);
+}
+
+TEST(RunOptions, refuse_what_makes_no_sense) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";
+  EXPECT_THAT(refusal({"--out", "x.h5"}), HasSubstr("--data is missing"));
+  EXPECT_THAT(refusal({"--data", "x"}), HasSubstr("--out is missing"));
+  const Arguments base{"--data", "x", "--out", "y"};
+  const auto refused = [&](const Arguments& more) {
+    Arguments arguments = base;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return refusal(arguments);
+  };
+  EXPECT_THAT(refused({"--tolerance", "-1"}), HasSubstr("--tolerance"));
+  EXPECT_THAT(refused({"--tolerance", "nan"}), HasSubstr("--tolerance"));
+  EXPECT_THAT(refused({"--tolerance", "warm"}), HasSubstr("tolerance"));
+  EXPECT_THAT(refused({"--max-iterations", "0"}), HasSubstr("--max-iterations"));
+  EXPECT_THAT(refused({"--threads", "-2"}), HasSubstr("--threads"));
+  EXPECT_THAT(refused({"--first", "-2"}), HasSubstr("--first"));
+  EXPECT_THAT(refused({"--device", "tpu"}), HasSubstr("auto, cpu, gpu"));
+  EXPECT_THAT(refused({"--isa", "mmx"}), HasSubstr("avx512"));
+  EXPECT_THAT(refused({"--resume", "--overwrite"}), HasSubstr("exclude"));
+  EXPECT_THAT(refused({"--ids", "f", "10000"}), HasSubstr("not both"));
+  EXPECT_THAT(refused({"--frobnicate"}), HasSubstr("frobnicate"));
+  EXPECT_THAT(refused({"--config", (directory / "typo.cfg").string()}), HasSubstr("tolerence"));
+  EXPECT_THAT(refused({"--config", (directory / "none.cfg").string()}), HasSubstr("none.cfg"));
+}
+
+TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
+  const Attributes vector = parsed({}).solver.settings();
+  EXPECT_EQ(parsed({"--solver-backend", "reference"}).solver.settings(), vector);
+  EXPECT_EQ(parsed({"--isa", "baseline"}).solver.settings(), vector);
+  EXPECT_NE(parsed({"--tolerance", "1e-5"}).solver.settings(), vector);
+  EXPECT_NE(parsed({"--max-iterations", "1"}).solver.settings(), vector);
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "app/catalogue.hpp"
+#include "app/plan_hash.hpp"
+#include "app/plan_job.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/field_codec.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PlanJobTest : public testing::Test {
+ protected:
+  PlanResult solve(const std::string& id, bool save_fields = false) {
+    return make_plan_job({directory_.path(), solver_, save_fields, "host", "cpu"})({0, id}, {});
+  }
+  void save(const std::string& id, const FloorPlan& plan) { save_floor_plan(directory_.path(), id, plan); }
+
+  TemporaryDirectory directory_;
+  SolverOptions solver_;
+};
+
+TEST_F(PlanJobTest, reports_everything_that_a_row_holds) {
+  const FloorPlan plan = room(20, 30);
+  save("7", plan);
+  const PlanResult result = solve("7", true);
+  const Solution expected = *make_reference_solver()->solve(plan, {}, {});
+  EXPECT_EQ(result.status, PlanStatus::converged);
+  EXPECT_EQ(result.iterations, expected.iterations);
+  EXPECT_EQ(result.last_delta, expected.last_delta);
+  EXPECT_EQ(result.statistics.mean_temp, statistics(expected.field, plan.interior).mean_temp);
+  EXPECT_EQ(result.interior_cells, count_interior(plan));
+  EXPECT_EQ(result.rows, 20U);
+  EXPECT_EQ(result.cols, 30U);
+  EXPECT_EQ(result.input_hash, plan_hash(plan));
+  EXPECT_EQ(result.input_stamps, floor_plan_stamps(directory_.path(), "7"));
+  EXPECT_EQ(decompress_field(result.field, {20, 30}), expected.field);
+}
+
+TEST_F(PlanJobTest, calls_a_plan_without_interior_cells_empty) {
+  save("wall", random_plan(8, 8, 0, 1));
+  const PlanResult result = solve("wall");
+  EXPECT_EQ(result.status, PlanStatus::empty);
+  EXPECT_TRUE(std::isnan(result.statistics.mean_temp));
+  EXPECT_EQ(result.iterations, 0);
+}
+
+TEST_F(PlanJobTest, says_when_the_iterations_did_not_suffice) {
+  save("7", room(20, 30));
+  solver_.limits.max_iterations = 3;
+  EXPECT_EQ(solve("7").status, PlanStatus::max_iterations);
+}
+
+TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
+  for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
+           {"missing", "missing_domain.npy: no such file"}, {"../7", "contains '/'"}, {"a..b", "contains '..'"}}) {
+    const PlanResult result = solve(id);
+    EXPECT_EQ(result.status, PlanStatus::failed);
+    EXPECT_EQ(result.id, id);
+    EXPECT_THAT(result.error, HasSubstr(cause));
+  }
+}
+
+TEST_F(PlanJobTest, leaves_a_plan_pending_when_stopped) {
+  save("7", room(20, 30));
+  std::stop_source stop;
+  stop.request_stop();
+  const PlanResult result =
+      make_plan_job({directory_.path(), solver_, false, "host", "cpu"})({0, "7"}, stop.get_token());
+  EXPECT_EQ(result.status, PlanStatus::pending);
+}
+
+TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::vector<PlanResult> rows{solve("7"), solve("8")};
+  EXPECT_THAT(changed_inputs(directory_.path(), rows), IsEmpty());
+  save("7", room(20, 30));  // a new time stamp, the same content
+  EXPECT_THAT(changed_inputs(directory_.path(), rows), IsEmpty());
+  FloorPlan changed = room(21, 30);
+  changed.domain(0, 0) = 24;
+  save("8", changed);
+  EXPECT_THAT(changed_inputs(directory_.path(), rows), ElementsAre(HasSubstr("8 (")));
+  std::filesystem::remove(directory_ / "7_interior.npy");
+  EXPECT_EQ(changed_inputs(directory_.path(), rows).size(), 2U);
+}
+
+TEST(PlanHash, depends_on_shape_values_and_mask_alone) {
+  const FloorPlan plan = room(12, 18);
+  EXPECT_EQ(plan_hash(plan), plan_hash(room(12, 18)));
+  EXPECT_NE(plan_hash(plan), plan_hash(room(18, 12)));
+  FloorPlan other = plan;
+  other.domain(0, 0) += 1;
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+  other = plan;
+  other.interior(0, 0) = 1;
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+}
+
+}  // namespace
+}  // namespace wallheat

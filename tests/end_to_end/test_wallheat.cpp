@@ -1,0 +1,368 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "support/process.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/result_store.hpp"
+
+// The program as its users meet it: command lines in, files and exit statuses out.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
+const std::string program = WALLHEAT_PROGRAM;
+
+class Wallheat : public testing::Test {
+ protected:
+  using Words = std::vector<std::string>;
+
+  static Words command(const Words& words) {
+    Words all{program};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+  }
+  static Finished wallheat(const Words& words) { return run_program(command(words)); }
+  /// Under mpirun with any number of ranks, whatever the machine.
+  static Words mpirun(int ranks, const Words& words) {
+    Words all{"mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none"};
+    const Words rest = command(words);
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  void generate(int count, int size, const std::string& name = "plans") {
+    const Finished made = wallheat({"generate", "--out", path(name), "--count", std::to_string(count), "--size",
+                                    std::to_string(size), "--seed", "3"});
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+  [[nodiscard]] Words run(const Words& more = {}, const std::string& out = "results.h5") const {
+    Words words{"run", "--data", path("plans"), "--out", path(out)};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  /// Everything of a finished file that must not depend on how it was computed.
+  [[nodiscard]] std::vector<std::string> answers(const std::string& name = "results.h5") const {
+    const ResultReader reader(directory_ / name);
+    EXPECT_TRUE(reader.closed_well());
+    std::vector<std::string> rows;
+    for (const PlanResult& row : reader.rows()) {
+      std::ostringstream text;
+      text << std::hexfloat << row.index << ' ' << row.id << ' ' << to_string(row.status) << ' '
+           << row.statistics.mean_temp << ' ' << row.statistics.std_temp << ' ' << row.statistics.pct_above_18 << ' '
+           << row.statistics.pct_below_15 << ' ' << row.iterations << ' ' << row.last_delta << ' '
+           << row.interior_cells << ' ' << row.rows << 'x' << row.cols << ' ' << row.input_hash << ' ' << row.solver
+           << ' ' << row.error;
+      if (const auto field = reader.field(row.index)) {
+        text << ' ' << std::string(reinterpret_cast<const char*>(field->cells.data()), field->cells.size() * 8);
+      }
+      rows.push_back(text.str());
+    }
+    return rows;
+  }
+  [[nodiscard]] bool event_seen(const std::string& event) const {
+    return file_text(directory_ / "events").find("\"event\":\"" + event + "\"") != std::string::npos;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Wallheat, writes_the_csv_of_the_reference_byte_for_byte) {
+  if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  const Finished solved =
+      run_program(mpirun(3, {"run", "--data", shared_plans.string(), "--out", path("results.h5")}));
+  ASSERT_EQ(solved.status, 0) << solved.err;
+  EXPECT_EQ(wallheat({"export", path("results.h5")}).out, file_text(shared_plans / "expected.csv"));
+  EXPECT_EQ(wallheat({"export", path("results.h5"), "-o", path("copy.csv")}).status, 0);
+  EXPECT_EQ(file_text(directory_ / "copy.csv"), file_text(shared_plans / "expected.csv"));
+}
+
+TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_and_any_back_end) {
+  generate(9, 80);
+  ASSERT_EQ(wallheat(run({"--save-fields"}, "alone.h5")).status, 0);
+  const auto expected = answers("alone.h5");
+  EXPECT_THAT(expected, testing::SizeIs(9));
+  for (const int ranks : {1, 2, 4}) {
+    const Finished finished = run_program(mpirun(ranks, run({"--save-fields", "--overwrite"})));
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(answers(), expected) << ranks << " ranks";
+  }
+  for (const Words& way : {Words{"--solver-backend", "reference"}, Words{"--isa", "baseline"}, Words{"--threads", "1"}}) {
+    Words words = run({"--save-fields", "--overwrite"});
+    words.insert(words.end(), way.begin(), way.end());
+    ASSERT_EQ(wallheat(words).status, 0);
+    EXPECT_EQ(answers(), expected) << way[1];
+  }
+}
+
+TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
+  generate(3, 32);
+  const Finished finished = run_program(mpirun(3, run()));
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("rank  host"), HasSubstr("cpu "), HasSubstr("restored 0, solved 3, failed 0"),
+                                  HasSubstr("[rank 0 ")));
+}
+
+TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
+  generate(5, 32);
+  std::filesystem::copy(directory_ / "plans/00002_domain.npy", directory_ / "good.npy");
+  std::ofstream(directory_ / "plans/00002_domain.npy") << "not an array";
+  std::filesystem::remove(directory_ / "plans/00004_interior.npy");
+  const Finished first = wallheat(run());
+  EXPECT_EQ(first.status, 3);
+  EXPECT_THAT(first.err, AllOf(HasSubstr("00002_domain.npy: is not an NPY file"),
+                               HasSubstr("00004_interior.npy: no such file"), HasSubstr("solved 3, failed 2")));
+  const Finished exported = wallheat({"export", path("results.h5")});
+  EXPECT_EQ(exported.status, 3);
+  EXPECT_THAT(exported.err, HasSubstr("failed: 00002"));
+  EXPECT_THAT(exported.out, Not(HasSubstr("00002")));
+
+  std::filesystem::copy_file(directory_ / "good.npy", directory_ / "plans/00002_domain.npy",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Finished second = wallheat(run({"--resume"}));
+  EXPECT_EQ(second.status, 3);
+  EXPECT_THAT(second.err, HasSubstr("restored 3, solved 1, failed 1"));
+  const ResultReader reader(directory_ / "results.h5");
+  EXPECT_EQ(reader.rows()[1].attempts, 2);
+  EXPECT_EQ(reader.rows()[0].attempts, 1);
+}
+
+TEST_F(Wallheat, records_a_plan_without_rooms_as_empty) {
+  generate(1, 32);
+  save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
+  ASSERT_EQ(wallheat(run({"00001", "wall"})).status, 0);
+  EXPECT_THAT(wallheat({"export", path("results.h5")}).out, HasSubstr("\nwall, nan, nan, nan, nan\n"));
+  EXPECT_THAT(wallheat({"summary", path("results.h5")}).out, HasSubstr("empty"));
+}
+
+TEST_F(Wallheat, solves_a_repeated_id_once_and_says_so) {
+  generate(2, 32);
+  std::ofstream(directory_ / "ids") << "00001\r\n\r\n00002\r\n00001\r\n";
+  const Finished finished = wallheat(run({"--ids", path("ids")}));
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("plan 00001 is named more than once"), HasSubstr("solved 2,")));
+}
+
+TEST_F(Wallheat, resumes_a_complete_file_without_solving_anything) {
+  generate(3, 32);
+  ASSERT_EQ(wallheat(run({"--save-fields"})).status, 0);
+  const auto before = answers();
+  const Finished again = wallheat(run({"--save-fields", "--resume"}));
+  EXPECT_EQ(again.status, 0);
+  EXPECT_THAT(again.err, HasSubstr("restored 3, solved 0, failed 0"));
+  EXPECT_EQ(answers(), before);
+}
+
+TEST_F(Wallheat, takes_up_a_run_over_some_plans_for_all_of_them) {
+  generate(6, 32);
+  ASSERT_EQ(wallheat(run({"--first", "2"})).status, 0);
+  const Finished rest = wallheat(run({"--resume"}));
+  EXPECT_EQ(rest.status, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("restored 2, solved 4, failed 0"));
+  ASSERT_EQ(wallheat(run({}, "direct.h5")).status, 0);
+  EXPECT_EQ(answers(), answers("direct.h5"));
+}
+
+TEST_F(Wallheat, refuses_to_mix_settings_or_changed_input_in_one_file) {
+  generate(3, 32);
+  ASSERT_EQ(wallheat(run()).status, 0);
+  const Finished settings = wallheat(run({"--resume", "--tolerance", "0.5"}));
+  EXPECT_EQ(settings.status, 1);
+  EXPECT_THAT(settings.err, AllOf(HasSubstr("tolerance"), HasSubstr("0.0001"), HasSubstr("0.5")));
+
+  FloorPlan changed = load_floor_plan(directory_ / "plans", "00002");
+  changed.domain(0, 0) += 1;
+  save_floor_plan(directory_ / "plans", "00002", changed);
+  const Finished input = wallheat(run({"--resume"}));
+  EXPECT_EQ(input.status, 1);
+  EXPECT_THAT(input.err, AllOf(HasSubstr("00002"), HasSubstr("--overwrite")));
+}
+
+TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
+  generate(2, 32);
+  std::ofstream(directory_ / "empty") << "\n\n";
+  std::ofstream(directory_ / "existing.h5") << "something precious";
+  struct Case {
+    Words words;
+    int status;
+    std::string sentence;
+  };
+  const std::vector<Case> cases = {
+      {{"run", "--data", path("none"), "--out", path("x.h5")}, 1, "there is no directory"},
+      {{"run", "--data", path("plans"), "--ids", path("none"), "--out", path("x.h5")}, 1, "cannot be read"},
+      {{"run", "--data", path("plans"), "--ids", path("empty"), "--out", path("x.h5")}, 1, "names no plan"},
+      {{"run", "--data", path("plans"), "--out", path("none/x.h5")}, 1, "none"},
+      {{"run", "--data", path("plans"), "--out", path("existing.h5")}, 1, "--overwrite"},
+      {{"run", "--data", path("plans"), "--out", path("existing.h5"), "--resume"}, 1, "existing.h5"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--device", "gpu"}, 1, "--device gpu"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--events", path("none/e")}, 1, "event log"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), std::string(200, 'x')}, 1, "200 bytes"},
+      {{"run", "--out", path("x.h5")}, 2, "--data is missing"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--log-level", "loud"}, 2, "--log-level"},
+      {{"export", path("none.h5")}, 1, "none.h5"},
+      {{"export", path("existing.h5")}, 1, "existing.h5"},
+      {{"export", path("x.h5"), "--format", "xml"}, 2, "csv or json"},
+      {{"summary", path("plans")}, 1, "plans"},
+      {{"solve", "nothing", "--data", path("plans")}, 1, "nothing_domain.npy"},
+      {{"generate", "--out", path("plans")}, 1, "exists"},
+      {{"generate", "--out", path("x"), "--size", "3"}, 2, "16 to 16384"},
+      {{"conquer"}, 2, "there is no command 'conquer'"},
+      {{}, 2, "no command"},
+  };
+  for (const Case& wrong : cases) {
+    const Finished finished = wallheat(wrong.words);
+    EXPECT_EQ(finished.status, wrong.status) << wrong.sentence << "\n" << finished.err;
+    EXPECT_THAT(finished.err, AllOf(HasSubstr(wrong.sentence), HasSubstr("wallheat: ")));
+    EXPECT_THAT(finished.out, IsEmpty());
+  }
+  EXPECT_EQ(file_text(directory_ / "existing.h5"), "something precious");
+}
+
+TEST_F(Wallheat, says_what_is_wrong_once_and_with_its_status_under_mpirun) {
+  generate(2, 32);
+  const Finished usage = run_program(mpirun(3, run({"--threads", "-1"})));
+  EXPECT_EQ(usage.status, 2);
+  const auto first = usage.err.find("wallheat: --threads");
+  ASSERT_NE(first, std::string::npos) << usage.err;
+  EXPECT_EQ(usage.err.find("wallheat: --threads", first + 1), std::string::npos) << usage.err;
+  EXPECT_EQ(run_program(mpirun(3, run({"--ids", path("none")}))).status, 1);
+}
+
+TEST_F(Wallheat, stops_in_the_middle_of_a_plan_when_asked_to_and_goes_on_later) {
+  generate(10, 300);
+  ASSERT_EQ(wallheat(run({"--save-fields"}, "undisturbed.h5")).status, 0);
+  for (const int number : {SIGTERM, SIGINT, SIGUSR1}) {
+    Process process(command(run({"--save-fields", "--overwrite", "--events", path("events")})));
+    wait_until("a result", [&] { return event_seen("result"); });
+    process.signal(number);
+    EXPECT_EQ(process.wait(), 75);
+    EXPECT_THAT(process.err(), AllOf(HasSubstr("stopped early; go on with"), HasSubstr("--resume")));
+    EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+    EXPECT_EQ(wallheat({"export", path("results.h5")}).status, 75);
+    EXPECT_EQ(wallheat(run({"--save-fields", "--resume"})).status, 0);
+    EXPECT_EQ(answers(), answers("undisturbed.h5"));
+    std::filesystem::remove(directory_ / "events");
+  }
+}
+
+TEST_F(Wallheat, closes_its_file_well_when_mpirun_is_told_to_stop) {
+  generate(10, 300);
+  ASSERT_EQ(wallheat(run({}, "undisturbed.h5")).status, 0);
+  Process process(mpirun(3, run({"--events", path("events")})));
+  wait_until("a result", [&] { return event_seen("result"); });
+  process.signal(SIGTERM);
+  EXPECT_NE(process.wait(), 0);
+  // mpirun may be gone before rank 0 is.
+  wait_until("rank 0 to close its file", [&] { return !std::filesystem::exists(directory_ / "results.h5.lock"); });
+  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+  EXPECT_EQ(run_program(mpirun(3, run({"--resume"}))).status, 0);
+  EXPECT_EQ(answers(), answers("undisturbed.h5"));
+}
+
+TEST_F(Wallheat, loses_nothing_acknowledged_when_it_is_killed) {
+  generate(10, 300);
+  ASSERT_EQ(wallheat(run({"--save-fields"}, "undisturbed.h5")).status, 0);
+  for (int kill = 0; kill < 3; ++kill) {
+    std::filesystem::remove(directory_ / "events");
+    Process process(command(run({"--save-fields", "--resume", "--events", path("events")})));
+    wait_until("a result", [&] { return event_seen("result"); });
+    process.signal(SIGKILL);
+    EXPECT_EQ(process.wait(), 128 + SIGKILL);
+    std::size_t stored = 0;
+    for (const PlanResult& row : ResultReader(directory_ / "results.h5").rows()) stored += is_answer(row.status) ? 1 : 0;
+    EXPECT_GT(stored, static_cast<std::size_t>(kill)) << "each life has stored at least one more result";
+  }
+  EXPECT_EQ(wallheat(run({"--save-fields", "--resume"})).status, 0);
+  EXPECT_EQ(answers(), answers("undisturbed.h5"));
+}
+
+TEST_F(Wallheat, refuses_a_file_that_a_living_run_writes) {
+  generate(10, 300);
+  Process first(command(run({"--events", path("events")})));
+  wait_until("the run to begin", [&] { return event_seen("start"); });
+  for (const char* way : {"--resume", "--overwrite"}) {
+    const Finished second = wallheat(run({way}));
+    EXPECT_EQ(second.status, 1);
+    EXPECT_THAT(second.err, HasSubstr("is being written by"));
+  }
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 75) << "the first run was not disturbed";
+}
+
+TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
+  generate(4, 32);
+  std::filesystem::remove(directory_ / "plans/00003_domain.npy");
+  ASSERT_EQ(run_program(mpirun(3, run({"--events", path("events")}))).status, 3);
+  std::istringstream lines(file_text(directory_ / "events"));
+  std::map<std::string, int> counts;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(line, StartsWith("{\"time\":\""));
+    const auto begin = line.find("\"event\":\"") + 9;
+    ++counts[line.substr(begin, line.find('"', begin) - begin)];
+  }
+  EXPECT_GE(counts["lease"], 4);
+  EXPECT_EQ(counts["start"], 4);
+  EXPECT_EQ(counts["result"], 3);
+  EXPECT_EQ(counts["failure"], 1);
+  EXPECT_EQ(counts["worker_ready"], 2);
+}
+
+TEST_F(Wallheat, exports_json_with_all_columns) {
+  generate(2, 32);
+  ASSERT_EQ(wallheat(run()).status, 0);
+  EXPECT_THAT(wallheat({"export", path("results.h5"), "--format", "json"}).out,
+              AllOf(HasSubstr("\"id\": \"00002\""), HasSubstr("\"iterations\": "), HasSubstr("\"status\": \"converged\"")));
+}
+
+TEST_F(Wallheat, solves_one_plan_and_draws_it) {
+  generate(1, 64);
+  const Finished solved = wallheat({"solve", "00001", "--data", path("plans"), "--png", path("plan.png")});
+  EXPECT_EQ(solved.status, 0) << solved.err;
+  EXPECT_THAT(solved.out, AllOf(HasSubstr("mean temperature"), HasSubstr("converged after")));
+  EXPECT_THAT(file_text(directory_ / "plan.png"), StartsWith("\x89PNG"));
+}
+
+TEST_F(Wallheat, answers_the_questions_of_the_data_set) {
+  generate(5, 64);
+  ASSERT_EQ(wallheat(run()).status, 0);
+  EXPECT_THAT(wallheat({"summary", path("results.h5")}).out,
+              AllOf(HasSubstr("plans                        5"), HasSubstr("average mean temperature"),
+                    HasSubstr("at least 50 % above 18 °C"), HasSubstr("at least 50 % below 15 °C"),
+                    HasSubstr("slowest plans"), HasSubstr("plans/s")));
+}
+
+TEST_F(Wallheat, explains_each_command) {
+  for (const std::string name : {"run", "export", "summary", "solve", "generate", "devices"}) {
+    const Finished help = wallheat({name, "--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.out, StartsWith("Usage: wallheat " + name));
+    EXPECT_THAT(wallheat({"--help"}).out, HasSubstr("  " + name + " "));
+  }
+  EXPECT_THAT(wallheat({"devices"}).out, AllOf(HasSubstr("cores"), HasSubstr("instruction sets"), HasSubstr("GPUs")));
+}
+
+TEST_F(Wallheat, leaves_a_file_that_other_tools_open_without_ceremony) {
+  generate(3, 40);
+  ASSERT_EQ(wallheat(run({"--save-fields"})).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "results.h5.wal"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "results.h5.lock"));
+  const Finished dump = run_program({"h5dump", "-H", path("results.h5")});
+  if (dump.status == 127) GTEST_SKIP() << "h5dump is not installed (hdf5-tools)";
+  EXPECT_EQ(dump.status, 0) << dump.err;
+  EXPECT_THAT(dump.out, AllOf(HasSubstr("DATASET \"rows\""), HasSubstr("mean_temp")));
+  EXPECT_EQ(run_program({"h5ls", "-r", path("results.h5")}).status, 0);
+}
+
+}  // namespace
+}  // namespace wallheat

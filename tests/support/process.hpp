@@ -1,0 +1,96 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/temporary_directory.hpp"
+
+namespace wallheat {
+
+inline std::string file_text(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Waits until a condition holds; throws after a minute, so that a test fails instead of hanging.
+inline void wait_until(const std::string& what, const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("waited in vain for " + what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+/// A program that was started; its output is kept in files.
+class Process {
+ public:
+  explicit Process(const std::vector<std::string>& arguments) {
+    std::vector<char*> raw;
+    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+    raw.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      // As root Open MPI wants to be told that this is meant.
+      ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+      ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+      if (std::freopen((output_ / "out").c_str(), "w", stdout) == nullptr ||
+          std::freopen((output_ / "err").c_str(), "w", stderr) == nullptr) {
+        ::_exit(126);
+      }
+      ::execvp(raw[0], raw.data());
+      ::_exit(127);
+    }
+  }
+  ~Process() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      (void)wait();
+    }
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void signal(int number) const { ::kill(pid_, number); }
+
+  /// The exit status, or 128 + the signal that killed it.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  [[nodiscard]] std::string out() const { return file_text(output_ / "out"); }
+  [[nodiscard]] std::string err() const { return file_text(output_ / "err"); }
+
+ private:
+  TemporaryDirectory output_;
+  pid_t pid_ = -1;
+};
+
+struct Finished {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+/// Runs a program to its end.
+inline Finished run_program(const std::vector<std::string>& arguments) {
+  Process process(arguments);
+  const int status = process.wait();
+  return {status, process.out(), process.err()};
+}
+
+}  // namespace wallheat
