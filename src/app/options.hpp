@@ -29,7 +29,7 @@ class Options {
   std::string synopsis_;
   std::string purpose_;
   std::string config_;
-  boost::program_options::options_description description_{"Options"};
+  boost::program_options::options_description description_{"Options", 110};
   boost::program_options::positional_options_description positional_;
   boost::program_options::variables_map values_;
 };

@@ -52,6 +52,12 @@ class StoreSink final : public ResultSink {
   ResultStore& store_;
 };
 
+/// True where there is something to take up: a result file, or the log that outlived it.
+bool can_resume(const RunOptions& options) {
+  return options.resume &&
+         (std::filesystem::exists(options.out) || std::filesystem::exists(options.out.string() + ".wal"));
+}
+
 void check_gpu_choice(const RunOptions& options) {
   if (options.device != DeviceChoice::gpu) return;
   const GpuSupport support = gpu_support();
@@ -60,7 +66,7 @@ void check_gpu_choice(const RunOptions& options) {
 
 /// Refuses to mix answers to different inputs in one file.
 void check_restored_inputs(const RunOptions& options) {
-  if (!options.resume || !std::filesystem::exists(options.out)) return;
+  if (!can_resume(options)) return;
   const ResultReader reader(options.out);
   const auto changed = changed_inputs(options.data, reader.rows());
   if (changed.empty()) return;
@@ -105,7 +111,7 @@ int coordinate_run(Link& link, const RunOptions& options) {
   check_restored_inputs(options);
   const Attributes session = session_start(options, link.size());
   std::vector<std::string> report;
-  const bool resuming = options.resume && std::filesystem::exists(options.out);
+  const bool resuming = can_resume(options);
   ResultStore store = resuming ? ResultStore::resume(options.out, store_plan, session, &report)
                                : ResultStore::create(options.out, store_plan, session, options.overwrite);
   for (const std::string& sentence : report) logger->warn("{}", sentence);

@@ -48,6 +48,36 @@ TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {
   EXPECT_TRUE(options.save_fields);
 }
 
+TEST(RunOptions, are_all_named_in_the_example_configuration) {
+  // With every line uncommented the example must parse, and give the defaults.
+  const TemporaryDirectory directory;
+  std::ifstream example(WALLHEAT_CONFIGS "/run.cfg");
+  std::ofstream active(directory / "run.cfg");
+  std::string names;
+  for (std::string line; std::getline(example, line);) {
+    if (!line.starts_with("# ") || line.find(" = ") == std::string::npos) continue;
+    active << line.substr(2) << '\n';
+    names += line.substr(2, line.find(" = ") - 2) + "\n";
+  }
+  active.close();
+  const RunOptions options = parse_run_options({"--config", (directory / "run.cfg").string()}).value();
+  const RunOptions defaults = parsed({});
+  EXPECT_EQ(options.solver.settings(), defaults.solver.settings());
+  EXPECT_EQ(options.threads, defaults.threads);
+  EXPECT_EQ(options.log_level, defaults.log_level);
+  for (const char* name : {"data", "out", "ids", "first", "tolerance", "max-iterations", "solver-backend", "isa",
+                           "device", "threads", "save-fields", "resume", "overwrite", "events", "progress",
+                           "log-level"}) {
+    EXPECT_THAT(names, HasSubstr(std::string(name) + "\n"));
+  }
+}
+
+TEST(RunOptions, of_a_campaign_are_ready_to_use) {
+  const RunOptions options = parsed({"--config", WALLHEAT_CONFIGS "/many-buildings.cfg"});
+  EXPECT_TRUE(options.resume);
+  EXPECT_TRUE(options.save_fields);
+}
+
 TEST(RunOptions, refuse_what_makes_no_sense) {
   const TemporaryDirectory directory;
   std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";

@@ -161,7 +161,9 @@ StorePlan store_plan(std::size_t plans) {
 }
 
 void print_cost(const char* what, const Cost& cost, const char* unit) {
-  std::printf("  %-28s %8.3f s  %9zu calls  %12zu %s\n", what, cost.seconds, cost.calls, cost.items, unit);
+  std::printf("  %-28s %8.3f s  %9zu calls", what, cost.seconds, cost.calls);
+  if (cost.items > 0) std::printf("  %12zu %s", cost.items, unit);
+  std::printf("\n");
 }
 
 /// All answers must be in the file: a fast loss is no success.
