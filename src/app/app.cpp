@@ -34,9 +34,12 @@ std::string overview() {
   return text + "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the version.\n";
 }
 
-/// Under mpirun every rank finds the same mistake; one of them says so.
-void complain(const std::string& sentence) {
-  if (launched_rank() == 0) fmt::print(stderr, "wallheat: {}\n", sentence);
+/// Says what is wrong with the command line. Under mpirun every rank finds the same mistake: rank 0 says so, and
+/// the others leave quietly, as mpirun would end rank 0 before it has spoken if one of them failed.
+int complain(const std::string& sentence, const std::string& help) {
+  if (launched_rank() != 0) return exit_done;
+  fmt::print(stderr, "wallheat: {}{}", sentence, help);
+  return exit_usage;
 }
 
 }  // namespace
@@ -55,14 +58,12 @@ int app_main(const Arguments& arguments) {
     for (const Command& command : commands) {
       if (command.name == name) return command.function({arguments.begin() + 1, arguments.end()});
     }
-    complain(name.empty() ? "no command given" : fmt::format("there is no command '{}'", name));
-    if (launched_rank() == 0) fmt::print(stderr, "{}", overview());
-    return exit_usage;
+    return complain(name.empty() ? "no command given" : fmt::format("there is no command '{}'", name),
+                    "\n" + overview());
   } catch (const UsageError& error) {
-    complain(fmt::format("{}; see 'wallheat {} --help'", error.what(), name));
-    return exit_usage;
+    return complain(error.what(), fmt::format("; see 'wallheat {} --help'\n", name));
   } catch (const std::exception& error) {
-    complain(error.what());
+    fmt::print(stderr, "wallheat: {}\n", error.what());
     return exit_failed;
   }
 }

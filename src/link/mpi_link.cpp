@@ -26,17 +26,19 @@ void check(int code, const char* call) {
 constexpr int tag = 1;
 
 // MPI's own waiting calls spin. A rank that waits here sleeps instead, briefly at first so that a
-// lively exchange stays fast, at most a millisecond so that a quiet one costs next to nothing.
+// lively exchange stays fast, at most two milliseconds so that a quiet one costs next to nothing.
 class Backoff {
  public:
   void sleep(std::chrono::microseconds at_most) {
     std::this_thread::sleep_for(std::min(pause_, at_most));
     pause_ = std::min(pause_ * 2, longest);
   }
+  void reset() { pause_ = shortest; }
 
  private:
-  static constexpr std::chrono::microseconds longest{1000};
-  std::chrono::microseconds pause_{20};
+  static constexpr std::chrono::microseconds shortest{20};
+  static constexpr std::chrono::microseconds longest{2000};
+  std::chrono::microseconds pause_ = shortest;
 };
 
 class MpiLink final : public Link {
@@ -62,13 +64,16 @@ class MpiLink final : public Link {
 
   std::optional<Envelope> receive(std::chrono::microseconds patience) override {
     const auto deadline = std::chrono::steady_clock::now() + patience;
-    for (Backoff backoff;;) {
+    for (;;) {
       forget_sent();
-      if (auto envelope = receive_now()) return envelope;
+      if (auto envelope = receive_now()) {
+        backoff_.reset();
+        return envelope;
+      }
       const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
           deadline - std::chrono::steady_clock::now());
       if (left.count() <= 0) return std::nullopt;
-      backoff.sleep(left);
+      backoff_.sleep(left);
     }
   }
 
@@ -114,6 +119,7 @@ class MpiLink final : public Link {
   int rank_ = 0;
   int size_ = 1;
   std::list<Outgoing> outgoing_;
+  Backoff backoff_;  // over all calls: who looks often for nothing must not begin anew each time
 };
 
 // Set by Open MPI's mpirun, by PMIx launchers (srun --mpi=pmix) and by PMI launchers (MPICH, srun).

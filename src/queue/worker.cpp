@@ -10,7 +10,7 @@ namespace {
 
 // How long a worker waits for a message before it looks for results of its own threads. The queue
 // keeps plans waiting here, so that no thread waits for this.
-constexpr std::chrono::microseconds look_interval{1000};
+constexpr std::chrono::microseconds look_interval{2000};
 // Results travel in messages of about this size, far below MPI's limit of 2 GiB.
 constexpr std::size_t message_size_bytes = 32U << 20;
 

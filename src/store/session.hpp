@@ -51,6 +51,7 @@ class Session {
   void close(const Attributes& end);
 
  private:
+  void write_rows();
   void write_field(const PlanResult& result, LoggedRow& logged);
 
   std::filesystem::path path_;
