@@ -37,6 +37,10 @@ TEST(RunOptions, have_the_defaults_of_the_reference) {
   EXPECT_EQ(options.device, DeviceChoice::automatic);
 }
 
+TEST(RunOptions, take_paths_with_spaces_and_quotes) {
+  EXPECT_EQ(parsed({"--events", "my runs/\"first\" events.jsonl"}).events, "my runs/\"first\" events.jsonl");
+}
+
 TEST(RunOptions, take_ids_as_arguments) { EXPECT_THAT(parsed({"10000", "1948"}).ids, ElementsAre("10000", "1948")); }
 
 TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {

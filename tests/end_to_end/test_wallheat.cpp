@@ -240,7 +240,7 @@ TEST_F(Wallheat, says_what_is_wrong_once_and_with_its_status_under_mpirun) {
 }
 
 TEST_F(Wallheat, stops_in_the_middle_of_a_plan_when_asked_to_and_goes_on_later) {
-  generate(10, 300);
+  generate(24, 300);
   ASSERT_EQ(wallheat(run({"--save-fields"}, "undisturbed.h5")).status, 0);
   for (const int number : {SIGTERM, SIGINT, SIGUSR1}) {
     Process process(command(run({"--save-fields", "--overwrite", "--events", path("events")})));
@@ -257,7 +257,7 @@ TEST_F(Wallheat, stops_in_the_middle_of_a_plan_when_asked_to_and_goes_on_later) 
 }
 
 TEST_F(Wallheat, closes_its_file_well_when_mpirun_is_told_to_stop) {
-  generate(10, 300);
+  generate(24, 300);
   ASSERT_EQ(wallheat(run({}, "undisturbed.h5")).status, 0);
   Process process(mpirun(3, run({"--events", path("events")})));
   wait_until("a result", [&] { return event_seen("result"); });
@@ -271,7 +271,7 @@ TEST_F(Wallheat, closes_its_file_well_when_mpirun_is_told_to_stop) {
 }
 
 TEST_F(Wallheat, loses_nothing_acknowledged_when_it_is_killed) {
-  generate(10, 300);
+  generate(24, 300);
   ASSERT_EQ(wallheat(run({"--save-fields"}, "undisturbed.h5")).status, 0);
   for (int kill = 0; kill < 3; ++kill) {
     std::filesystem::remove(directory_ / "events");
@@ -279,8 +279,9 @@ TEST_F(Wallheat, loses_nothing_acknowledged_when_it_is_killed) {
     wait_until("a result", [&] { return event_seen("result"); });
     process.signal(SIGKILL);
     EXPECT_EQ(process.wait(), 128 + SIGKILL);
+    const ResultReader reader(directory_ / "results.h5");
     std::size_t stored = 0;
-    for (const PlanResult& row : ResultReader(directory_ / "results.h5").rows()) stored += is_answer(row.status) ? 1 : 0;
+    for (const PlanResult& row : reader.rows()) stored += is_answer(row.status) ? 1 : 0;
     EXPECT_GT(stored, static_cast<std::size_t>(kill)) << "each life has stored at least one more result";
   }
   EXPECT_EQ(wallheat(run({"--save-fields", "--resume"})).status, 0);
@@ -288,8 +289,9 @@ TEST_F(Wallheat, loses_nothing_acknowledged_when_it_is_killed) {
 }
 
 TEST_F(Wallheat, refuses_a_file_that_a_living_run_writes) {
-  generate(10, 300);
-  Process first(command(run({"--events", path("events")})));
+  generate(3, 64);
+  // No plan of this run ever ends.
+  Process first(command(run({"--events", path("events"), "--tolerance", "0", "--max-iterations", "1000000000"})));
   wait_until("the run to begin", [&] { return event_seen("start"); });
   for (const char* way : {"--resume", "--overwrite"}) {
     const Finished second = wallheat(run({way}));
