@@ -26,6 +26,7 @@ constexpr std::array commands{
     Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "make synthetic floor plans", generate_command},
     Command{"devices", "show what this machine offers: cores, instruction sets, GPUs", devices_command},
+    Command{"bench", "measure the solver against what this machine could do at best", bench_command},
 };
 
 std::string overview() {
@@ -34,12 +35,17 @@ std::string overview() {
   return text + "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the version.\n";
 }
 
-/// Says what is wrong with the command line. Under mpirun every rank finds the same mistake: rank 0 says so, and
-/// the others leave quietly, as mpirun would end rank 0 before it has spoken if one of them failed.
-int complain(const std::string& sentence, const std::string& help) {
-  if (launched_rank() != 0) return exit_done;
+/// Says what is wrong with the command line. In a run under mpirun every rank finds the same mistake: rank 0 says
+/// so, and the others leave quietly, as mpirun would end rank 0 before it has spoken if one of them failed.
+int complain(const std::string& command, const std::string& sentence, const std::string& help) {
+  if (command == "run" && launched_rank() != 0) return exit_done;
   fmt::print(stderr, "wallheat: {}{}", sentence, help);
   return exit_usage;
+}
+
+/// A full disk behind stdout must not look like success.
+void check_stdout() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw RunError("the output cannot be written to stdout");
 }
 
 }  // namespace
@@ -56,12 +62,15 @@ int app_main(const Arguments& arguments) {
   }
   try {
     for (const Command& command : commands) {
-      if (command.name == name) return command.function({arguments.begin() + 1, arguments.end()});
+      if (command.name != name) continue;
+      const int status = command.function({arguments.begin() + 1, arguments.end()});
+      check_stdout();
+      return status;
     }
-    return complain(name.empty() ? "no command given" : fmt::format("there is no command '{}'", name),
+    return complain(name, name.empty() ? "no command given" : fmt::format("there is no command '{}'", name),
                     "\n" + overview());
   } catch (const UsageError& error) {
-    return complain(error.what(), fmt::format("; see 'wallheat {} --help'\n", name));
+    return complain(name, error.what(), fmt::format("; see 'wallheat {} --help'\n", name));
   } catch (const std::exception& error) {
     fmt::print(stderr, "wallheat: {}\n", error.what());
     return exit_failed;

@@ -29,8 +29,7 @@ void add_worker(Json& json, const WorkerInfo& worker) {
 
 }  // namespace
 
-EventLog::EventLog(const std::filesystem::path& file, bool append)
-    : file_(file), stream_(file, append ? std::ios::app : std::ios::trunc) {
+EventLog::EventLog(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::app) {
   if (!stream_) throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
 }
 
@@ -41,11 +40,10 @@ void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
   write(stream_, json);
 }
 
-void EventLog::worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) {
+void EventLog::worker_left(const WorkerInfo& worker, const std::string& reason) {
   Json json = line("worker_left");
   add_worker(json, worker);
   json["reason"] = reason;
-  json["plans_returned"] = returned;
   write(stream_, json);
 }
 

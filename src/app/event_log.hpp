@@ -12,10 +12,11 @@ namespace wallheat {
 /// where the file cannot be written.
 class EventLog {
  public:
-  EventLog(const std::filesystem::path& file, bool append);
+  /// Goes on at the end of a file that exists.
+  explicit EventLog(const std::filesystem::path& file);
 
   void worker(const std::string& event, const WorkerInfo& worker);
-  void worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned);
+  void worker_left(const WorkerInfo& worker, const std::string& reason);
   void plan(const std::string& event, const WorkerInfo& worker, const Task& task);
   void result(const PlanResult& result);
   void run(const std::string& event);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -70,7 +71,7 @@ int export_command(const Arguments& arguments) {
   std::string format;
   Options options("export FILE [options]",
                   "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, or as\n"
-                  "JSON with all columns. Plans without a result are listed on stderr; exit status 3 if any plan failed,\n"
+                  "JSON with the columns of each plan. Plans without a result are listed on stderr; exit status 3 if any plan failed,\n"
                   "75 if any is not solved yet.");
   options.add()("file", po::value(&file)->value_name("FILE"), "the result file (also as an argument)");
   options.add()("output,o", po::value(&output)->value_name("FILE"), "write there instead of to stdout");
@@ -80,6 +81,12 @@ int export_command(const Arguments& arguments) {
   if (file.empty()) throw UsageError("which result file?");
   if (format != "csv" && format != "json") throw UsageError("--format must be csv or json, not '" + format + "'");
 
+  std::error_code unequal;  // an output that is not there yet is no result file
+  for (const char* part : {"", ".wal", ".lock"}) {
+    if (!output.empty() && std::filesystem::equivalent(file + part, output, unequal)) {
+      throw UsageError("--output must not be the result file itself");
+    }
+  }
   const ResultReader reader(file);
   std::ofstream stream;
   if (!output.empty()) {

@@ -41,6 +41,7 @@ int generate_command(const Arguments& arguments) {
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error) throw RunError(fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
+  std::filesystem::remove(ids_file, error);
   std::string ids;
   for (std::int64_t index = 0; index < count; ++index) {
     const std::string id = fmt::format("{:05}", index + 1);
@@ -53,7 +54,7 @@ int generate_command(const Arguments& arguments) {
   stream << ids;
   stream.close();
   if (!stream) throw RunError(fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
-  fmt::print("{} floor plans of {} x {} cells in {}\n", count, size, size, out.string());
+  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
   return exit_done;
 }
 

@@ -17,7 +17,7 @@ Options::Options(std::string synopsis, std::string purpose)
   description_.add_options()("help,h", "print this and exit");
   description_.add_options()("config,c", po::value(&config_)->value_name("FILE"),
                              "read options from FILE, a line each: name = value; the command line "
-                             "comes first");
+                             "comes first, but a flag that FILE sets stays set");
 }
 
 po::options_description_easy_init Options::add() { return description_.add_options(); }
@@ -26,7 +26,10 @@ void Options::positional(const char* name, int max_count) { positional_.add(name
 
 bool Options::parse(const std::vector<std::string>& arguments) {
   try {
-    po::store(po::command_line_parser(arguments).options(description_).positional(positional_).run(), values_);
+    // A guessed abbreviation could be --overwrite.
+    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments).options(description_).positional(positional_).style(style).run(),
+              values_);
     if (values_.contains("help")) {
       std::ostringstream text;
       text << "Usage: wallheat " << synopsis_ << "\n\n" << purpose_ << "\n\n" << description_;
@@ -36,7 +39,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     if (values_.contains("config")) {
       const auto file = values_["config"].as<std::string>();
       std::ifstream stream(file);
-      if (!stream) throw UsageError(fmt::format("the configuration file {} cannot be read", file));
+      if (!stream || std::filesystem::is_directory(file)) throw UsageError(fmt::format("the configuration file {} cannot be read", file));
       try {
         po::store(po::parse_config_file(stream, description_), values_);
       } catch (const po::error& error) {
@@ -48,10 +51,6 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     throw UsageError(error.what());
   }
   return true;
-}
-
-bool Options::given(const std::string& name) const {
-  return values_.contains(name) && !values_[name].defaulted();
 }
 
 }  // namespace wallheat

@@ -34,9 +34,6 @@ class Options {
   /// UsageError.
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
 
-  /// True where the option was given, in contrast to its default.
-  [[nodiscard]] bool given(const std::string& name) const;
-
  private:
   std::string synopsis_;
   std::string purpose_;

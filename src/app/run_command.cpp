@@ -65,10 +65,8 @@ void check_gpu_choice(const RunOptions& options) {
 }
 
 /// Refuses to mix answers to different inputs in one file.
-void check_restored_inputs(const RunOptions& options) {
-  if (!can_resume(options)) return;
-  const ResultReader reader(options.out);
-  const auto changed = changed_inputs(options.data, reader.rows());
+void check_restored_inputs(const RunOptions& options, const ResultStore& store) {
+  const auto changed = changed_inputs(options.data, store.restored());
   if (changed.empty()) return;
   const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
   throw RunError(fmt::format(
@@ -91,11 +89,12 @@ Attributes session_start(const RunOptions& options, int ranks) {
 void report_end(const RunMonitor& monitor, const RunOptions& options, bool interrupted, spdlog::logger& logger) {
   const RunTally& tally = monitor.tally();
   const double elapsed = monitor.elapsed_s();
+  if (interrupted) logger.warn("stopped early; to go on, run the same command with --resume");
   logger.info("restored {}, solved {}, failed {}{}", tally.restored, tally.solved, tally.failed,
               tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
+  if (tally.solved + tally.failed == 0) return;
   logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(), duration_text(elapsed),
               static_cast<double>(tally.solved + tally.failed) / elapsed, duration_text(tally.core_seconds));
-  if (interrupted) logger.warn("stopped early; go on with: {} --resume", options.command_line);
 }
 
 /// Rank 0's run, from the ids to the closed file.
@@ -106,23 +105,23 @@ int coordinate_run(Link& link, const RunOptions& options) {
   const PlanIds plans = requested_plans(options);
   for (const std::string& id : plans.duplicates) logger->warn("plan {} is named more than once; it is solved once", id);
 
+  std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
+  if (!options.events.empty()) events.emplace(options.events);
   StorePlan store_plan{plans.ids, options.solver.settings(), options.save_fields, {}};
   if (options.save_fields) store_plan.shapes = plan_shapes(options.data, plans.ids);
-  check_restored_inputs(options);
   const Attributes session = session_start(options, link.size());
   std::vector<std::string> report;
   const bool resuming = can_resume(options);
   ResultStore store = resuming ? ResultStore::resume(options.out, store_plan, session, &report)
                                : ResultStore::create(options.out, store_plan, session, options.overwrite);
   for (const std::string& sentence : report) logger->warn("{}", sentence);
+  check_restored_inputs(options, store);
 
   StoreSink sink(store);
   CoordinatorParts parts;
   for (const PlanResult& row : store.restored()) {
     if (!is_answer(row.status)) parts.plans.push_back({{row.index, row.id}, row.attempts});
   }
-  std::optional<EventLog> events;
-  if (!options.events.empty()) events.emplace(options.events, options.resume);
   const std::size_t restored = plans.ids.size() - parts.plans.size();
   if (resuming) logger->info("restored {} of {} plans from {}", restored, plans.ids.size(), options.out.string());
   RunMonitor monitor(logger, line, options.progress, std::move(events), plans.ids.size(), restored);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/time_text.hpp"
@@ -71,9 +72,9 @@ void RunMonitor::on_stored(const PlanResult& result) {
   if (events_) events_->result(result);
 }
 
-void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) {
-  logger_->info("rank {} on {} has left ({}), {} plan(s) came back", worker.rank, worker.host, reason, returned);
-  if (events_) events_->worker_left(worker, reason, returned);
+void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
+  logger_->info("rank {} on {} has left: {}", worker.rank, worker.host, reason);
+  if (events_) events_->worker_left(worker, reason);
 }
 
 void RunMonitor::on_interrupted() {
@@ -99,9 +100,9 @@ std::string RunMonitor::progress_text(double seconds_left) const {
     const std::size_t filled = tally_.total == 0 ? width : width * done / tally_.total;
     bar = fmt::format("[{}{}] ", std::string(filled, '#'), std::string(width - filled, '.'));
   }
-  return fmt::format("{}{} of {} plans, {:.1f}/s, {} failed, {} left", bar, done, tally_.total,
-                     static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(), tally_.failed,
-                     duration_text(seconds_left));
+  const std::string left = std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
+  return fmt::format("{}{} of {} plans, {:.1f}/s, {} failed{}", bar, done, tally_.total,
+                     static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(), tally_.failed, left);
 }
 
 void RunMonitor::finish(const std::string& event) {

@@ -37,7 +37,7 @@ class RunMonitor final : public RunObserver {
   void on_leased(const WorkerInfo& worker, const Task& task) override;
   void on_started(const WorkerInfo& worker, const Task& task) override;
   void on_stored(const PlanResult& result) override;
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) override;
+  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
   void on_interrupted() override;
   void on_tick(double seconds_left) override;
 

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "app/options.hpp"
 #include "app/version.hpp"
@@ -25,6 +27,11 @@ T choose(const std::string& option, const std::string& word,
     names += (names.empty() ? "" : ", ") + name;
   }
   throw UsageError(fmt::format("--{} must be one of {}, not '{}'", option, names, word));
+}
+
+bool can_show_bar() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 std::string joined(const Arguments& arguments) {
@@ -96,11 +103,11 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("device", po::value(&device)->default_value("auto")->value_name("NAME"),
                 "auto (GPUs where this build can use them, else CPUs), cpu or gpu");
   options.add()("threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
-                "solver threads a worker, one plan each; 0: one for each core of its share");
+                "solver threads a worker, one plan each, at most one for each core of its share; 0: so many");
   options.add()("save-fields", po::bool_switch(&run.save_fields), "store the temperature fields, too");
   options.add()("resume", po::bool_switch(&run.resume), "take up an existing result file: keep what is done, solve the rest");
   options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
-  options.add()("events", po::value(&run.events)->value_name("FILE"), "write what happens as JSON lines");
+  options.add()("events", po::value(&run.events)->value_name("FILE"), "add what happens as JSON lines to FILE");
   options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
                 "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
   options.add()("log-level", po::value(&run.log_level)->default_value("info")->value_name("LEVEL"),
@@ -114,11 +121,12 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (!run.ids.empty() && !run.ids_file.empty()) throw UsageError("give ids as arguments or in --ids, not both");
   if (first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
+  if (run.events == run.out && !run.events.empty()) throw UsageError("--events and --out must be two files");
   run.first = static_cast<std::size_t>(first);
   run.solver = solver.finish();
   run.device = choose<DeviceChoice>(
       "device", device, {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
-  const ProgressStyle automatic = ::isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::lines;
+  const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
   run.progress = choose<ProgressStyle>("progress", progress,
                                        {{"auto", automatic},
                                         {"bar", ProgressStyle::bar},

@@ -21,34 +21,50 @@ int solve_command(const Arguments& arguments) {
   std::filesystem::path data;
   std::filesystem::path png;
   SolverOptionParser solver_options;
-  Options options("solve ID --data DIR [options]", "Solves one floor plan and prints its statistics.");
+  Options options("solve ID --data DIR [options]",
+                  "Solves one floor plan and prints its statistics.");
   options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
-  options.add()("data,d", po::value(&data)->value_name("DIR"), "directory with ID_domain.npy and ID_interior.npy");
-  options.add()("png", po::value(&png)->value_name("FILE"), "draw start field and steady state side by side");
+  options.add()("data,d", po::value(&data)->value_name("DIR"),
+                "directory with ID_domain.npy and ID_interior.npy");
+  options.add()("png", po::value(&png)->value_name("FILE"),
+                "draw start field and steady state side by side");
   solver_options.declare(options);
   options.positional("id", 1);
   if (!options.parse(arguments)) return exit_done;
   if (id.empty()) throw UsageError("which plan? give its ID");
   if (data.empty()) throw UsageError("--data is missing");
-  if (!png.empty() && !can_draw()) throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
+  if (!png.empty() && !can_draw())
+    throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
 
+  if (!png.empty() &&
+      !std::filesystem::is_directory(std::filesystem::absolute(png).parent_path())) {
+    throw RunError(fmt::format("--png: the directory of {} does not exist", png.string()));
+  }
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = load_floor_plan(data, id);
   const auto start = std::chrono::steady_clock::now();
   const auto solution = solver.make()->solve(plan, solver.limits, {});
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   PlanResult result;
   describe_solution(plan, *solution, result);
-  fmt::print("plan             {} ({} x {} cells, {} interior)\n", id, result.rows, result.cols, result.interior_cells);
-  fmt::print("status           {} after {} iterations, last delta {} °C\n", to_string(result.status),
-             result.iterations, python_float(result.last_delta));
-  fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
-  fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
-  fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
-  fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
-  fmt::print("solved in        {:.4f} s on {}, {:.2f} G interior cell updates/s\n", seconds, solver.device_text(),
-             static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) / seconds * 1e-9);
+  fmt::print("plan             {} ({} x {} cells, {} interior)\n", id, result.rows, result.cols,
+             result.interior_cells);
+  if (result.status == PlanStatus::empty) {
+    fmt::print("status           empty: there is no interior cell to solve for\n");
+  } else {
+    fmt::print("status           {} after {} iterations, last delta {} °C\n",
+               to_string(result.status), result.iterations, python_float(result.last_delta));
+    fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
+    fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
+    fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
+    fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
+    fmt::print("solved in        {:.4f} s on {}, {:.2f} G interior cell updates/s\n", seconds,
+               solver.device_text(),
+               static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) /
+                   seconds * 1e-9);
+  }
   if (!png.empty()) {
     draw_plan(png, "plan " + id, plan, solution->field);
     fmt::print("picture          {}\n", png.string());

@@ -53,15 +53,26 @@ void print_failed(const std::vector<const PlanResult*>& failed) {
   }
 }
 
-/// Wall seconds of all sessions that ended well.
-double wall_seconds(const std::vector<Attributes>& sessions) {
+/// What the sessions that ended by themselves took; a killed one leaves no figures.
+struct WallTime {
+  std::size_t sessions = 0;
   double seconds = 0;
+  double plans = 0;  ///< tried in that time
+};
+
+WallTime wall_time(const std::vector<Attributes>& sessions) {
+  const auto number = [](const Attributes& session, const char* name) {
+    const auto found = session.find(name);
+    return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
+  };
+  WallTime time;
   for (const Attributes& session : sessions) {
-    if (const auto found = session.find("seconds"); found != session.end()) {
-      seconds += std::strtod(found->second.c_str(), nullptr);
-    }
+    if (!session.contains("seconds")) continue;
+    ++time.sessions;
+    time.seconds += number(session, "seconds");
+    time.plans += number(session, "solved") + number(session, "failed");
   }
-  return seconds;
+  return time;
 }
 
 }  // namespace
@@ -104,10 +115,13 @@ int summary_command(const Arguments& arguments) {
     fmt::print("at least 50 % below 15 °C    {} plans\n", at_least_half([](const Statistics& s) { return s.pct_below_15; }));
   }
   fmt::print("core time                    {}\n", duration_text(core_seconds));
-  const double seconds = wall_seconds(reader.sessions());
-  if (seconds > 0) {
-    fmt::print("wall time                    {} in {} session(s), {:.2f} plans/s\n", duration_text(seconds),
-               reader.sessions().size(), count / seconds);
+  const WallTime wall = wall_time(reader.sessions());
+  if (wall.seconds > 0) {
+    fmt::print("wall time                    {}, {:.2f} plans/s", duration_text(wall.seconds), wall.plans / wall.seconds);
+    if (reader.sessions().size() > 1) {
+      fmt::print(" ({} of {} sessions; one that was killed leaves no figures)", wall.sessions, reader.sessions().size());
+    }
+    fmt::print("\n");
   }
   if (!reader.closed_well()) fmt::print("the file is still being written, or its writer was killed: go on with --resume\n");
   print_histogram(solved);

@@ -16,6 +16,7 @@ std::string utc_now() {
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
+  if (seconds < 0.0995) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<long>(std::lround(seconds));
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);

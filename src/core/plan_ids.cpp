@@ -31,6 +31,7 @@ PlanIds read_ids(const std::filesystem::path& file) {
   }
   std::vector<std::string> names;
   for (std::string line; std::getline(stream, line);) {
+    if (names.empty() && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // some editors' mark of UTF-8
     const auto first = line.find_first_not_of(" \t\r");
     if (first == std::string::npos) continue;
     names.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));

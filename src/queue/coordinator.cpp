@@ -30,6 +30,7 @@ class Coordinator {
 
   RunEnd run() {
     place();
+    if (stopping_) begin_stop();  // asked to before the work began
     while (!queue_.all_finished()) {
       receive();
       send_orders();
@@ -54,7 +55,7 @@ class Coordinator {
 
   void send(int worker, const Message& message) { link_.send(worker, encode(message)); }
 
-  /// Collects one message of type T from every rank that is still in `waiting`, or its farewell.
+  /// Collects one message of type T from every rank in `waiting` that does not take leave instead.
   template <class T, class Take>
   void collect(std::set<int> waiting, const char* what, Take take) {
     const auto deadline = Clock::now() + hello_patience;
@@ -62,7 +63,11 @@ class Coordinator {
       if (const auto envelope = link_.receive(look_interval)) {
         const Message message = decode(envelope->message);
         if (const auto* wanted = std::get_if<T>(&message)) take(envelope->from, *wanted);
-        if (const auto* farewell = std::get_if<Farewell>(&message)) last_reason_ = farewell->reason;
+        if (const auto* farewell = std::get_if<Farewell>(&message)) {
+          last_reason_ = farewell->reason;
+          stopping_ = stopping_ || farewell->interrupted;
+          gone_.insert(envelope->from);
+        }
         waiting.erase(envelope->from);
       } else if (Clock::now() > deadline) {
         throw RunError("rank " + std::to_string(*waiting.begin()) + " did not " + what + " within " +
@@ -80,6 +85,7 @@ class Coordinator {
 
     std::vector<Machine> machine_list;
     for (const auto& [rank, machine] : machines) {
+      if (gone_.contains(rank)) continue;
       placed_ranks.push_back(rank);
       machine_list.push_back(machine);
     }
@@ -89,7 +95,8 @@ class Coordinator {
     collect<Ready>({placed_ranks.begin(), placed_ranks.end()}, "get ready", [&](int rank, const Ready& ready) {
       workers_[rank] = {rank, ready.host, ready.device, ready.bound_cpus, false};
     });
-    if (workers_.empty()) throw RunError("no worker could start: " + last_reason_);
+    for (const int rank : gone_) workers_.erase(rank);
+    if (workers_.empty() && !stopping_) throw RunError("no worker could start: " + last_reason_);
 
     std::vector<WorkerInfo> table;
     for (std::size_t i = 0; i < placements.size(); ++i) {
@@ -133,11 +140,13 @@ class Coordinator {
 
   void on(int worker, const Farewell& farewell) {
     last_reason_ = farewell.reason;
-    const std::size_t returned = queue_.worker_left(worker).size();
+    (void)queue_.worker_left(worker);
     if (const auto known = workers_.find(worker); known != workers_.end()) {
-      parts_.observer->on_worker_left(known->second, farewell.reason, returned);
+      parts_.observer->on_worker_left(known->second, farewell.reason);
       workers_.erase(known);
     }
+    // The signal may reach a worker before it reaches rank 0.
+    if (farewell.interrupted && !stopping_) begin_stop();
   }
 
   template <class Unexpected>
@@ -180,6 +189,7 @@ class Coordinator {
   WorkQueue queue_;
   std::unordered_map<std::uint32_t, QueuedPlan> plans_;
   std::map<int, WorkerInfo> workers_;
+  std::set<int> gone_;  // took leave while the workers were placed
   std::vector<PlanResult> batch_;
   std::string last_reason_;
   bool stopping_ = false;

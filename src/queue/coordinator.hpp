@@ -37,8 +37,8 @@ class RunObserver {
   virtual void on_started(const WorkerInfo& worker, const Task& task) = 0;
   /// The result is on disk.
   virtual void on_stored(const PlanResult& result) = 0;
-  /// Its plans, as many as `returned`, are pending again.
-  virtual void on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t returned) = 0;
+  /// Its plans are pending again.
+  virtual void on_worker_left(const WorkerInfo& worker, const std::string& reason) = 0;
   virtual void on_interrupted() = 0;
   /// Called every few milliseconds; seconds_left is NaN while it cannot be estimated.
   virtual void on_tick(double seconds_left) = 0;

@@ -68,7 +68,7 @@ void fields_of(Visit& visit, R& returned) {
 }
 template <class Visit, Is<Farewell> R>
 void fields_of(Visit& visit, R& farewell) {
-  visit(farewell.reason);
+  visit(farewell.reason, farewell.interrupted);
 }
 template <class Visit, Is<Placed> R>
 void fields_of(Visit& visit, R& placed) {

@@ -42,6 +42,7 @@ struct Returned {
 /// The worker takes no more plans; whatever it still held is free again.
 struct Farewell {
   std::string reason;
+  bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
 };
 
 // From rank 0 to a worker.

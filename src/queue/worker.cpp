@@ -33,6 +33,7 @@ class Worker {
   void send(Message message) { link_.send(0, encode(message)); }
 
   void on(const Placed& placed) {
+    if (leaving_) return;  // said before this message was on its way
     const std::size_t threads = placed.placement.cpus.size();
     Ready ready{parts_.machine.host, parts_.device_name(placed.placement), {}};
     std::vector<std::vector<int>> bound(threads);
@@ -101,7 +102,7 @@ class Worker {
       if (!news.abandoned.empty()) send(Returned{std::move(news.abandoned)});
     }
     if (leaving_ && quiet && !farewell_said_) {
-      send(Farewell{reason_});
+      send(Farewell{reason_, parts_.interrupted()});
       farewell_said_ = true;
     }
   }
@@ -121,7 +122,7 @@ void run_worker(Link& link, const WorkerParts& parts) {
   try {
     Worker(link, parts).run();
   } catch (const std::exception& error) {
-    link.send(0, encode(Farewell{error.what()}));
+    link.send(0, encode(Farewell{error.what(), false}));
     for (bool finished = false; !finished;) {
       const auto envelope = link.receive(look_interval);
       finished = envelope && std::holds_alternative<Finish>(decode(envelope->message));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "solve/cache_sizes.hpp"
 #include "solve/isa.hpp"
 #include "solve/padded_field.hpp"
 #include "solve/stencil.hpp"
@@ -60,6 +61,18 @@ class CheckSchedule {
   std::int64_t careful_ = 0;
 };
 
+/// How many sweeps to make in one pass. The rows in flight, of two fields, should fit the first-level cache;
+/// where not even those of a few sweeps do, half of the second-level cache, with many sweeps in a pass.
+/// (Strips of columns that do fit the first-level cache were slower: their short rows defeat the prefetcher.)
+std::int64_t sweeps_per_pass(std::size_t row_bytes) {
+  constexpr std::size_t few = 4;
+  constexpr std::size_t many = 32;
+  const CacheSizes cache = cache_sizes();
+  if (row_bytes * 2 * (few + 2) <= cache.first * 3 / 4) return few;
+  const std::size_t rows = cache.second / 2 / (2 * row_bytes);
+  return static_cast<std::int64_t>(std::clamp(rows, few + 2, many + 2) - 2);
+}
+
 class JacobiSolver final : public Solver {
  public:
   explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}
@@ -67,7 +80,9 @@ class JacobiSolver final : public Solver {
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 std::stop_token stop) override {
     const PaddedLayout layout({plan.domain.rows, plan.domain.cols});
-    blocks_.assign(layout, plan.interior);
+    segments_.assign(layout, plan.interior);
+    const ActiveRows rows = segments_.view();
+    const std::int64_t pass = sweeps_per_pass(segments_.mean_row_bytes());
     // All three start alike, so cells that no sweep writes hold the same in each.
     for (PaddedField& field : fields_) field.assign(layout, plan.domain);
     double* current = fields_[0].data();
@@ -83,14 +98,17 @@ class JacobiSolver final : public Solver {
       const std::int64_t window = std::min(schedule.window(), limits.max_iterations - result.iterations);
       // The sweeps go to and fro between the two spare fields; `current` is kept to go back to.
       const double* from = current;
-      for (std::int64_t sweep = 1; sweep < window; ++sweep) {
+      for (std::int64_t left = window - 1; left > 0;) {
         if (stop.stop_requested()) return std::nullopt;
-        sweeps_.plain(from, spare[0], blocks_.view());
-        from = spare[0];
-        std::swap(spare[0], spare[1]);
+        const int count = static_cast<int>(std::min(left, pass));
+        sweeps_.plain({from, spare[0], spare[1]}, rows, count);
+        left -= count;
+        // The newest field becomes spare[1], so that the next sweep goes to spare[0].
+        if (count % 2 == 1) std::swap(spare[0], spare[1]);
+        from = spare[1];
       }
       if (stop.stop_requested()) return std::nullopt;
-      const double delta = sweeps_.with_delta(from, spare[0], blocks_.view());
+      const double delta = sweeps_.with_delta(from, spare[0], rows);
       if (window > 1 && !schedule.proves_unconverged(delta, window)) {
         schedule.repeat(window);
         continue;
@@ -113,8 +131,8 @@ class JacobiSolver final : public Solver {
   }
 
   Sweeps sweeps_;
-  BlockList blocks_;
-  std::array<PaddedField, 3> fields_;
+  SegmentList segments_;
+  std::array<PaddedField, 3> fields_{PaddedField(0), PaddedField(1), PaddedField(2)};
 };
 
 }  // namespace

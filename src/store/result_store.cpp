@@ -38,7 +38,12 @@ auto in_one_sentence(const fs::path& file, const std::string& advice, Step step)
 
 /// The file itself where the name is a link, so that replacing it leaves the link alone.
 fs::path real_path(const fs::path& file) {
-  auto path = fs::weakly_canonical(fs::absolute(file));
+  auto path = fs::absolute(file);
+  // Also through a link to a file that is not there yet; circular ones are the file system's to refuse.
+  for (int links = 0; fs::is_symlink(path) && links < 40; ++links) {
+    path = path.parent_path() / fs::read_symlink(path);
+  }
+  path = fs::weakly_canonical(path);
   if (!fs::is_directory(path.parent_path())) {
     throw RunError(path.string() + " cannot be written: there is no directory " +
                    path.parent_path().string() + "; make it first");

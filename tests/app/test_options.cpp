@@ -106,6 +106,7 @@ TEST(RunOptions, refuse_what_makes_no_sense) {
   EXPECT_THAT(refused({"--frobnicate"}), HasSubstr("frobnicate"));
   EXPECT_THAT(refused({"--config", (directory / "typo.cfg").string()}), HasSubstr("tolerence"));
   EXPECT_THAT(refused({"--config", (directory / "none.cfg").string()}), HasSubstr("none.cfg"));
+  EXPECT_THAT(refused({"--config", directory.path().string()}), HasSubstr("cannot be read"));
 }
 
 TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {

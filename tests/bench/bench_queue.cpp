@@ -110,7 +110,7 @@ class Silent final : public RunObserver {
   void on_leased(const WorkerInfo&, const Task&) override {}
   void on_started(const WorkerInfo&, const Task&) override {}
   void on_stored(const PlanResult&) override {}
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t) override {
+  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", worker.rank, reason.c_str());
   }
   void on_interrupted() override {}

@@ -27,6 +27,8 @@ TEST_F(IdsFile, may_have_blank_lines_carriage_returns_and_spaces_around_ids) {
   EXPECT_THAT(read("\r\n1\r\n\r\n  2 \n\n\t3\t\r\n").ids, ElementsAre("1", "2", "3"));
 }
 
+TEST_F(IdsFile, may_begin_with_a_byte_order_mark) { EXPECT_THAT(read("\xEF\xBB\xBF" "1\n2\n").ids, ElementsAre("1", "2")); }
+
 TEST_F(IdsFile, counts_a_repeated_id_once_and_says_so) {
   const PlanIds plans = read("1\n2\n1\n3\n1\n");
   EXPECT_THAT(plans.ids, ElementsAre("1", "2", "3"));

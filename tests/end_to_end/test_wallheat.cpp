@@ -229,6 +229,31 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
   EXPECT_EQ(file_text(directory_ / "existing.h5"), "something precious");
 }
 
+TEST_F(Wallheat, does_not_harm_a_result_file_by_a_slip_of_the_hand) {
+  generate(2, 32);
+  ASSERT_EQ(wallheat(run()).status, 0);
+  const std::string before = file_text(directory_ / "results.h5");
+  EXPECT_EQ(wallheat({"export", path("results.h5"), "-o", path("results.h5")}).status, 2);
+  EXPECT_EQ(wallheat(run({"--overwrite", "--events", path("results.h5")})).status, 2);
+  EXPECT_EQ(wallheat(run({"--overwrite", "--events", path("none/events")})).status, 1);
+  EXPECT_EQ(wallheat(run({"--over"})).status, 2) << "no guessing of what may destroy a file";
+  EXPECT_EQ(file_text(directory_ / "results.h5"), before);
+}
+
+TEST_F(Wallheat, writes_through_a_link_to_a_file_that_is_not_there_yet) {
+  generate(1, 32);
+  std::filesystem::create_directory(directory_ / "large_disk");
+  std::filesystem::create_symlink("large_disk/results.h5", directory_ / "results.h5");
+  ASSERT_EQ(wallheat(run()).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "results.h5"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(directory_ / "large_disk/results.h5"));
+}
+
+TEST_F(Wallheat, does_not_call_a_lost_output_a_success) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  EXPECT_EQ(run_program({"sh", "-c", program + " devices > /dev/full"}).status, 1);
+}
+
 TEST_F(Wallheat, says_what_is_wrong_once_and_with_its_status_under_mpirun) {
   generate(2, 32);
   const Finished usage = run_program(mpirun(3, run({"--threads", "-1"})));
@@ -247,7 +272,7 @@ TEST_F(Wallheat, stops_in_the_middle_of_a_plan_when_asked_to_and_goes_on_later) 
     wait_until("a result", [&] { return event_seen("result"); });
     process.signal(number);
     EXPECT_EQ(process.wait(), 75);
-    EXPECT_THAT(process.err(), AllOf(HasSubstr("stopped early; go on with"), HasSubstr("--resume")));
+    EXPECT_THAT(process.err(), AllOf(HasSubstr("stopped early; to go on"), HasSubstr("--resume")));
     EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
     EXPECT_EQ(wallheat({"export", path("results.h5")}).status, 75);
     EXPECT_EQ(wallheat(run({"--save-fields", "--resume"})).status, 0);

@@ -35,7 +35,7 @@ class Recorder final : public RunObserver {
     if (++started_ == interrupt_after_) interrupted_ = true;
   }
   void on_stored(const PlanResult&) override { ++stored_; }
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason, std::size_t) override {
+  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     left_[worker.rank] = reason;
   }
   void on_interrupted() override {}
@@ -67,7 +67,7 @@ class LocalRun {
         WorkerParts worker;
         worker.machine = {"host", {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}}, {}};
         worker.device_name = [](const Placement&) { return std::string("test"); };
-        worker.interrupted = [] { return false; };
+        worker.interrupted = [this] { return worker_interrupted_.load(); };
         worker.prepare_thread = [=](const Placement& placement, std::size_t thread) {
           return ThreadParts{make_job(rank, thread), {placement.cpus.at(thread)}};
         };
@@ -88,6 +88,7 @@ class LocalRun {
     }
   }
 
+  std::atomic<bool> worker_interrupted_ = false;
   LocalNetwork network_;
   MemorySink sink_;
   Recorder recorder_;
@@ -153,6 +154,13 @@ TEST(Coordinator, stops_with_what_is_done_when_interrupted) {
   run.recorder_.interrupt_after_ = 3;
   EXPECT_EQ(run.run(), RunEnd::interrupted);
   EXPECT_TRUE(run.sink_.stored_.empty());
+  EXPECT_EQ(run.recorder_.left_.size(), 2U);
+}
+
+TEST(Coordinator, stops_too_when_the_signal_reaches_the_workers_alone) {
+  LocalRun run(2, 100, endless_job);
+  run.worker_interrupted_ = true;
+  EXPECT_EQ(run.run(), RunEnd::interrupted);
   EXPECT_EQ(run.recorder_.left_.size(), 2U);
 }
 

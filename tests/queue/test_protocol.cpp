@@ -36,7 +36,7 @@ std::vector<Message> one_of_each() {
           Ready{"node7", "cpu avx512", {0, 1, -1}},
           Report{{4, 5}, {full_result(), PlanResult{}}},
           Returned{{1, 2, 3}},
-          Farewell{"interrupted"},
+          Farewell{"interrupted", true},
           Placed{{{0, 1, 2}, 1, true}},
           Assign{{{3, "10000"}, {4, "x y"}}},
           Recall{12},
