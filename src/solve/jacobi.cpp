@@ -53,7 +53,7 @@ class CheckSchedule {
   }
 
  private:
-  static constexpr std::int64_t longest = 128;
+  static constexpr std::int64_t longest = 256;
   double tolerance_;
   double margin_per_sweep_;
   double last_delta_ = std::numeric_limits<double>::quiet_NaN();

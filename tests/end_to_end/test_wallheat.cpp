@@ -369,8 +369,16 @@ TEST_F(Wallheat, answers_the_questions_of_the_data_set) {
                     HasSubstr("slowest plans"), HasSubstr("plans/s")));
 }
 
+TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
+  const Words few{"bench", "--plans", "2", "--size", "64", "--repeat", "2"};
+  EXPECT_THAT(wallheat(few).out, AllOf(HasSubstr("ceiling"), HasSubstr("G updates/s"), HasSubstr("efficiency")));
+  Words json = few;
+  json.push_back("--json");
+  EXPECT_THAT(wallheat(json).out, AllOf(HasSubstr("\"ceiling_updates_per_s\""), HasSubstr("\"share_of_ceiling\"")));
+}
+
 TEST_F(Wallheat, explains_each_command) {
-  for (const std::string name : {"run", "export", "summary", "solve", "generate", "devices"}) {
+  for (const std::string name : {"run", "export", "summary", "solve", "generate", "devices", "bench"}) {
     const Finished help = wallheat({name, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: wallheat " + name));

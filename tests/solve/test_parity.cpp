@@ -54,6 +54,19 @@ TEST_P(EveryIsa, stops_exactly_at_the_limit_of_iterations) {
   }
 }
 
+TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
+  // Wide rows change how many sweeps are made in one pass, down to a few rows that all sweeps share.
+  const auto reference = make_reference_solver();
+  const auto solver = make_jacobi_solver(GetParam());
+  for (const auto& [rows, cols] : {std::pair{90, 1100}, {60, 3000}, {25, 9001}, {2, 20000}, {1, 70000}}) {
+    const FloorPlan plan = random_plan(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), 97, 11);
+    for (const std::int64_t most : {37, 150}) {
+      expect_same_bits(*solver->solve(plan, {1e-4, most}, {}), *reference->solve(plan, {1e-4, most}, {}),
+                       std::to_string(rows) + " x " + std::to_string(cols));
+    }
+  }
+}
+
 TEST_P(EveryIsa, finds_the_exact_iteration_for_every_tolerance) {
   // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta, the
   // first that falls below the tolerance must be found.
