@@ -23,6 +23,9 @@ struct StorePlan {
   std::vector<GridShape> shapes;    ///< with save_fields: shape of plan i; {0, 0} where unknown
 };
 
+/// The HDF5 library's name and version, for provenance.
+[[nodiscard]] std::string hdf5_library();
+
 /// The writer of a result file; one per file, in one process (rank 0). Layout and protocol:
 /// src/store/README.md. Every function throws RunError with one sentence that names the file; after a
 /// failed write the file is left as it is and a resume takes it up.

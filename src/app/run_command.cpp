@@ -80,7 +80,10 @@ void check_restored_inputs(const RunOptions& options, const ResultStore& store) 
 Attributes session_start(const RunOptions& options, int ranks) {
   return {{"command_line", options.command_line},
           {"wallheat_version", std::string(version())},
+          {"compiler", __VERSION__},
+          {"hdf5_library", hdf5_library()},
           {"mpi_library", launched_by_mpi() ? mpi_library() : "none"},
+          {"configuration", options.text()},
           {"ranks", std::to_string(ranks)},
           {"data", std::filesystem::absolute(options.data).string()},
           {"started_utc", utc_now()}};
@@ -97,8 +100,8 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, bool inter
               static_cast<double>(tally.solved + tally.failed) / elapsed, duration_text(tally.core_seconds));
 }
 
-/// Rank 0's run, from the ids to the closed file.
-int coordinate_run(Link& link, const RunOptions& options) {
+/// Rank 0's run, from the ids to the closed file. `ranks` counts those of MPI.
+int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   StatusLine line;
   const auto logger = make_logger(options.log_level, 0, host_name(), &line);
   check_gpu_choice(options);
@@ -109,7 +112,7 @@ int coordinate_run(Link& link, const RunOptions& options) {
   if (!options.events.empty()) events.emplace(options.events);
   StorePlan store_plan{plans.ids, options.solver.settings(), options.save_fields, {}};
   if (options.save_fields) store_plan.shapes = plan_shapes(options.data, plans.ids);
-  const Attributes session = session_start(options, link.size());
+  const Attributes session = session_start(options, ranks);
   std::vector<std::string> report;
   const bool resuming = can_resume(options);
   ResultStore store = resuming ? ResultStore::resume(options.out, store_plan, session, &report)
@@ -147,9 +150,9 @@ int coordinate_run(Link& link, const RunOptions& options) {
 }
 
 /// Whatever happens to rank 0, its workers go home.
-int coordinate_and_dismiss(Link& link, const RunOptions& options) {
+int coordinate_and_dismiss(Link& link, const RunOptions& options, int ranks) {
   try {
-    const int status = coordinate_run(link, options);
+    const int status = coordinate_run(link, options, ranks);
     dismiss_workers(link);
     return status;
   } catch (...) {
@@ -163,7 +166,7 @@ int run_in_one_process(const RunOptions& options) {
   const auto worker_link = network.link(1);
   const WorkerParts parts = worker_parts(options);
   const std::jthread worker([&] { run_worker(*worker_link, parts); });
-  return coordinate_and_dismiss(*network.link(0), options);
+  return coordinate_and_dismiss(*network.link(0), options, 1);
 }
 
 }  // namespace
@@ -176,7 +179,7 @@ int run_command(const Arguments& arguments) {
   MpiSession mpi;
   if (mpi.size() == 1) return run_in_one_process(*options);
   const auto link = mpi.link();
-  if (mpi.rank() == 0) return coordinate_and_dismiss(*link, *options);
+  if (mpi.rank() == 0) return coordinate_and_dismiss(*link, *options, mpi.size());
   try {
     run_worker(*link, worker_parts(*options));
   } catch (const std::exception& error) {

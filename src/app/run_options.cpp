@@ -57,6 +57,26 @@ Attributes SolverOptions::settings() const {
           {"max_iterations", std::to_string(limits.max_iterations)}};
 }
 
+std::string RunOptions::text() const {
+  const auto device_name = [this] {
+    switch (device) {
+      case DeviceChoice::cpu: return "cpu";
+      case DeviceChoice::gpu: return "gpu";
+      case DeviceChoice::automatic: break;
+    }
+    return "auto";
+  };
+  std::string lines = fmt::format("data = {}\nout = {}\n", data.string(), out.string());
+  if (ids.empty()) lines += fmt::format("ids = {}\n", ids_file.empty() ? (data / "building_ids.txt").string() : ids_file.string());
+  for (const std::string& id : ids) lines += fmt::format("id = {}\n", id);
+  lines += fmt::format("first = {}\ntolerance = {}\nmax-iterations = {}\n", first, solver.limits.tolerance,
+                       solver.limits.max_iterations);
+  lines += fmt::format("solver-backend = {}\nisa = {}\ndevice = {}\nthreads = {}\nsave-fields = {}\n",
+                       solver.reference ? "reference" : "vector", to_string(solver.isa), device_name(), threads,
+                       save_fields);
+  return lines + fmt::format("resume = {}\noverwrite = {}\n", resume, overwrite);
+}
+
 void SolverOptionParser::declare(Options& options) {
   options.add()("tolerance", po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
                 "stop when no cell changes by this much in an iteration, in °C");

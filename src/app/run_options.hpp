@@ -43,6 +43,9 @@ struct RunOptions {
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;
   std::string command_line;
+
+  /// What was asked for, wherever it stood, in the form of a configuration file.
+  [[nodiscard]] std::string text() const;
 };
 
 /// Nothing where --help was asked for. Throws UsageError.

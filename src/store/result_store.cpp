@@ -6,6 +6,7 @@
 
 #include "store/contents.hpp"
 #include "store/file_lock.hpp"
+#include "store/hdf5_handle.hpp"
 #include "store/recovery.hpp"
 #include "store/session.hpp"
 #include "wallheat/error.hpp"
@@ -188,6 +189,14 @@ class ResultStore::Impl {
 };
 
 ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+std::string hdf5_library() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  checked(H5get_libversion(&major, &minor, &release), "ask HDF5 for its version");
+  return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
 ResultStore::ResultStore(ResultStore&&) noexcept = default;
 ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
 ResultStore::~ResultStore() = default;

@@ -82,6 +82,16 @@ TEST(RunOptions, of_a_campaign_are_ready_to_use) {
   EXPECT_TRUE(options.save_fields);
 }
 
+TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
+  const RunOptions options = parsed({"--tolerance", "0.5", "--threads", "3", "--save-fields", "10", "11"});
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "again.cfg") << options.text();
+  const RunOptions again = parse_run_options({"--config", (directory / "again.cfg").string()}).value();
+  EXPECT_EQ(again.text(), options.text());
+  EXPECT_THAT(again.ids, ElementsAre("10", "11"));
+  EXPECT_EQ(again.solver.limits.tolerance, 0.5);
+}
+
 TEST(RunOptions, refuse_what_makes_no_sense) {
   const TemporaryDirectory directory;
   std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";

@@ -251,7 +251,7 @@ TEST_F(Wallheat, writes_through_a_link_to_a_file_that_is_not_there_yet) {
 
 TEST_F(Wallheat, does_not_call_a_lost_output_a_success) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
-  EXPECT_EQ(run_program({"sh", "-c", program + " devices > /dev/full"}).status, 1);
+  EXPECT_EQ(run_program({"sh", "-c", "\"$0\" devices > /dev/full", program}).status, 1);
 }
 
 TEST_F(Wallheat, says_what_is_wrong_once_and_with_its_status_under_mpirun) {
