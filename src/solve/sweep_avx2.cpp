@@ -25,73 +25,75 @@ __m256d updated(const double* cell, std::size_t stride) {
   return _mm256_mul_pd(_mm256_set1_pd(0.25), sum);
 }
 
-struct Row {
-  static void update(const double* from, double* to, std::size_t stride, const Segment* begin, const Segment* end) {
-    for (const Segment* next = begin; next != end; ++next) {
-      const Segment segment = *next;
-      const double* source = from + segment.offset;
-      double* target = to + segment.offset;
-      store_masked(source, target, stride, segment.first);
-      for (std::size_t half = 0; half < 2U * segment.full; ++half) {
-        const std::size_t cell = block_width + half * lanes;
-        _mm256_store_pd(target + cell, updated(source + cell, stride));
-      }
-      if (segment.last != 0) {
-        const std::size_t cell = (segment.full + 1U) * block_width;
-        store_masked(source + cell, target + cell, stride, segment.last);
-      }
-    }
+class Walk {
+ public:
+  Walk(const double* from, double* to, std::size_t stride) : from_(from), to_(to), stride_(stride) {}
+  void masked(unsigned mask) {
+    _mm256_maskstore_pd(to_, lane_mask(mask & 15U), updated(from_, stride_));
+    _mm256_maskstore_pd(to_ + lanes, lane_mask(mask >> 4), updated(from_ + lanes, stride_));
+    advance();
+  }
+  void full() {
+    _mm256_store_pd(to_, updated(from_, stride_));
+    _mm256_store_pd(to_ + lanes, updated(from_ + lanes, stride_));
+    advance();
   }
 
  private:
-  static void store_masked(const double* source, double* target, std::size_t stride, unsigned mask) {
-    _mm256_maskstore_pd(target, lane_mask(mask & 15U), updated(source, stride));
-    _mm256_maskstore_pd(target + lanes, lane_mask(mask >> 4), updated(source + lanes, stride));
+  void advance() {
+    from_ += block_width;
+    to_ += block_width;
   }
+
+  const double* from_;
+  double* to_;
+  std::size_t stride_;
 };
 
-class Delta {
+class DeltaWalk {
  public:
-  void update(const double* from, double* to, std::size_t stride, const Segment* begin, const Segment* end) {
-    for (const Segment* next = begin; next != end; ++next) {
-      const Segment segment = *next;
-      std::size_t cell = segment.offset;
-      store(from + cell, to + cell, stride, segment.first);
-      for (unsigned block = 0; block < segment.full; ++block) {
-        cell += block_width;
-        store(from + cell, to + cell, stride, 0xff);
-      }
-      cell += block_width;
-      if (segment.last != 0) store(from + cell, to + cell, stride, segment.last);
+  class Largest {
+   public:
+    void take(__m256d change) { lanes_ = _mm256_max_pd(lanes_, change); }
+    double value() const {
+      alignas(32) double lane[lanes];
+      _mm256_store_pd(lane, lanes_);
+      double result = 0;
+      for (const double each : lane) result = each > result ? each : result;
+      return result;
     }
-  }
 
-  double largest() const {
-    alignas(32) double lane[lanes];
-    _mm256_store_pd(lane, largest_);
-    double result = 0;
-    for (const double value : lane) result = value > result ? value : result;
-    return result;
+   private:
+    __m256d lanes_ = _mm256_setzero_pd();
+  };
+
+  DeltaWalk(const double* from, double* to, std::size_t stride, Largest& largest)
+      : from_(from), to_(to), stride_(stride), largest_(largest) {}
+  void masked(unsigned mask) {
+    half(lane_mask(mask & 15U));
+    half(lane_mask(mask >> 4));
   }
+  void full() { masked(0xff); }
 
  private:
-  void store(const double* source, double* target, std::size_t stride, unsigned mask) {
-    store_half(source, target, stride, lane_mask(mask & 15U));
-    store_half(source + lanes, target + lanes, stride, lane_mask(mask >> 4));
-  }
-  void store_half(const double* source, double* target, std::size_t stride, __m256i mask) {
-    const __m256d value = updated(source, stride);
+  void half(__m256i mask) {
+    const __m256d value = updated(from_, stride_);
     const __m256d sign = _mm256_set1_pd(-0.0);
-    const __m256d change = _mm256_andnot_pd(sign, _mm256_sub_pd(value, _mm256_load_pd(source)));
-    largest_ = _mm256_max_pd(largest_, _mm256_and_pd(change, _mm256_castsi256_pd(mask)));
-    _mm256_maskstore_pd(target, mask, value);
+    const __m256d change = _mm256_andnot_pd(sign, _mm256_sub_pd(value, _mm256_load_pd(from_)));
+    largest_.take(_mm256_and_pd(change, _mm256_castsi256_pd(mask)));
+    _mm256_maskstore_pd(to_, mask, value);
+    from_ += lanes;
+    to_ += lanes;
   }
 
-  __m256d largest_ = _mm256_setzero_pd();
+  const double* from_;
+  double* to_;
+  std::size_t stride_;
+  Largest& largest_;
 };
 
 }  // namespace
 
-Sweeps avx2_sweeps() { return {skewed_sweeps<Row>, sweep_with_delta<Delta>}; }
+Sweeps avx2_sweeps() { return {skewed_sweeps<Walk>, sweep_with_delta<DeltaWalk>}; }
 
 }  // namespace wallheat

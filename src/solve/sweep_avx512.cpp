@@ -42,55 +42,50 @@ class Window {
   __m512d block_;
 };
 
-struct Row {
-  // A function of its own keeps its pointers in registers; unrolled, the blocks change names instead of
-  // registers (each was worth about a tenth).
-  [[gnu::noinline]] static void update(const double* from, double* to, std::size_t stride, const Segment* begin, const Segment* end) {
-    for (const Segment* next = begin; next != end; ++next) {
-      const Segment segment = *next;
-      Window window(from + segment.offset, stride);
-      double* target = to + segment.offset;
-      _mm512_mask_store_pd(target, segment.first, window.advance());
-#pragma GCC unroll 4
-      for (unsigned block = 0; block < segment.full; ++block) {
-        target += block_width;
-        _mm512_store_pd(target, window.advance());
-      }
-      if (segment.last != 0) _mm512_mask_store_pd(target + block_width, segment.last, window.advance());
-    }
-  }
-};
-
-class Delta {
+class Walk {
  public:
-  void update(const double* from, double* to, std::size_t stride, const Segment* begin, const Segment* end) {
-    for (const Segment* next = begin; next != end; ++next) {
-      const Segment segment = *next;
-      Window window(from + segment.offset, stride);
-      double* target = to + segment.offset;
-      store(target, segment.first, window);
-      for (unsigned block = 0; block < segment.full; ++block) {
-        target += block_width;
-        store(target, 0xff, window);
-      }
-      if (segment.last != 0) store(target + block_width, segment.last, window);
-    }
+  Walk(const double* from, double* to, std::size_t stride) : window_(from, stride), to_(to) {}
+  void masked(__mmask8 mask) {
+    _mm512_mask_store_pd(to_, mask, window_.advance());
+    to_ += block_width;
   }
-  double largest() const { return _mm512_reduce_max_pd(largest_); }
+  void full() {
+    _mm512_store_pd(to_, window_.advance());
+    to_ += block_width;
+  }
 
  private:
-  void store(double* target, __mmask8 mask, Window& window) {
-    const __m512d old = window.old();
-    const __m512d value = window.advance();
-    largest_ = _mm512_mask_max_pd(largest_, mask, largest_, _mm512_abs_pd(_mm512_sub_pd(value, old)));
-    _mm512_mask_store_pd(target, mask, value);
-  }
+  Window window_;
+  double* to_;
+};
 
-  __m512d largest_ = _mm512_setzero_pd();
+class DeltaWalk {
+ public:
+  struct Largest {
+    __m512d lanes = _mm512_setzero_pd();
+    double value() const { return _mm512_reduce_max_pd(lanes); }
+  };
+
+  DeltaWalk(const double* from, double* to, std::size_t stride, Largest& largest)
+      : window_(from, stride), to_(to), largest_(largest) {}
+  void masked(__mmask8 mask) {
+    const __m512d old = window_.old();
+    const __m512d value = window_.advance();
+    const __m512d change = _mm512_abs_pd(_mm512_sub_pd(value, old));
+    largest_.lanes = _mm512_mask_max_pd(largest_.lanes, mask, largest_.lanes, change);
+    _mm512_mask_store_pd(to_, mask, value);
+    to_ += block_width;
+  }
+  void full() { masked(0xff); }
+
+ private:
+  Window window_;
+  double* to_;
+  Largest& largest_;
 };
 
 }  // namespace
 
-Sweeps avx512_sweeps() { return {skewed_sweeps<Row>, sweep_with_delta<Delta>}; }
+Sweeps avx512_sweeps() { return {skewed_sweeps<Walk>, sweep_with_delta<DeltaWalk>}; }
 
 }  // namespace wallheat

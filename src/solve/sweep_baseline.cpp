@@ -29,57 +29,65 @@ void store(double* target, const Block& block, unsigned mask) {
   }
 }
 
-struct Row {
-  static void update(const double* from, double* to, std::size_t stride, const Segment* begin, const Segment* end) {
-    for (const Segment* next = begin; next != end; ++next) {
-      const Segment segment = *next;
-      const double* source = from + segment.offset;
-      double* target = to + segment.offset;
-      store(target, updated_block(source, stride), segment.first);
-      for (std::size_t block = 1; block <= segment.full; ++block) {
-        store(target + block * block_width, updated_block(source + block * block_width, stride));
-      }
-      if (segment.last != 0) {
-        const std::size_t cell = (segment.full + 1U) * block_width;
-        store(target + cell, updated_block(source + cell, stride), segment.last);
-      }
-    }
-  }
-};
-
-class Delta {
+class Walk {
  public:
-  void update(const double* from, double* to, std::size_t stride, const Segment* begin, const Segment* end) {
-    for (const Segment* next = begin; next != end; ++next) {
-      const Segment segment = *next;
-      std::size_t cell = segment.offset;
-      update_block(from + cell, to + cell, stride, segment.first);
-      for (unsigned block = 0; block < segment.full; ++block) {
-        cell += block_width;
-        update_block(from + cell, to + cell, stride, 0xff);
-      }
-      cell += block_width;
-      if (segment.last != 0) update_block(from + cell, to + cell, stride, segment.last);
-    }
+  Walk(const double* from, double* to, std::size_t stride) : from_(from), to_(to), stride_(stride) {}
+  void masked(unsigned mask) {
+    store(to_, updated_block(from_, stride_), mask);
+    advance();
   }
-  double largest() const { return largest_; }
+  void full() {
+    store(to_, updated_block(from_, stride_));
+    advance();
+  }
 
  private:
-  void update_block(const double* source, double* target, std::size_t stride, unsigned mask) {
-    const Block block = updated_block(source, stride);
-    for (std::size_t lane = 0; lane < block_width; ++lane) {
-      const double difference = block.value[lane] - source[lane];
-      const double change = difference < 0 ? -difference : difference;
-      if ((mask >> lane & 1U) != 0 && change > largest_) largest_ = change;
-    }
-    store(target, block, mask);
+  void advance() {
+    from_ += block_width;
+    to_ += block_width;
   }
 
-  double largest_ = 0;
+  const double* from_;
+  double* to_;
+  std::size_t stride_;
+};
+
+class DeltaWalk {
+ public:
+  class Largest {
+   public:
+    void take(double change) {
+      if (change > value_) value_ = change;
+    }
+    double value() const { return value_; }
+
+   private:
+    double value_ = 0;
+  };
+
+  DeltaWalk(const double* from, double* to, std::size_t stride, Largest& largest)
+      : from_(from), to_(to), stride_(stride), largest_(largest) {}
+  void masked(unsigned mask) {
+    const Block block = updated_block(from_, stride_);
+    for (std::size_t lane = 0; lane < block_width; ++lane) {
+      const double difference = block.value[lane] - from_[lane];
+      if ((mask >> lane & 1U) != 0) largest_.take(difference < 0 ? -difference : difference);
+    }
+    store(to_, block, mask);
+    from_ += block_width;
+    to_ += block_width;
+  }
+  void full() { masked(0xff); }
+
+ private:
+  const double* from_;
+  double* to_;
+  std::size_t stride_;
+  Largest& largest_;
 };
 
 }  // namespace
 
-Sweeps baseline_sweeps() { return {skewed_sweeps<Row>, sweep_with_delta<Delta>}; }
+Sweeps baseline_sweeps() { return {skewed_sweeps<Walk>, sweep_with_delta<DeltaWalk>}; }
 
 }  // namespace wallheat
