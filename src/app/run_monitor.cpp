@@ -46,6 +46,7 @@ void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
     worker_table_.push_back(fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}", worker.rank, worker.host, worker.device,
                                         worker.bound_cpus.size(), cpu_list(worker.bound_cpus),
                                         worker.shared ? "  (shared: more workers than cores)" : ""));
+    shares_[worker.rank].worker = worker;
     if (events_) events_->worker("worker_ready", worker);
   }
   for (const std::string& row : worker_table_) logger_->info("{}", row);
@@ -61,6 +62,8 @@ void RunMonitor::on_started(const WorkerInfo& worker, const Task& task) {
 
 void RunMonitor::on_stored(const PlanResult& result) {
   tally_.core_seconds += result.seconds;
+  ++shares_[result.rank].plans;
+  shares_[result.rank].core_seconds += result.seconds;
   if (result.status == PlanStatus::failed) {
     ++tally_.failed;
     logger_->warn("plan {} failed: {}", result.id, result.error);
@@ -107,6 +110,12 @@ std::string RunMonitor::progress_text(double seconds_left) const {
 
 void RunMonitor::finish(const std::string& event) {
   line_.clear();
+  if (!shares_.empty()) logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>5}", "rank", "host", "plans", "core time", "busy");
+  for (const auto& [rank, share] : shares_) {
+    const double available_s = elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.bound_cpus.size()));
+    logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>3.0f} %", rank, share.worker.host, share.plans,
+                  duration_text(share.core_seconds), 100 * share.core_seconds / available_s);
+  }
   if (!events_) return;
   events_->run(event);
   events_->flush();

@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ class RunMonitor final : public RunObserver {
   void on_interrupted() override;
   void on_tick(double seconds_left) override;
 
-  /// Ends the display and flushes the event log.
+  /// Ends the display, logs what each worker did, and flushes the event log.
   void finish(const std::string& event);
 
   [[nodiscard]] const RunTally& tally() const { return tally_; }
@@ -52,6 +53,11 @@ class RunMonitor final : public RunObserver {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct WorkerShare {
+    WorkerInfo worker;
+    std::size_t plans = 0;
+    double core_seconds = 0;
+  };
   [[nodiscard]] std::string progress_text(double seconds_left) const;
 
   std::shared_ptr<spdlog::logger> logger_;
@@ -62,6 +68,7 @@ class RunMonitor final : public RunObserver {
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
   std::vector<std::string> worker_table_;
+  std::map<int, WorkerShare> shares_;  // by rank
 };
 
 }  // namespace wallheat

@@ -110,7 +110,7 @@ TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_and_any_back_en
 TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   generate(3, 32);
   const Finished finished = run_program(mpirun(3, run()));
-  EXPECT_THAT(finished.err, AllOf(HasSubstr("rank  host"), HasSubstr("cpu "), HasSubstr("restored 0, solved 3, failed 0"),
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("rank  host"), HasSubstr("core time   busy"), HasSubstr("cpu "), HasSubstr("restored 0, solved 3, failed 0"),
                                   HasSubstr("[rank 0 ")));
 }
 
