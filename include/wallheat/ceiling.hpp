@@ -17,8 +17,8 @@ struct CopyRate {
 
 /// What this core could do at best, measured now.
 struct Ceiling {
-  /// Cell updates per second of the solver's own arithmetic on a dense grid that fits the first-level
-  /// cache: no walls, no look at delta.
+  /// Cell updates per second of the solver's own arithmetic on a dense grid that fits the
+  /// first-level cache: no walls, no look at delta.
   double updates_per_second = 0;
   std::vector<CopyRate> copies;
 };

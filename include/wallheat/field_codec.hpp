@@ -8,8 +8,8 @@
 
 namespace wallheat {
 
-/// Compresses a temperature field as one HDF5 chunk of float64 with the shuffle and deflate filters,
-/// so that the writer can pass the bytes on unchanged. Done by workers.
+/// Compresses a temperature field as one HDF5 chunk of float64 with the shuffle and deflate
+/// filters, so that the writer can pass the bytes on unchanged. Done by workers.
 [[nodiscard]] std::vector<std::byte> compress_field(const Grid<double>& field);
 
 /// The inverse. Throws RunError where the bytes are damaged or do not give the shape.

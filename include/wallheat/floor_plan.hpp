@@ -11,8 +11,8 @@ namespace wallheat {
 
 /// One building's floor plan: the boundary value problem that a solver gets.
 struct FloorPlan {
-  Grid<double> domain;           ///< start field in °C; cells that are not interior keep it for ever
-  Grid<std::uint8_t> interior;   ///< 1 where the cell is room and is updated, else 0; same shape
+  Grid<double> domain;  ///< start field in °C; cells that are not interior keep it for ever
+  Grid<std::uint8_t> interior;  ///< 1 where the cell is room and is updated, else 0; same shape
 };
 
 /// Size and time stamp of an input file: tells, without reading it, whether it may have changed.
@@ -25,9 +25,9 @@ struct FileStamp {
 /// The stamps of {id}_domain.npy and {id}_interior.npy.
 using PlanStamps = std::array<FileStamp, 2>;
 
-/// Reads {id}_domain.npy (float64 or float32) and {id}_interior.npy (bool or uint8) from a directory.
-/// Throws InputError where either is missing or malformed, their shapes differ, a grid has no cells,
-/// or a value is NaN, infinite or beyond 1e300.
+/// Reads {id}_domain.npy (float64 or float32) and {id}_interior.npy (bool or uint8) from a
+/// directory. Throws InputError where either is missing or malformed, their shapes differ, a grid
+/// has no cells, or a value is NaN, infinite or beyond 1e300.
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 

@@ -24,7 +24,8 @@ struct PlanIds {
 /// Throws RunError where the file cannot be read or names no id.
 [[nodiscard]] PlanIds read_ids(const std::filesystem::path& file);
 
-/// Throws InputError where an id could lead out of the data directory ("/", "..", control characters).
+/// Throws InputError where an id could lead out of the data directory ("/", "..", control
+/// characters).
 void check_id(std::string_view id);
 
 }  // namespace wallheat

@@ -44,11 +44,11 @@ struct PlanResult {
   std::int32_t rank = -1;     ///< MPI rank of the worker; 1 where one process did all
   std::string host;
   std::string device;
-  std::string solver;             ///< name and version
-  std::uint64_t input_hash = 0;   ///< see plan_hash
+  std::string solver;            ///< name and version
+  std::uint64_t input_hash = 0;  ///< see plan_hash
   PlanStamps input_stamps;
-  std::string error;              ///< one sentence, where status is failed
-  std::vector<std::byte> field;   ///< compressed field (see field_codec.hpp); empty if not asked for
+  std::string error;             ///< one sentence, where status is failed
+  std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
 };
 
 }  // namespace wallheat

@@ -17,18 +17,18 @@ using Attributes = std::map<std::string, std::string>;
 
 /// What a result file is made for. Two sessions may share a file only if these agree.
 struct StorePlan {
-  std::vector<std::string> ids;     ///< all plans; row i of the file belongs to ids[i]
-  Attributes settings;              ///< everything that decides the answers: solver, tolerance, ...
+  std::vector<std::string> ids;  ///< all plans; row i of the file belongs to ids[i]
+  Attributes settings;           ///< everything that decides the answers: solver, tolerance, ...
   bool save_fields = false;
-  std::vector<GridShape> shapes;    ///< with save_fields: shape of plan i; {0, 0} where unknown
+  std::vector<GridShape> shapes;  ///< with save_fields: shape of plan i; {0, 0} where unknown
 };
 
 /// The HDF5 library's name and version, for provenance.
 [[nodiscard]] std::string hdf5_library();
 
 /// The writer of a result file; one per file, in one process (rank 0). Layout and protocol:
-/// src/store/README.md. Every function throws RunError with one sentence that names the file; after a
-/// failed write the file is left as it is and a resume takes it up.
+/// src/store/README.md. Every function throws RunError with one sentence that names the file; after
+/// a failed write the file is left as it is and a resume takes it up.
 class ResultStore {
  public:
   /// Makes a new file for `plan` with every row pending. `session` describes this run. An existing
@@ -36,8 +36,8 @@ class ResultStore {
   [[nodiscard]] static ResultStore create(const std::filesystem::path& file, const StorePlan& plan,
                                           const Attributes& session, bool overwrite);
 
-  /// Takes up a finished, partial or killed file; `report` tells what was found and repaired. Throws
-  /// RunError that names each difference where the file was made for other ids or settings.
+  /// Takes up a finished, partial or killed file; `report` tells what was found and repaired.
+  /// Throws RunError that names each difference where the file was made for other ids or settings.
   [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, const StorePlan& plan,
                                           const Attributes& session,
                                           std::vector<std::string>* report = nullptr);
@@ -50,8 +50,8 @@ class ResultStore {
   /// All rows as they were when the file was opened, pending ones included; fields left out.
   [[nodiscard]] const std::vector<PlanResult>& restored() const;
 
-  /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for a
-  /// row that is already there replaces it.
+  /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for
+  /// a row that is already there replaces it.
   void store(std::span<const PlanResult> results);
 
   /// Lets readers of the open file see what was stored lately; cheap when nothing is new. Call it
@@ -68,8 +68,8 @@ class ResultStore {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Reads a finished, killed or currently written result file without changing anything. For a killed
-/// file the log's rows are laid over those of the HDF5 file.
+/// Reads a finished, killed or currently written result file without changing anything. For a
+/// killed file the log's rows are laid over those of the HDF5 file.
 class ResultReader {
  public:
   explicit ResultReader(const std::filesystem::path& file);

@@ -14,15 +14,16 @@ namespace wallheat {
 
 /// When an iteration ends.
 struct Limits {
-  double tolerance = 1e-4;             ///< °C; stops when delta < tolerance (strict)
+  double tolerance = 1e-4;  ///< °C; stops when delta < tolerance (strict)
   std::int64_t max_iterations = 20000;
 };
 
 /// The steady state that a solver found.
 struct Solution {
-  Grid<double> field;           ///< °C, shape of the plan
+  Grid<double> field;  ///< °C, shape of the plan
   std::int64_t iterations = 0;
-  double last_delta = 0;        ///< largest |new - old| of the last iteration in °C; NaN if there was none
+  double last_delta =
+      0;  ///< largest |new - old| of the last iteration in °C; NaN if there was none
   bool converged = false;
 };
 
@@ -30,8 +31,8 @@ struct Solution {
 class Solver {
  public:
   virtual ~Solver() = default;
-  /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError where
-  /// the plan is too large for the device.
+  /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError
+  /// where the plan is too large for the device.
   [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                                       std::stop_token stop) = 0;
 };
@@ -47,7 +48,8 @@ enum class Isa { baseline, avx2, avx512 };
 /// The oracle: the published program's iteration, sequential, one delta per iteration.
 [[nodiscard]] std::unique_ptr<Solver> make_reference_solver();
 
-/// Vectorised Jacobi, bit-identical to the reference. Throws RunError if the processor lacks the set.
+/// Vectorised Jacobi, bit-identical to the reference. Throws RunError if the processor lacks the
+/// set.
 [[nodiscard]] std::unique_ptr<Solver> make_jacobi_solver(Isa isa);
 
 }  // namespace wallheat

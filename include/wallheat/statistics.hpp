@@ -20,8 +20,8 @@ struct Statistics {
 /// most 128 values in eight running sums, halves split at a multiple of eight).
 [[nodiscard]] double numpy_sum(std::span<const double> values);
 
-/// Statistics of a field (shape of the mask, °C) over the cells where interior is not 0, in row-major
-/// order, bit for bit what the reference's NumPy calls return.
+/// Statistics of a field (shape of the mask, °C) over the cells where interior is not 0, in
+/// row-major order, bit for bit what the reference's NumPy calls return.
 [[nodiscard]] Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior);
 
 }  // namespace wallheat

@@ -25,18 +25,24 @@ constexpr std::array commands{
     Command{"summary", "answer the questions that a data set is solved for", summary_command},
     Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "make synthetic floor plans", generate_command},
-    Command{"devices", "show what this machine offers: cores, instruction sets, GPUs", devices_command},
-    Command{"bench", "measure the solver against what this machine could do at best", bench_command},
+    Command{"devices", "show what this machine offers: cores, instruction sets, GPUs",
+            devices_command},
+    Command{"bench", "measure the solver against what this machine could do at best",
+            bench_command},
 };
 
 std::string overview() {
   std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
-  for (const Command& command : commands) text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
-  return text + "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the version.\n";
+  for (const Command& command : commands)
+    text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+  return text +
+         "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the "
+         "version.\n";
 }
 
-/// Says what is wrong with the command line. In a run under mpirun every rank finds the same mistake: rank 0 says
-/// so, and the others leave quietly, as mpirun would end rank 0 before it has spoken if one of them failed.
+/// Says what is wrong with the command line. In a run under mpirun every rank finds the same
+/// mistake: rank 0 says so, and the others leave quietly, as mpirun would end rank 0 before it has
+/// spoken if one of them failed.
 int complain(const std::string& command, const std::string& sentence, const std::string& help) {
   if (command == "run" && launched_rank() != 0) return exit_done;
   fmt::print(stderr, "wallheat: {}{}", sentence, help);
@@ -45,7 +51,8 @@ int complain(const std::string& command, const std::string& sentence, const std:
 
 /// A full disk behind stdout must not look like success.
 void check_stdout() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw RunError("the output cannot be written to stdout");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw RunError("the output cannot be written to stdout");
 }
 
 }  // namespace
@@ -67,8 +74,9 @@ int app_main(const Arguments& arguments) {
       check_stdout();
       return status;
     }
-    return complain(name, name.empty() ? "no command given" : fmt::format("there is no command '{}'", name),
-                    "\n" + overview());
+    return complain(
+        name, name.empty() ? "no command given" : fmt::format("there is no command '{}'", name),
+        "\n" + overview());
   } catch (const UsageError& error) {
     return complain(name, error.what(), fmt::format("; see 'wallheat {} --help'\n", name));
   } catch (const std::exception& error) {

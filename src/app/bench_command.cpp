@@ -25,7 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct BenchPlan {
   std::string id;
@@ -42,7 +44,8 @@ struct Spread {
 Spread spread_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
   return {values.front(), median, values.back()};
 }
 
@@ -52,7 +55,9 @@ struct PlanRate {
   std::int64_t iterations = 0;
   Spread seconds;
   /// Interior cell updates.
-  [[nodiscard]] double updates() const { return static_cast<double>(interior_cells) * static_cast<double>(iterations); }
+  [[nodiscard]] double updates() const {
+    return static_cast<double>(interior_cells) * static_cast<double>(iterations);
+  }
   [[nodiscard]] double giga_updates_per_s() const { return updates() / seconds.median * 1e-9; }
 };
 
@@ -74,11 +79,14 @@ struct ThreadRate {
   double speedup = 0;
 };
 
-/// All plans on each of `threads` pinned threads at once; interior cell updates per second together.
-double measure_threads(const std::vector<BenchPlan>& plans, double updates, const SolverOptions& options,
-                       const std::vector<Core>& cores, std::size_t threads) {
+/// All plans on each of `threads` pinned threads at once; interior cell updates per second
+/// together.
+double measure_threads(const std::vector<BenchPlan>& plans, double updates,
+                       const SolverOptions& options, const std::vector<Core>& cores,
+                       std::size_t threads) {
   Clock::time_point start;
-  std::barrier together(static_cast<std::ptrdiff_t>(threads), [&]() noexcept { start = Clock::now(); });
+  std::barrier together(static_cast<std::ptrdiff_t>(threads),
+                        [&]() noexcept { start = Clock::now(); });
   {
     std::vector<std::jthread> workers;
     for (std::size_t thread = 0; thread < threads; ++thread) {
@@ -93,7 +101,8 @@ double measure_threads(const std::vector<BenchPlan>& plans, double updates, cons
   return updates * static_cast<double>(threads) / seconds_since(start);
 }
 
-/// The serial fraction f that fits 1 / speedup = f + (1 - f) / threads best (least squares; Amdahl 1967).
+/// The serial fraction f that fits 1 / speedup = f + (1 - f) / threads best (least squares; Amdahl
+/// 1967).
 double amdahl_fraction(const std::vector<ThreadRate>& rates) {
   double above = 0;
   double below = 0;
@@ -105,11 +114,12 @@ double amdahl_fraction(const std::vector<ThreadRate>& rates) {
   return below > 0 ? above / below : std::nan("");
 }
 
-std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, double updates, const SolverOptions& options,
-                                        int repeat) {
+std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, double updates,
+                                        const SolverOptions& options, int repeat) {
   const std::vector<Core> cores = local_machine().cores;
   std::vector<ThreadRate> rates;
-  for (std::size_t threads = 1; threads <= cores.size(); threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
+  for (std::size_t threads = 1; threads <= cores.size();
+       threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
     std::vector<double> measured;
     for (int run = 0; run < repeat; ++run) {
       measured.push_back(measure_threads(plans, updates, options, cores, threads));
@@ -124,18 +134,20 @@ Json to_json(const std::string& device, const std::vector<PlanRate>& plans, cons
              const std::vector<ThreadRate>& scaling) {
   Json json{{"device", device}, {"ceiling_updates_per_s", ceiling.updates_per_second}};
   for (const CopyRate& copy : ceiling.copies) {
-    json["copies"].push_back(
-        {{"level", copy.level}, {"size_bytes", copy.size_bytes}, {"bytes_per_s", copy.bytes_per_second}});
+    json["copies"].push_back({{"level", copy.level},
+                              {"size_bytes", copy.size_bytes},
+                              {"bytes_per_s", copy.bytes_per_second}});
   }
   for (const PlanRate& plan : plans) {
-    json["plans"].push_back({{"id", plan.id},
-                             {"interior_cells", plan.interior_cells},
-                             {"iterations", plan.iterations},
-                             {"seconds_min", plan.seconds.min},
-                             {"seconds_median", plan.seconds.median},
-                             {"seconds_max", plan.seconds.max},
-                             {"updates_per_s", plan.giga_updates_per_s() * 1e9},
-                             {"share_of_ceiling", plan.giga_updates_per_s() * 1e9 / ceiling.updates_per_second}});
+    json["plans"].push_back(
+        {{"id", plan.id},
+         {"interior_cells", plan.interior_cells},
+         {"iterations", plan.iterations},
+         {"seconds_min", plan.seconds.min},
+         {"seconds_median", plan.seconds.median},
+         {"seconds_max", plan.seconds.max},
+         {"updates_per_s", plan.giga_updates_per_s() * 1e9},
+         {"share_of_ceiling", plan.giga_updates_per_s() * 1e9 / ceiling.updates_per_second}});
   }
   for (const ThreadRate& rate : scaling) {
     json["scaling"].push_back({{"threads", rate.threads},
@@ -147,37 +159,44 @@ Json to_json(const std::string& device, const std::vector<PlanRate>& plans, cons
   return json;
 }
 
-void print_tables(const std::string& device, const std::vector<PlanRate>& plans, const Ceiling& ceiling,
-                  const std::vector<ThreadRate>& scaling) {
+void print_tables(const std::string& device, const std::vector<PlanRate>& plans,
+                  const Ceiling& ceiling, const std::vector<ThreadRate>& scaling) {
   fmt::print("device    {}\n", device);
-  fmt::print("ceiling   {:.2f} G cell updates/s: the same arithmetic on a dense grid in the first-level cache\n",
-             ceiling.updates_per_second * 1e-9);
+  fmt::print(
+      "ceiling   {:.2f} G cell updates/s: the same arithmetic on a dense grid in the first-level "
+      "cache\n",
+      ceiling.updates_per_second * 1e-9);
   for (const CopyRate& copy : ceiling.copies) {
-    fmt::print("copy      {:6.1f} GB/s read and written, {} KiB: {}\n", copy.bytes_per_second * 1e-9,
-               copy.size_bytes / 1024, copy.level);
+    fmt::print("copy      {:6.1f} GB/s read and written, {} KiB: {}\n",
+               copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level);
   }
-  fmt::print("\none thread, a plan at a time\n{:>12}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}  {:>11}  {:>10}\n", "plan",
-             "interior", "iterations", "min s", "median s", "max s", "G updates/s", "of ceiling");
+  fmt::print(
+      "\none thread, a plan at a time\n{:>12}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}  {:>11}  "
+      "{:>10}\n",
+      "plan", "interior", "iterations", "min s", "median s", "max s", "G updates/s", "of ceiling");
   for (const PlanRate& plan : plans) {
-    fmt::print("{:>12}  {:>9}  {:>10}  {:>8.4f}  {:>8.4f}  {:>8.4f}  {:>11.2f}  {:>8.0f} %\n", plan.id,
-               plan.interior_cells, plan.iterations, plan.seconds.min, plan.seconds.median, plan.seconds.max,
-               plan.giga_updates_per_s(), plan.giga_updates_per_s() * 1e11 / ceiling.updates_per_second);
+    fmt::print("{:>12}  {:>9}  {:>10}  {:>8.4f}  {:>8.4f}  {:>8.4f}  {:>11.2f}  {:>8.0f} %\n",
+               plan.id, plan.interior_cells, plan.iterations, plan.seconds.min, plan.seconds.median,
+               plan.seconds.max, plan.giga_updates_per_s(),
+               plan.giga_updates_per_s() * 1e11 / ceiling.updates_per_second);
   }
   if (scaling.empty()) return;
-  fmt::print("\nall plans on each thread\n{:>8}  {:>11}  {:>8}  {:>10}\n", "threads", "G updates/s", "speed-up",
-             "efficiency");
+  fmt::print("\nall plans on each thread\n{:>8}  {:>11}  {:>8}  {:>10}\n", "threads", "G updates/s",
+             "speed-up", "efficiency");
   for (const ThreadRate& rate : scaling) {
-    fmt::print("{:>8}  {:>11.2f}  {:>8.2f}  {:>8.0f} %\n", rate.threads, rate.updates_per_s * 1e-9, rate.speedup,
-               100 * rate.speedup / static_cast<double>(rate.threads));
+    fmt::print("{:>8}  {:>11.2f}  {:>8.2f}  {:>8.0f} %\n", rate.threads, rate.updates_per_s * 1e-9,
+               rate.speedup, 100 * rate.speedup / static_cast<double>(rate.threads));
   }
-  if (scaling.size() > 1) fmt::print("Amdahl's serial fraction that fits: {:.4f}\n", amdahl_fraction(scaling));
+  if (scaling.size() > 1)
+    fmt::print("Amdahl's serial fraction that fits: {:.4f}\n", amdahl_fraction(scaling));
 }
 
 std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count, std::size_t size) {
   std::vector<BenchPlan> plans;
   if (data.empty()) {
     for (int index = 0; index < count; ++index) {
-      plans.push_back({fmt::format("{:05}", index + 1), generate_floor_plan(1, static_cast<std::uint64_t>(index), size)});
+      plans.push_back({fmt::format("{:05}", index + 1),
+                       generate_floor_plan(1, static_cast<std::uint64_t>(index), size)});
     }
     return plans;
   }
@@ -198,13 +217,19 @@ int bench_command(const Arguments& arguments) {
   bool scaling_wanted = false;
   SolverOptionParser solver_options;
   Options options("bench [options]",
-                  "Measures the solver on plans of a directory, or on generated ones, against what this core could do\n"
+                  "Measures the solver on plans of a directory, or on generated ones, against what "
+                  "this core could do\n"
                   "at best: reading, storing and scheduling are left out. Wants an idle machine.");
-  options.add()("data,d", po::value(&data)->value_name("DIR"), "plans to use; default: generated ones (seed 1)");
-  options.add()("plans,n", po::value(&count)->default_value(8)->value_name("N"), "the first N plans");
-  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"), "cells along a side of generated plans");
-  options.add()("repeat", po::value(&repeat)->default_value(5)->value_name("N"), "measurements of each figure");
-  options.add()("scaling", po::value(&scaling_wanted)->default_value(true)->value_name("BOOL"), "measure 1, 2, 4, ... threads, too");
+  options.add()("data,d", po::value(&data)->value_name("DIR"),
+                "plans to use; default: generated ones (seed 1)");
+  options.add()("plans,n", po::value(&count)->default_value(8)->value_name("N"),
+                "the first N plans");
+  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
+                "cells along a side of generated plans");
+  options.add()("repeat", po::value(&repeat)->default_value(5)->value_name("N"),
+                "measurements of each figure");
+  options.add()("scaling", po::value(&scaling_wanted)->default_value(true)->value_name("BOOL"),
+                "measure 1, 2, 4, ... threads, too");
   options.add()("json", po::bool_switch(&json), "print JSON instead of tables");
   solver_options.declare(options);
   if (!options.parse(arguments)) return exit_done;
@@ -221,11 +246,14 @@ int bench_command(const Arguments& arguments) {
     bind_this_thread({local_machine().cores.front().cpu});
     ceiling = measure_ceiling(solver.isa);
     const auto measured = solver.make();
-    for (const BenchPlan& plan : plans) rates.push_back(measure_plan(plan, *measured, solver.limits, repeat));
+    for (const BenchPlan& plan : plans)
+      rates.push_back(measure_plan(plan, *measured, solver.limits, repeat));
   }).join();
-  const double updates = std::accumulate(rates.begin(), rates.end(), 0.0,
-                                         [](double sum, const PlanRate& rate) { return sum + rate.updates(); });
-  const auto scaling = scaling_wanted ? measure_scaling(plans, updates, solver, repeat) : std::vector<ThreadRate>{};
+  const double updates =
+      std::accumulate(rates.begin(), rates.end(), 0.0,
+                      [](double sum, const PlanRate& rate) { return sum + rate.updates(); });
+  const auto scaling =
+      scaling_wanted ? measure_scaling(plans, updates, solver, repeat) : std::vector<ThreadRate>{};
   if (json) {
     fmt::print("{}\n", to_json(solver.device_text(), rates, ceiling, scaling).dump(1));
   } else {

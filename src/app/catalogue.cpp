@@ -9,13 +9,16 @@ PlanIds requested_plans(const RunOptions& options) {
   if (!std::filesystem::is_directory(options.data)) {
     throw RunError("--data: there is no directory " + options.data.string());
   }
-  PlanIds plans = !options.ids.empty() ? unique_ids(options.ids)
-                  : read_ids(options.ids_file.empty() ? options.data / "building_ids.txt" : options.ids_file);
+  PlanIds plans = !options.ids.empty()
+                      ? unique_ids(options.ids)
+                      : read_ids(options.ids_file.empty() ? options.data / "building_ids.txt"
+                                                          : options.ids_file);
   if (options.first > 0 && options.first < plans.ids.size()) plans.ids.resize(options.first);
   return plans;
 }
 
-std::vector<GridShape> plan_shapes(const std::filesystem::path& data, const std::vector<std::string>& ids) {
+std::vector<GridShape> plan_shapes(const std::filesystem::path& data,
+                                   const std::vector<std::string>& ids) {
   std::vector<GridShape> shapes;
   for (const std::string& id : ids) {
     try {
@@ -27,13 +30,15 @@ std::vector<GridShape> plan_shapes(const std::filesystem::path& data, const std:
   return shapes;
 }
 
-std::vector<std::string> changed_inputs(const std::filesystem::path& data, std::span<const PlanResult> rows) {
+std::vector<std::string> changed_inputs(const std::filesystem::path& data,
+                                        std::span<const PlanResult> rows) {
   std::vector<std::string> changed;
   for (const PlanResult& row : rows) {
     if (!is_answer(row.status)) continue;
     try {
       if (floor_plan_stamps(data, row.id) == row.input_stamps) continue;
-      if (plan_hash(load_floor_plan(data, row.id)) != row.input_hash) changed.push_back(row.id + " (other content)");
+      if (plan_hash(load_floor_plan(data, row.id)) != row.input_hash)
+        changed.push_back(row.id + " (other content)");
     } catch (const InputError& error) {
       changed.push_back(row.id + " (" + error.what() + ")");
     }

@@ -14,7 +14,9 @@
 namespace wallheat {
 
 int devices_command(const Arguments& arguments) {
-  Options options("devices", "Shows what this machine offers to a run, within the cores that this process may use.");
+  Options options(
+      "devices",
+      "Shows what this machine offers to a run, within the cores that this process may use.");
   if (!options.parse(arguments)) return exit_done;
 
   const Machine machine = local_machine();
@@ -23,7 +25,8 @@ int devices_command(const Arguments& arguments) {
   fmt::print("MPI               {}\n", mpi_library());
 
   std::map<std::pair<int, int>, std::string> places;
-  for (const Core& core : machine.cores) places[{core.socket, core.numa}] += fmt::format(" {}", core.cpu);
+  for (const Core& core : machine.cores)
+    places[{core.socket, core.numa}] += fmt::format(" {}", core.cpu);
   fmt::print("cores             {}\n", machine.cores.size());
   for (const auto& [place, cpus] : places) {
     fmt::print("  socket {}, NUMA node {}: cpu{}\n", place.first, place.second, cpus);

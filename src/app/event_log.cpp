@@ -1,10 +1,9 @@
 #include "app/event_log.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "app/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -30,7 +29,8 @@ void add_worker(Json& json, const WorkerInfo& worker) {
 }  // namespace
 
 EventLog::EventLog(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::app) {
-  if (!stream_) throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
+  if (!stream_)
+    throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
 }
 
 void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
@@ -77,8 +77,8 @@ void EventLog::run(const std::string& event) { write(stream_, line(event)); }
 
 void EventLog::flush() {
   if (!stream_.flush()) {
-    throw RunError("the event log " + file_.string() + " cannot be written: " + std::strerror(errno) +
-                   "; what is solved is stored, go on with --resume");
+    throw RunError("the event log " + file_.string() + " cannot be written: " +
+                   std::strerror(errno) + "; what is solved is stored, go on with --resume");
   }
 }
 

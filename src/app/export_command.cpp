@@ -25,8 +25,8 @@ void write_csv(std::ostream& out, const std::vector<PlanResult>& rows) {
   for (const PlanResult& row : rows) {
     if (!is_answer(row.status)) continue;
     out << row.id;
-    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp, row.statistics.pct_above_18,
-                               row.statistics.pct_below_15}) {
+    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp,
+                               row.statistics.pct_above_18, row.statistics.pct_below_15}) {
       out << ", " << python_float(value);
     }
     out << '\n';
@@ -70,16 +70,22 @@ int export_command(const Arguments& arguments) {
   std::string output;
   std::string format;
   Options options("export FILE [options]",
-                  "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, or as\n"
-                  "JSON with the columns of each plan. Plans without a result are listed on stderr; exit status 3 if any plan failed,\n"
+                  "Writes the results in the order of the ids: as the reference program's CSV, "
+                  "byte for byte, or as\n"
+                  "JSON with the columns of each plan. Plans without a result are listed on "
+                  "stderr; exit status 3 if any plan failed,\n"
                   "75 if any is not solved yet.");
-  options.add()("file", po::value(&file)->value_name("FILE"), "the result file (also as an argument)");
-  options.add()("output,o", po::value(&output)->value_name("FILE"), "write there instead of to stdout");
-  options.add()("format,f", po::value(&format)->default_value("csv")->value_name("NAME"), "csv or json");
+  options.add()("file", po::value(&file)->value_name("FILE"),
+                "the result file (also as an argument)");
+  options.add()("output,o", po::value(&output)->value_name("FILE"),
+                "write there instead of to stdout");
+  options.add()("format,f", po::value(&format)->default_value("csv")->value_name("NAME"),
+                "csv or json");
   options.positional("file", 1);
   if (!options.parse(arguments)) return exit_done;
   if (file.empty()) throw UsageError("which result file?");
-  if (format != "csv" && format != "json") throw UsageError("--format must be csv or json, not '" + format + "'");
+  if (format != "csv" && format != "json")
+    throw UsageError("--format must be csv or json, not '" + format + "'");
 
   std::error_code unequal;  // an output that is not there yet is no result file
   for (const char* part : {"", ".wal", ".lock"}) {
@@ -91,12 +97,14 @@ int export_command(const Arguments& arguments) {
   std::ofstream stream;
   if (!output.empty()) {
     stream.open(output, std::ios::trunc);
-    if (!stream) throw RunError(fmt::format("{} cannot be written: {}", output, std::strerror(errno)));
+    if (!stream)
+      throw RunError(fmt::format("{} cannot be written: {}", output, std::strerror(errno)));
   }
   std::ostream& out = output.empty() ? std::cout : stream;
   (format == "csv" ? write_csv : write_json)(out, reader.rows());
   if (!out.flush()) {
-    throw RunError(fmt::format("{} cannot be written: {}", output.empty() ? "stdout" : output, std::strerror(errno)));
+    throw RunError(fmt::format("{} cannot be written: {}", output.empty() ? "stdout" : output,
+                               std::strerror(errno)));
   }
 
   std::size_t failed = 0;

@@ -22,13 +22,18 @@ int generate_command(const Arguments& arguments) {
   std::int64_t size = 0;
   bool overwrite = false;
   Options options("generate --out DIR [options]",
-                  "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed is the same\n"
+                  "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
+                  "is the same\n"
                   "on every machine and does not depend on --count.");
-  options.add()("out,o", po::value(&out)->value_name("DIR"), "directory to write to; made if missing");
-  options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"), "number of plans");
+  options.add()("out,o", po::value(&out)->value_name("DIR"),
+                "directory to write to; made if missing");
+  options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
+                "number of plans");
   options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
-  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"), "cells along each side of the grid, 16 to 16384");
-  options.add()("overwrite", po::bool_switch(&overwrite), "replace the plans of a directory that has some");
+  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
+                "cells along each side of the grid, 16 to 16384");
+  options.add()("overwrite", po::bool_switch(&overwrite),
+                "replace the plans of a directory that has some");
   if (!options.parse(arguments)) return exit_done;
   if (out.empty()) throw UsageError("--out is missing");
   if (count < 1) throw UsageError("--count must be at least 1");
@@ -40,20 +45,25 @@ int generate_command(const Arguments& arguments) {
   }
   std::error_code error;
   std::filesystem::create_directories(out, error);
-  if (error) throw RunError(fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
+  if (error)
+    throw RunError(
+        fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
   std::filesystem::remove(ids_file, error);
   std::string ids;
   for (std::int64_t index = 0; index < count; ++index) {
     const std::string id = fmt::format("{:05}", index + 1);
     save_floor_plan(out, id,
-                    generate_floor_plan(seed, static_cast<std::uint64_t>(index), static_cast<std::size_t>(size)));
+                    generate_floor_plan(seed, static_cast<std::uint64_t>(index),
+                                        static_cast<std::size_t>(size)));
     ids += id + "\n";
   }
   // The list comes last: a directory that has one is complete.
   std::ofstream stream(ids_file, std::ios::trunc);
   stream << ids;
   stream.close();
-  if (!stream) throw RunError(fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
+  if (!stream)
+    throw RunError(
+        fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
   fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
   return exit_done;
 }

@@ -43,11 +43,13 @@ void StatusLine::clear() {
   shown_ = false;
 }
 
-std::shared_ptr<spdlog::logger> make_logger(const std::string& level, int rank, const std::string& host,
-                                            StatusLine* line) {
+std::shared_ptr<spdlog::logger> make_logger(const std::string& level, int rank,
+                                            const std::string& host, StatusLine* line) {
   const auto parsed = spdlog::level::from_str(level);
   if (parsed == spdlog::level::off && level != "off") {
-    throw UsageError("--log-level must be trace, debug, info, warning, error, critical or off, not '" + level + "'");
+    throw UsageError(
+        "--log-level must be trace, debug, info, warning, error, critical or off, not '" + level +
+        "'");
   }
   auto logger = std::make_shared<spdlog::logger>("wallheat", std::make_shared<StderrSink>(line));
   logger->set_level(parsed);

@@ -18,9 +18,10 @@ class StatusLine {
   bool shown_ = false;
 };
 
-/// A logger to stderr whose lines carry time, rank and host. `line` may be null; it must outlive the
-/// logger. Throws UsageError for an unknown level.
+/// A logger to stderr whose lines carry time, rank and host. `line` may be null; it must outlive
+/// the logger. Throws UsageError for an unknown level.
 [[nodiscard]] std::shared_ptr<spdlog::logger> make_logger(const std::string& level, int rank,
-                                                          const std::string& host, StatusLine* line);
+                                                          const std::string& host,
+                                                          StatusLine* line);
 
 }  // namespace wallheat

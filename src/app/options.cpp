@@ -27,8 +27,13 @@ void Options::positional(const char* name, int max_count) { positional_.add(name
 bool Options::parse(const std::vector<std::string>& arguments) {
   try {
     // A guessed abbreviation could be --overwrite.
-    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(arguments).options(description_).positional(positional_).style(style).run(),
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments)
+                  .options(description_)
+                  .positional(positional_)
+                  .style(style)
+                  .run(),
               values_);
     if (values_.contains("help")) {
       std::ostringstream text;
@@ -39,7 +44,8 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     if (values_.contains("config")) {
       const auto file = values_["config"].as<std::string>();
       std::ifstream stream(file);
-      if (!stream || std::filesystem::is_directory(file)) throw UsageError(fmt::format("the configuration file {} cannot be read", file));
+      if (!stream || std::filesystem::is_directory(file))
+        throw UsageError(fmt::format("the configuration file {} cannot be read", file));
       try {
         po::store(po::parse_config_file(stream, description_), values_);
       } catch (const po::error& error) {

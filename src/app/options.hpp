@@ -9,7 +9,8 @@ namespace boost {
 
 /// Takes a path option as it stands. Boost would read it with >>, which ends at the first space.
 /// It stands in this namespace because that is where Boost looks for it (by its first argument).
-inline void validate(any& value, const std::vector<std::string>& texts, std::filesystem::path*, int) {
+inline void validate(any& value, const std::vector<std::string>& texts, std::filesystem::path*,
+                     int) {
   program_options::validators::check_first_occurrence(value);
   value = std::filesystem::path(program_options::validators::get_single_string(texts));
 }

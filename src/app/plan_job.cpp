@@ -14,8 +14,10 @@ namespace wallheat {
 namespace {
 
 /// Solves one plan into `result`; leaves it pending if stopped.
-void solve_into(const JobSettings& settings, Solver& solver, const std::stop_token& stop, PlanResult& result) {
-  // The stamps come first: a file that changes while it is read is found changed by the next resume.
+void solve_into(const JobSettings& settings, Solver& solver, const std::stop_token& stop,
+                PlanResult& result) {
+  // The stamps come first: a file that changes while it is read is found changed by the next
+  // resume.
   result.input_stamps = floor_plan_stamps(settings.data, result.id);
   const FloorPlan plan = load_floor_plan(settings.data, result.id);
   result.input_hash = plan_hash(plan);
@@ -60,7 +62,8 @@ PlanJob make_plan_job(const JobSettings& settings) {
       result.error = error.what();
     }
     if (!result.error.empty()) result.status = PlanStatus::failed;
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
   };
 }

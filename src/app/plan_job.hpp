@@ -20,7 +20,8 @@ struct JobSettings {
   std::string device;
 };
 
-/// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the field.
+/// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
+/// field.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
 
 }  // namespace wallheat

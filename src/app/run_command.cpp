@@ -54,8 +54,8 @@ class StoreSink final : public ResultSink {
 
 /// True where there is something to take up: a result file, or the log that outlived it.
 bool can_resume(const RunOptions& options) {
-  return options.resume &&
-         (std::filesystem::exists(options.out) || std::filesystem::exists(options.out.string() + ".wal"));
+  return options.resume && (std::filesystem::exists(options.out) ||
+                            std::filesystem::exists(options.out.string() + ".wal"));
 }
 
 void check_gpu_choice(const RunOptions& options) {
@@ -70,7 +70,8 @@ void check_restored_inputs(const RunOptions& options, const ResultStore& store) 
   if (changed.empty()) return;
   const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
   throw RunError(fmt::format(
-      "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input back, or solve all "
+      "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input "
+      "back, or solve all "
       "anew with --overwrite",
       options.out.string(), changed.size(), options.data.string(),
       fmt::join(changed.begin(), changed.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
@@ -89,15 +90,17 @@ Attributes session_start(const RunOptions& options, int ranks) {
           {"started_utc", utc_now()}};
 }
 
-void report_end(const RunMonitor& monitor, const RunOptions& options, bool interrupted, spdlog::logger& logger) {
+void report_end(const RunMonitor& monitor, const RunOptions& options, bool interrupted,
+                spdlog::logger& logger) {
   const RunTally& tally = monitor.tally();
   const double elapsed = monitor.elapsed_s();
   if (interrupted) logger.warn("stopped early; to go on, run the same command with --resume");
   logger.info("restored {}, solved {}, failed {}{}", tally.restored, tally.solved, tally.failed,
               tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
   if (tally.solved + tally.failed == 0) return;
-  logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(), duration_text(elapsed),
-              static_cast<double>(tally.solved + tally.failed) / elapsed, duration_text(tally.core_seconds));
+  logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(),
+              duration_text(elapsed), static_cast<double>(tally.solved + tally.failed) / elapsed,
+              duration_text(tally.core_seconds));
 }
 
 /// Rank 0's run, from the ids to the closed file. `ranks` counts those of MPI.
@@ -106,7 +109,8 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   const auto logger = make_logger(options.log_level, 0, host_name(), &line);
   check_gpu_choice(options);
   const PlanIds plans = requested_plans(options);
-  for (const std::string& id : plans.duplicates) logger->warn("plan {} is named more than once; it is solved once", id);
+  for (const std::string& id : plans.duplicates)
+    logger->warn("plan {} is named more than once; it is solved once", id);
 
   std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
   if (!options.events.empty()) events.emplace(options.events);
@@ -115,8 +119,9 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   const Attributes session = session_start(options, ranks);
   std::vector<std::string> report;
   const bool resuming = can_resume(options);
-  ResultStore store = resuming ? ResultStore::resume(options.out, store_plan, session, &report)
-                               : ResultStore::create(options.out, store_plan, session, options.overwrite);
+  ResultStore store =
+      resuming ? ResultStore::resume(options.out, store_plan, session, &report)
+               : ResultStore::create(options.out, store_plan, session, options.overwrite);
   for (const std::string& sentence : report) logger->warn("{}", sentence);
   check_restored_inputs(options, store);
 
@@ -126,7 +131,9 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
     if (!is_answer(row.status)) parts.plans.push_back({{row.index, row.id}, row.attempts});
   }
   const std::size_t restored = plans.ids.size() - parts.plans.size();
-  if (resuming) logger->info("restored {} of {} plans from {}", restored, plans.ids.size(), options.out.string());
+  if (resuming)
+    logger->info("restored {} of {} plans from {}", restored, plans.ids.size(),
+                 options.out.string());
   RunMonitor monitor(logger, line, options.progress, std::move(events), plans.ids.size(), restored);
   parts.device = options.device;
   parts.threads_per_worker = options.threads;

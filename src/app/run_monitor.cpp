@@ -22,7 +22,8 @@ std::string cpu_list(std::vector<int> cpus) {
   for (std::size_t i = 0; i < cpus.size();) {
     std::size_t end = i + 1;
     while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1) ++end;
-    runs.push_back(end == i + 1 ? fmt::format("{}", cpus[i]) : fmt::format("{}-{}", cpus[i], cpus[end - 1]));
+    runs.push_back(end == i + 1 ? fmt::format("{}", cpus[i])
+                                : fmt::format("{}-{}", cpus[i], cpus[end - 1]));
     i = end;
   }
   return fmt::format("{}", fmt::join(runs, ","));
@@ -30,22 +31,27 @@ std::string cpu_list(std::vector<int> cpus) {
 
 }  // namespace
 
-RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
-                       std::optional<EventLog> events, std::size_t total, std::size_t restored)
+RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
+                       ProgressStyle style, std::optional<EventLog> events, std::size_t total,
+                       std::size_t restored)
     : logger_(std::move(logger)), line_(line), style_(style), events_(std::move(events)) {
   tally_.total = total;
   tally_.restored = restored;
   if (events_) events_->run("run_started");
 }
 
-double RunMonitor::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+double RunMonitor::elapsed_s() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
 
 void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
-  worker_table_.push_back(fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}", "rank", "host", "device", "threads", "cpus"));
+  worker_table_.push_back(
+      fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}", "rank", "host", "device", "threads", "cpus"));
   for (const WorkerInfo& worker : workers) {
-    worker_table_.push_back(fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}", worker.rank, worker.host, worker.device,
-                                        worker.bound_cpus.size(), cpu_list(worker.bound_cpus),
-                                        worker.shared ? "  (shared: more workers than cores)" : ""));
+    worker_table_.push_back(
+        fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}", worker.rank, worker.host, worker.device,
+                    worker.bound_cpus.size(), cpu_list(worker.bound_cpus),
+                    worker.shared ? "  (shared: more workers than cores)" : ""));
     shares_[worker.rank].worker = worker;
     if (events_) events_->worker("worker_ready", worker);
   }
@@ -69,8 +75,8 @@ void RunMonitor::on_stored(const PlanResult& result) {
     logger_->warn("plan {} failed: {}", result.id, result.error);
   } else {
     ++tally_.solved;
-    logger_->debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", result.id, to_string(result.status),
-                   result.iterations, result.seconds, result.rank);
+    logger_->debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", result.id,
+                   to_string(result.status), result.iterations, result.seconds, result.rank);
   }
   if (events_) events_->result(result);
 }
@@ -88,7 +94,8 @@ void RunMonitor::on_interrupted() {
 void RunMonitor::on_tick(double seconds_left) {
   if (events_) events_->flush();
   const auto now = Clock::now();
-  const auto interval = style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);
+  const auto interval =
+      style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);
   if (now - shown_ < interval) return;
   shown_ = now;
   if (style_ == ProgressStyle::bar) line_.show(progress_text(seconds_left));
@@ -103,16 +110,21 @@ std::string RunMonitor::progress_text(double seconds_left) const {
     const std::size_t filled = tally_.total == 0 ? width : width * done / tally_.total;
     bar = fmt::format("[{}{}] ", std::string(filled, '#'), std::string(width - filled, '.'));
   }
-  const std::string left = std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
+  const std::string left =
+      std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
   return fmt::format("{}{} of {} plans, {:.1f}/s, {} failed{}", bar, done, tally_.total,
-                     static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(), tally_.failed, left);
+                     static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(),
+                     tally_.failed, left);
 }
 
 void RunMonitor::finish(const std::string& event) {
   line_.clear();
-  if (!shares_.empty()) logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>5}", "rank", "host", "plans", "core time", "busy");
+  if (!shares_.empty())
+    logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>5}", "rank", "host", "plans", "core time",
+                  "busy");
   for (const auto& [rank, share] : shares_) {
-    const double available_s = elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.bound_cpus.size()));
+    const double available_s =
+        elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.bound_cpus.size()));
     logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>3.0f} %", rank, share.worker.host, share.plans,
                   duration_text(share.core_seconds), 100 * share.core_seconds / available_s);
   }

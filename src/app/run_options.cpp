@@ -31,7 +31,8 @@ T choose(const std::string& option, const std::string& word,
 
 bool can_show_bar() {
   const char* terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
 }
 
 std::string joined(const Arguments& arguments) {
@@ -60,40 +61,51 @@ Attributes SolverOptions::settings() const {
 std::string RunOptions::text() const {
   const auto device_name = [this] {
     switch (device) {
-      case DeviceChoice::cpu: return "cpu";
-      case DeviceChoice::gpu: return "gpu";
-      case DeviceChoice::automatic: break;
+      case DeviceChoice::cpu:
+        return "cpu";
+      case DeviceChoice::gpu:
+        return "gpu";
+      case DeviceChoice::automatic:
+        break;
     }
     return "auto";
   };
   std::string lines = fmt::format("data = {}\nout = {}\n", data.string(), out.string());
-  if (ids.empty()) lines += fmt::format("ids = {}\n", ids_file.empty() ? (data / "building_ids.txt").string() : ids_file.string());
+  if (ids.empty())
+    lines += fmt::format(
+        "ids = {}\n", ids_file.empty() ? (data / "building_ids.txt").string() : ids_file.string());
   for (const std::string& id : ids) lines += fmt::format("id = {}\n", id);
-  lines += fmt::format("first = {}\ntolerance = {}\nmax-iterations = {}\n", first, solver.limits.tolerance,
-                       solver.limits.max_iterations);
-  lines += fmt::format("solver-backend = {}\nisa = {}\ndevice = {}\nthreads = {}\nsave-fields = {}\n",
-                       solver.reference ? "reference" : "vector", to_string(solver.isa), device_name(), threads,
-                       save_fields);
+  lines += fmt::format("first = {}\ntolerance = {}\nmax-iterations = {}\n", first,
+                       solver.limits.tolerance, solver.limits.max_iterations);
+  lines +=
+      fmt::format("solver-backend = {}\nisa = {}\ndevice = {}\nthreads = {}\nsave-fields = {}\n",
+                  solver.reference ? "reference" : "vector", to_string(solver.isa), device_name(),
+                  threads, save_fields);
   return lines + fmt::format("resume = {}\noverwrite = {}\n", resume, overwrite);
 }
 
 void SolverOptionParser::declare(Options& options) {
-  options.add()("tolerance", po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
+  options.add()("tolerance",
+                po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
                 "stop when no cell changes by this much in an iteration, in °C");
-  options.add()("max-iterations", po::value(&max_iterations_)->default_value(20000)->value_name("N"),
+  options.add()("max-iterations",
+                po::value(&max_iterations_)->default_value(20000)->value_name("N"),
                 "stop after N iterations");
-  options.add()("solver-backend", po::value(&backend_)->default_value("vector")->value_name("NAME"),
-                "vector (fast) or reference (the plain sequential oracle); both give the same bits");
+  options.add()(
+      "solver-backend", po::value(&backend_)->default_value("vector")->value_name("NAME"),
+      "vector (fast) or reference (the plain sequential oracle); both give the same bits");
   options.add()("isa", po::value(&isa_)->default_value("auto")->value_name("NAME"),
                 "instruction set of the vector back end: auto, avx512, avx2 or baseline");
 }
 
 SolverOptions SolverOptionParser::finish() const {
-  if (!std::isfinite(tolerance_) || tolerance_ < 0) throw UsageError("--tolerance must be a number of at least 0 (°C)");
+  if (!std::isfinite(tolerance_) || tolerance_ < 0)
+    throw UsageError("--tolerance must be a number of at least 0 (°C)");
   if (max_iterations_ < 1) throw UsageError("--max-iterations must be at least 1");
   SolverOptions solver;
   solver.limits = {tolerance_, max_iterations_};
-  solver.reference = choose<bool>("solver-backend", backend_, {{"vector", false}, {"reference", true}});
+  solver.reference =
+      choose<bool>("solver-backend", backend_, {{"vector", false}, {"reference", true}});
   solver.isa = choose<Isa>("isa", isa_,
                            {{"auto", available_isas().back()},
                             {"avx512", Isa::avx512},
@@ -110,24 +122,34 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   std::int64_t first = 0;
 
   Options options("run --data DIR --out FILE [options] [ID ...]",
-                  "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans and writes, the\n"
+                  "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
+                  "and writes, the\n"
                   "other ranks solve; without mpirun one process does both.\n"
-                  "Exit status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans failed,\n"
+                  "Exit status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some "
+                  "plans failed,\n"
                   "75 stopped early with work left (run again with --resume).");
-  options.add()("data,d", po::value(&run.data)->value_name("DIR"), "directory with ID_domain.npy and ID_interior.npy");
+  options.add()("data,d", po::value(&run.data)->value_name("DIR"),
+                "directory with ID_domain.npy and ID_interior.npy");
   options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
-  options.add()("id", po::value(&run.ids)->value_name("ID"), "solve this plan (also as an argument); default: all of --ids");
-  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"), "file with one id a line (default: DIR/building_ids.txt)");
-  options.add()("first", po::value(&first)->default_value(0)->value_name("N"), "only the first N ids; 0: all");
+  options.add()("id", po::value(&run.ids)->value_name("ID"),
+                "solve this plan (also as an argument); default: all of --ids");
+  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"),
+                "file with one id a line (default: DIR/building_ids.txt)");
+  options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
+                "only the first N ids; 0: all");
   solver.declare(options);
   options.add()("device", po::value(&device)->default_value("auto")->value_name("NAME"),
                 "auto (GPUs where this build can use them, else CPUs), cpu or gpu");
-  options.add()("threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
-                "solver threads a worker, one plan each, at most one for each core of its share; 0: so many");
-  options.add()("save-fields", po::bool_switch(&run.save_fields), "store the temperature fields, too");
-  options.add()("resume", po::bool_switch(&run.resume), "take up an existing result file: keep what is done, solve the rest");
+  options.add()(
+      "threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
+      "solver threads a worker, one plan each, at most one for each core of its share; 0: so many");
+  options.add()("save-fields", po::bool_switch(&run.save_fields),
+                "store the temperature fields, too");
+  options.add()("resume", po::bool_switch(&run.resume),
+                "take up an existing result file: keep what is done, solve the rest");
   options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
-  options.add()("events", po::value(&run.events)->value_name("FILE"), "add what happens as JSON lines to FILE");
+  options.add()("events", po::value(&run.events)->value_name("FILE"),
+                "add what happens as JSON lines to FILE");
   options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
                 "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
   options.add()("log-level", po::value(&run.log_level)->default_value("info")->value_name("LEVEL"),
@@ -138,14 +160,17 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (run.data.empty()) throw UsageError("--data is missing");
   if (run.out.empty()) throw UsageError("--out is missing");
   if (run.resume && run.overwrite) throw UsageError("--resume and --overwrite exclude each other");
-  if (!run.ids.empty() && !run.ids_file.empty()) throw UsageError("give ids as arguments or in --ids, not both");
+  if (!run.ids.empty() && !run.ids_file.empty())
+    throw UsageError("give ids as arguments or in --ids, not both");
   if (first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
-  if (run.events == run.out && !run.events.empty()) throw UsageError("--events and --out must be two files");
+  if (run.events == run.out && !run.events.empty())
+    throw UsageError("--events and --out must be two files");
   run.first = static_cast<std::size_t>(first);
   run.solver = solver.finish();
   run.device = choose<DeviceChoice>(
-      "device", device, {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
+      "device", device,
+      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
   const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
   run.progress = choose<ProgressStyle>("progress", progress,
                                        {{"auto", automatic},

@@ -20,7 +20,8 @@ constexpr std::size_t longest_list = 5;
 
 void print_histogram(const std::vector<const PlanResult*>& plans) {
   std::map<int, std::size_t> bins;
-  for (const PlanResult* plan : plans) ++bins[static_cast<int>(std::floor(plan->statistics.mean_temp))];
+  for (const PlanResult* plan : plans)
+    ++bins[static_cast<int>(std::floor(plan->statistics.mean_temp))];
   if (bins.empty()) return;
   std::size_t highest = 0;
   for (const auto& [degree, count] : bins) highest = std::max(highest, count);
@@ -41,8 +42,8 @@ void print_slowest(std::vector<const PlanResult*> plans) {
   if (count > 0) fmt::print("\nslowest plans\n");
   for (std::size_t i = 0; i < count; ++i) {
     fmt::print("  {:<16} {:>9}  {:>6} iterations  {:>8} interior cells  {} on {}\n", plans[i]->id,
-               duration_text(plans[i]->seconds), plans[i]->iterations, plans[i]->interior_cells, plans[i]->device,
-               plans[i]->host);
+               duration_text(plans[i]->seconds), plans[i]->iterations, plans[i]->interior_cells,
+               plans[i]->device, plans[i]->host);
   }
 }
 
@@ -80,7 +81,8 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
 int summary_command(const Arguments& arguments) {
   std::string file;
   Options options("summary FILE", "Answers the questions that a data set is solved for.");
-  options.add()("file", po::value(&file)->value_name("FILE"), "the result file (also as an argument)");
+  options.add()("file", po::value(&file)->value_name("FILE"),
+                "the result file (also as an argument)");
   options.positional("file", 1);
   if (!options.parse(arguments)) return exit_done;
   if (file.empty()) throw UsageError("which result file?");
@@ -105,25 +107,33 @@ int summary_command(const Arguments& arguments) {
     return sum;
   };
   const auto at_least_half = [&](auto share) {
-    return std::count_if(solved.begin(), solved.end(), [&](const PlanResult* plan) { return share(plan->statistics) >= 50; });
+    return std::count_if(solved.begin(), solved.end(),
+                         [&](const PlanResult* plan) { return share(plan->statistics) >= 50; });
   };
   const auto count = static_cast<double>(solved.size());
   if (!solved.empty()) {
-    fmt::print("average mean temperature     {:.3f} °C\n", total([](const Statistics& s) { return s.mean_temp; }) / count);
-    fmt::print("average standard deviation   {:.3f} °C\n", total([](const Statistics& s) { return s.std_temp; }) / count);
-    fmt::print("at least 50 % above 18 °C    {} plans\n", at_least_half([](const Statistics& s) { return s.pct_above_18; }));
-    fmt::print("at least 50 % below 15 °C    {} plans\n", at_least_half([](const Statistics& s) { return s.pct_below_15; }));
+    fmt::print("average mean temperature     {:.3f} °C\n",
+               total([](const Statistics& s) { return s.mean_temp; }) / count);
+    fmt::print("average standard deviation   {:.3f} °C\n",
+               total([](const Statistics& s) { return s.std_temp; }) / count);
+    fmt::print("at least 50 % above 18 °C    {} plans\n",
+               at_least_half([](const Statistics& s) { return s.pct_above_18; }));
+    fmt::print("at least 50 % below 15 °C    {} plans\n",
+               at_least_half([](const Statistics& s) { return s.pct_below_15; }));
   }
   fmt::print("core time                    {}\n", duration_text(core_seconds));
   const WallTime wall = wall_time(reader.sessions());
   if (wall.seconds > 0) {
-    fmt::print("wall time                    {}, {:.2f} plans/s", duration_text(wall.seconds), wall.plans / wall.seconds);
+    fmt::print("wall time                    {}, {:.2f} plans/s", duration_text(wall.seconds),
+               wall.plans / wall.seconds);
     if (reader.sessions().size() > 1) {
-      fmt::print(" ({} of {} sessions; one that was killed leaves no figures)", wall.sessions, reader.sessions().size());
+      fmt::print(" ({} of {} sessions; one that was killed leaves no figures)", wall.sessions,
+                 reader.sessions().size());
     }
     fmt::print("\n");
   }
-  if (!reader.closed_well()) fmt::print("the file is still being written, or its writer was killed: go on with --resume\n");
+  if (!reader.closed_well())
+    fmt::print("the file is still being written, or its writer was killed: go on with --resume\n");
   print_histogram(solved);
   print_slowest(solved);
   print_failed(failed);

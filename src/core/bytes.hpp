@@ -18,11 +18,12 @@ struct DecodeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Appends values to a byte string, in the machine's own byte order (x86-64 and Arm: little-endian).
+/// Appends values to a byte string, in the machine's own byte order (x86-64 and Arm:
+/// little-endian).
 class ByteWriter {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void put(T value) {
     const auto* first = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), first, first + sizeof value);
@@ -45,7 +46,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   [[nodiscard]] T get() {
     T value;
     std::memcpy(&value, block(sizeof value).data(), sizeof value);

@@ -154,7 +154,8 @@ class NpyFile {
   void expect_items_of(std::size_t item_size) const {
     const auto [rows, cols] = header_.shape;
     if (rows == 0 || cols == 0) {
-      fail(path_, "the grid is empty (" + std::to_string(rows) + " x " + std::to_string(cols) + ")");
+      fail(path_,
+           "the grid is empty (" + std::to_string(rows) + " x " + std::to_string(cols) + ")");
     }
     const std::uint64_t available = (size_ - header_.data_offset) / item_size;
     const bool too_large = rows > available || cols > available / rows;
@@ -258,7 +259,8 @@ Grid<double> read_float(const std::filesystem::path& file) {
   NpyFile npy(file);
   const std::string& dtype = npy.header().dtype;
   if (dtype == "<f8") return read_grid<double, double>(npy, [](double value) { return value; });
-  if (dtype == "<f4") return read_grid<double, float>(npy, [](float value) { return double{value}; });
+  if (dtype == "<f4")
+    return read_grid<double, float>(npy, [](float value) { return double{value}; });
   fail(file, "has dtype '" + dtype + "', the domain must be float64 ('<f8') or float32 ('<f4')");
 }
 
@@ -266,7 +268,8 @@ Grid<std::uint8_t> read_mask(const std::filesystem::path& file) {
   NpyFile npy(file);
   const std::string& dtype = npy.header().dtype;
   if (dtype != "|b1" && dtype != "|u1") {
-    fail(file, "has dtype '" + dtype + "', the interior mask must be bool ('|b1') or uint8 ('|u1')");
+    fail(file,
+         "has dtype '" + dtype + "', the interior mask must be bool ('|b1') or uint8 ('|u1')");
   }
   return read_grid<std::uint8_t, std::uint8_t>(
       npy, [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });

@@ -11,7 +11,8 @@ namespace wallheat::npy {
 /// names file and cause; nothing is allocated before the header agrees with the size of the file.
 [[nodiscard]] Grid<double> read_float(const std::filesystem::path& file);
 
-/// Reads a two-dimensional bool or uint8 array; every value that is not 0 becomes 1. Throws InputError.
+/// Reads a two-dimensional bool or uint8 array; every value that is not 0 becomes 1. Throws
+/// InputError.
 [[nodiscard]] Grid<std::uint8_t> read_mask(const std::filesystem::path& file);
 
 /// The shape of a two-dimensional array, from the header alone. Throws InputError.

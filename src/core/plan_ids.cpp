@@ -26,12 +26,13 @@ PlanIds unique_ids(const std::vector<std::string>& names) {
 PlanIds read_ids(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream || std::filesystem::is_directory(file)) {
-    throw RunError("the ids file " + file.string() + " cannot be read: " +
-                   (stream ? "it is a directory" : std::strerror(errno)));
+    throw RunError("the ids file " + file.string() +
+                   " cannot be read: " + (stream ? "it is a directory" : std::strerror(errno)));
   }
   std::vector<std::string> names;
   for (std::string line; std::getline(stream, line);) {
-    if (names.empty() && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // some editors' mark of UTF-8
+    if (names.empty() && line.starts_with("\xEF\xBB\xBF"))
+      line.erase(0, 3);  // some editors' mark of UTF-8
     const auto first = line.find_first_not_of(" \t\r");
     if (first == std::string::npos) continue;
     names.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
@@ -46,10 +47,13 @@ void check_id(std::string_view id) {
     throw InputError("the plan id '" + std::string(id) + "' " + cause);
   };
   if (id.empty()) refuse("is empty");
-  if (id.find('/') != std::string_view::npos) refuse("contains '/', which could leave the data directory");
-  if (id.find("..") != std::string_view::npos) refuse("contains '..', which could leave the data directory");
+  if (id.find('/') != std::string_view::npos)
+    refuse("contains '/', which could leave the data directory");
+  if (id.find("..") != std::string_view::npos)
+    refuse("contains '..', which could leave the data directory");
   for (const char letter : id) {
-    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) refuse("contains a control character");
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f)
+      refuse("contains a control character");
   }
 }
 

@@ -28,10 +28,12 @@ std::string python_float(double value) {
 
   // Python's repr: fixed notation where 1e-4 <= |value| < 1e16.
   if (exponent < -4 || exponent >= 16) {
-    const std::string mantissa = digits.size() == 1 ? digits : digits.substr(0, 1) + "." + digits.substr(1);
+    const std::string mantissa =
+        digits.size() == 1 ? digits : digits.substr(0, 1) + "." + digits.substr(1);
     return sign + mantissa + std::string(text.substr(e));
   }
-  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  if (exponent < 0)
+    return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
   const auto whole = static_cast<std::size_t>(exponent) + 1;
   if (digits.size() < whole) digits.append(whole - digits.size(), '0');
   const std::string fraction = digits.substr(whole);

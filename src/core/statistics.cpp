@@ -7,8 +7,8 @@
 namespace wallheat {
 namespace {
 
-// numpy/core/src/umath/loops_utils.h.src, function pairwise_sum: the order is what matters, since the
-// last digit of the published answers depends on it.
+// numpy/core/src/umath/loops_utils.h.src, function pairwise_sum: the order is what matters, since
+// the last digit of the published answers depends on it.
 double pairwise_sum(std::span<const double> values) {
   const std::size_t n = values.size();
   if (n < 8) {
@@ -46,8 +46,8 @@ double numpy_sum(std::span<const double> values) {
 
 Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior) {
   std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(
-      std::count_if(interior.cells.begin(), interior.cells.end(), [](auto cell) { return cell != 0; })));
+  values.reserve(static_cast<std::size_t>(std::count_if(
+      interior.cells.begin(), interior.cells.end(), [](auto cell) { return cell != 0; })));
   for (std::size_t i = 0; i < field.cells.size(); ++i) {
     if (interior.cells[i] != 0) values.push_back(field.cells[i]);
   }
@@ -56,7 +56,8 @@ Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& inter
 
   const auto count = static_cast<double>(values.size());
   const auto share = [&](auto predicate) {
-    return static_cast<double>(std::count_if(values.begin(), values.end(), predicate)) / count * 100;
+    return static_cast<double>(std::count_if(values.begin(), values.end(), predicate)) / count *
+           100;
   };
   result.pct_above_18 = share([](double value) { return value > 18; });
   result.pct_below_15 = share([](double value) { return value < 15; });

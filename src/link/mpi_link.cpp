@@ -20,7 +20,8 @@ void check(int code, const char* call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  throw RunError(std::string(call) + " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
+  throw RunError(std::string(call) +
+                 " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
 constexpr int tag = 1;
@@ -52,13 +53,14 @@ class MpiLink final : public Link {
 
   void send(int peer, Bytes message) override {
     if (message.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      throw RunError("a message of " + std::to_string(message.size()) + " bytes is more than MPI can send");
+      throw RunError("a message of " + std::to_string(message.size()) +
+                     " bytes is more than MPI can send");
     }
     // The buffer must stay where it is until MPI is done with it: a list never moves its items.
     Outgoing& outgoing = outgoing_.emplace_back();
     outgoing.message = std::move(message);
-    check(MPI_Isend(outgoing.message.data(), static_cast<int>(outgoing.message.size()), MPI_BYTE, peer, tag,
-                    MPI_COMM_WORLD, &outgoing.request),
+    check(MPI_Isend(outgoing.message.data(), static_cast<int>(outgoing.message.size()), MPI_BYTE,
+                    peer, tag, MPI_COMM_WORLD, &outgoing.request),
           "MPI_Isend");
   }
 
@@ -101,7 +103,8 @@ class MpiLink final : public Link {
     int arrived = 0;
     MPI_Message handle = MPI_MESSAGE_NULL;
     MPI_Status status;
-    check(MPI_Improbe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &arrived, &handle, &status), "MPI_Improbe");
+    check(MPI_Improbe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &arrived, &handle, &status),
+          "MPI_Improbe");
     if (arrived == 0) return std::nullopt;
     int size = 0;
     check(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
@@ -144,7 +147,8 @@ int launched_rank() {
 MpiSession::MpiSession() {
   int provided = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  if (provided < MPI_THREAD_FUNNELED) throw RunError("this MPI library cannot be used beside threads");
+  if (provided < MPI_THREAD_FUNNELED)
+    throw RunError("this MPI library cannot be used beside threads");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 

@@ -16,7 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_interval{5};
 constexpr std::chrono::seconds hello_patience{60};
-// mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for long.
+// mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
+// long.
 constexpr std::chrono::seconds stop_patience{10};
 // A batch of results is stored together once no more are at hand, or at this many.
 constexpr std::size_t largest_batch = 1024;
@@ -38,7 +39,8 @@ class Coordinator {
       parts_.sink->publish();
       parts_.observer->on_tick(queue_.seconds_left());
       if (!stopping_ && parts_.interrupted()) begin_stop();
-      if (stopping_ && (workers_.empty() || Clock::now() > stop_deadline_)) return RunEnd::interrupted;
+      if (stopping_ && (workers_.empty() || Clock::now() > stop_deadline_))
+        return RunEnd::interrupted;
       if (workers_.empty() && !queue_.all_finished()) {
         throw RunError("all workers have left, the last because of: " + last_reason_);
       }
@@ -70,8 +72,9 @@ class Coordinator {
         }
         waiting.erase(envelope->from);
       } else if (Clock::now() > deadline) {
-        throw RunError("rank " + std::to_string(*waiting.begin()) + " did not " + what + " within " +
-                       std::to_string(hello_patience.count()) + " s; start the run again");
+        throw RunError("rank " + std::to_string(*waiting.begin()) + " did not " + what +
+                       " within " + std::to_string(hello_patience.count()) +
+                       " s; start the run again");
       }
     }
   }
@@ -81,7 +84,8 @@ class Coordinator {
     for (int rank = 1; rank < link_.size(); ++rank) ranks.insert(rank);
     std::vector<int> placed_ranks;
     std::map<int, Machine> machines;
-    collect<Hello>(ranks, "report", [&](int rank, const Hello& hello) { machines[rank] = hello.machine; });
+    collect<Hello>(ranks, "report",
+                   [&](int rank, const Hello& hello) { machines[rank] = hello.machine; });
 
     std::vector<Machine> machine_list;
     for (const auto& [rank, machine] : machines) {
@@ -90,11 +94,13 @@ class Coordinator {
       machine_list.push_back(machine);
     }
     const auto placements = place_workers(machine_list, parts_.device, parts_.threads_per_worker);
-    for (std::size_t i = 0; i < placements.size(); ++i) send(placed_ranks[i], Placed{placements[i]});
+    for (std::size_t i = 0; i < placements.size(); ++i)
+      send(placed_ranks[i], Placed{placements[i]});
 
-    collect<Ready>({placed_ranks.begin(), placed_ranks.end()}, "get ready", [&](int rank, const Ready& ready) {
-      workers_[rank] = {rank, ready.host, ready.device, ready.bound_cpus, false};
-    });
+    collect<Ready>({placed_ranks.begin(), placed_ranks.end()}, "get ready",
+                   [&](int rank, const Ready& ready) {
+                     workers_[rank] = {rank, ready.host, ready.device, ready.bound_cpus, false};
+                   });
     for (const int rank : gone_) workers_.erase(rank);
     if (workers_.empty() && !stopping_) throw RunError("no worker could start: " + last_reason_);
 
@@ -126,7 +132,8 @@ class Coordinator {
       if (queued == plans_.end()) continue;
       ++queued->second.attempts;
       queue_.plan_started(worker, plan);
-      if (workers_.contains(worker)) parts_.observer->on_started(workers_[worker], queued->second.task);
+      if (workers_.contains(worker))
+        parts_.observer->on_started(workers_[worker], queued->second.task);
     }
     for (PlanResult& result : report.results) {
       if (!queue_.plan_finished(worker, result.index, result.seconds)) continue;

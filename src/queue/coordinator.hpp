@@ -61,9 +61,9 @@ struct CoordinatorParts {
 
 enum class RunEnd { finished, interrupted };
 
-/// Rank 0's part of a run: places the workers, hands out plans, stores results. The workers stay until
-/// they are dismissed. Throws RunError where workers do not report, cannot be placed, or all have left;
-/// and whatever the sink throws.
+/// Rank 0's part of a run: places the workers, hands out plans, stores results. The workers stay
+/// until they are dismissed. Throws RunError where workers do not report, cannot be placed, or all
+/// have left; and whatever the sink throws.
 [[nodiscard]] RunEnd coordinate(Link& link, const CoordinatorParts& parts);
 
 /// Tells all workers to go home. Rank 0 must do so once, however it ends.

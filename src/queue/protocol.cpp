@@ -13,8 +13,8 @@ concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <class Record, class T>
 concept Is = std::same_as<std::remove_const_t<Record>, T>;
 
-// Each type is described once, as the list of its fields; Encoder and Decoder walk the same list, so
-// that they cannot disagree.
+// Each type is described once, as the list of its fields; Encoder and Decoder walk the same list,
+// so that they cannot disagree.
 template <class Visit, Is<Core> R>
 void fields_of(Visit& visit, R& core) {
   visit(core.cpu, core.socket, core.numa);
@@ -37,7 +37,8 @@ void fields_of(Visit& visit, R& task) {
 }
 template <class Visit, Is<Statistics> R>
 void fields_of(Visit& visit, R& statistics) {
-  visit(statistics.mean_temp, statistics.std_temp, statistics.pct_above_18, statistics.pct_below_15);
+  visit(statistics.mean_temp, statistics.std_temp, statistics.pct_above_18,
+        statistics.pct_below_15);
 }
 template <class Visit, Is<FileStamp> R>
 void fields_of(Visit& visit, R& stamp) {
@@ -117,10 +118,8 @@ class Encoder {
     if (item) put(*item);
   }
   template <class Record>
-    requires std::is_class_v<Record>
-  void put(const Record& record) {
-    fields_of(*this, record);
-  }
+  requires std::is_class_v<Record>
+  void put(const Record& record) { fields_of(*this, record); }
 
   ByteWriter writer_;
 };
@@ -161,10 +160,8 @@ class Decoder {
     if (reader_.get<std::uint8_t>() != 0) get(item.emplace());
   }
   template <class Record>
-    requires std::is_class_v<Record>
-  void get(Record& record) {
-    fields_of(*this, record);
-  }
+  requires std::is_class_v<Record>
+  void get(Record& record) { fields_of(*this, record); }
 
   ByteReader reader_;
 };

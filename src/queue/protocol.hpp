@@ -11,7 +11,8 @@
 #include "wallheat/plan_result.hpp"
 
 // What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
-// Assign and Recall and answers with Report, until Finish. Stop makes it abandon everything at hand.
+// Assign and Recall and answers with Report, until Finish. Stop makes it abandon everything at
+// hand.
 
 namespace wallheat {
 
@@ -58,7 +59,8 @@ struct Recall {
 struct Stop {};
 struct Finish {};
 
-using Message = std::variant<Hello, Ready, Report, Returned, Farewell, Placed, Assign, Recall, Stop, Finish>;
+using Message =
+    std::variant<Hello, Ready, Report, Returned, Farewell, Placed, Assign, Recall, Stop, Finish>;
 
 [[nodiscard]] Bytes encode(const Message& message);
 /// Throws DecodeError where the bytes are no message.

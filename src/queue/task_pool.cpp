@@ -11,18 +11,18 @@ TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)
   for (std::size_t thread = 0; thread < threads; ++thread) {
     std::promise<void> promise;
     ready.push_back(promise.get_future());
-    threads_.emplace_back([this, thread, &make_job, promise = std::move(promise)](
-                              std::stop_token closing) mutable {
-      PlanJob job;
-      try {
-        job = make_job(thread);
-      } catch (...) {
-        promise.set_exception(std::current_exception());
-        return;
-      }
-      promise.set_value();
-      work(job, std::move(closing));
-    });
+    threads_.emplace_back(
+        [this, thread, &make_job, promise = std::move(promise)](std::stop_token closing) mutable {
+          PlanJob job;
+          try {
+            job = make_job(thread);
+          } catch (...) {
+            promise.set_exception(std::current_exception());
+            return;
+          }
+          promise.set_value();
+          work(job, std::move(closing));
+        });
   }
   // Wait for all before any exception leaves: the threads refer to make_job.
   for (const auto& thread : ready) thread.wait();

@@ -13,16 +13,16 @@
 
 namespace wallheat {
 
-/// Solves one plan. Never throws: what goes wrong is a result with status failed. Returns a result with
-/// status pending if it was stopped before the end.
+/// Solves one plan. Never throws: what goes wrong is a result with status failed. Returns a result
+/// with status pending if it was stopped before the end.
 using PlanJob = std::function<PlanResult(const Task&, std::stop_token)>;
 
 /// The solver threads of a worker, each with one plan at a time.
 class TaskPool {
  public:
   /// Starts the threads; each first calls `make_job` with its number, in the thread itself, so that
-  /// it can bind itself and make its own solver. Returns when all are ready; throws what one of them
-  /// threw.
+  /// it can bind itself and make its own solver. Returns when all are ready; throws what one of
+  /// them threw.
   TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t thread)>& make_job);
   /// Abandons what is running.
   ~TaskPool();

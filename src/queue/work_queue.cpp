@@ -130,7 +130,9 @@ void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
     const auto busiest =
         std::max_element(workers_.begin(), workers_.end(), [](const auto& a, const auto& b) {
           const auto waiting = [](const Worker& worker) {
-            return worker.recalling || worker.load() <= worker.threads ? 0 : worker.load() - worker.threads;
+            return worker.recalling || worker.load() <= worker.threads
+                       ? 0
+                       : worker.load() - worker.threads;
           };
           return waiting(a.second) < waiting(b.second);
         });
@@ -148,7 +150,8 @@ double WorkQueue::seconds_left() const {
   for (const auto& [id, worker] : workers_) {
     if (worker.mean_s > 0) rate += static_cast<double>(worker.threads) / worker.mean_s;
   }
-  return rate > 0 ? static_cast<double>(unfinished_) / rate : std::numeric_limits<double>::quiet_NaN();
+  return rate > 0 ? static_cast<double>(unfinished_) / rate
+                  : std::numeric_limits<double>::quiet_NaN();
 }
 
 void WorkQueue::unlease(Plan& plan) {

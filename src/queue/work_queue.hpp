@@ -22,10 +22,10 @@ struct Order {
 /// Decides which worker solves which plan. A pure state machine: events go in, orders come out; it
 /// knows no clock, no messages and no files.
 ///
-/// A plan is pending, leased (waiting at a worker, then running) or finished. Each worker has as many
-/// plans running as it has threads and some more waiting, so that it never waits for an answer; short
-/// plans wait in larger numbers. When nothing is pending, plans that wait behind a busy worker are
-/// recalled for an idle one.
+/// A plan is pending, leased (waiting at a worker, then running) or finished. Each worker has as
+/// many plans running as it has threads and some more waiting, so that it never waits for an
+/// answer; short plans wait in larger numbers. When nothing is pending, plans that wait behind a
+/// busy worker are recalled for an idle one.
 class WorkQueue {
  public:
   /// Takes the plans in the order in which they should be started.

@@ -28,9 +28,9 @@ struct WorkerParts {
   Interrupted interrupted;
 };
 
-/// A worker's life, from Hello to Finish. When it is interrupted, cannot prepare its threads or fails
-/// otherwise, it takes leave of rank 0 with the reason, gives everything back, and waits for Finish.
-/// Throws only where the link itself fails.
+/// A worker's life, from Hello to Finish. When it is interrupted, cannot prepare its threads or
+/// fails otherwise, it takes leave of rank 0 with the reason, gives everything back, and waits for
+/// Finish. Throws only where the link itself fails.
 void run_worker(Link& link, const WorkerParts& parts);
 
 }  // namespace wallheat

@@ -33,9 +33,11 @@ double best_rate(double units, Work work) {
 }
 
 double dense_update_rate(Isa isa) {
-  // Wide rows, so that what a row costs beyond its blocks counts for little; two fields of it in L1.
+  // Wide rows, so that what a row costs beyond its blocks counts for little; two fields of it in
+  // L1.
   constexpr std::size_t cols = 128;
-  const std::size_t rows = cache_sizes().first * 3 / 4 / (2 * (cols + block_width) * sizeof(double)) - 2;
+  const std::size_t rows =
+      cache_sizes().first * 3 / 4 / (2 * (cols + block_width) * sizeof(double)) - 2;
   const PaddedLayout layout({rows, cols});
   const Grid<double> start(rows, cols, 1.0);
   PaddedField one(0);
@@ -65,7 +67,8 @@ CopyRate copy_rate(std::string level, std::size_t size_bytes) {
     }
   };
   const std::size_t copies = ((1U << 20) + from.size() - 1) / from.size();
-  return {std::move(level), size_bytes, best_rate(2.0 * static_cast<double>(copies * from.size()), copy)};
+  return {std::move(level), size_bytes,
+          best_rate(2.0 * static_cast<double>(copies * from.size()), copy)};
 }
 
 }  // namespace
@@ -73,7 +76,8 @@ CopyRate copy_rate(std::string level, std::size_t size_bytes) {
 Ceiling measure_ceiling(Isa isa) {
   const auto [first, second] = cache_sizes();
   return {dense_update_rate(isa),
-          {copy_rate("L1", first / 2), copy_rate("L2", second / 2), copy_rate("beyond L2", second * 8)}};
+          {copy_rate("L1", first / 2), copy_rate("L2", second / 2),
+           copy_rate("beyond L2", second * 8)}};
 }
 
 }  // namespace wallheat

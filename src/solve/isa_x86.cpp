@@ -11,9 +11,12 @@ std::vector<Isa> available_isas() {
 
 Sweeps sweeps_for(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return avx512_sweeps();
-    case Isa::avx2: return avx2_sweeps();
-    case Isa::baseline: break;
+    case Isa::avx512:
+      return avx512_sweeps();
+    case Isa::avx2:
+      return avx2_sweeps();
+    case Isa::baseline:
+      break;
   }
   return baseline_sweeps();
 }

@@ -16,15 +16,15 @@ namespace {
 
 /// Chooses how many sweeps to run before delta is looked at again.
 ///
-/// In exact arithmetic delta never rises from one iteration to the next (the largest row sum of |J| is
-/// at most 1), so a delta that is still too large proves all before it too large. Rounding can raise
-/// it by a little: `margin` bounds by how much, and a delta within it proves nothing.
+/// In exact arithmetic delta never rises from one iteration to the next (the largest row sum of |J|
+/// is at most 1), so a delta that is still too large proves all before it too large. Rounding can
+/// raise it by a little: `margin` bounds by how much, and a delta within it proves nothing.
 class CheckSchedule {
  public:
   CheckSchedule(double tolerance, double largest_value)
       : tolerance_(tolerance),
-        // One update rounds by at most 2.25 largest * epsilon / 2, a difference of two twice that and
-        // its own rounding on top: 8 * largest * epsilon covers it with room to spare.
+        // One update rounds by at most 2.25 largest * epsilon / 2, a difference of two twice that
+        // and its own rounding on top: 8 * largest * epsilon covers it with room to spare.
         margin_per_sweep_(8 * largest_value * std::numeric_limits<double>::epsilon()) {}
 
   /// Sweeps until the next look at delta.
@@ -49,7 +49,9 @@ class CheckSchedule {
     const double forecast = std::log(delta / tolerance_) / decay;
     last_delta_ = delta;
     // NaN and infinity (first window, no decay, tolerance 0) fall through to the longest window.
-    window_ = forecast < static_cast<double>(longest) ? std::max<std::int64_t>(1, static_cast<std::int64_t>(0.9 * forecast)) : longest;
+    window_ = forecast < static_cast<double>(longest)
+                  ? std::max<std::int64_t>(1, static_cast<std::int64_t>(0.9 * forecast))
+                  : longest;
   }
 
  private:
@@ -61,9 +63,10 @@ class CheckSchedule {
   std::int64_t careful_ = 0;
 };
 
-/// How many sweeps to make in one pass. The rows in flight, of two fields, should fit the first-level cache;
-/// where not even those of a few sweeps do, half of the second-level cache, with many sweeps in a pass.
-/// (Strips of columns that do fit the first-level cache were slower: their short rows defeat the prefetcher.)
+/// How many sweeps to make in one pass. The rows in flight, of two fields, should fit the
+/// first-level cache; where not even those of a few sweeps do, half of the second-level cache, with
+/// many sweeps in a pass. (Strips of columns that do fit the first-level cache were slower: their
+/// short rows defeat the prefetcher.)
 std::int64_t sweeps_per_pass(std::size_t row_bytes) {
   constexpr std::size_t few = 4;
   constexpr std::size_t many = 32;
@@ -89,13 +92,15 @@ class JacobiSolver final : public Solver {
     std::array<double*, 2> spare{fields_[1].data(), fields_[2].data()};
 
     double largest_value = 0;
-    for (const double value : plan.domain.cells) largest_value = std::max(largest_value, std::abs(value));
+    for (const double value : plan.domain.cells)
+      largest_value = std::max(largest_value, std::abs(value));
     CheckSchedule schedule(limits.tolerance, largest_value);
 
     Solution result;
     result.last_delta = std::numeric_limits<double>::quiet_NaN();
     while (result.iterations < limits.max_iterations && !result.converged) {
-      const std::int64_t window = std::min(schedule.window(), limits.max_iterations - result.iterations);
+      const std::int64_t window =
+          std::min(schedule.window(), limits.max_iterations - result.iterations);
       // The sweeps go to and fro between the two spare fields; `current` is kept to go back to.
       const double* from = current;
       for (std::int64_t left = window - 1; left > 0;) {
@@ -139,9 +144,12 @@ class JacobiSolver final : public Solver {
 
 std::string_view to_string(Isa isa) {
   switch (isa) {
-    case Isa::baseline: return "baseline";
-    case Isa::avx2: return "avx2";
-    case Isa::avx512: return "avx512";
+    case Isa::baseline:
+      return "baseline";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
   }
   return "unknown";
 }

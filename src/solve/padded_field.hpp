@@ -11,8 +11,8 @@
 namespace wallheat {
 
 /// How a grid lies in memory with its ring of zeros: the first cell of each row starts at a block
-/// border, and the block of zeros left of a row is also the right end of the row before. Rows are never
-/// near a multiple of a page apart, which would put them all into the same sets of the cache.
+/// border, and the block of zeros left of a row is also the right end of the row before. Rows are
+/// never near a multiple of a page apart, which would put them all into the same sets of the cache.
 class PaddedLayout {
  public:
   PaddedLayout() = default;
@@ -34,9 +34,9 @@ class PaddedLayout {
 /// A field in a PaddedLayout, aligned for full-width loads.
 class PaddedField {
  public:
-  /// `colour` tells apart the fields that are used together: their rows begin at different places of
-  /// a memory page, as a load that agrees with an earlier store in the last 12 bits of the address
-  /// would have to wait for it.
+  /// `colour` tells apart the fields that are used together: their rows begin at different places
+  /// of a memory page, as a load that agrees with an earlier store in the last 12 bits of the
+  /// address would have to wait for it.
   explicit PaddedField(std::size_t colour) : shift_(colour * colour_distance) {}
   /// Copies the grid in and sets everything around it to zero.
   void assign(const PaddedLayout& layout, const Grid<double>& grid);
@@ -45,7 +45,8 @@ class PaddedField {
   [[nodiscard]] const double* data() const { return cells_.get() + shift_; }
 
  private:
-  static constexpr std::size_t colour_distance = 168;  // cells: about a third of a page, whole cache lines
+  static constexpr std::size_t colour_distance =
+      168;  // cells: about a third of a page, whole cache lines
   struct Free {
     void operator()(double* cells) const { std::free(cells); }
   };

@@ -28,7 +28,8 @@ class ReferenceSolver final : public Solver {
         for (std::size_t col = 0; col < cols; ++col) {
           if (plan.interior(row, col) == 0) continue;
           // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
-          next(row, col) = updated(at(row, col - 1), at(row, col + 1), at(row - 1, col), at(row + 1, col));
+          next(row, col) =
+              updated(at(row, col - 1), at(row, col + 1), at(row - 1, col), at(row + 1, col));
           delta = std::max(delta, std::abs(next(row, col) - field(row, col)));
         }
       }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 // Jacobi sweeps over the rooms of a padded field, once per instruction set.
-// What includes this is compiled for different processors: it shares nothing but plain data, so that
-// the linker cannot put one processor's copy of a library function into another's path.
+// What includes this is compiled for different processors: it shares nothing but plain data, so
+// that the linker cannot put one processor's copy of a library function into another's path.
 
 namespace wallheat {
 
@@ -26,11 +26,12 @@ struct ActiveRows {
   const Segment* segments;
   const std::uint32_t* begin;  ///< row r has segments begin[r] to begin[r + 1]
   std::size_t rows;
-  std::size_t stride;          ///< cells from one row of the padded field to the next
+  std::size_t stride;  ///< cells from one row of the padded field to the next
 };
 
-/// Where a series of sweeps reads and writes: sweep 1 goes from `start` to `odd`, sweep 2 from there to
-/// `even`, and so on to and fro. `start` may be `even`. All three hold the same fixed cells.
+/// Where a series of sweeps reads and writes: sweep 1 goes from `start` to `odd`, sweep 2 from
+/// there to `even`, and so on to and fro. `start` may be `even`. All three hold the same fixed
+/// cells.
 struct SweepFields {
   const double* start;
   double* odd;

@@ -9,12 +9,14 @@ constexpr std::size_t lanes = 4;
 
 // All-ones words for the lanes whose bit is set in a half of a block's mask.
 alignas(32) constexpr long long lane_masks[16][lanes] = {
-    {0, 0, 0, 0},  {-1, 0, 0, 0},  {0, -1, 0, 0},  {-1, -1, 0, 0},
-    {0, 0, -1, 0}, {-1, 0, -1, 0}, {0, -1, -1, 0}, {-1, -1, -1, 0},
-    {0, 0, 0, -1}, {-1, 0, 0, -1}, {0, -1, 0, -1}, {-1, -1, 0, -1},
+    {0, 0, 0, 0},   {-1, 0, 0, 0},   {0, -1, 0, 0},   {-1, -1, 0, 0},
+    {0, 0, -1, 0},  {-1, 0, -1, 0},  {0, -1, -1, 0},  {-1, -1, -1, 0},
+    {0, 0, 0, -1},  {-1, 0, 0, -1},  {0, -1, 0, -1},  {-1, -1, 0, -1},
     {0, 0, -1, -1}, {-1, 0, -1, -1}, {0, -1, -1, -1}, {-1, -1, -1, -1}};
 
-__m256i lane_mask(unsigned bits) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(lane_masks[bits])); }
+__m256i lane_mask(unsigned bits) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(lane_masks[bits]));
+}
 
 __m256d updated(const double* cell, std::size_t stride) {
   const __m256d left = _mm256_loadu_pd(cell - 1);
@@ -27,7 +29,8 @@ __m256d updated(const double* cell, std::size_t stride) {
 
 class Walk {
  public:
-  Walk(const double* from, double* to, std::size_t stride) : from_(from), to_(to), stride_(stride) {}
+  Walk(const double* from, double* to, std::size_t stride)
+      : from_(from), to_(to), stride_(stride) {}
   void masked(unsigned mask) {
     _mm256_maskstore_pd(to_, lane_mask(mask & 15U), updated(from_, stride_));
     _mm256_maskstore_pd(to_ + lanes, lane_mask(mask >> 4), updated(from_ + lanes, stride_));

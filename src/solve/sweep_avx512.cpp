@@ -10,7 +10,10 @@ namespace {
 class Window {
  public:
   Window(const double* cell, std::size_t stride)
-      : cell_(cell), stride_(stride), before_(_mm512_load_pd(cell - block_width)), block_(_mm512_load_pd(cell)) {}
+      : cell_(cell),
+        stride_(stride),
+        before_(_mm512_load_pd(cell - block_width)),
+        block_(_mm512_load_pd(cell)) {}
 
   __m512d old() const { return block_; }
 

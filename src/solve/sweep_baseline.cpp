@@ -4,8 +4,8 @@
 namespace wallheat {
 namespace {
 
-// The loops over the cells of a block have a fixed length and no branch, so that the compiler vectorises
-// them for whatever the baseline of the architecture is.
+// The loops over the cells of a block have a fixed length and no branch, so that the compiler
+// vectorises them for whatever the baseline of the architecture is.
 
 struct Block {
   double value[block_width];
@@ -14,7 +14,8 @@ struct Block {
 Block updated_block(const double* cell, std::size_t stride) {
   Block block;
   for (std::size_t lane = 0; lane < block_width; ++lane) {
-    block.value[lane] = updated(cell[lane - 1], cell[lane + 1], cell[lane - stride], cell[lane + stride]);
+    block.value[lane] =
+        updated(cell[lane - 1], cell[lane + 1], cell[lane - stride], cell[lane + stride]);
   }
   return block;
 }
@@ -31,7 +32,8 @@ void store(double* target, const Block& block, unsigned mask) {
 
 class Walk {
  public:
-  Walk(const double* from, double* to, std::size_t stride) : from_(from), to_(to), stride_(stride) {}
+  Walk(const double* from, double* to, std::size_t stride)
+      : from_(from), to_(to), stride_(stride) {}
   void masked(unsigned mask) {
     store(to_, updated_block(from_, stride_), mask);
     advance();

@@ -52,9 +52,9 @@ void write_text(const Handle& group, const std::string& name, const std::string&
   }
   const auto type = text_type(value.size() + 1);
   const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, task);
-  const Handle attribute(H5Acreate2(group.get(), name.c_str(), type.get(), scalar.get(),
-                                    H5P_DEFAULT, H5P_DEFAULT),
-                         H5Aclose, task);
+  const Handle attribute(
+      H5Acreate2(group.get(), name.c_str(), type.get(), scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, task);
   checked(H5Awrite(attribute.get(), type.get(), value.c_str()), task);
 }
 

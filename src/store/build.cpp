@@ -7,8 +7,8 @@
 namespace wallheat::store {
 namespace {
 
-/// Copies the fields from the old file, numbering the slots of each shape anew. Returns how many were
-/// lost.
+/// Copies the fields from the old file, numbering the slots of each shape anew. Returns how many
+/// were lost.
 std::size_t copy_fields(const std::filesystem::path& old, FieldTables& fields, Contents& contents) {
   std::optional<PosixFile> source;
   if (std::filesystem::exists(old)) source.emplace(old, O_RDONLY);

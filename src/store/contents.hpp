@@ -16,8 +16,8 @@ using Address = std::int64_t;
 /// How many fields of each shape a file has room for.
 using Capacities = std::map<GridShape, std::uint64_t>;
 
-/// All that a result file holds except the bytes of the fields. It is read from a closed HDF5 file or
-/// from a log alike, and either can be written anew from it.
+/// All that a result file holds except the bytes of the fields. It is read from a closed HDF5 file
+/// or from a log alike, and either can be written anew from it.
 struct Contents {
   std::string file_id;  ///< ties a log to the one HDF5 file whose addresses it gives
   Attributes settings;
@@ -28,8 +28,8 @@ struct Contents {
   std::vector<Address> addresses;  ///< of row i's field
 };
 
-/// What a new file for `plan` begins with: all rows pending, no session. Throws RunError where the plan
-/// contradicts itself; `file` is for that sentence.
+/// What a new file for `plan` begins with: all rows pending, no session. Throws RunError where the
+/// plan contradicts itself; `file` is for that sentence.
 [[nodiscard]] Contents contents_for(const std::filesystem::path& file, const StorePlan& plan);
 
 /// The room that a plan needs, if fields that are there already are kept beside it.
@@ -46,7 +46,8 @@ void require_agreement(const std::filesystem::path& file, const Contents& conten
 [[nodiscard]] Contents rearranged(const std::filesystem::path& file, Contents contents,
                                   const StorePlan& plan);
 
-/// True where the file must be built anew to serve `plan`: other ids, or not enough room for fields.
+/// True where the file must be built anew to serve `plan`: other ids, or not enough room for
+/// fields.
 [[nodiscard]] bool needs_new_layout(const Contents& contents, const StorePlan& plan);
 
 /// Turns row i into a pending one.

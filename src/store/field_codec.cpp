@@ -10,8 +10,8 @@
 
 #include "wallheat/error.hpp"
 
-// What HDF5's shuffle and deflate filters make of a chunk of float64, so that the bytes can be handed
-// to H5Dwrite_chunk and every HDF5 program can read them.
+// What HDF5's shuffle and deflate filters make of a chunk of float64, so that the bytes can be
+// handed to H5Dwrite_chunk and every HDF5 program can read them.
 namespace wallheat {
 namespace {
 
@@ -42,8 +42,9 @@ void unshuffle(const std::vector<std::byte>& planes, std::vector<double>& values
   }
 }
 
-/// Deflate that looks for runs only. Shuffled fields have long runs in their high bytes and noise in the
-/// others, so the search for other repeats costs twice the time and saves 2 % (figures: README.md).
+/// Deflate that looks for runs only. Shuffled fields have long runs in their high bytes and noise
+/// in the others, so the search for other repeats costs twice the time and saves 2 % (figures:
+/// README.md).
 std::vector<std::byte> deflate_runs(std::vector<std::byte>& bytes) {
   z_stream stream{};
   constexpr int default_window = 15, default_memory = 8;
@@ -99,7 +100,8 @@ Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape)
   std::vector<std::byte> planes(size);
   uLongf got = size;
   uLong used = chunk.size();
-  // Bytes behind the end of the stream are allowed: the store may add one (see Session::write_field).
+  // Bytes behind the end of the stream are allowed: the store may add one (see
+  // Session::write_field).
   if (::uncompress2(reinterpret_cast<Bytef*>(planes.data()), &got,
                     reinterpret_cast<const Bytef*>(chunk.data()), &used) != Z_OK ||
       got != size) {

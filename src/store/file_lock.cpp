@@ -37,8 +37,8 @@ std::string now_utc() {
 
 /// The lock file's text: one "name value" a line.
 std::string describe_this_process() {
-  std::string text = "host " + this_host() + "\npid " + std::to_string(::getpid()) + "\nsince " +
-                     now_utc() + "\n";
+  std::string text =
+      "host " + this_host() + "\npid " + std::to_string(::getpid()) + "\nsince " + now_utc() + "\n";
   for (const char* variable : {"SLURM_JOB_ID", "LSB_JOBID"}) {
     if (const char* job = std::getenv(variable)) return text + "job " + job + "\n";
   }
@@ -90,7 +90,8 @@ bool create_if_missing(const std::filesystem::path& path) {
 }
 
 bool still_named(int fd, const std::filesystem::path& path) {
-  struct stat held {}, named {};
+  struct stat held {
+  }, named{};
   return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
@@ -102,7 +103,8 @@ FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(fil
   for (int attempt = 0; attempt < 100; ++attempt) {
     const bool existed = !create_if_missing(path_);
     PosixFile opened(path_, O_RDWR);
-    const auto answer = kind == LockKind::kernel ? lock_in_kernel(opened.fd()) : Answer::unsupported;
+    const auto answer =
+        kind == LockKind::kernel ? lock_in_kernel(opened.fd()) : Answer::unsupported;
     if (answer == Answer::busy) {
       throw RunError(sentence(file, read_holder(path_), "wait for it or stop it"));
     }
@@ -111,8 +113,9 @@ FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(fil
     if (answer == Answer::unsupported && existed) {
       const auto holder = read_holder(path_);
       if (!is_dead(holder)) {
-        throw RunError(sentence(file, holder, "wait for it or stop it, or delete " + path_.string() +
-                                                  " if that process is gone"));
+        throw RunError(sentence(
+            file, holder,
+            "wait for it or stop it, or delete " + path_.string() + " if that process is gone"));
       }
     }
     const auto text = describe_this_process();

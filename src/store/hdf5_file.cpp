@@ -29,11 +29,15 @@ Handle access_list(Access access) {
 
 unsigned flags_of(Access access) {
   switch (access) {
-    case Access::read: return H5F_ACC_RDONLY;
-    case Access::read_live: return H5F_ACC_RDONLY | H5F_ACC_SWMR_READ;
-    case Access::write_live: return H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE;
+    case Access::read:
+      return H5F_ACC_RDONLY;
+    case Access::read_live:
+      return H5F_ACC_RDONLY | H5F_ACC_SWMR_READ;
+    case Access::write_live:
+      return H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE;
     case Access::write:
-    case Access::take_up: return H5F_ACC_RDWR;
+    case Access::take_up:
+      return H5F_ACC_RDWR;
   }
   return H5F_ACC_RDONLY;
 }

@@ -24,7 +24,8 @@ enum class Access {
 enum class FileState { missing, foreign, closed, left_open };
 [[nodiscard]] FileState peek(const std::filesystem::path& file);
 
-/// Opens a result file. HDF5's own locks are off: a notebook that has the file open must not stop a run.
+/// Opens a result file. HDF5's own locks are off: a notebook that has the file open must not stop a
+/// run.
 [[nodiscard]] Handle open_file(const std::filesystem::path& file, Access access);
 
 /// Makes a new file without rows, fields or sessions.

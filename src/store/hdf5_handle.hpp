@@ -13,8 +13,8 @@ struct Hdf5Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// To be called by every thread before its first HDF5 call: keeps the library from printing its error
-/// stack, and from flushing at exit a file that was given up after a failed write.
+/// To be called by every thread before its first HDF5 call: keeps the library from printing its
+/// error stack, and from flushing at exit a file that was given up after a failed write.
 void prepare_hdf5();
 
 /// Throws Hdf5Error "cannot <what>: <reason>" where an HDF5 call returned a negative number.

@@ -21,8 +21,8 @@ struct View {
   std::optional<PosixFile> raw;  ///< the HDF5 file's bytes; none where only the log is left
 };
 
-/// Where there is a log, it alone says what was stored: it is complete, and unlike the HDF5 file it can
-/// be read at any moment of its writer's life or death.
+/// Where there is a log, it alone says what was stored: it is complete, and unlike the HDF5 file it
+/// can be read at any moment of its writer's life or death.
 View look(const fs::path& path, Addresses addresses) {
   const auto state = peek(path);
   View view;
@@ -44,7 +44,8 @@ View look(const fs::path& path, Addresses addresses) {
     view.contents =
         load(path, view.closed_well ? Access::read : Access::read_live, addresses, complaints);
   } catch (const Hdf5Error& error) {
-    throw RunError(path.string() + (view.closed_well ? " is damaged, " : " was left open by a killed run, ") +
+    throw RunError(path.string() +
+                   (view.closed_well ? " is damaged, " : " was left open by a killed run, ") +
                    error.what() + "; --resume may mend it");
   }
   return view;
@@ -101,8 +102,8 @@ class ResultReader::Impl {
   [[nodiscard]] bool closed_well() const { return view_.closed_well; }
 
  private:
-  /// To find the addresses takes a while and most readers want rows only, hence on first use. A writer
-  /// may have begun a session since, so it is a whole new look.
+  /// To find the addresses takes a while and most readers want rows only, hence on first use. A
+  /// writer may have begun a session since, so it is a whole new look.
   Address address_of(std::size_t index) const {
     if (!view_.has_addresses) {
       auto now = look_again_if_disturbed(path_, Addresses::find);
@@ -126,9 +127,7 @@ ResultReader::~ResultReader() = default;
 
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
 const Attributes& ResultReader::settings() const { return impl_->contents().settings; }
-const std::vector<Attributes>& ResultReader::sessions() const {
-  return impl_->contents().sessions;
-}
+const std::vector<Attributes>& ResultReader::sessions() const { return impl_->contents().sessions; }
 std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
   return impl_->field(index);
 }

@@ -40,7 +40,8 @@ auto in_one_sentence(const fs::path& file, const std::string& advice, Step step)
 /// The file itself where the name is a link, so that replacing it leaves the link alone.
 fs::path real_path(const fs::path& file) {
   auto path = fs::absolute(file);
-  // Also through a link to a file that is not there yet; circular ones are the file system's to refuse.
+  // Also through a link to a file that is not there yet; circular ones are the file system's to
+  // refuse.
   for (int links = 0; fs::is_symlink(path) && links < 40; ++links) {
     path = path.parent_path() / fs::read_symlink(path);
   }
@@ -107,8 +108,10 @@ Found find(const fs::path& path, std::vector<std::string>& report) {
       throw RunError(path.string() + " does not exist; leave --resume out to start it");
     case FileState::foreign:
       throw RunError(path.string() + " is not an HDF5 file; name another, or use --overwrite");
-    case FileState::left_open: return find_without_log(path, report);
-    case FileState::closed: break;
+    case FileState::left_open:
+      return find_without_log(path, report);
+    case FileState::closed:
+      break;
   }
   return {load(path, Access::read, Addresses::find, report), false, {}};
 }
@@ -122,7 +125,8 @@ class ResultStore::Impl {
 
   void create(const StorePlan& plan, bool overwrite) {
     if (!overwrite && (fs::exists(path_) || fs::exists(log_path(path_)))) {
-      throw RunError(path_.string() + (fs::exists(path_) ? " exists" : " has a log of a killed run") +
+      throw RunError(path_.string() +
+                     (fs::exists(path_) ? " exists" : " has a log of a killed run") +
                      "; go on with it by --resume, or replace it by --overwrite");
     }
     remove_leftovers(path_);
@@ -137,7 +141,8 @@ class ResultStore::Impl {
     auto found = find(path_, report);
     require_agreement(path_, found.contents, plan);
     const bool new_layout = needs_new_layout(found.contents, plan);
-    // Also where nothing has to be rearranged yet: the refusal must come before anything is changed.
+    // Also where nothing has to be rearranged yet: the refusal must come before anything is
+    // changed.
     if (new_layout) static_cast<void>(rearranged(path_, found.contents, plan));
     remove_leftovers(path_);
     if (found.needs_recovery) recover(path_, found.contents, found.unproven, report);
@@ -194,7 +199,8 @@ std::string hdf5_library() {
   unsigned minor = 0;
   unsigned release = 0;
   checked(H5get_libversion(&major, &minor, &release), "ask HDF5 for its version");
-  return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+  return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." +
+         std::to_string(release);
 }
 
 ResultStore::ResultStore(ResultStore&&) noexcept = default;

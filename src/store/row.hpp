@@ -41,7 +41,8 @@ static_assert(sizeof(Row) == 728, "a gap in Row would store, and check, undefine
 /// A row without an answer, sealed.
 [[nodiscard]] Row pending_row(std::size_t index, std::string_view id);
 
-/// The row of a result, without a field, not sealed. Texts that are too long are cut between characters.
+/// The row of a result, without a field, not sealed. Texts that are too long are cut between
+/// characters.
 [[nodiscard]] Row to_row(const PlanResult& result);
 [[nodiscard]] PlanResult to_result(const Row& row);
 

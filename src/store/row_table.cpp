@@ -42,8 +42,8 @@ void RowTable::write(std::uint64_t first, std::span<const Row> rows) {
   if (rows.empty()) return;
   const hsize_t length = rows.size();
   const Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose, "select rows");
-  checked(H5Dwrite(dataset_.get(), type_.get(), memory.get(),
-                   selection(first, rows.size()).get(), H5P_DEFAULT, rows.data()),
+  checked(H5Dwrite(dataset_.get(), type_.get(), memory.get(), selection(first, rows.size()).get(),
+                   H5P_DEFAULT, rows.data()),
           "write rows");
 }
 

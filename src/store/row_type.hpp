@@ -4,7 +4,8 @@
 
 namespace wallheat::store {
 
-/// The compound type of `/rows`: a Row, byte for byte, with named columns and an enum for the status.
+/// The compound type of `/rows`: a Row, byte for byte, with named columns and an enum for the
+/// status.
 [[nodiscard]] Handle make_row_type();
 
 }  // namespace wallheat::store

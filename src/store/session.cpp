@@ -119,11 +119,12 @@ void Session::store(std::span<const PlanResult> results) {
   given_up_ = false;
 }
 
-/// Neighbours go in one call: HDF5 compares the 29 columns of two row types in every one, which costs
-/// far more than writing the row.
+/// Neighbours go in one call: HDF5 compares the 29 columns of two row types in every one, which
+/// costs far more than writing the row.
 void Session::write_rows() {
-  std::stable_sort(batch_.begin(), batch_.end(),
-                   [](const LoggedRow& a, const LoggedRow& b) { return a.row.index < b.row.index; });
+  std::stable_sort(batch_.begin(), batch_.end(), [](const LoggedRow& a, const LoggedRow& b) {
+    return a.row.index < b.row.index;
+  });
   std::vector<Row> run;
   for (const auto& logged : batch_) {
     if (!run.empty() && logged.row.index != run.back().index + 1) {

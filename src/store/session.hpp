@@ -39,7 +39,8 @@ class FieldSlots {
 /// A file that is being written: the log and the open HDF5 file, in step.
 class Session {
  public:
-  /// Begins the log, brings the closed file up to date, and opens it for writing with readers allowed.
+  /// Begins the log, brings the closed file up to date, and opens it for writing with readers
+  /// allowed.
   Session(std::filesystem::path file, Contents contents);
   ~Session();
   Session(const Session&) = delete;

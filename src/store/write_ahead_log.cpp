@@ -149,11 +149,16 @@ class Replay {
   bool apply(Kind kind, std::string_view payload) {
     Unpacker in(payload);
     switch (kind) {
-      case Kind::file: return apply_file(in);
-      case Kind::ids: return apply_ids(in);
-      case Kind::session: return apply_session(in);
-      case Kind::row: return apply_row(in);
-      case Kind::commit: return true;
+      case Kind::file:
+        return apply_file(in);
+      case Kind::ids:
+        return apply_ids(in);
+      case Kind::session:
+        return apply_session(in);
+      case Kind::row:
+        return apply_row(in);
+      case Kind::commit:
+        return true;
     }
     return false;
   }
@@ -287,7 +292,8 @@ std::optional<LogReading> read_log(const std::filesystem::path& file) {
   std::string payload, scratch, cause;
   while (offset < size) {
     RecordHead head{};
-    if (offset + sizeof head > size || !in.read_at(offset, std::as_writable_bytes(std::span(&head, 1))) ||
+    if (offset + sizeof head > size ||
+        !in.read_at(offset, std::as_writable_bytes(std::span(&head, 1))) ||
         offset + sizeof head + head.length > size) {
       cause = "ended in the middle of a record";
       break;

@@ -19,9 +19,9 @@ struct LoggedRow {
 
 [[nodiscard]] std::filesystem::path log_path(std::filesystem::path file);
 
-/// The log FILE.wal of a session. It begins with everything that the file holds (the bytes of fields
-/// aside), so that the HDF5 file can be built anew from it. Each append is one write and one sync;
-/// what is not followed by its commit record never happened.
+/// The log FILE.wal of a session. It begins with everything that the file holds (the bytes of
+/// fields aside), so that the HDF5 file can be built anew from it. Each append is one write and one
+/// sync; what is not followed by its commit record never happened.
 class LogWriter {
  public:
   /// Writes the log's beginning beside the old log and puts it in its place.
@@ -43,8 +43,8 @@ struct LogReading {
   std::string damage;                    ///< a clause where something was cut off; else empty
 };
 
-/// Reads up to the last whole commit. Nothing where not even the beginning is whole: `damage` then says
-/// so. Throws RunError where the log is of a newer program.
+/// Reads up to the last whole commit. Nothing where not even the beginning is whole: `damage` then
+/// says so. Throws RunError where the log is of a newer program.
 [[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file);
 
 }  // namespace wallheat::store

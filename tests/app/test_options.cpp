@@ -38,15 +38,20 @@ TEST(RunOptions, have_the_defaults_of_the_reference) {
 }
 
 TEST(RunOptions, take_paths_with_spaces_and_quotes) {
-  EXPECT_EQ(parsed({"--events", "my runs/\"first\" events.jsonl"}).events, "my runs/\"first\" events.jsonl");
+  EXPECT_EQ(parsed({"--events", "my runs/\"first\" events.jsonl"}).events,
+            "my runs/\"first\" events.jsonl");
 }
 
-TEST(RunOptions, take_ids_as_arguments) { EXPECT_THAT(parsed({"10000", "1948"}).ids, ElementsAre("10000", "1948")); }
+TEST(RunOptions, take_ids_as_arguments) {
+  EXPECT_THAT(parsed({"10000", "1948"}).ids, ElementsAre("10000", "1948"));
+}
 
 TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {
   const TemporaryDirectory directory;
-  std::ofstream(directory / "run.cfg") << "# a comment\ntolerance = 0.5\nmax-iterations = 7\nsave-fields = true\n";
-  const RunOptions options = parsed({"--config", (directory / "run.cfg").string(), "--tolerance", "0.25"});
+  std::ofstream(directory / "run.cfg")
+      << "# a comment\ntolerance = 0.5\nmax-iterations = 7\nsave-fields = true\n";
+  const RunOptions options =
+      parsed({"--config", (directory / "run.cfg").string(), "--tolerance", "0.25"});
   EXPECT_EQ(options.solver.limits.tolerance, 0.25);
   EXPECT_EQ(options.solver.limits.max_iterations, 7);
   EXPECT_TRUE(options.save_fields);
@@ -64,14 +69,15 @@ TEST(RunOptions, are_all_named_in_the_example_configuration) {
     names += line.substr(2, line.find(" = ") - 2) + "\n";
   }
   active.close();
-  const RunOptions options = parse_run_options({"--config", (directory / "run.cfg").string()}).value();
+  const RunOptions options =
+      parse_run_options({"--config", (directory / "run.cfg").string()}).value();
   const RunOptions defaults = parsed({});
   EXPECT_EQ(options.solver.settings(), defaults.solver.settings());
   EXPECT_EQ(options.threads, defaults.threads);
   EXPECT_EQ(options.log_level, defaults.log_level);
-  for (const char* name : {"data", "out", "ids", "first", "tolerance", "max-iterations", "solver-backend", "isa",
-                           "device", "threads", "save-fields", "resume", "overwrite", "events", "progress",
-                           "log-level"}) {
+  for (const char* name : {"data", "out", "ids", "first", "tolerance", "max-iterations",
+                           "solver-backend", "isa", "device", "threads", "save-fields", "resume",
+                           "overwrite", "events", "progress", "log-level"}) {
     EXPECT_THAT(names, HasSubstr(std::string(name) + "\n"));
   }
 }
@@ -83,10 +89,12 @@ TEST(RunOptions, of_a_campaign_are_ready_to_use) {
 }
 
 TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
-  const RunOptions options = parsed({"--tolerance", "0.5", "--threads", "3", "--save-fields", "10", "11"});
+  const RunOptions options =
+      parsed({"--tolerance", "0.5", "--threads", "3", "--save-fields", "10", "11"});
   const TemporaryDirectory directory;
   std::ofstream(directory / "again.cfg") << options.text();
-  const RunOptions again = parse_run_options({"--config", (directory / "again.cfg").string()}).value();
+  const RunOptions again =
+      parse_run_options({"--config", (directory / "again.cfg").string()}).value();
   EXPECT_EQ(again.text(), options.text());
   EXPECT_THAT(again.ids, ElementsAre("10", "11"));
   EXPECT_EQ(again.solver.limits.tolerance, 0.5);

@@ -22,7 +22,9 @@ class PlanJobTest : public testing::Test {
   PlanResult solve(const std::string& id, bool save_fields = false) {
     return make_plan_job({directory_.path(), solver_, save_fields, "host", "cpu"})({0, id}, {});
   }
-  void save(const std::string& id, const FloorPlan& plan) { save_floor_plan(directory_.path(), id, plan); }
+  void save(const std::string& id, const FloorPlan& plan) {
+    save_floor_plan(directory_.path(), id, plan);
+  }
 
   TemporaryDirectory directory_;
   SolverOptions solver_;
@@ -61,7 +63,9 @@ TEST_F(PlanJobTest, says_when_the_iterations_did_not_suffice) {
 
 TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
   for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
-           {"missing", "missing_domain.npy: no such file"}, {"../7", "contains '/'"}, {"a..b", "contains '..'"}}) {
+           {"missing", "missing_domain.npy: no such file"},
+           {"../7", "contains '/'"},
+           {"a..b", "contains '..'"}}) {
     const PlanResult result = solve(id);
     EXPECT_EQ(result.status, PlanStatus::failed);
     EXPECT_EQ(result.id, id);

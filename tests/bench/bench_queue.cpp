@@ -1,4 +1,5 @@
-// How many plans a second rank 0 can hand out, take back and store, when solving them takes no time.
+// How many plans a second rank 0 can hand out, take back and store, when solving them takes no
+// time.
 //
 //   mpirun -n 4 bench_queue --plans 200000     three worker ranks
 //   bench_queue --plans 200000                 three workers that are threads of this process
@@ -29,7 +30,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Settings {
   std::size_t plans = 0;
@@ -143,7 +146,8 @@ PlanResult answer(const Task& task) {
 WorkerParts worker_parts(const Settings& settings, int ranks) {
   WorkerParts parts;
   parts.machine.host = "bench";
-  for (int cpu = 0; cpu < settings.threads * (ranks - 1); ++cpu) parts.machine.cores.push_back({cpu, 0, 0});
+  for (int cpu = 0; cpu < settings.threads * (ranks - 1); ++cpu)
+    parts.machine.cores.push_back({cpu, 0, 0});
   parts.device_name = [](const Placement&) { return std::string("none"); };
   parts.prepare_thread = [](const Placement& placement, std::size_t thread) {
     return ThreadParts{[](const Task& task, const std::stop_token&) { return answer(task); },
@@ -170,9 +174,11 @@ void print_cost(const char* what, const Cost& cost, const char* unit) {
 void check_file(const std::filesystem::path& file, std::size_t plans) {
   const ResultReader reader(file);
   std::size_t answers = 0;
-  for (const PlanResult& row : reader.rows()) answers += is_answer(row.status) && row.attempts == 1 ? 1 : 0;
+  for (const PlanResult& row : reader.rows())
+    answers += is_answer(row.status) && row.attempts == 1 ? 1 : 0;
   if (answers != plans || !reader.closed_well()) {
-    throw RunError(file.string() + " holds " + std::to_string(answers) + " answers of " + std::to_string(plans));
+    throw RunError(file.string() + " holds " + std::to_string(answers) + " answers of " +
+                   std::to_string(plans));
   }
 }
 
@@ -185,7 +191,8 @@ void measure(Link& real_link, const Settings& settings) {
 
   const auto start_of_create = Clock::now();
   std::optional<ResultStore> store;
-  if (!settings.keep_in_memory) store = ResultStore::create(file, plan, {{"command_line", "bench_queue"}}, true);
+  if (!settings.keep_in_memory)
+    store = ResultStore::create(file, plan, {{"command_line", "bench_queue"}}, true);
   const double create_s = seconds_since(start_of_create);
 
   CoordinatorParts parts;
@@ -207,10 +214,10 @@ void measure(Link& real_link, const Settings& settings) {
   const double close_s = seconds_since(start_of_close);
 
   std::printf("%.0f plans/s: %zu plans through rank 0 in %.3f s, %d workers of %d thread(s), %s\n",
-              static_cast<double>(settings.plans) / run_s, settings.plans, run_s, link.size() - 1, settings.threads,
-              store ? "stored on disk" : "not stored");
-  const double calls_s = link.waited.seconds + link.received.seconds + link.sent.seconds + sink.stored.seconds +
-                         sink.published.seconds;
+              static_cast<double>(settings.plans) / run_s, settings.plans, run_s, link.size() - 1,
+              settings.threads, store ? "stored on disk" : "not stored");
+  const double calls_s = link.waited.seconds + link.received.seconds + link.sent.seconds +
+                         sink.stored.seconds + sink.published.seconds;
   print_cost("waiting for messages", link.waited, "bytes");
   print_cost("taking further messages", link.received, "bytes");
   print_cost("sending", link.sent, "bytes");
@@ -218,8 +225,8 @@ void measure(Link& real_link, const Settings& settings) {
   print_cost("publishing", sink.published, "");
   std::printf("  %-28s %8.3f s\n", "all else (queue, encoding)", run_s - calls_s);
   if (store) {
-    std::printf("before and after: creating the file %.3f s, closing it %.3f s; file %ju bytes\n", create_s, close_s,
-                static_cast<std::uintmax_t>(std::filesystem::file_size(file)));
+    std::printf("before and after: creating the file %.3f s, closing it %.3f s; file %ju bytes\n",
+                create_s, close_s, static_cast<std::uintmax_t>(std::filesystem::file_size(file)));
     check_file(file, settings.plans);
     std::filesystem::remove(file);
   }
@@ -267,11 +274,16 @@ std::optional<Settings> parse(int argc, char** argv) {
   po::options_description description("Usage: [mpirun -n N] bench_queue [options]");
   auto add = description.add_options();
   add("help,h", "print this and exit");
-  add("plans", po::value(&settings.plans)->default_value(200000)->value_name("N"), "plans to pass through");
-  add("workers", po::value(&settings.workers)->default_value(3)->value_name("N"), "workers, where mpirun starts none");
-  add("threads", po::value(&settings.threads)->default_value(1)->value_name("N"), "threads a worker");
-  add("dir", po::value(&settings.directory)->value_name("DIR"), "directory for the result file (default: a temporary one)");
-  add("no-store", po::bool_switch(&settings.keep_in_memory), "drop the results, to see the queue alone");
+  add("plans", po::value(&settings.plans)->default_value(200000)->value_name("N"),
+      "plans to pass through");
+  add("workers", po::value(&settings.workers)->default_value(3)->value_name("N"),
+      "workers, where mpirun starts none");
+  add("threads", po::value(&settings.threads)->default_value(1)->value_name("N"),
+      "threads a worker");
+  add("dir", po::value(&settings.directory)->value_name("DIR"),
+      "directory for the result file (default: a temporary one)");
+  add("no-store", po::bool_switch(&settings.keep_in_memory),
+      "drop the results, to see the queue alone");
   po::variables_map values;
   po::store(po::parse_command_line(argc, argv, description), values);
   po::notify(values);

@@ -23,7 +23,8 @@ std::string npy(const std::string& dictionary, const std::string& data) {
   return file + header + data;
 }
 
-std::string header(const std::string& dtype, const std::string& shape, const std::string& order = "False") {
+std::string header(const std::string& dtype, const std::string& shape,
+                   const std::string& order = "False") {
   return "{'descr': '" + dtype + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
 }
 
@@ -72,8 +73,9 @@ TEST_F(FloorPlanFiles, may_hold_float32_and_uint8) {
 }
 
 TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
-  const FloorPlan plan = load(npy(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
-                              npy(header("|b1", "(2, 3)", "True"), bytes<char>({0, 1, 1, 1, 0, 0})));
+  const FloorPlan plan =
+      load(npy(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
+           npy(header("|b1", "(2, 3)", "True"), bytes<char>({0, 1, 1, 1, 0, 0})));
   EXPECT_EQ(plan.domain.cells, (std::vector<double>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(plan.interior.cells, (std::vector<std::uint8_t>{0, 1, 0, 1, 1, 0}));
 }
@@ -118,21 +120,28 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
       {npy(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension(s)"},
       {npy(header("<f8", "(1, 2, 3)"), data), good_interior, "7_domain.npy: has 3 dimension(s)"},
       {npy(header("<f8", "()"), data), good_interior, "7_domain.npy: has 0 dimension(s)"},
-      {npy(header("<f8", "(3, 2)"), data), good_interior, "its shape 2 x 3 differs from the domain's, 3 x 2"},
-      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior, "row 0, column 2 is NaN"},
+      {npy(header("<f8", "(3, 2)"), data), good_interior,
+       "its shape 2 x 3 differs from the domain's, 3 x 2"},
+      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior,
+       "row 0, column 2 is NaN"},
       {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, -infinity, 6})), good_interior,
        "row 1, column 1 is infinite"},
-      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})), good_interior, "column 1 is too large"},
+      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})), good_interior,
+       "column 1 is too large"},
       {npy(header("<f8", "(0, 3)"), ""), good_interior, "7_domain.npy: the grid is empty (0 x 3)"},
-      {npy(header("<f8", "(4000000000, 4000000000)"), data), good_interior, "7_domain.npy: is truncated"},
-      {npy(header("<f8", "(18446744073709551615, 2)"), data), good_interior, "7_domain.npy: is truncated"},
-      {npy(header("<f8", "(99999999999999999999, 2)"), data), good_interior, "header cannot be understood"},
-      {npy(header("<f8", "(-2, 3)"), data), good_interior, "header cannot be understood"},
-      {npy("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior, "header cannot be understood"},
-      {npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", data), good_interior,
+      {npy(header("<f8", "(4000000000, 4000000000)"), data), good_interior,
+       "7_domain.npy: is truncated"},
+      {npy(header("<f8", "(18446744073709551615, 2)"), data), good_interior,
+       "7_domain.npy: is truncated"},
+      {npy(header("<f8", "(99999999999999999999, 2)"), data), good_interior,
        "header cannot be understood"},
-      {npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data), good_interior,
-       "structured dtype"},
+      {npy(header("<f8", "(-2, 3)"), data), good_interior, "header cannot be understood"},
+      {npy("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior,
+       "header cannot be understood"},
+      {npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", data),
+       good_interior, "header cannot be understood"},
+      {npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data),
+       good_interior, "structured dtype"},
       {npy("nonsense", data), good_interior, "header cannot be understood"},
   };
   for (const Case& malformed : cases) {

@@ -21,13 +21,20 @@ class IdsFile : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(IdsFile, keeps_the_order_of_its_lines) { EXPECT_THAT(read("9\n10\n2").ids, ElementsAre("9", "10", "2")); }
+TEST_F(IdsFile, keeps_the_order_of_its_lines) {
+  EXPECT_THAT(read("9\n10\n2").ids, ElementsAre("9", "10", "2"));
+}
 
 TEST_F(IdsFile, may_have_blank_lines_carriage_returns_and_spaces_around_ids) {
   EXPECT_THAT(read("\r\n1\r\n\r\n  2 \n\n\t3\t\r\n").ids, ElementsAre("1", "2", "3"));
 }
 
-TEST_F(IdsFile, may_begin_with_a_byte_order_mark) { EXPECT_THAT(read("\xEF\xBB\xBF" "1\n2\n").ids, ElementsAre("1", "2")); }
+TEST_F(IdsFile, may_begin_with_a_byte_order_mark) {
+  EXPECT_THAT(read("\xEF\xBB\xBF"
+                   "1\n2\n")
+                  .ids,
+              ElementsAre("1", "2"));
+}
 
 TEST_F(IdsFile, counts_a_repeated_id_once_and_says_so) {
   const PlanIds plans = read("1\n2\n1\n3\n1\n");
@@ -54,7 +61,8 @@ TEST(PlanId, must_not_lead_out_of_the_directory) {
   for (const std::string id : {"../1", "a/b", "/etc/passwd", "..", "", "a\nb", "a\x7f"}) {
     EXPECT_THROW(check_id(id), InputError) << id;
   }
-  for (const std::string id : {"10000", "house 7", "Gebäude-3", "a.b", "-1"}) EXPECT_NO_THROW(check_id(id)) << id;
+  for (const std::string id : {"10000", "house 7", "Gebäude-3", "a.b", "-1"})
+    EXPECT_NO_THROW(check_id(id)) << id;
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace wallheat {
 namespace {
 
 TEST(PythonFloat, prints_what_python_prints) {
-  const std::pair<double, const char*> golden[] = {  // from repr() of CPython 3.11
+  const std::pair<double, const char*> golden[] = {
+      // from repr() of CPython 3.11
       {0.0, "0.0"},
       {-0.0, "-0.0"},
       {1.0, "1.0"},

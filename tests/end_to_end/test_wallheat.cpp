@@ -42,10 +42,13 @@ class Wallheat : public testing::Test {
     return all;
   }
 
-  [[nodiscard]] std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (directory_ / name).string();
+  }
   void generate(int count, int size, const std::string& name = "plans") {
-    const Finished made = wallheat({"generate", "--out", path(name), "--count", std::to_string(count), "--size",
-                                    std::to_string(size), "--seed", "3"});
+    const Finished made =
+        wallheat({"generate", "--out", path(name), "--count", std::to_string(count), "--size",
+                  std::to_string(size), "--seed", "3"});
     ASSERT_EQ(made.status, 0) << made.err;
   }
   [[nodiscard]] Words run(const Words& more = {}, const std::string& out = "results.h5") const {
@@ -61,26 +64,31 @@ class Wallheat : public testing::Test {
     for (const PlanResult& row : reader.rows()) {
       std::ostringstream text;
       text << std::hexfloat << row.index << ' ' << row.id << ' ' << to_string(row.status) << ' '
-           << row.statistics.mean_temp << ' ' << row.statistics.std_temp << ' ' << row.statistics.pct_above_18 << ' '
-           << row.statistics.pct_below_15 << ' ' << row.iterations << ' ' << row.last_delta << ' '
-           << row.interior_cells << ' ' << row.rows << 'x' << row.cols << ' ' << row.input_hash << ' ' << row.solver
-           << ' ' << row.error;
+           << row.statistics.mean_temp << ' ' << row.statistics.std_temp << ' '
+           << row.statistics.pct_above_18 << ' ' << row.statistics.pct_below_15 << ' '
+           << row.iterations << ' ' << row.last_delta << ' ' << row.interior_cells << ' '
+           << row.rows << 'x' << row.cols << ' ' << row.input_hash << ' ' << row.solver << ' '
+           << row.error;
       if (const auto field = reader.field(row.index)) {
-        text << ' ' << std::string(reinterpret_cast<const char*>(field->cells.data()), field->cells.size() * 8);
+        text << ' '
+             << std::string(reinterpret_cast<const char*>(field->cells.data()),
+                            field->cells.size() * 8);
       }
       rows.push_back(text.str());
     }
     return rows;
   }
   [[nodiscard]] bool event_seen(const std::string& event) const {
-    return file_text(directory_ / "events").find("\"event\":\"" + event + "\"") != std::string::npos;
+    return file_text(directory_ / "events").find("\"event\":\"" + event + "\"") !=
+           std::string::npos;
   }
 
   TemporaryDirectory directory_;
 };
 
 TEST_F(Wallheat, writes_the_csv_of_the_reference_byte_for_byte) {
-  if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  if (!std::filesystem::exists(shared_plans))
+    GTEST_SKIP() << "no real floor plans at " << shared_plans;
   const Finished solved =
       run_program(mpirun(3, {"run", "--data", shared_plans.string(), "--out", path("results.h5")}));
   ASSERT_EQ(solved.status, 0) << solved.err;
@@ -99,7 +107,8 @@ TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_and_any_back_en
     ASSERT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(answers(), expected) << ranks << " ranks";
   }
-  for (const Words& way : {Words{"--solver-backend", "reference"}, Words{"--isa", "baseline"}, Words{"--threads", "1"}}) {
+  for (const Words& way : {Words{"--solver-backend", "reference"}, Words{"--isa", "baseline"},
+                           Words{"--threads", "1"}}) {
     Words words = run({"--save-fields", "--overwrite"});
     words.insert(words.end(), way.begin(), way.end());
     ASSERT_EQ(wallheat(words).status, 0);
@@ -110,8 +119,9 @@ TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_and_any_back_en
 TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   generate(3, 32);
   const Finished finished = run_program(mpirun(3, run()));
-  EXPECT_THAT(finished.err, AllOf(HasSubstr("rank  host"), HasSubstr("core time   busy"), HasSubstr("cpu "), HasSubstr("restored 0, solved 3, failed 0"),
-                                  HasSubstr("[rank 0 ")));
+  EXPECT_THAT(finished.err,
+              AllOf(HasSubstr("rank  host"), HasSubstr("core time   busy"), HasSubstr("cpu "),
+                    HasSubstr("restored 0, solved 3, failed 0"), HasSubstr("[rank 0 ")));
 }
 
 TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
@@ -122,7 +132,8 @@ TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
   const Finished first = wallheat(run());
   EXPECT_EQ(first.status, 3);
   EXPECT_THAT(first.err, AllOf(HasSubstr("00002_domain.npy: is not an NPY file"),
-                               HasSubstr("00004_interior.npy: no such file"), HasSubstr("solved 3, failed 2")));
+                               HasSubstr("00004_interior.npy: no such file"),
+                               HasSubstr("solved 3, failed 2")));
   const Finished exported = wallheat({"export", path("results.h5")});
   EXPECT_EQ(exported.status, 3);
   EXPECT_THAT(exported.err, HasSubstr("failed: 00002"));
@@ -142,7 +153,8 @@ TEST_F(Wallheat, records_a_plan_without_rooms_as_empty) {
   generate(1, 32);
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
   ASSERT_EQ(wallheat(run({"00001", "wall"})).status, 0);
-  EXPECT_THAT(wallheat({"export", path("results.h5")}).out, HasSubstr("\nwall, nan, nan, nan, nan\n"));
+  EXPECT_THAT(wallheat({"export", path("results.h5")}).out,
+              HasSubstr("\nwall, nan, nan, nan, nan\n"));
   EXPECT_THAT(wallheat({"summary", path("results.h5")}).out, HasSubstr("empty"));
 }
 
@@ -151,7 +163,8 @@ TEST_F(Wallheat, solves_a_repeated_id_once_and_says_so) {
   std::ofstream(directory_ / "ids") << "00001\r\n\r\n00002\r\n00001\r\n";
   const Finished finished = wallheat(run({"--ids", path("ids")}));
   EXPECT_EQ(finished.status, 0);
-  EXPECT_THAT(finished.err, AllOf(HasSubstr("plan 00001 is named more than once"), HasSubstr("solved 2,")));
+  EXPECT_THAT(finished.err,
+              AllOf(HasSubstr("plan 00001 is named more than once"), HasSubstr("solved 2,")));
 }
 
 TEST_F(Wallheat, resumes_a_complete_file_without_solving_anything) {
@@ -200,16 +213,30 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
   };
   const std::vector<Case> cases = {
       {{"run", "--data", path("none"), "--out", path("x.h5")}, 1, "there is no directory"},
-      {{"run", "--data", path("plans"), "--ids", path("none"), "--out", path("x.h5")}, 1, "cannot be read"},
-      {{"run", "--data", path("plans"), "--ids", path("empty"), "--out", path("x.h5")}, 1, "names no plan"},
+      {{"run", "--data", path("plans"), "--ids", path("none"), "--out", path("x.h5")},
+       1,
+       "cannot be read"},
+      {{"run", "--data", path("plans"), "--ids", path("empty"), "--out", path("x.h5")},
+       1,
+       "names no plan"},
       {{"run", "--data", path("plans"), "--out", path("none/x.h5")}, 1, "none"},
       {{"run", "--data", path("plans"), "--out", path("existing.h5")}, 1, "--overwrite"},
-      {{"run", "--data", path("plans"), "--out", path("existing.h5"), "--resume"}, 1, "existing.h5"},
-      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--device", "gpu"}, 1, "--device gpu"},
-      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--events", path("none/e")}, 1, "event log"},
-      {{"run", "--data", path("plans"), "--out", path("x.h5"), std::string(200, 'x')}, 1, "200 bytes"},
+      {{"run", "--data", path("plans"), "--out", path("existing.h5"), "--resume"},
+       1,
+       "existing.h5"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--device", "gpu"},
+       1,
+       "--device gpu"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--events", path("none/e")},
+       1,
+       "event log"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), std::string(200, 'x')},
+       1,
+       "200 bytes"},
       {{"run", "--out", path("x.h5")}, 2, "--data is missing"},
-      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--log-level", "loud"}, 2, "--log-level"},
+      {{"run", "--data", path("plans"), "--out", path("x.h5"), "--log-level", "loud"},
+       2,
+       "--log-level"},
       {{"export", path("none.h5")}, 1, "none.h5"},
       {{"export", path("existing.h5")}, 1, "existing.h5"},
       {{"export", path("x.h5"), "--format", "xml"}, 2, "csv or json"},
@@ -289,7 +316,8 @@ TEST_F(Wallheat, closes_its_file_well_when_mpirun_is_told_to_stop) {
   process.signal(SIGTERM);
   EXPECT_NE(process.wait(), 0);
   // mpirun may be gone before rank 0 is.
-  wait_until("rank 0 to close its file", [&] { return !std::filesystem::exists(directory_ / "results.h5.lock"); });
+  wait_until("rank 0 to close its file",
+             [&] { return !std::filesystem::exists(directory_ / "results.h5.lock"); });
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
   EXPECT_EQ(run_program(mpirun(3, run({"--resume"}))).status, 0);
   EXPECT_EQ(answers(), answers("undisturbed.h5"));
@@ -307,7 +335,8 @@ TEST_F(Wallheat, loses_nothing_acknowledged_when_it_is_killed) {
     const ResultReader reader(directory_ / "results.h5");
     std::size_t stored = 0;
     for (const PlanResult& row : reader.rows()) stored += is_answer(row.status) ? 1 : 0;
-    EXPECT_GT(stored, static_cast<std::size_t>(kill)) << "each life has stored at least one more result";
+    EXPECT_GT(stored, static_cast<std::size_t>(kill))
+        << "each life has stored at least one more result";
   }
   EXPECT_EQ(wallheat(run({"--save-fields", "--resume"})).status, 0);
   EXPECT_EQ(answers(), answers("undisturbed.h5"));
@@ -316,7 +345,8 @@ TEST_F(Wallheat, loses_nothing_acknowledged_when_it_is_killed) {
 TEST_F(Wallheat, refuses_a_file_that_a_living_run_writes) {
   generate(3, 64);
   // No plan of this run ever ends.
-  Process first(command(run({"--events", path("events"), "--tolerance", "0", "--max-iterations", "1000000000"})));
+  Process first(command(
+      run({"--events", path("events"), "--tolerance", "0", "--max-iterations", "1000000000"})));
   wait_until("the run to begin", [&] { return event_seen("start"); });
   for (const char* way : {"--resume", "--overwrite"}) {
     const Finished second = wallheat(run({way}));
@@ -349,12 +379,14 @@ TEST_F(Wallheat, exports_json_with_all_columns) {
   generate(2, 32);
   ASSERT_EQ(wallheat(run()).status, 0);
   EXPECT_THAT(wallheat({"export", path("results.h5"), "--format", "json"}).out,
-              AllOf(HasSubstr("\"id\": \"00002\""), HasSubstr("\"iterations\": "), HasSubstr("\"status\": \"converged\"")));
+              AllOf(HasSubstr("\"id\": \"00002\""), HasSubstr("\"iterations\": "),
+                    HasSubstr("\"status\": \"converged\"")));
 }
 
 TEST_F(Wallheat, solves_one_plan_and_draws_it) {
   generate(1, 64);
-  const Finished solved = wallheat({"solve", "00001", "--data", path("plans"), "--png", path("plan.png")});
+  const Finished solved =
+      wallheat({"solve", "00001", "--data", path("plans"), "--png", path("plan.png")});
   EXPECT_EQ(solved.status, 0) << solved.err;
   EXPECT_THAT(solved.out, AllOf(HasSubstr("mean temperature"), HasSubstr("converged after")));
   EXPECT_THAT(file_text(directory_ / "plan.png"), StartsWith("\x89PNG"));
@@ -363,28 +395,33 @@ TEST_F(Wallheat, solves_one_plan_and_draws_it) {
 TEST_F(Wallheat, answers_the_questions_of_the_data_set) {
   generate(5, 64);
   ASSERT_EQ(wallheat(run()).status, 0);
-  EXPECT_THAT(wallheat({"summary", path("results.h5")}).out,
-              AllOf(HasSubstr("plans                        5"), HasSubstr("average mean temperature"),
-                    HasSubstr("at least 50 % above 18 °C"), HasSubstr("at least 50 % below 15 °C"),
-                    HasSubstr("slowest plans"), HasSubstr("plans/s")));
+  EXPECT_THAT(
+      wallheat({"summary", path("results.h5")}).out,
+      AllOf(HasSubstr("plans                        5"), HasSubstr("average mean temperature"),
+            HasSubstr("at least 50 % above 18 °C"), HasSubstr("at least 50 % below 15 °C"),
+            HasSubstr("slowest plans"), HasSubstr("plans/s")));
 }
 
 TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
   const Words few{"bench", "--plans", "2", "--size", "64", "--repeat", "2"};
-  EXPECT_THAT(wallheat(few).out, AllOf(HasSubstr("ceiling"), HasSubstr("G updates/s"), HasSubstr("efficiency")));
+  EXPECT_THAT(wallheat(few).out,
+              AllOf(HasSubstr("ceiling"), HasSubstr("G updates/s"), HasSubstr("efficiency")));
   Words json = few;
   json.push_back("--json");
-  EXPECT_THAT(wallheat(json).out, AllOf(HasSubstr("\"ceiling_updates_per_s\""), HasSubstr("\"share_of_ceiling\"")));
+  EXPECT_THAT(wallheat(json).out,
+              AllOf(HasSubstr("\"ceiling_updates_per_s\""), HasSubstr("\"share_of_ceiling\"")));
 }
 
 TEST_F(Wallheat, explains_each_command) {
-  for (const std::string name : {"run", "export", "summary", "solve", "generate", "devices", "bench"}) {
+  for (const std::string name :
+       {"run", "export", "summary", "solve", "generate", "devices", "bench"}) {
     const Finished help = wallheat({name, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: wallheat " + name));
     EXPECT_THAT(wallheat({"--help"}).out, HasSubstr("  " + name + " "));
   }
-  EXPECT_THAT(wallheat({"devices"}).out, AllOf(HasSubstr("cores"), HasSubstr("instruction sets"), HasSubstr("GPUs")));
+  EXPECT_THAT(wallheat({"devices"}).out,
+              AllOf(HasSubstr("cores"), HasSubstr("instruction sets"), HasSubstr("GPUs")));
 }
 
 TEST_F(Wallheat, leaves_a_file_that_other_tools_open_without_ceremony) {

@@ -57,7 +57,8 @@ class LocalRun {
 
   LocalRun(int workers, int plans, MakeJob make_job) : network_(workers + 1) {
     for (int plan = 0; plan < plans; ++plan) {
-      parts_.plans.push_back({{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0});
+      parts_.plans.push_back(
+          {{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0});
     }
     parts_.sink = &sink_;
     parts_.observer = &recorder_;

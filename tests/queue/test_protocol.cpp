@@ -85,7 +85,8 @@ TEST(Protocol, refuses_a_message_cut_anywhere) {
   for (const Message& message : one_of_each()) {
     const Bytes bytes = encode(message);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-      EXPECT_THROW((void)decode(std::span(bytes).first(size)), DecodeError) << message.index() << " at " << size;
+      EXPECT_THROW((void)decode(std::span(bytes).first(size)), DecodeError)
+          << message.index() << " at " << size;
     }
   }
 }

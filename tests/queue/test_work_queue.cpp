@@ -93,13 +93,16 @@ TEST(WorkQueue, counts_a_plan_once_whoever_answers) {
   EXPECT_TRUE(queue.all_finished());
 }
 
-/// A cluster under a simulated clock: threads take plans as real workers do, messages take time, and
-/// whoever reads the seed can repeat what happened.
+/// A cluster under a simulated clock: threads take plans as real workers do, messages take time,
+/// and whoever reads the seed can repeat what happened.
 class SimulatedCluster {
  public:
   SimulatedCluster(unsigned seed, std::size_t count, std::vector<std::size_t> threads)
-      : random_(seed), queue_(plans(static_cast<std::uint32_t>(count))), threads_(std::move(threads)) {
-    for (std::size_t plan = 0; plan < count; ++plan) seconds_.push_back(0.2 + static_cast<double>(random_() % 1000) / 500);
+      : random_(seed),
+        queue_(plans(static_cast<std::uint32_t>(count))),
+        threads_(std::move(threads)) {
+    for (std::size_t plan = 0; plan < count; ++plan)
+      seconds_.push_back(0.2 + static_cast<double>(random_() % 1000) / 500);
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       queue_.worker_joined(static_cast<int>(i), threads_[i]);
       waiting_.emplace_back();
@@ -122,7 +125,9 @@ class SimulatedCluster {
   }
 
   [[nodiscard]] double makespan() const { return now_; }
-  [[nodiscard]] double work() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
+  [[nodiscard]] double work() const {
+    return std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
+  }
   [[nodiscard]] const std::map<std::uint32_t, int>& answers() const { return answers_; }
 
  private:
@@ -170,7 +175,11 @@ class SimulatedCluster {
       waiting_[worker].pop_front();
       ++running_[worker];
       queue_.plan_started(static_cast<int>(worker), plan);
-      events_.push({now_ + seconds_[plan], worker, lives_[worker], {Order::Kind::assign, 0, {plan}, 0}, true});
+      events_.push({now_ + seconds_[plan],
+                    worker,
+                    lives_[worker],
+                    {Order::Kind::assign, 0, {plan}, 0},
+                    true});
     }
   }
 
@@ -203,7 +212,8 @@ TEST(WorkQueue, loses_no_plan_and_solves_none_twice_in_any_order_of_events) {
     SimulatedCluster cluster(seed, count, threads);
     cluster.run(seed % 3 == 0 ? 0 : 20);
     ASSERT_EQ(cluster.answers().size(), count) << "seed " << seed;
-    for (const auto& [plan, times] : cluster.answers()) ASSERT_EQ(times, 1) << "seed " << seed << ", plan " << plan;
+    for (const auto& [plan, times] : cluster.answers())
+      ASSERT_EQ(times, 1) << "seed " << seed << ", plan " << plan;
   }
 }
 
@@ -212,8 +222,8 @@ TEST(WorkQueue, keeps_all_threads_busy_to_the_end) {
     SimulatedCluster cluster(seed, 200, {1, 4, 2, 1, 3});
     cluster.run(0);
     constexpr double threads = 11;
-    // No schedule without foresight can promise to be better than one longest plan (2.2 s) beyond an
-    // even share; messages take some milliseconds.
+    // No schedule without foresight can promise to be better than one longest plan (2.2 s) beyond
+    // an even share; messages take some milliseconds.
     EXPECT_LT(cluster.makespan(), cluster.work() / threads + 2.2 + 0.1) << "seed " << seed;
   }
 }

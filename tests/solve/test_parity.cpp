@@ -49,35 +49,42 @@ TEST_P(EveryIsa, stops_exactly_at_the_limit_of_iterations) {
   const auto solver = make_jacobi_solver(GetParam());
   const FloorPlan plan = room(40, 33);
   for (std::int64_t most = 1; most < 200; most += most < 20 ? 1 : 37) {
-    expect_same_bits(*solver->solve(plan, {1e-9, most}, {}), *reference->solve(plan, {1e-9, most}, {}),
+    expect_same_bits(*solver->solve(plan, {1e-9, most}, {}),
+                     *reference->solve(plan, {1e-9, most}, {}),
                      std::to_string(most) + " iterations");
   }
 }
 
 TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
-  // Wide rows change how many sweeps are made in one pass, down to a few rows that all sweeps share.
+  // Wide rows change how many sweeps are made in one pass, down to a few rows that all sweeps
+  // share.
   const auto reference = make_reference_solver();
   const auto solver = make_jacobi_solver(GetParam());
-  for (const auto& [rows, cols] : {std::pair{90, 1100}, {60, 3000}, {25, 9001}, {2, 20000}, {1, 70000}}) {
-    const FloorPlan plan = random_plan(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), 97, 11);
+  for (const auto& [rows, cols] :
+       {std::pair{90, 1100}, {60, 3000}, {25, 9001}, {2, 20000}, {1, 70000}}) {
+    const FloorPlan plan =
+        random_plan(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), 97, 11);
     for (const std::int64_t most : {37, 150}) {
-      expect_same_bits(*solver->solve(plan, {1e-4, most}, {}), *reference->solve(plan, {1e-4, most}, {}),
+      expect_same_bits(*solver->solve(plan, {1e-4, most}, {}),
+                       *reference->solve(plan, {1e-4, most}, {}),
                        std::to_string(rows) + " x " + std::to_string(cols));
     }
   }
 }
 
 TEST_P(EveryIsa, finds_the_exact_iteration_for_every_tolerance) {
-  // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta, the
-  // first that falls below the tolerance must be found.
+  // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta,
+  // the first that falls below the tolerance must be found.
   const auto reference = make_reference_solver();
   const auto solver = make_jacobi_solver(GetParam());
   const FloorPlan plan = room(26, 21);
   for (double tolerance = 10; tolerance > 1e-17; tolerance *= 0.31) {
     const Limits limits{tolerance, 4000};
-    expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}), python_float(tolerance));
+    expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+                     python_float(tolerance));
   }
-  expect_same_bits(*solver->solve(plan, {0, 4000}, {}), *reference->solve(plan, {0, 4000}, {}), "tolerance 0");
+  expect_same_bits(*solver->solve(plan, {0, 4000}, {}), *reference->solve(plan, {0, 4000}, {}),
+                   "tolerance 0");
 }
 
 TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {
@@ -99,11 +106,13 @@ TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {
 TEST_P(EveryIsa, abandons_a_plan_when_asked_to) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_FALSE(make_jacobi_solver(GetParam())->solve(room(20, 20), {}, stop.get_token()).has_value());
+  EXPECT_FALSE(
+      make_jacobi_solver(GetParam())->solve(room(20, 20), {}, stop.get_token()).has_value());
 }
 
 TEST_P(EveryIsa, reproduces_the_published_results_of_the_real_plans) {
-  if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  if (!std::filesystem::exists(shared_plans))
+    GTEST_SKIP() << "no real floor plans at " << shared_plans;
   std::ifstream statistics_file(shared_plans / "expected.csv");
   std::ifstream iterations_file(shared_plans / "expected_iterations.csv");
   std::string row;
@@ -117,11 +126,12 @@ TEST_P(EveryIsa, reproduces_the_published_results_of_the_real_plans) {
     const FloorPlan plan = load_floor_plan(shared_plans, id);
     const Solution solution = *solver->solve(plan, {}, {});
     const Statistics result = statistics(solution.field, plan.interior);
-    EXPECT_EQ(id + ", " + python_float(result.mean_temp) + ", " + python_float(result.std_temp) + ", " +
-                  python_float(result.pct_above_18) + ", " + python_float(result.pct_below_15),
+    EXPECT_EQ(id + ", " + python_float(result.mean_temp) + ", " + python_float(result.std_temp) +
+                  ", " + python_float(result.pct_above_18) + ", " +
+                  python_float(result.pct_below_15),
               row);
-    EXPECT_EQ(id + "," + std::to_string(solution.iterations) + "," + python_float(solution.last_delta) + "," +
-                  std::to_string(count_interior(plan)),
+    EXPECT_EQ(id + "," + std::to_string(solution.iterations) + "," +
+                  python_float(solution.last_delta) + "," + std::to_string(count_interior(plan)),
               iterations_row);
     ++plans;
   }

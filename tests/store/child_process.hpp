@@ -39,9 +39,7 @@ inline int wait_for(pid_t child) {
 /// Runs `work` in a process that is killed right after it.
 template <class Work>
 void run_and_kill(Work work) {
-  const int status = wait_for(start_child([&] {
-    work([] { ::kill(::getpid(), SIGKILL); });
-  }));
+  const int status = wait_for(start_child([&] { work([] { ::kill(::getpid(), SIGKILL); }); }));
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
 }
 
@@ -50,9 +48,9 @@ template <std::size_t count>
 class SharedNumbers {
  public:
   SharedNumbers()
-      : numbers_(static_cast<std::atomic<long>*>(
-            ::mmap(nullptr, sizeof(std::atomic<long>) * count, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+      : numbers_(static_cast<std::atomic<long>*>(::mmap(nullptr, sizeof(std::atomic<long>) * count,
+                                                        PROT_READ | PROT_WRITE,
+                                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
     for (std::size_t i = 0; i < count; ++i) new (&numbers_[i]) std::atomic<long>(0);
   }
   ~SharedNumbers() { ::munmap(numbers_, sizeof(std::atomic<long>) * count); }

@@ -68,7 +68,8 @@ inline PlanResult make_result(const StorePlan& plan, std::size_t index, int vers
   result.id = plan.ids[index];
   result.status = index % 3 == 0 ? PlanStatus::max_iterations : PlanStatus::converged;
   const auto number = static_cast<double>(index);
-  result.statistics = {17 + 1 / (number + 1), 2.5, index % 5 == 0 ? std::nan("") : 61.25, 0.1 * version};
+  result.statistics = {17 + 1 / (number + 1), 2.5, index % 5 == 0 ? std::nan("") : 61.25,
+                       0.1 * version};
   result.iterations = static_cast<std::int64_t>(1000 + index);
   result.last_delta = 1e-5 / (number + 3);
   result.interior_cells = 77;
@@ -90,8 +91,8 @@ inline PlanResult make_result(const StorePlan& plan, std::size_t index, int vers
   return result;
 }
 
-inline std::vector<PlanResult> make_results(const StorePlan& plan, std::size_t begin, std::size_t end,
-                                            int version = 0) {
+inline std::vector<PlanResult> make_results(const StorePlan& plan, std::size_t begin,
+                                            std::size_t end, int version = 0) {
   std::vector<PlanResult> results;
   for (auto i = begin; i < end; ++i) results.push_back(make_result(plan, i, version));
   return results;
@@ -110,7 +111,8 @@ inline bool same(const PlanResult& a, const PlanResult& b) {
   return std::memcmp(&x, &y, sizeof x) == 0;
 }
 
-/// Rows [0, stored) hold version `version`, the others are pending, and fields are where they belong.
+/// Rows [0, stored) hold version `version`, the others are pending, and fields are where they
+/// belong.
 inline void expect_contents(const std::filesystem::path& file, const StorePlan& plan,
                             std::size_t stored, int version = 0) {
   const ResultReader reader(file);

@@ -18,11 +18,9 @@ namespace {
 constexpr std::size_t plan_count = 24;
 using Acknowledged = SharedNumbers<plan_count>;  // 1 + version of each row; 0: none
 
-/// One of the shapes is so small that its fields all have the same compressed size: HDF5 would overwrite
-/// one by the next in place.
-StorePlan plan_with_fields() {
-  return make_plan(plan_count, {{12, 15}, {3, 5}, {40, 40}, {1, 1}});
-}
+/// One of the shapes is so small that its fields all have the same compressed size: HDF5 would
+/// overwrite one by the next in place.
+StorePlan plan_with_fields() { return make_plan(plan_count, {{12, 15}, {3, 5}, {40, 40}, {1, 1}}); }
 
 /// Stores a batch and then, and only then, says so.
 void store_and_tell(ResultStore& store, const StorePlan& plan, std::size_t begin, std::size_t end,
@@ -112,12 +110,17 @@ TEST_F(KilledStore, keeps_every_acknowledged_row_through_random_kills) {
 /// True where a system call changes a file or a directory.
 bool changes_files(unsigned long long call) {
   for (const long one : {
-           static_cast<long>(SYS_write), static_cast<long>(SYS_pwrite64),
-           static_cast<long>(SYS_openat), static_cast<long>(SYS_fsync),
-           static_cast<long>(SYS_fdatasync), static_cast<long>(SYS_ftruncate),
-           static_cast<long>(SYS_renameat), static_cast<long>(SYS_unlinkat),
+           static_cast<long>(SYS_write),
+           static_cast<long>(SYS_pwrite64),
+           static_cast<long>(SYS_openat),
+           static_cast<long>(SYS_fsync),
+           static_cast<long>(SYS_fdatasync),
+           static_cast<long>(SYS_ftruncate),
+           static_cast<long>(SYS_renameat),
+           static_cast<long>(SYS_unlinkat),
 #ifdef SYS_rename
-           static_cast<long>(SYS_rename), static_cast<long>(SYS_unlink),
+           static_cast<long>(SYS_rename),
+           static_cast<long>(SYS_unlink),
 #endif
        }) {
     if (call == static_cast<unsigned long long>(one)) return true;
@@ -129,13 +132,14 @@ enum class Ending { killed, finished, not_traceable };
 
 enum class Death { before, half_way };
 
-/// Lets the write that the process is about to make write only half of its bytes. False where the call
-/// is no write, or this processor's registers are unknown here.
+/// Lets the write that the process is about to make write only half of its bytes. False where the
+/// call is no write, or this processor's registers are unknown here.
 bool cut_write_in_half(pid_t child, const __ptrace_syscall_info& call) {
   if (call.entry.nr != SYS_write && call.entry.nr != SYS_pwrite64) return false;
 #ifdef __x86_64__
   user_regs_struct registers{};
-  if (call.entry.args[2] < 2 || ::ptrace(PTRACE_GETREGS, child, nullptr, &registers) != 0) return false;
+  if (call.entry.args[2] < 2 || ::ptrace(PTRACE_GETREGS, child, nullptr, &registers) != 0)
+    return false;
   registers.rdx /= 2;
   if (::ptrace(PTRACE_SETREGS, child, nullptr, &registers) != 0) return false;
   ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
@@ -145,7 +149,8 @@ bool cut_write_in_half(pid_t child, const __ptrace_syscall_info& call) {
 #endif
 }
 
-/// Runs `work` in a process that is killed before its n-th change to the file system, or in its midst.
+/// Runs `work` in a process that is killed before its n-th change to the file system, or in its
+/// midst.
 Ending run_until_change(int n, Death death, const std::function<void()>& work) {
   const auto child = start_child([&] {
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(4);
@@ -182,7 +187,8 @@ Ending run_until_change(int n, Death death, const std::function<void()>& work) {
 struct Story {
   const char* name;
   std::function<void(const std::filesystem::path&, const StorePlan&, Acknowledged&)> before, during;
-  bool may_be_gone = false;  ///< nothing was there before, so until the first answer nothing need be
+  bool may_be_gone =
+      false;  ///< nothing was there before, so until the first answer nothing need be
 };
 
 StorePlan reversed(StorePlan plan) {
@@ -251,8 +257,7 @@ std::vector<Story> stories() {
          write_bytes(file, bytes);
        },
        resume},
-      {"overwriting",
-       closed_file,
+      {"overwriting", closed_file,
        [](const auto& file, const auto& plan, auto& told) {
          go_on(ResultStore::create(file, plan, {}, true), plan, told, 4);
        }},
@@ -263,7 +268,8 @@ std::vector<Story> stories() {
   };
 }
 
-class EveryKillPoint : public KilledStore, public testing::WithParamInterface<std::tuple<std::size_t, Death>> {};
+class EveryKillPoint : public KilledStore,
+                       public testing::WithParamInterface<std::tuple<std::size_t, Death>> {};
 
 /// All kill points take a minute, so that is done on request; a fifth of them is for every day.
 int stride() { return std::getenv("WALLHEAT_STORE_KILLS") != nullptr ? 1 : 5; }

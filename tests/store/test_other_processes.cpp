@@ -146,9 +146,7 @@ int run_python(const std::filesystem::path& directory, const std::string& script
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool has_h5py() {
-  return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0;
-}
+bool has_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0; }
 
 TEST_F(Readers, with_h5py_open_a_closed_file_without_ceremony) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";

@@ -15,7 +15,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// What a resume of a file reports.
-std::vector<std::string> resume_and_close(const std::filesystem::path& file, const StorePlan& plan) {
+std::vector<std::string> resume_and_close(const std::filesystem::path& file,
+                                          const StorePlan& plan) {
   std::vector<std::string> report;
   ResultStore::resume(file, plan, {{"session", "resume"}}, &report).close({});
   return report;
@@ -265,7 +266,8 @@ TEST_F(Resume, survives_zeroed_pages_anywhere_in_the_file) {
   const auto h5 = read_bytes(file), wal = read_bytes(log);
   for (std::size_t at = 0; at < h5.size(); at += 4096) {
     auto bytes = h5;
-    std::fill_n(bytes.begin() + static_cast<long>(at), std::min<std::size_t>(4096, h5.size() - at), '\0');
+    std::fill_n(bytes.begin() + static_cast<long>(at), std::min<std::size_t>(4096, h5.size() - at),
+                '\0');
     write_bytes(file, bytes);
     write_bytes(log, wal);
     resume_and_close(file, plan);

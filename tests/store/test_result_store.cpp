@@ -164,8 +164,9 @@ TEST_F(ResultStoreFile, refuses_to_replace_a_file_unless_told) {
 
 TEST_F(ResultStoreFile, refuses_a_missing_directory_and_bad_ids) {
   const auto plan = make_plan(2);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory / "no" / "r.h5", plan, {}, false); }),
-              HasSubstr("there is no directory"));
+  EXPECT_THAT(
+      refusal([&] { (void)ResultStore::create(directory / "no" / "r.h5", plan, {}, false); }),
+      HasSubstr("there is no directory"));
   EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory, plan, {}, true); }),
               HasSubstr("not a regular file"));
   auto twice = plan;

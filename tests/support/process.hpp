@@ -28,7 +28,8 @@ inline std::string file_text(const std::filesystem::path& file) {
 inline void wait_until(const std::string& what, const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("waited in vain for " + what);
+    if (std::chrono::steady_clock::now() > deadline)
+      throw std::runtime_error("waited in vain for " + what);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
@@ -38,14 +39,16 @@ class Process {
  public:
   explicit Process(const std::vector<std::string>& arguments) {
     std::vector<char*> raw;
-    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+      raw.push_back(const_cast<char*>(argument.c_str()));
     raw.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
       // As root Open MPI wants to be told that this is meant.
       ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
       ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-      // In a build with the leak checker: Open MPI and fontconfig do not give all their memory back.
+      // In a build with the leak checker: Open MPI and fontconfig do not give all their memory
+      // back.
       ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
       if (std::freopen((output_ / "out").c_str(), "w", stdout) == nullptr ||
           std::freopen((output_ / "err").c_str(), "w", stderr) == nullptr) {

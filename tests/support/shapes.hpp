@@ -44,14 +44,17 @@ inline FloorPlan room(std::size_t rows, std::size_t cols) {
 /// The shapes at which a vectorised or tiled solver may go wrong.
 inline std::vector<NamedPlan> awkward_plans() {
   std::vector<NamedPlan> plans;
-  const auto add = [&](const std::string& name, FloorPlan plan) { plans.push_back({name, std::move(plan)}); };
+  const auto add = [&](const std::string& name, FloorPlan plan) {
+    plans.push_back({name, std::move(plan)});
+  };
   FloorPlan warm_start = random_plan(9, 9, 100, 1);
   warm_start.domain.cells.assign(81, 20.0);
   add("one cell", FloorPlan{Grid<double>(1, 1, 3.0), Grid<std::uint8_t>(1, 1, 1)});
   add("all wall", random_plan(16, 16, 0, 2));
   add("all interior, warm at the start", std::move(warm_start));
   for (std::size_t width = 1; width <= 17; ++width) {
-    add("width " + std::to_string(width), random_plan(11, width, 70, 100 + static_cast<unsigned>(width)));
+    add("width " + std::to_string(width),
+        random_plan(11, width, 70, 100 + static_cast<unsigned>(width)));
   }
   add("tall", random_plan(300, 3, 80, 3));
   add("wide", random_plan(3, 300, 80, 4));
