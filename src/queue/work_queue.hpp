@@ -45,8 +45,6 @@ class WorkQueue {
   [[nodiscard]] std::vector<Order> orders();
 
   [[nodiscard]] bool all_finished() const { return unfinished_ == 0; }
-  [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
-  [[nodiscard]] std::size_t workers() const { return workers_.size(); }
   /// Estimated seconds until the end at the present rate; NaN before the first result.
   [[nodiscard]] double seconds_left() const;
 
