@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "solve/active_blocks.hpp"
 #include "solve/cache_sizes.hpp"
 #include "solve/isa.hpp"
-#include "solve/padded_field.hpp"
 
 namespace wallheat {
 namespace {
@@ -37,22 +37,19 @@ double dense_update_rate(Isa isa) {
   // L1.
   constexpr std::size_t cols = 128;
   const std::size_t rows =
-      cache_sizes().first * 3 / 4 / (2 * (cols + block_width) * sizeof(double)) - 2;
-  const PaddedLayout layout({rows, cols});
+      cache_sizes().first * 3 / 4 / (2 * (cols + 2 * block_width) * sizeof(double)) - 2;
+  ActiveBlocks blocks;
+  blocks.assign(Grid<std::uint8_t>(rows, cols, 1));
   const Grid<double> start(rows, cols, 1.0);
-  PaddedField one(0);
-  PaddedField two(1);
-  one.assign(layout, start);
-  two.assign(layout, start);
-  SegmentList segments;
-  segments.assign(layout, Grid<std::uint8_t>(rows, cols, 1));
+  CompactField even;
+  CompactField odd;
+  blocks.load(start, 1, even);
+  blocks.load(start, 4, odd);
   const Sweeps sweeps = sweeps_for(isa);
   constexpr int sweeps_a_call = 64;
   return best_rate(static_cast<double>(rows * cols * sweeps_a_call), [&] {
-    for (int sweep = 0; sweep < sweeps_a_call; sweep += 2) {
-      sweeps.plain({one.data(), two.data(), one.data()}, segments.view(), 1);
-      sweeps.plain({two.data(), one.data(), two.data()}, segments.view(), 1);
-    }
+    for (int sweep = 0; sweep < sweeps_a_call; sweep += 4)
+      sweeps.fourfold({even.data(), odd.data(), even.data()}, blocks.rows(), 4);
   });
 }
 

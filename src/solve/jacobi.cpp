@@ -1,18 +1,20 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "solve/active_blocks.hpp"
 #include "solve/cache_sizes.hpp"
 #include "solve/isa.hpp"
-#include "solve/padded_field.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
+
+/// The largest number up to `most` >= 1 that is even or 1.
+std::int64_t even_or_one(std::int64_t most) { return most == 1 ? 1 : most - most % 2; }
 
 /// Chooses how many sweeps to run before delta is looked at again.
 ///
@@ -27,7 +29,7 @@ class CheckSchedule {
         // and its own rounding on top: 8 * largest * epsilon covers it with room to spare.
         margin_per_sweep_(8 * largest_value * std::numeric_limits<double>::epsilon()) {}
 
-  /// Sweeps until the next look at delta.
+  /// Sweeps until the next look at delta: one or an even number.
   [[nodiscard]] std::int64_t window() const { return careful_ > 0 ? 1 : window_; }
 
   /// True where this delta proves that no iteration of the window has converged.
@@ -49,9 +51,11 @@ class CheckSchedule {
     const double forecast = std::log(delta / tolerance_) / decay;
     last_delta_ = delta;
     // NaN and infinity (first window, no decay, tolerance 0) fall through to the longest window.
-    window_ = forecast < static_cast<double>(longest)
-                  ? std::max<std::int64_t>(1, static_cast<std::int64_t>(0.9 * forecast))
-                  : longest;
+    window_ = longest;
+    if (forecast < static_cast<double>(longest)) {
+      const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(0.9 * forecast));
+      window_ = even_or_one(most);
+    }
   }
 
  private:
@@ -63,17 +67,54 @@ class CheckSchedule {
   std::int64_t careful_ = 0;
 };
 
-/// How many sweeps to make in one pass. The rows in flight, of two fields, should fit the
-/// first-level cache; where not even those of a few sweeps do, half of the second-level cache, with
-/// many sweeps in a pass. (Strips of columns that do fit the first-level cache were slower: their
-/// short rows defeat the prefetcher.)
-std::int64_t sweeps_per_pass(std::size_t row_bytes) {
+/// How many sweeps, an even number, to make in one pass. The rows in flight, of two fields, should
+/// fit the first-level cache with room to spare; where not even those of a few sweeps do, half of
+/// the second-level cache, with many sweeps in a pass. The shares were measured.
+int sweeps_per_pass(std::size_t row_bytes) {
   constexpr std::size_t few = 4;
-  constexpr std::size_t many = 32;
+  constexpr std::size_t many = 64;
+  constexpr std::size_t neighbours = 2;  // rows that the last sweep reads ahead and behind
   const CacheSizes cache = cache_sizes();
-  if (row_bytes * 2 * (few + 2) <= cache.first * 3 / 4) return few;
-  const std::size_t rows = cache.second / 2 / (2 * row_bytes);
-  return static_cast<std::int64_t>(std::clamp(rows, few + 2, many + 2) - 2);
+  const auto fitting = [&](std::size_t bytes) {
+    const std::size_t rows = bytes / (2 * std::max<std::size_t>(row_bytes, 1));
+    return std::clamp<std::size_t>(rows, neighbours, many + neighbours) - neighbours;
+  };
+  std::size_t sweeps = fitting(cache.first * 11 / 20);
+  if (sweeps < few)
+    sweeps = fitting(cache.first * 3 / 4) >= few ? few : fitting(cache.second * 11 / 20);
+  return static_cast<int>(std::max(sweeps - sweeps % 2, few));
+}
+
+/// True where fields may be kept fourfold: no value can become so small or large that a factor of
+/// four costs it digits.
+///
+/// Small values come of what spreads from the nearest fixed cell: at a distance of d cells, at
+/// least 4^-d of its temperature, as nothing is negative and one path leads there; before it
+/// arrives, a start value decays no faster. A row of interior cells that ends at a fixed cell above
+/// zero bounds d by its length.
+bool fourfold_is_exact(const FloorPlan& plan) {
+  constexpr double least = 0x1p-20;
+  constexpr double most = 0x1p+20;
+  constexpr std::ptrdiff_t farthest = 480;  // 0x1p-20 * 4^-480 is far above the smallest normal
+  const auto harmless = [](double value) {
+    return value == 0 || (value >= least && value <= most);
+  };
+  if (!std::all_of(plan.domain.cells.begin(), plan.domain.cells.end(), harmless)) return false;
+  for (std::size_t row = 0; row < plan.domain.rows; ++row) {
+    const double* values = &plan.domain(row, 0);
+    const std::uint8_t* begin = &plan.interior(row, 0);
+    const std::uint8_t* end = begin + plan.domain.cols;
+    const auto is_interior = [](std::uint8_t cell) { return cell != 0; };
+    for (const std::uint8_t* cell = begin; cell != end;) {
+      const std::uint8_t* first = std::find_if(cell, end, is_interior);
+      const std::uint8_t* last = std::find_if_not(first, end, is_interior);
+      const bool warm_end = (first != begin && values[first - begin - 1] > 0) ||
+                            (last != end && values[last - begin] > 0);
+      if (first != last && (!warm_end || last - first > farthest)) return false;
+      cell = last;
+    }
+  }
+  return true;
 }
 
 class JacobiSolver final : public Solver {
@@ -82,14 +123,16 @@ class JacobiSolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 std::stop_token stop) override {
-    const PaddedLayout layout({plan.domain.rows, plan.domain.cols});
-    segments_.assign(layout, plan.interior);
-    const ActiveRows rows = segments_.view();
-    const std::int64_t pass = sweeps_per_pass(segments_.mean_row_bytes());
-    // All three start alike, so cells that no sweep writes hold the same in each.
-    for (PaddedField& field : fields_) field.assign(layout, plan.domain);
-    double* current = fields_[0].data();
-    std::array<double*, 2> spare{fields_[1].data(), fields_[2].data()};
+    blocks_.assign(plan.interior);
+    const ActiveRows rows = blocks_.rows();
+    const int pass = sweeps_per_pass(blocks_.mean_row_bytes());
+    // All three start alike: a sweep only writes blocks that hold interior cells.
+    const bool fourfold = fourfold_is_exact(plan);
+    blocks_.load(plan.domain, 1, current_);
+    blocks_.load(plan.domain, fourfold ? 4 : 1, odd_);
+    blocks_.load(plan.domain, 1, even_);
+    const auto sweep = fourfold ? sweeps_.fourfold : sweeps_.plain;
+    const auto sweep_from_odd = fourfold ? sweeps_.with_delta_from_fourfold : sweeps_.with_delta;
 
     double largest_value = 0;
     for (const double value : plan.domain.cells)
@@ -100,44 +143,41 @@ class JacobiSolver final : public Solver {
     result.last_delta = std::numeric_limits<double>::quiet_NaN();
     while (result.iterations < limits.max_iterations && !result.converged) {
       const std::int64_t window =
-          std::min(schedule.window(), limits.max_iterations - result.iterations);
-      // The sweeps go to and fro between the two spare fields; `current` is kept to go back to.
-      const double* from = current;
+          even_or_one(std::min(schedule.window(), limits.max_iterations - result.iterations));
+      // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
+      // but the last are an odd number, so that it goes from `odd` to `even`.
+      const double* from = current_.data();
       for (std::int64_t left = window - 1; left > 0;) {
         if (stop.stop_requested()) return std::nullopt;
-        const int count = static_cast<int>(std::min(left, pass));
-        sweeps_.plain({from, spare[0], spare[1]}, rows, count);
+        const int count = static_cast<int>(std::min<std::int64_t>(left, pass));
+        sweep({from, odd_.data(), even_.data()}, rows, count);
         left -= count;
-        // The newest field becomes spare[1], so that the next sweep goes to spare[0].
-        if (count % 2 == 1) std::swap(spare[0], spare[1]);
-        from = spare[1];
+        from = even_.data();
       }
       if (stop.stop_requested()) return std::nullopt;
-      const double delta = sweeps_.with_delta(from, spare[0], rows);
+      const double delta = window == 1 ? sweeps_.with_delta(current_.data(), even_.data(), rows)
+                                       : sweep_from_odd(odd_.data(), even_.data(), rows);
       if (window > 1 && !schedule.proves_unconverged(delta, window)) {
         schedule.repeat(window);
         continue;
       }
-      std::swap(current, spare[0]);
+      std::swap(current_, even_);
       result.iterations += window;
       result.last_delta = delta;
       result.converged = has_converged(delta, limits.tolerance);
       schedule.advance(delta, window);
     }
-    result.field = Grid<double>(plan.domain.rows, plan.domain.cols);
-    field_holding(current).copy_to(layout, result.field);
+    result.field = plan.domain;
+    blocks_.store(current_.data(), result.field);
     return result;
   }
 
  private:
-  [[nodiscard]] const PaddedField& field_holding(const double* data) const {
-    return *std::find_if(fields_.begin(), fields_.end(),
-                         [&](const PaddedField& field) { return field.data() == data; });
-  }
-
   Sweeps sweeps_;
-  SegmentList segments_;
-  std::array<PaddedField, 3> fields_{PaddedField(0), PaddedField(1), PaddedField(2)};
+  ActiveBlocks blocks_;
+  CompactField current_;
+  CompactField odd_;
+  CompactField even_;
 };
 
 }  // namespace

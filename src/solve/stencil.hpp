@@ -4,10 +4,14 @@
 
 namespace wallheat {
 
-/// The new value of a cell from its neighbours' old values, added in the reference's order. The
-/// multiplication by 0.25 is exact.
+/// The sum of a cell's neighbours, added in the reference's order.
+constexpr double neighbour_sum(double left, double right, double up, double down) {
+  return ((left + right) + up) + down;
+}
+
+/// The new value of a cell from its neighbours' old values. The multiplication by 0.25 is exact.
 constexpr double updated(double left, double right, double up, double down) {
-  return 0.25 * (((left + right) + up) + down);
+  return 0.25 * neighbour_sum(left, right, up, down);
 }
 
 /// True where an iteration with this largest change is the last.

@@ -14,45 +14,56 @@ alignas(32) constexpr long long lane_masks[16][lanes] = {
     {0, 0, 0, -1},  {-1, 0, 0, -1},  {0, -1, 0, -1},  {-1, -1, 0, -1},
     {0, 0, -1, -1}, {-1, 0, -1, -1}, {0, -1, -1, -1}, {-1, -1, -1, -1}};
 
-__m256i lane_mask(unsigned bits) {
-  return _mm256_load_si256(reinterpret_cast<const __m256i*>(lane_masks[bits]));
+__m256d lane_mask(unsigned bits) {
+  return _mm256_castsi256_pd(_mm256_load_si256(reinterpret_cast<const __m256i*>(lane_masks[bits])));
 }
 
-__m256d updated(const double* cell, std::size_t stride) {
-  const __m256d left = _mm256_loadu_pd(cell - 1);
-  const __m256d right = _mm256_loadu_pd(cell + 1);
-  const __m256d up = _mm256_load_pd(cell - stride);
-  const __m256d down = _mm256_load_pd(cell + stride);
+/// Half a block.
+template <Scaling scaling>
+__m256d updated(const Place& place) {
+  const __m256d left = _mm256_loadu_pd(place.cell() - 1);
+  const __m256d right = _mm256_loadu_pd(place.cell() + 1);
+  const __m256d up = _mm256_load_pd(place.up());
+  const __m256d down = _mm256_load_pd(place.down());
   const __m256d sum = _mm256_add_pd(_mm256_add_pd(_mm256_add_pd(left, right), up), down);
-  return _mm256_mul_pd(_mm256_set1_pd(0.25), sum);
+  if constexpr (sum_factor(scaling) == 1) return sum;
+  return _mm256_mul_pd(_mm256_set1_pd(sum_factor(scaling)), sum);
 }
 
+template <Scaling scaling>
+__m256d kept(const Place& place) {
+  const __m256d old = _mm256_load_pd(place.cell());
+  if constexpr (kept_factor(scaling) == 1) return old;
+  return _mm256_mul_pd(_mm256_set1_pd(kept_factor(scaling)), old);
+}
+
+template <Scaling scaling>
 class Walk {
  public:
-  Walk(const double* from, double* to, std::size_t stride)
-      : from_(from), to_(to), stride_(stride) {}
+  explicit Walk(const Place& place) : place_(place) {}
   void masked(unsigned mask) {
-    _mm256_maskstore_pd(to_, lane_mask(mask & 15U), updated(from_, stride_));
-    _mm256_maskstore_pd(to_ + lanes, lane_mask(mask >> 4), updated(from_ + lanes, stride_));
-    advance();
+    half(mask & 15U);
+    half(mask >> 4);
   }
   void full() {
-    _mm256_store_pd(to_, updated(from_, stride_));
-    _mm256_store_pd(to_ + lanes, updated(from_ + lanes, stride_));
-    advance();
+    half();
+    half();
   }
 
  private:
-  void advance() {
-    from_ += block_width;
-    to_ += block_width;
+  void half() { store(updated<scaling>(place_)); }
+  void half(unsigned mask) {
+    store(_mm256_blendv_pd(kept<scaling>(place_), updated<scaling>(place_), lane_mask(mask)));
+  }
+  void store(__m256d value) {
+    _mm256_store_pd(place_.to(), value);
+    place_.skip(lanes);
   }
 
-  const double* from_;
-  double* to_;
-  std::size_t stride_;
+  Place place_;
 };
 
+template <Scaling scaling>
 class DeltaWalk {
  public:
   class Largest {
@@ -70,33 +81,28 @@ class DeltaWalk {
     __m256d lanes_ = _mm256_setzero_pd();
   };
 
-  DeltaWalk(const double* from, double* to, std::size_t stride, Largest& largest)
-      : from_(from), to_(to), stride_(stride), largest_(largest) {}
+  DeltaWalk(const Place& place, Largest& largest) : place_(place), largest_(largest) {}
   void masked(unsigned mask) {
-    half(lane_mask(mask & 15U));
-    half(lane_mask(mask >> 4));
+    half(mask & 15U);
+    half(mask >> 4);
   }
   void full() { masked(0xff); }
 
  private:
-  void half(__m256i mask) {
-    const __m256d value = updated(from_, stride_);
-    const __m256d sign = _mm256_set1_pd(-0.0);
-    const __m256d change = _mm256_andnot_pd(sign, _mm256_sub_pd(value, _mm256_load_pd(from_)));
-    largest_.take(_mm256_and_pd(change, _mm256_castsi256_pd(mask)));
-    _mm256_maskstore_pd(to_, mask, value);
-    from_ += lanes;
-    to_ += lanes;
+  void half(unsigned mask) {
+    const __m256d old = kept<scaling>(place_);
+    const __m256d value = _mm256_blendv_pd(old, updated<scaling>(place_), lane_mask(mask));
+    largest_.take(_mm256_andnot_pd(_mm256_set1_pd(-0.0), _mm256_sub_pd(value, old)));
+    _mm256_store_pd(place_.to(), value);
+    place_.skip(lanes);
   }
 
-  const double* from_;
-  double* to_;
-  std::size_t stride_;
+  Place place_;
   Largest& largest_;
 };
 
 }  // namespace
 
-Sweeps avx2_sweeps() { return {skewed_sweeps<Walk>, sweep_with_delta<DeltaWalk>}; }
+Sweeps avx2_sweeps() { return sweeps_of<Walk, DeltaWalk>(); }
 
 }  // namespace wallheat

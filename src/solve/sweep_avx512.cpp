@@ -5,33 +5,61 @@
 namespace wallheat {
 namespace {
 
+template <Scaling scaling>
+__m512d kept(__m512d old) {
+  if constexpr (kept_factor(scaling) == 1) return old;
+  return _mm512_mul_pd(_mm512_set1_pd(kept_factor(scaling)), old);
+}
+
 /// Walks along a row block by block. Left and right neighbours are shifted out of the block and its
 /// neighbours, which are in registers, as an unaligned load would read two cache lines.
-class Window {
+template <Scaling scaling>
+class Walk {
  public:
-  Window(const double* cell, std::size_t stride)
-      : cell_(cell),
-        stride_(stride),
-        before_(_mm512_load_pd(cell - block_width)),
-        block_(_mm512_load_pd(cell)) {}
+  explicit Walk(const Place& place)
+      : place_(place),
+        before_(_mm512_load_pd(place.cell() - block_width)),
+        block_(_mm512_load_pd(place.cell())) {}
 
-  __m512d old() const { return block_; }
+  // A whole block is stored, as the next sweep's load would have to wait for a masked store.
+  void masked(__mmask8 mask) {
+    const __m512d sum = sum_of_neighbours();
+    const __m512d old = kept<scaling>(before_);
+    if constexpr (sum_factor(scaling) == 1) {
+      store(_mm512_mask_mov_pd(old, mask, sum));
+    } else {
+      store(_mm512_mask_mul_pd(old, mask, _mm512_set1_pd(sum_factor(scaling)), sum));
+    }
+  }
 
-  /// The new values of this block; goes on to the next.
-  __m512d advance() {
-    const __m512d after = _mm512_load_pd(cell_ + block_width);
-    const __m512d left = shifted<7>(before_, block_);
-    const __m512d right = shifted<1>(block_, after);
-    const __m512d up = _mm512_load_pd(cell_ - stride_);
-    const __m512d down = _mm512_load_pd(cell_ + stride_);
-    before_ = block_;
-    block_ = after;
-    cell_ += block_width;
-    const __m512d sum = _mm512_add_pd(_mm512_add_pd(_mm512_add_pd(left, right), up), down);
-    return _mm512_mul_pd(_mm512_set1_pd(0.25), sum);
+  void full() { store(updated()); }
+
+ protected:
+  [[nodiscard]] __m512d old() const { return block_; }
+
+  /// The new values of this block; goes on to the next, except for the place.
+  __m512d updated() {
+    const __m512d sum = sum_of_neighbours();
+    if constexpr (sum_factor(scaling) == 1) return sum;
+    return _mm512_mul_pd(_mm512_set1_pd(sum_factor(scaling)), sum);
+  }
+
+  void store(__m512d value) {
+    _mm512_store_pd(place_.to(), value);
+    place_.skip(block_width);
   }
 
  private:
+  __m512d sum_of_neighbours() {
+    const __m512d after = _mm512_load_pd(place_.cell() + block_width);
+    const __m512d left = shifted<7>(before_, block_);
+    const __m512d right = shifted<1>(block_, after);
+    before_ = block_;
+    block_ = after;
+    const __m512d sum = _mm512_add_pd(_mm512_add_pd(left, right), _mm512_load_pd(place_.up()));
+    return _mm512_add_pd(sum, _mm512_load_pd(place_.down()));
+  }
+
   /// Eight cells of two neighbouring blocks, from cell `first` of the left one.
   template <int first>
   static __m512d shifted(__m512d left, __m512d right) {
@@ -39,56 +67,35 @@ class Window {
         _mm512_alignr_epi64(_mm512_castpd_si512(right), _mm512_castpd_si512(left), first));
   }
 
-  const double* cell_;
-  std::size_t stride_;
+  Place place_;
   __m512d before_;
   __m512d block_;
 };
 
-class Walk {
- public:
-  Walk(const double* from, double* to, std::size_t stride) : window_(from, stride), to_(to) {}
-  void masked(__mmask8 mask) {
-    _mm512_mask_store_pd(to_, mask, window_.advance());
-    to_ += block_width;
-  }
-  void full() {
-    _mm512_store_pd(to_, window_.advance());
-    to_ += block_width;
-  }
-
- private:
-  Window window_;
-  double* to_;
-};
-
-class DeltaWalk {
+template <Scaling scaling>
+class DeltaWalk : Walk<scaling> {
  public:
   struct Largest {
     __m512d lanes = _mm512_setzero_pd();
     double value() const { return _mm512_reduce_max_pd(lanes); }
   };
 
-  DeltaWalk(const double* from, double* to, std::size_t stride, Largest& largest)
-      : window_(from, stride), to_(to), largest_(largest) {}
+  DeltaWalk(const Place& place, Largest& largest) : Walk<scaling>(place), largest_(largest) {}
   void masked(__mmask8 mask) {
-    const __m512d old = window_.old();
-    const __m512d value = window_.advance();
+    const __m512d old = kept<scaling>(this->old());
+    const __m512d value = _mm512_mask_mov_pd(old, mask, this->updated());
     const __m512d change = _mm512_abs_pd(_mm512_sub_pd(value, old));
-    largest_.lanes = _mm512_mask_max_pd(largest_.lanes, mask, largest_.lanes, change);
-    _mm512_mask_store_pd(to_, mask, value);
-    to_ += block_width;
+    largest_.lanes = _mm512_max_pd(largest_.lanes, change);
+    this->store(value);
   }
   void full() { masked(0xff); }
 
  private:
-  Window window_;
-  double* to_;
   Largest& largest_;
 };
 
 }  // namespace
 
-Sweeps avx512_sweeps() { return {skewed_sweeps<Walk>, sweep_with_delta<DeltaWalk>}; }
+Sweeps avx512_sweeps() { return sweeps_of<Walk, DeltaWalk>(); }
 
 }  // namespace wallheat

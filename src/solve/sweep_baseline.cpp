@@ -11,49 +11,58 @@ struct Block {
   double value[block_width];
 };
 
-Block updated_block(const double* cell, std::size_t stride) {
+template <Scaling scaling>
+Block updated_block(const Place& place) {
+  const double* cell = place.cell();
+  const double* up = place.up();
+  const double* down = place.down();
   Block block;
   for (std::size_t lane = 0; lane < block_width; ++lane) {
     block.value[lane] =
-        updated(cell[lane - 1], cell[lane + 1], cell[lane - stride], cell[lane + stride]);
+        sum_factor(scaling) * neighbour_sum(cell[lane - 1], cell[lane + 1], up[lane], down[lane]);
   }
   return block;
 }
 
-void store(double* target, const Block& block) {
-  for (std::size_t lane = 0; lane < block_width; ++lane) target[lane] = block.value[lane];
+template <Scaling scaling>
+double kept(double old) {
+  return kept_factor(scaling) * old;
 }
 
-void store(double* target, const Block& block, unsigned mask) {
-  for (std::size_t lane = 0; lane < block_width; ++lane) {
-    if ((mask >> lane & 1U) != 0) target[lane] = block.value[lane];
-  }
+/// `yes` where the lane's bit is set, else `no`; without a branch, which would be mispredicted.
+double select(unsigned mask, std::size_t lane, double yes, double no) {
+  const std::uint64_t take = std::uint64_t{0} - (mask >> lane & 1U);
+  std::uint64_t yes_bits;
+  std::uint64_t no_bits;
+  __builtin_memcpy(&yes_bits, &yes, sizeof yes);
+  __builtin_memcpy(&no_bits, &no, sizeof no);
+  const std::uint64_t bits = (yes_bits & take) | (no_bits & ~take);
+  __builtin_memcpy(&yes, &bits, sizeof yes);
+  return yes;
 }
 
+template <Scaling scaling>
 class Walk {
  public:
-  Walk(const double* from, double* to, std::size_t stride)
-      : from_(from), to_(to), stride_(stride) {}
+  explicit Walk(const Place& place) : place_(place) {}
   void masked(unsigned mask) {
-    store(to_, updated_block(from_, stride_), mask);
-    advance();
+    const Block block = updated_block<scaling>(place_);
+    for (std::size_t lane = 0; lane < block_width; ++lane) {
+      place_.to()[lane] = select(mask, lane, block.value[lane], kept<scaling>(place_.cell()[lane]));
+    }
+    place_.skip(block_width);
   }
   void full() {
-    store(to_, updated_block(from_, stride_));
-    advance();
+    const Block block = updated_block<scaling>(place_);
+    for (std::size_t lane = 0; lane < block_width; ++lane) place_.to()[lane] = block.value[lane];
+    place_.skip(block_width);
   }
 
  private:
-  void advance() {
-    from_ += block_width;
-    to_ += block_width;
-  }
-
-  const double* from_;
-  double* to_;
-  std::size_t stride_;
+  Place place_;
 };
 
+template <Scaling scaling>
 class DeltaWalk {
  public:
   class Largest {
@@ -67,29 +76,27 @@ class DeltaWalk {
     double value_ = 0;
   };
 
-  DeltaWalk(const double* from, double* to, std::size_t stride, Largest& largest)
-      : from_(from), to_(to), stride_(stride), largest_(largest) {}
+  DeltaWalk(const Place& place, Largest& largest) : place_(place), largest_(largest) {}
   void masked(unsigned mask) {
-    const Block block = updated_block(from_, stride_);
+    const Block block = updated_block<scaling>(place_);
     for (std::size_t lane = 0; lane < block_width; ++lane) {
-      const double difference = block.value[lane] - from_[lane];
-      if ((mask >> lane & 1U) != 0) largest_.take(difference < 0 ? -difference : difference);
+      const double old = kept<scaling>(place_.cell()[lane]);
+      const double value = select(mask, lane, block.value[lane], old);
+      const double difference = value - old;
+      largest_.take(difference < 0 ? -difference : difference);
+      place_.to()[lane] = value;
     }
-    store(to_, block, mask);
-    from_ += block_width;
-    to_ += block_width;
+    place_.skip(block_width);
   }
   void full() { masked(0xff); }
 
  private:
-  const double* from_;
-  double* to_;
-  std::size_t stride_;
+  Place place_;
   Largest& largest_;
 };
 
 }  // namespace
 
-Sweeps baseline_sweeps() { return {skewed_sweeps<Walk>, sweep_with_delta<DeltaWalk>}; }
+Sweeps baseline_sweeps() { return sweeps_of<Walk, DeltaWalk>(); }
 
 }  // namespace wallheat

@@ -72,6 +72,40 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
   }
 }
 
+TEST_P(EveryIsa, gives_the_bits_of_the_reference_where_values_are_at_the_end_of_their_range) {
+  // Along a corridor that is warm at one end only, temperatures get too small for all their digits;
+  // others start near the smallest and the largest number, or cancel.
+  FloorPlan corridor{Grid<double>(3, 1300), Grid<std::uint8_t>(3, 1300)};
+  for (std::size_t col = 1; col < 1300; ++col) corridor.interior(1, col) = 1;
+  corridor.domain(1, 0) = 25;
+  FloorPlan shaft{Grid<double>(1300, 3), Grid<std::uint8_t>(1300, 3)};
+  for (std::size_t row = 1; row < 1300; ++row) shaft.interior(row, 1) = 1;
+  shaft.domain(0, 1) = 25;
+  const auto with_walls = [](double one, double other) {
+    FloorPlan plan = random_plan(40, 40, 80, 12);
+    for (double& value : plan.domain.cells) value = value == 5 ? one : value == 25 ? other : value;
+    return plan;
+  };
+  FloorPlan tiny_start = with_walls(5, 25);
+  for (std::size_t cell = 0; cell < tiny_start.domain.cells.size(); ++cell)
+    if (tiny_start.interior.cells[cell] != 0) tiny_start.domain.cells[cell] = 3e-308;
+  const auto reference = make_reference_solver();
+  const auto solver = make_jacobi_solver(GetParam());
+  for (const auto& [name, plan] : {NamedPlan{"corridor", corridor},
+                                   {"shaft", shaft},
+                                   {"tiny start", tiny_start},
+                                   {"tiny walls", with_walls(3e-308, 5e-324)},
+                                   {"huge walls", with_walls(1e300, -1e300)},
+                                   {"walls that cancel", with_walls(-25, 25)},
+                                   {"tiny and warm", with_walls(1e-320, 25)}}) {
+    for (const std::int64_t most : {5, 700})
+      expect_same_bits(*solver->solve(plan, {1e-4, most}, {}),
+                       *reference->solve(plan, {1e-4, most}, {}), name);
+    expect_same_bits(*solver->solve(plan, {0, 700}, {}), *reference->solve(plan, {0, 700}, {}),
+                     name + ", tolerance 0");
+  }
+}
+
 TEST_P(EveryIsa, finds_the_exact_iteration_for_every_tolerance) {
   // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta,
   // the first that falls below the tolerance must be found.
