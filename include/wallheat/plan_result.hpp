@@ -41,6 +41,7 @@ struct PlanResult {
   std::uint32_t cols = 0;
   double seconds = 0;         ///< wall time of the worker thread: read, solve, compress
   std::int32_t attempts = 0;  ///< times the plan was started, over all sessions
+  std::int32_t failures = 0;  ///< how many of them it failed or killed its solver
   std::int32_t rank = -1;     ///< MPI rank of the worker; 1 where one process did all
   std::string host;
   std::string device;
@@ -48,6 +49,7 @@ struct PlanResult {
   std::uint64_t input_hash = 0;  ///< see plan_hash
   PlanStamps input_stamps;
   std::string error;             ///< one sentence, where status is failed
+  bool may_pass = false;         ///< failed, but another try may do better; not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
 };
 

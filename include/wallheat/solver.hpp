@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -27,6 +28,13 @@ struct Solution {
   bool converged = false;
 };
 
+/// What a long solve asks and tells on its way, some times a second.
+struct Watch {
+  std::stop_token stop;  ///< the solver gives up soon after a stop is requested
+  /// Hears how many iterations are made and the largest change looked at last, in °C; may be empty.
+  std::function<void(std::int64_t iterations, double delta)> progress;
+};
+
 /// A solver keeps its buffers from plan to plan: use one per thread.
 class Solver {
  public:
@@ -34,7 +42,7 @@ class Solver {
   /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError
   /// where the plan is too large for the device.
   [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                                      std::stop_token stop) = 0;
+                                                      const Watch& watch) = 0;
 };
 
 /// Instruction sets of the vectorised CPU back end, from the least to the most able.

@@ -14,14 +14,14 @@ namespace wallheat {
 namespace {
 
 /// Solves one plan into `result`; leaves it pending if stopped.
-void solve_into(const JobSettings& settings, Solver& solver, const std::stop_token& stop,
+void solve_into(const JobSettings& settings, Solver& solver, const Watch& watch,
                 PlanResult& result) {
   // The stamps come first: a file that changes while it is read is found changed by the next
   // resume.
   result.input_stamps = floor_plan_stamps(settings.data, result.id);
   const FloorPlan plan = load_floor_plan(settings.data, result.id);
   result.input_hash = plan_hash(plan);
-  const auto solution = solver.solve(plan, settings.solver.limits, stop);
+  const auto solution = solver.solve(plan, settings.solver.limits, watch);
   if (!solution) return;
   describe_solution(plan, *solution, result);
   if (settings.save_fields) result.field = compress_field(solution->field);
@@ -46,7 +46,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
 PlanJob make_plan_job(const JobSettings& settings) {
   const std::shared_ptr<Solver> solver = settings.solver.make();
   const std::string solver_name = fmt::format("jacobi {}", jacobi_version());
-  return [settings, solver, solver_name](const Task& task, const std::stop_token& stop) {
+  return [settings, solver, solver_name](const Task& task, const Watch& watch) {
     const auto start = std::chrono::steady_clock::now();
     PlanResult result;
     result.index = task.index;
@@ -55,7 +55,7 @@ PlanJob make_plan_job(const JobSettings& settings) {
     result.device = settings.device;
     result.solver = solver_name;
     try {
-      solve_into(settings, *solver, stop, result);
+      solve_into(settings, *solver, watch, result);
     } catch (const std::bad_alloc&) {
       result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
     } catch (const std::exception& error) {

@@ -48,8 +48,9 @@ template <class Visit, Is<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
   visit(result.index, result.id, result.status, result.statistics, result.iterations,
         result.last_delta, result.interior_cells, result.rows, result.cols, result.seconds,
-        result.attempts, result.rank, result.host, result.device, result.solver, result.input_hash,
-        result.input_stamps[0], result.input_stamps[1], result.error, result.field);
+        result.attempts, result.failures, result.rank, result.host, result.device, result.solver,
+        result.input_hash, result.input_stamps[0], result.input_stamps[1], result.error,
+        result.may_pass, result.field);
 }
 template <class Visit, Is<Hello> R>
 void fields_of(Visit& visit, R& hello) {

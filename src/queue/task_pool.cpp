@@ -70,7 +70,7 @@ void TaskPool::work(const PlanJob& job, std::stop_token closing) {
     ++running_;
     news_.started.push_back(task.index);
     lock.unlock();
-    PlanResult result = job(task, abandon_.get_token());
+    PlanResult result = job(task, {abandon_.get_token(), {}});
     lock.lock();
     --running_;
     if (result.status == PlanStatus::pending) {

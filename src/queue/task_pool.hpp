@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "queue/protocol.hpp"
+#include "wallheat/solver.hpp"
 
 namespace wallheat {
 
 /// Solves one plan. Never throws: what goes wrong is a result with status failed. Returns a result
 /// with status pending if it was stopped before the end.
-using PlanJob = std::function<PlanResult(const Task&, std::stop_token)>;
+using PlanJob = std::function<PlanResult(const Task&, const Watch&)>;
 
 /// The solver threads of a worker, each with one plan at a time.
 class TaskPool {

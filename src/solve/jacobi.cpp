@@ -122,7 +122,7 @@ class JacobiSolver final : public Solver {
   explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                std::stop_token stop) override {
+                                const Watch& watch) override {
     blocks_.assign(plan.interior);
     const ActiveRows rows = blocks_.rows();
     const int pass = sweeps_per_pass(blocks_.mean_row_bytes());
@@ -148,13 +148,13 @@ class JacobiSolver final : public Solver {
       // but the last are an odd number, so that it goes from `odd` to `even`.
       const double* from = current_.data();
       for (std::int64_t left = window - 1; left > 0;) {
-        if (stop.stop_requested()) return std::nullopt;
+        if (watch.stop.stop_requested()) return std::nullopt;
         const int count = static_cast<int>(std::min<std::int64_t>(left, pass));
         sweep({from, odd_.data(), even_.data()}, rows, count);
         left -= count;
         from = even_.data();
       }
-      if (stop.stop_requested()) return std::nullopt;
+      if (watch.stop.stop_requested()) return std::nullopt;
       const double delta = window == 1 ? sweeps_.with_delta(current_.data(), even_.data(), rows)
                                        : sweep_from_odd(odd_.data(), even_.data(), rows);
       if (window > 1 && !schedule.proves_unconverged(delta, window)) {
@@ -166,6 +166,7 @@ class JacobiSolver final : public Solver {
       result.last_delta = delta;
       result.converged = has_converged(delta, limits.tolerance);
       schedule.advance(delta, window);
+      if (watch.progress) watch.progress(result.iterations, delta);
     }
     result.field = plan.domain;
     blocks_.store(current_.data(), result.field);

@@ -77,8 +77,8 @@ TEST_F(PlanJobTest, leaves_a_plan_pending_when_stopped) {
   save("7", room(20, 30));
   std::stop_source stop;
   stop.request_stop();
-  const PlanResult result =
-      make_plan_job({directory_.path(), solver_, false, "host", "cpu"})({0, "7"}, stop.get_token());
+  const PlanResult result = make_plan_job({directory_.path(), solver_, false, "host", "cpu"})(
+      {0, "7"}, {stop.get_token(), {}});
   EXPECT_EQ(result.status, PlanStatus::pending);
 }
 

@@ -150,7 +150,7 @@ WorkerParts worker_parts(const Settings& settings, int ranks) {
     parts.machine.cores.push_back({cpu, 0, 0});
   parts.device_name = [](const Placement&) { return std::string("none"); };
   parts.prepare_thread = [](const Placement& placement, std::size_t thread) {
-    return ThreadParts{[](const Task& task, const std::stop_token&) { return answer(task); },
+    return ThreadParts{[](const Task& task, const Watch&) { return answer(task); },
                        {placement.cpus.at(thread)}};
   };
   parts.interrupted = [] { return false; };

@@ -106,14 +106,14 @@ PlanResult solved(const Task& task) {
 }
 
 PlanJob quick_job(int, std::size_t) {
-  return [](const Task& task, const std::stop_token&) { return solved(task); };
+  return [](const Task& task, const Watch&) { return solved(task); };
 }
 
 /// A job that runs until it is stopped.
 PlanJob endless_job(int, std::size_t) {
-  return [](const Task& task, const std::stop_token& stop) {
+  return [](const Task& task, const Watch& watch) {
     std::atomic<bool> stopped = false;
-    const std::stop_callback wake(stop, [&] {
+    const std::stop_callback wake(watch.stop, [&] {
       stopped = true;
       stopped.notify_all();
     });

@@ -141,7 +141,7 @@ TEST_P(EveryIsa, abandons_a_plan_when_asked_to) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_FALSE(
-      make_jacobi_solver(GetParam())->solve(room(20, 20), {}, stop.get_token()).has_value());
+      make_jacobi_solver(GetParam())->solve(room(20, 20), {}, {stop.get_token(), {}}).has_value());
 }
 
 TEST_P(EveryIsa, reproduces_the_published_results_of_the_real_plans) {
