@@ -139,6 +139,7 @@ Contents rearranged(const std::filesystem::path& file, Contents old, const Store
 void forget_row(Contents& contents, std::size_t i) {
   contents.rows[i] = pending_row(i, id_of(contents.rows[i]));
   contents.addresses[i] = -1;
+  contents.forgotten.push_back(i);
 }
 
 }  // namespace wallheat::store

@@ -25,7 +25,8 @@ struct Contents {
   Capacities capacities;
   std::vector<Attributes> sessions;
   std::vector<Row> rows;
-  std::vector<Address> addresses;  ///< of row i's field
+  std::vector<Address> addresses;      ///< of row i's field
+  std::vector<std::size_t> forgotten;  ///< rows that forget_row turned into pending ones
 };
 
 /// What a new file for `plan` begins with: all rows pending, no session. Throws RunError where the

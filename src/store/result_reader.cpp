@@ -1,5 +1,7 @@
 #include <fcntl.h>
 
+#include <mutex>
+
 #include "store/checksum.hpp"
 #include "store/recovery.hpp"
 #include "store/write_ahead_log.hpp"
@@ -105,6 +107,7 @@ class ResultReader::Impl {
   /// To find the addresses takes a while and most readers want rows only, hence on first use. A
   /// writer may have begun a session since, so it is a whole new look.
   Address address_of(std::size_t index) const {
+    const std::scoped_lock lock(finding_);
     if (!view_.has_addresses) {
       auto now = look_again_if_disturbed(path_, Addresses::find);
       if (now.contents.file_id == view_.contents.file_id) {
@@ -117,6 +120,7 @@ class ResultReader::Impl {
 
   fs::path path_;
   mutable View view_;
+  mutable std::mutex finding_;  ///< of addresses: HDF5 is for one thread at a time
   std::vector<PlanResult> rows_;
 };
 
@@ -128,6 +132,9 @@ ResultReader::~ResultReader() = default;
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
 const Attributes& ResultReader::settings() const { return impl_->contents().settings; }
 const std::vector<Attributes>& ResultReader::sessions() const { return impl_->contents().sessions; }
+const std::vector<std::size_t>& ResultReader::damaged() const {
+  return impl_->contents().forgotten;
+}
 std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
   return impl_->field(index);
 }
