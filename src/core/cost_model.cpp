@@ -24,17 +24,17 @@ struct Line {
     double constant;
     double slope;
   };
-  /// The best line with neither number below 0.
-  [[nodiscard]] Fit best() const {
+  /// True where the plans differ enough in size to tell the constant from the slope: twice as much
+  /// work in one half as in the other.
+  [[nodiscard]] bool is_wide() const { return w * wuu - wu * wu > 0.1 * w * wuu; }
+  /// The best line with neither number below 0, through the origin if there shall be no constant.
+  [[nodiscard]] Fit best(bool with_constant) const {
+    if (wuu == 0) return {ws / w, 0};
     const double spread = w * wuu - wu * wu;
-    // Plans of one size cannot tell the constant from the slope: then all is slope.
-    constexpr double enough = 1e-6;
-    if (spread > enough * w * wuu) {
-      const Fit fit{(ws * wuu - wus * wu) / spread, (w * wus - wu * ws) / spread};
-      if (fit.constant >= 0 && fit.slope >= 0) return fit;
-      if (fit.slope < 0) return {ws / w, 0};
-    }
-    return wuu > 0 ? Fit{0, wus / wuu} : Fit{ws / w, 0};
+    if (!with_constant || spread <= 0) return {0, wus / wuu};
+    const Fit fit{(ws * wuu - wus * wu) / spread, (w * wus - wu * ws) / spread};
+    if (fit.slope < 0) return {ws / w, 0};
+    return fit.constant < 0 ? Fit{0, wus / wuu} : fit;
   }
 };
 
@@ -67,7 +67,10 @@ void CostModel::fit() {
   Line line;
   for (const auto& [updates, seconds] : latest_)
     line.add(1 / (seconds * seconds), updates, seconds);
-  Line::Fit best = line.best();
+  // Two or three plans that were disturbed could deny that time grows with work.
+  constexpr std::size_t few = 8;
+  const bool with_constant = latest_.size() >= few && line.is_wide();
+  Line::Fit best = line.best(with_constant);
   constexpr int rounds = 8;
   constexpr double least_error = 1e-3;  // relative: no plan's weight may become infinite
   for (int round = 0; round < rounds; ++round) {
@@ -76,7 +79,7 @@ void CostModel::fit() {
       const double error = std::abs(best.constant + best.slope * updates - seconds) / seconds;
       line.add(1 / (seconds * seconds * std::max(error, least_error)), updates, seconds);
     }
-    best = line.best();
+    best = line.best(with_constant);
   }
   constant_s_ = best.constant;
   slope_s_ = best.slope;
