@@ -242,18 +242,18 @@ int run_in_one_process(const RunOptions& options) {
   LocalNetwork network(2);
   const auto worker_link = network.link(1);
   const WorkerParts parts = worker_parts(options);
-  const std::jthread worker([&] { run_worker(*worker_link, parts); });
+  const std::jthread worker([&] { (void)run_worker(*worker_link, parts); });
   return coordinate_and_dismiss(*network.link(0), options, 1).status;
 }
 
 /// A worker rank's whole life.
 int work(MpiSession& mpi, Link& link, const RunOptions& options) {
   try {
-    run_worker(link, worker_parts(options));
-    return exit_done;
+    if (run_worker(link, worker_parts(options))) return exit_done;
+    mpi.leave_without_the_lost(exit_done);
   } catch (const std::exception& error) {
     fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
-    mpi.abort(exit_failed);
+    mpi.leave_without_the_lost(exit_failed);
   }
 }
 
@@ -272,7 +272,7 @@ int run_command(const Arguments& arguments) {
   if (!outcome.unheard.empty()) {
     fmt::print(stderr, "wallheat: rank(s) {} are lost; ending the run with status {}\n",
                fmt::join(outcome.unheard, ", "), outcome.status);
-    mpi.abort(outcome.status);  // to finalize would be to wait for them
+    mpi.leave_without_the_lost(outcome.status);
   }
   return outcome.status;
 }

@@ -1,10 +1,15 @@
 #include "link/mpi_link.hpp"
 
 #include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <list>
 #include <thread>
@@ -138,6 +143,29 @@ const char* launched_rank_text() {
   return nullptr;
 }
 
+// Open MPI leaves these files behind when a rank does not finalize: HOST.UID.JOB.RANK, 4 MiB each.
+void remove_shared_memory_of_this_run() {
+  const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
+  if (job == nullptr) return;
+  std::array<char, 64> middle{};
+  std::snprintf(middle.data(), middle.size(), ".%u.%lx.", static_cast<unsigned>(::getuid()),
+                std::strtoul(job, nullptr, 10));
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator("/dev/shm", error)) {
+    const std::string name = file.path().filename().string();
+    if (name.starts_with("vader_segment.") && name.find(middle.data()) != std::string::npos)
+      std::filesystem::remove(file, error);  // another rank may have been faster
+  }
+}
+
+/// True where the parent of this process is mpirun itself, not one of its daemons.
+bool is_child_of_mpirun() {
+  std::ifstream file("/proc/" + std::to_string(::getppid()) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
+}
+
 }  // namespace
 
 bool launched_by_mpi() { return launched_rank_text() != nullptr; }
@@ -171,9 +199,18 @@ int MpiSession::size() const {
 
 std::unique_ptr<Link> MpiSession::link() { return std::make_unique<MpiLink>(); }
 
-void MpiSession::abort(int status) {
-  MPI_Abort(MPI_COMM_WORLD, status);
-  std::abort();  // MPI_Abort is not declared to stay away
+void MpiSession::leave_without_the_lost(int status) {
+  std::fflush(nullptr);
+  remove_shared_memory_of_this_run();
+  if (rank() != 0) {
+    // Whoever leaves first would have mpirun kill rank 0 before it has ended the run.
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    std::_Exit(status);
+  }
+  // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
+  if (std::getenv("OMPI_MCA_orte_enable_recovery") == nullptr) MPI_Abort(MPI_COMM_WORLD, status);
+  if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
+  std::_Exit(status);
 }
 
 std::string mpi_library() {

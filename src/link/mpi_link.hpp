@@ -24,8 +24,9 @@ class MpiSession {
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
   [[nodiscard]] std::unique_ptr<Link> link();
-  /// Ends all ranks at once; for a rank that has lost its link.
-  [[noreturn]] void abort(int status);
+  /// Ends this rank, and where it can the whole run, without MPI_Finalize, which would wait for
+  /// ranks that are gone. Removes the shared memory that the run has on this host.
+  [[noreturn]] void leave_without_the_lost(int status);
 };
 
 /// The MPI library's own name and version, for provenance.

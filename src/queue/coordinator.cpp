@@ -383,6 +383,10 @@ std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds patience)
     if (envelope && std::holds_alternative<Goodbye>(decode(envelope->message)))
       waiting.erase(envelope->from);
   }
+  for (int rank = 1; rank < link.size(); ++rank) {
+    if (!waiting.contains(rank)) link.send(rank, encode(Leave{waiting.empty()}));
+  }
+  link.flush(patience);
   return {waiting.begin(), waiting.end()};
 }
 

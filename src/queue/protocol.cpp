@@ -105,6 +105,11 @@ void fields_of(Visit& visit, R&) {
   visit();
 }
 
+template <class Visit, Is<Leave> R>
+void fields_of(Visit& visit, R& leave) {
+  visit(leave.together);
+}
+
 class Encoder {
  public:
   template <class... T>

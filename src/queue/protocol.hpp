@@ -11,9 +11,9 @@
 #include "wallheat/plan_result.hpp"
 
 // What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
-// Assign and Recall and answers with Report, until Finish, which it answers with Goodbye. Stop
-// makes it abandon everything at hand. Both sides send a Heartbeat every now and then: MPI does not
-// tell when a rank is gone, so silence must.
+// Assign and Recall and answers with Report, until Finish, which it answers with Goodbye; Leave is
+// the end. Stop makes it abandon everything at hand. Both sides send a Heartbeat every now and
+// then: MPI does not tell when a rank is gone, so silence must.
 
 namespace wallheat {
 
@@ -58,7 +58,7 @@ struct Farewell {
   bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
 };
 
-/// The last word.
+/// A worker's last word.
 struct Goodbye {};
 
 // From rank 0 to a worker.
@@ -73,9 +73,13 @@ struct Recall {
 };
 struct Stop {};
 struct Finish {};
+/// Rank 0's last word. `together`: all ranks are there, so they can end MPI together.
+struct Leave {
+  bool together = false;
+};
 
 using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Farewell, Goodbye, Placed,
-                             Assign, Recall, Stop, Finish>;
+                             Assign, Recall, Stop, Finish, Leave>;
 
 [[nodiscard]] Bytes encode(const Message& message);
 /// Throws DecodeError where the bytes are no message.

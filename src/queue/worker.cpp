@@ -18,6 +18,7 @@ constexpr std::chrono::microseconds look_interval{2000};
 // Results travel in messages of about this size, far below MPI's limit of 2 GiB.
 constexpr std::size_t message_size_bytes = 32U << 20;
 constexpr std::chrono::seconds goodbye_patience{5};
+constexpr double leave_patience_s = 20;
 
 /// So that run_worker does not try to take leave of it.
 class Rank0Lost : public RunError {
@@ -143,6 +144,18 @@ class Worker {
   double next_heartbeat_s_ = 0;
 };
 
+/// Waits for Leave, but not for long: rank 0 only waits for the others' good-byes.
+bool leaves_together(Link& link) {
+  Stopwatch watch;
+  for (double waited_s = 0; waited_s < leave_patience_s; waited_s += watch.lap_s()) {
+    const auto envelope = link.receive(look_interval);
+    if (!envelope) continue;
+    const Message message = decode(envelope->message);
+    if (const auto* leave = std::get_if<Leave>(&message)) return leave->together;
+  }
+  return false;
+}
+
 /// Waits for Finish, but not for ever.
 void wait_for_finish(Link& link, const Patience& patience) {
   Stopwatch watch;
@@ -154,7 +167,7 @@ void wait_for_finish(Link& link, const Patience& patience) {
 
 }  // namespace
 
-void run_worker(Link& link, const WorkerParts& parts) {
+bool run_worker(Link& link, const WorkerParts& parts) {
   try {
     Worker(link, parts).run();
   } catch (const Rank0Lost&) {
@@ -165,6 +178,7 @@ void run_worker(Link& link, const WorkerParts& parts) {
   }
   link.send(0, encode(Goodbye{}));
   link.flush(goodbye_patience);
+  return leaves_together(link);
 }
 
 }  // namespace wallheat

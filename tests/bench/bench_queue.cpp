@@ -256,7 +256,7 @@ void run_in_one_process(const Settings& settings) {
   const WorkerParts parts = worker_parts(settings, settings.workers + 1);
   std::vector<std::jthread> workers;
   for (int rank = 1; rank <= settings.workers; ++rank) {
-    workers.emplace_back([&network, &parts, rank] { run_worker(*network.link(rank), parts); });
+    workers.emplace_back([&network, &parts, rank] { (void)run_worker(*network.link(rank), parts); });
   }
   measure_and_dismiss(*network.link(0), settings);
 }
@@ -266,7 +266,7 @@ void run_as_rank(MpiSession& mpi, const Settings& settings) {
   if (mpi.rank() == 0) {
     measure_and_dismiss(*link, settings);
   } else {
-    run_worker(*link, worker_parts(settings, mpi.size()));
+    (void)run_worker(*link, worker_parts(settings, mpi.size()));
   }
 }
 

@@ -105,7 +105,7 @@ class LocalRun {
         worker.prepare_thread = [=](const Placement& placement, std::size_t thread) {
           return ThreadParts{make_job(rank, thread), {placement.cpus.at(thread)}};
         };
-        run_worker(*network_.link(rank), worker);
+        (void)run_worker(*network_.link(rank), worker);
       });
     }
   }
@@ -451,7 +451,7 @@ TEST(Worker, leaves_when_rank_0_falls_silent) {
   parts.patience.worker_s = 0.05;
   const auto rank0 = network.link(0);
   rank0->send(1, encode(Placed{{{0}, {}, false}}));
-  EXPECT_THROW(run_worker(*network.link(1), parts), RunError);
+  EXPECT_THROW((void)run_worker(*network.link(1), parts), RunError);
 }
 
 TEST(Coordinator, counts_attempts_of_earlier_sessions) {

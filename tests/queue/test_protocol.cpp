@@ -45,7 +45,8 @@ std::vector<Message> one_of_each() {
           Assign{{{3, "10000"}, {4, "x y"}}},
           Recall{12},
           Stop{},
-          Finish{}};
+          Finish{},
+          Leave{true}};
 }
 
 TEST(Protocol, carries_every_kind_of_message_unchanged) {
