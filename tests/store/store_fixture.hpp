@@ -163,6 +163,7 @@ inline std::size_t row_at(const std::string& bytes, const StorePlan& plan, std::
 /// 77: `work` found that the system does not permit that.
 template <class Work>
 int in_a_process(Work work) {
+  std::fflush(stdout);
   return wait_for(start_child([&] {
     work();
     ::_exit(testing::Test::HasFailure() ? 1 : 0);
