@@ -93,8 +93,9 @@ void write_sessions(const Handle& file, const std::vector<Attributes>& sessions)
 /// /ids: the list of ids once more, with a checksum of its own, so that the plan of a damaged row
 /// still has a name. Writing makes the dataset if it is missing.
 void write_ids(const Handle& file, const std::vector<Row>& rows);
-/// Nothing where the list is missing or damaged.
-[[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file);
+/// Nothing where the list is missing, damaged, or not as long as it must be.
+[[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
+                                                               std::size_t count);
 
 /// The root's attributes file_id and format_version.
 void write_identity(const Handle& file, const std::string& file_id);

@@ -53,12 +53,13 @@ void write_ids(const Handle& file, const std::vector<Row>& rows) {
   checked(H5Awrite(attribute.get(), H5T_STD_U32LE, &checksum), task);
 }
 
-std::optional<std::vector<std::string>> read_ids(const Handle& file) {
+std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t count) {
   if (!exists(file)) return std::nullopt;
   const Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, task);
-  std::vector<Id> ids(
-      static_cast<std::size_t>(checked(H5Sget_simple_extent_npoints(space.get()), task)));
+  const auto stored = checked(H5Sget_simple_extent_npoints(space.get()), task);
+  if (static_cast<std::size_t>(stored) != count) return std::nullopt;
+  std::vector<Id> ids(count);
   const auto type = make_id_type();
   checked(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   const Handle attribute(H5Aopen(dataset.get(), checksum_name, H5P_DEFAULT), H5Aclose, task);

@@ -44,8 +44,7 @@ Contents load(const std::filesystem::path& path, Access access, Addresses addres
   }
   contents.rows = table.read_all();
   contents.addresses.assign(contents.rows.size(), -1);
-  auto ids = read_ids(file);
-  if (ids && ids->size() != contents.rows.size()) ids.reset();
+  const auto ids = read_ids(file, contents.rows.size());
   if (!ids) findings.sentences.emplace_back("the list of ids was damaged");
 
   FieldTables fields(file);

@@ -122,7 +122,8 @@ std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Acc
     }
     take_over_sessions(file, contents.sessions);
     write_sessions(file, contents.sessions);
-    if (const auto ids = read_ids(file); !ids || !names(*ids, contents.rows)) {
+    if (const auto ids = read_ids(file, contents.rows.size());
+        !ids || !names(*ids, contents.rows)) {
       write_ids(file, contents.rows);
     }
     {
