@@ -204,16 +204,24 @@ void expect_never_silently_wrong(const std::filesystem::path& file, const StoreP
   EXPECT_EQ(report.done + report.pending, plan.ids.size());
 }
 
+/// The next byte to flip: each where WALLHEAT_STORE_KILLS asks for the long form, else some. Unused
+/// bytes are zero, mostly; one that is not lies in rows, fields or metadata.
+std::size_t next_byte(const std::string& bytes, std::size_t at, std::mt19937& random) {
+  const bool every = std::getenv("WALLHEAT_STORE_KILLS") != nullptr;
+  for (at += every ? 1 : 1 + random() % 40; at < bytes.size(); ++at) {
+    if (every || bytes[at] != 0 || random() % 8 == 0) return at;
+  }
+  return at;
+}
+
 TEST_F(Repair, is_never_silently_wrong_about_a_flipped_byte_anywhere_in_a_closed_file) {
   const auto plan = make_plan(5, {{6, 7}, {11, 4}});
   make_closed(plan, 5);
   const auto whole = read_bytes(file);
   const Attributes session{{"which", "first"}};
   std::mt19937 random(17);
-  // Unused bytes are zero, mostly; a byte that is not lies in rows, fields or metadata.
   int tried = 0;
-  for (std::size_t at = 0; at < whole.size(); at += 1 + random() % 40) {
-    if (whole[at] == 0 && random() % 8 != 0) continue;
+  for (std::size_t at = 0; at < whole.size(); at = next_byte(whole, at, random)) {
     auto bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     write_bytes(file, bytes);
@@ -238,8 +246,7 @@ TEST_F(Repair, keeps_every_row_of_a_killed_file_through_a_flipped_byte_anywhere)
     return false;
   };
   std::mt19937 random(18);
-  for (std::size_t at = 0; at < h5.size(); at += 1 + random() % 60) {
-    if (h5[at] == 0 && random() % 8 != 0) continue;
+  for (std::size_t at = 0; at < h5.size(); at = next_byte(h5, at, random)) {
     auto bytes = h5;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     write_bytes(file, bytes);
@@ -249,7 +256,7 @@ TEST_F(Repair, keeps_every_row_of_a_killed_file_through_a_flipped_byte_anywhere)
     if (!holds_a_field(at)) expect_contents(file, plan, 5);
     ASSERT_FALSE(HasFailure()) << "byte " << at << " of the HDF5 file";
   }
-  for (std::size_t at = 0; at < wal.size(); at += 1 + random() % 60) {
+  for (std::size_t at = 0; at < wal.size(); at = next_byte(wal, at, random)) {
     auto bytes = wal;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     write_bytes(file, h5);
