@@ -31,6 +31,10 @@ using PlanStamps = std::array<FileStamp, 2>;
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 
+/// Reads {id}_interior.npy alone, as load_floor_plan does. Throws InputError.
+[[nodiscard]] Grid<std::uint8_t> load_interior(const std::filesystem::path& directory,
+                                               const std::string& id);
+
 /// Writes a plan as load_floor_plan reads it, float64 and bool in C order. Throws RunError.
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);

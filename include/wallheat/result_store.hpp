@@ -82,7 +82,11 @@ class ResultReader {
   [[nodiscard]] const Attributes& settings() const;
   /// One entry per session (first run, each resume), oldest first.
   [[nodiscard]] const std::vector<Attributes>& sessions() const;
-  /// The field of row `index` in °C; nothing where none was stored.
+  /// The rows, ascending, that were found damaged or without the field they should have; they are
+  /// pending among rows().
+  [[nodiscard]] const std::vector<std::size_t>& damaged() const;
+  /// The field of row `index` in °C; nothing where none was stored. Several threads may ask. Throws
+  /// RunError where its checksum is wrong or it cannot be unpacked.
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const;
   /// False where the last writer did not close the file (it lives, or it was killed).
   [[nodiscard]] bool closed_well() const;

@@ -25,6 +25,7 @@ constexpr std::array commands{
     Command{"summary", "answer the questions that a data set is solved for", summary_command},
     Command{"merge", "gather the result files of a job array's shards into one", merge_command},
     Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
+    Command{"verify", "check a result file against its floor plans", verify_command},
     Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "make synthetic floor plans", generate_command},
     Command{"devices", "show what this machine offers: cores, instruction sets, GPUs",

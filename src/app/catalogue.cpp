@@ -18,13 +18,14 @@ PlanIds requested_plans(const RunOptions& options) {
 }
 
 std::vector<GridShape> plan_shapes(const std::filesystem::path& data,
-                                   const std::vector<std::string>& ids) {
-  std::vector<GridShape> shapes;
-  for (const std::string& id : ids) {
+                                   const std::vector<std::string>& ids, const Shard& shard) {
+  std::vector<GridShape> shapes(ids.size());
+  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
+    if (!shard.holds(plan)) continue;
     try {
-      shapes.push_back(floor_plan_shape(data, id));
+      shapes[plan] = floor_plan_shape(data, ids[plan]);
     } catch (const InputError&) {
-      shapes.push_back({});
+      shapes[plan] = {};
     }
   }
   return shapes;

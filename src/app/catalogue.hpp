@@ -14,10 +14,11 @@ namespace wallheat {
 /// The plans that a run is asked for. Throws RunError where there is no directory or no id.
 [[nodiscard]] PlanIds requested_plans(const RunOptions& options);
 
-/// The shape of each plan from its file's header; {0, 0} where that cannot be read (the plan will
-/// fail with the reason when it is solved).
+/// The shape of each plan from its file's header; {0, 0} for plans of other shards and where it
+/// cannot be read (the plan will fail with the reason when it is solved).
 [[nodiscard]] std::vector<GridShape> plan_shapes(const std::filesystem::path& data,
-                                                 const std::vector<std::string>& ids);
+                                                 const std::vector<std::string>& ids,
+                                                 const Shard& shard);
 
 /// The solved rows whose input is not what it was, each as "ID (why)". Size and time stamp decide
 /// where they can; only where they differ is a plan read and hashed.

@@ -26,6 +26,18 @@ void add_worker(Json& json, const WorkerInfo& worker) {
   json["device"] = worker.device;
 }
 
+Json result_line(const std::string& event, const PlanResult& result) {
+  Json json = line(event);
+  json["id"] = result.id;
+  json["rank"] = result.rank;
+  json["host"] = result.host;
+  json["device"] = result.device;
+  json["status"] = to_string(result.status);
+  json["seconds"] = result.seconds;
+  json["attempts"] = result.attempts;
+  return json;
+}
+
 }  // namespace
 
 EventLog::EventLog(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::app) {
@@ -55,25 +67,25 @@ void EventLog::plan(const std::string& event, const WorkerInfo& worker, const Ta
 }
 
 void EventLog::result(const PlanResult& result) {
-  const bool failed = result.status == PlanStatus::failed;
-  Json json = line(failed ? "failure" : "result");
-  json["id"] = result.id;
-  json["rank"] = result.rank;
-  json["host"] = result.host;
-  json["device"] = result.device;
-  json["status"] = to_string(result.status);
-  json["seconds"] = result.seconds;
-  json["attempts"] = result.attempts;
-  if (failed) {
-    json["error"] = result.error;
-  } else {
-    json["iterations"] = result.iterations;
-    json["last_delta"] = std::isnan(result.last_delta) ? Json(nullptr) : Json(result.last_delta);
-  }
+  if (result.status == PlanStatus::failed) return failure("failure", result);
+  Json json = result_line("result", result);
+  json["iterations"] = result.iterations;
+  json["last_delta"] = std::isnan(result.last_delta) ? Json(nullptr) : Json(result.last_delta);
   write(stream_, json);
 }
 
-void EventLog::run(const std::string& event) { write(stream_, line(event)); }
+void EventLog::failure(const std::string& event, const PlanResult& result) {
+  Json json = result_line(event, result);
+  json["failures"] = result.failures;
+  json["error"] = result.error;
+  write(stream_, json);
+}
+
+void EventLog::run(const std::string& event, const std::string& reason) {
+  Json json = line(event);
+  if (!reason.empty()) json["reason"] = reason;
+  write(stream_, json);
+}
 
 void EventLog::flush() {
   if (!stream_.flush()) {

@@ -19,7 +19,9 @@ class EventLog {
   void worker_left(const WorkerInfo& worker, const std::string& reason);
   void plan(const std::string& event, const WorkerInfo& worker, const Task& task);
   void result(const PlanResult& result);
-  void run(const std::string& event);
+  /// A failure that is not the last word, or one that was found out later.
+  void failure(const std::string& event, const PlanResult& result);
+  void run(const std::string& event, const std::string& reason = {});
   void flush();
 
  private:

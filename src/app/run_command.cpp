@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -39,6 +41,7 @@ WorkerParts worker_parts(const RunOptions& options) {
     return ThreadParts{make_plan_job(settings), bound_cpus()};
   };
   parts.interrupted = stop_requested;
+  parts.patience.worker_s = options.worker_timeout_s;
   return parts;
 }
 
@@ -86,6 +89,7 @@ Attributes session_start(const RunOptions& options, int ranks) {
           {"mpi_library", launched_by_mpi() ? mpi_library() : "none"},
           {"configuration", options.text()},
           {"ranks", std::to_string(ranks)},
+          {"shard", options.shard.text()},
           {"data", std::filesystem::absolute(options.data).string()},
           {"started_utc", utc_now()}};
 }
@@ -95,12 +99,48 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, bool inter
   const RunTally& tally = monitor.tally();
   const double elapsed = monitor.elapsed_s();
   if (interrupted) logger.warn("stopped early; to go on, run the same command with --resume");
-  logger.info("restored {}, solved {}, failed {}{}", tally.restored, tally.solved, tally.failed,
+  logger.info("restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
+              tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
               tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
+  if (tally.given_up > 0)
+    logger.warn(
+        "{} plan(s) failed too often in earlier sessions; --retry-failed gives them another "
+        "chance",
+        tally.given_up);
   if (tally.solved + tally.failed == 0) return;
   logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(),
               duration_text(elapsed), static_cast<double>(tally.solved + tally.failed) / elapsed,
               duration_text(tally.core_seconds));
+}
+
+/// The plans of this shard that want solving; counts all others of it.
+std::vector<QueuedPlan> plans_to_solve(const RunOptions& options,
+                                       const std::vector<PlanResult>& rows, RunTally& tally) {
+  std::vector<QueuedPlan> plans;
+  for (const PlanResult& row : rows) {
+    if (!options.shard.holds(row.index)) continue;
+    ++tally.total;
+    if (is_answer(row.status)) {
+      ++tally.restored;
+    } else if (row.failures >= options.max_attempts && !options.retry_failed) {
+      ++tally.given_up;
+    } else {
+      plans.push_back({{row.index, row.id}, row.attempts, options.retry_failed ? 0 : row.failures});
+    }
+  }
+  return plans;
+}
+
+double seconds_until(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time - std::chrono::system_clock::now()).count();
+}
+
+/// What to keep back of the time to a limit for storing and closing: a twentieth, at most a minute
+/// (Slurm may strike half a minute early).
+std::chrono::system_clock::duration time_to_close(std::chrono::system_clock::time_point limit) {
+  using std::chrono::seconds;
+  const auto left = limit - std::chrono::system_clock::now();
+  return std::clamp<std::chrono::system_clock::duration>(left / 20, seconds(1), seconds(60));
 }
 
 /// Rank 0's run, from the ids to the closed file. `ranks` counts those of MPI.
@@ -115,7 +155,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
   if (!options.events.empty()) events.emplace(options.events);
   StorePlan store_plan{plans.ids, options.solver.settings(), options.save_fields, {}};
-  if (options.save_fields) store_plan.shapes = plan_shapes(options.data, plans.ids);
+  if (options.save_fields) store_plan.shapes = plan_shapes(options.data, plans.ids, options.shard);
   const Attributes session = session_start(options, ranks);
   std::vector<std::string> report;
   const bool resuming = can_resume(options);
@@ -127,16 +167,25 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
 
   StoreSink sink(store);
   CoordinatorParts parts;
-  for (const PlanResult& row : store.restored()) {
-    if (!is_answer(row.status)) parts.plans.push_back({{row.index, row.id}, row.attempts});
-  }
-  const std::size_t restored = plans.ids.size() - parts.plans.size();
+  RunTally tally_at_start;
+  parts.plans = plans_to_solve(options, store.restored(), tally_at_start);
+  if (options.shard.count > 1)
+    logger->info("shard {}: {} of {} plans, into {}", options.shard.text(), tally_at_start.total,
+                 plans.ids.size(), options.out.string());
   if (resuming)
-    logger->info("restored {} of {} plans from {}", restored, plans.ids.size(),
+    logger->info("restored {} of {} plans from {}", tally_at_start.restored, tally_at_start.total,
                  options.out.string());
-  RunMonitor monitor(logger, line, options.progress, std::move(events), plans.ids.size(), restored);
+  RunMonitor monitor(logger, line, options.progress, std::move(events), tally_at_start);
   parts.device = options.device;
   parts.threads_per_worker = options.threads;
+  parts.max_attempts = options.max_attempts;
+  parts.patience.worker_s = options.worker_timeout_s;
+  if (options.end) {
+    const auto end = *options.end - time_to_close(*options.end);
+    parts.time_left_s = [end] { return seconds_until(end); };
+    logger->info("stopping in {}, {} before the time limit", duration_text(seconds_until(end)),
+                 duration_text(seconds_until(*options.end) - seconds_until(end)));
+  }
   parts.sink = &sink;
   parts.observer = &monitor;
   parts.interrupted = stop_requested;
@@ -153,19 +202,40 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
                {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}});
   report_end(monitor, options, interrupted, *logger);
   if (interrupted) return exit_work_left;
-  return tally.failed > 0 ? exit_some_plans_failed : exit_done;
+  return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
 }
 
+/// Tells a wrapper how the run ended, as mpirun may tell something else.
+void write_exit_status(const RunOptions& options, int status) {
+  if (options.exit_status_file.empty()) return;
+  std::ofstream file(options.exit_status_file);
+  file << status << '\n' << std::flush;
+  if (!file)
+    fmt::print(stderr, "wallheat: the exit status cannot be written to {}\n",
+               options.exit_status_file.string());
+}
+
+struct RunOutcome {
+  int status = exit_failed;
+  std::vector<int> unheard;  ///< ranks that did not say good-bye
+};
+
 /// Whatever happens to rank 0, its workers go home.
-int coordinate_and_dismiss(Link& link, const RunOptions& options, int ranks) {
+RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options, int ranks) {
+  RunOutcome outcome;
   try {
-    const int status = coordinate_run(link, options, ranks);
-    dismiss_workers(link);
-    return status;
-  } catch (...) {
-    dismiss_workers(link);
+    outcome.status = coordinate_run(link, options, ranks);
+  } catch (const UsageError&) {
+    write_exit_status(options, exit_usage);
+    (void)dismiss_workers(link);
     throw;
+  } catch (const std::exception& error) {
+    // Said at once: a lost rank may keep the rest of this program from ever being reached.
+    fmt::print(stderr, "wallheat: {}\n", error.what());
   }
+  write_exit_status(options, outcome.status);
+  outcome.unheard = dismiss_workers(link);
+  return outcome;
 }
 
 int run_in_one_process(const RunOptions& options) {
@@ -173,7 +243,18 @@ int run_in_one_process(const RunOptions& options) {
   const auto worker_link = network.link(1);
   const WorkerParts parts = worker_parts(options);
   const std::jthread worker([&] { run_worker(*worker_link, parts); });
-  return coordinate_and_dismiss(*network.link(0), options, 1);
+  return coordinate_and_dismiss(*network.link(0), options, 1).status;
+}
+
+/// A worker rank's whole life.
+int work(MpiSession& mpi, Link& link, const RunOptions& options) {
+  try {
+    run_worker(link, worker_parts(options));
+    return exit_done;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
+    mpi.abort(exit_failed);
+  }
 }
 
 }  // namespace
@@ -186,14 +267,14 @@ int run_command(const Arguments& arguments) {
   MpiSession mpi;
   if (mpi.size() == 1) return run_in_one_process(*options);
   const auto link = mpi.link();
-  if (mpi.rank() == 0) return coordinate_and_dismiss(*link, *options, mpi.size());
-  try {
-    run_worker(*link, worker_parts(*options));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
-    mpi.abort(exit_failed);
+  if (mpi.rank() != 0) return work(mpi, *link, *options);
+  const RunOutcome outcome = coordinate_and_dismiss(*link, *options, mpi.size());
+  if (!outcome.unheard.empty()) {
+    fmt::print(stderr, "wallheat: rank(s) {} are lost; ending the run with status {}\n",
+               fmt::join(outcome.unheard, ", "), outcome.status);
+    mpi.abort(outcome.status);  // to finalize would be to wait for them
   }
-  return exit_done;
+  return outcome.status;
 }
 
 }  // namespace wallheat

@@ -32,11 +32,12 @@ std::string cpu_list(std::vector<int> cpus) {
 }  // namespace
 
 RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
-                       ProgressStyle style, std::optional<EventLog> events, std::size_t total,
-                       std::size_t restored)
-    : logger_(std::move(logger)), line_(line), style_(style), events_(std::move(events)) {
-  tally_.total = total;
-  tally_.restored = restored;
+                       ProgressStyle style, std::optional<EventLog> events, const RunTally& start)
+    : logger_(std::move(logger)),
+      line_(line),
+      style_(style),
+      events_(std::move(events)),
+      tally_(start) {
   if (events_) events_->run("run_started");
 }
 
@@ -81,14 +82,48 @@ void RunMonitor::on_stored(const PlanResult& result) {
   if (events_) events_->result(result);
 }
 
+void RunMonitor::on_failed_try(const PlanResult& result) {
+  tally_.core_seconds += result.seconds;
+  shares_[result.rank].core_seconds += result.seconds;
+  logger_->warn("plan {} failed (failure {}, to be tried again): {}", result.id, result.failures,
+                result.error);
+  if (events_) events_->failure("failed_try", result);
+}
+
+void RunMonitor::on_conflict(const PlanResult& failed) {
+  --tally_.solved;
+  ++tally_.failed;
+  logger_->error("plan {}: {}", failed.id, failed.error);
+  if (events_) events_->failure("conflict", failed);
+}
+
+void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
+  for (const PlanProgress& plan : running) {
+    logger_->trace("rank {}: plan number {} for {}, iteration {}, delta {:.3g}", worker.rank,
+                   plan.index, duration_text(plan.seconds), plan.iterations, plan.delta);
+  }
+}
+
 void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
   logger_->info("rank {} on {} has left: {}", worker.rank, worker.host, reason);
   if (events_) events_->worker_left(worker, reason);
 }
 
-void RunMonitor::on_interrupted() {
-  logger_->warn("asked to stop: abandoning the plans at hand, storing the rest");
-  if (events_) events_->run("interrupted");
+void RunMonitor::on_worker_lost(const WorkerInfo& worker, double silent_s) {
+  const std::string reason = fmt::format("silent for {}", duration_text(silent_s));
+  logger_->warn("rank {} on {} is lost ({}); its plans go to others", worker.rank, worker.host,
+                reason);
+  if (events_) events_->worker_left(worker, reason);
+}
+
+void RunMonitor::on_worker_back(const WorkerInfo& worker) {
+  logger_->warn("rank {} on {} speaks again and gets work", worker.rank, worker.host);
+  if (events_) events_->worker("worker_back", worker);
+}
+
+void RunMonitor::on_stopping(const std::string& reason) {
+  logger_->warn("stopping ({}): abandoning the plans at hand, storing the rest", reason);
+  if (events_) events_->run("stopping", reason);
 }
 
 void RunMonitor::on_tick(double seconds_left) {
@@ -114,7 +149,7 @@ std::string RunMonitor::progress_text(double seconds_left) const {
       std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
   return fmt::format("{}{} of {} plans, {:.1f}/s, {} failed{}", bar, done, tally_.total,
                      static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(),
-                     tally_.failed, left);
+                     tally_.failed + tally_.given_up, left);
 }
 
 void RunMonitor::finish(const std::string& event) {

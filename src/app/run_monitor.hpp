@@ -21,25 +21,31 @@ enum class ProgressStyle { bar, lines, none };
 /// What has become of the plans of a run so far.
 struct RunTally {
   std::size_t total = 0;
-  std::size_t restored = 0;
+  std::size_t restored = 0;  ///< answers of earlier sessions
+  std::size_t given_up = 0;  ///< failed too often in earlier sessions, and not tried again
   std::size_t solved = 0;
   std::size_t failed = 0;
   double core_seconds = 0;  ///< of this session's plans
-  [[nodiscard]] std::size_t left() const { return total - restored - solved - failed; }
+  [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
 /// Tells people and the event log what a run is doing.
 class RunMonitor final : public RunObserver {
  public:
   RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
-             std::optional<EventLog> events, std::size_t total, std::size_t restored);
+             std::optional<EventLog> events, const RunTally& start);
 
   void on_workers_ready(const std::vector<WorkerInfo>& workers) override;
   void on_leased(const WorkerInfo& worker, const Task& task) override;
   void on_started(const WorkerInfo& worker, const Task& task) override;
   void on_stored(const PlanResult& result) override;
+  void on_failed_try(const PlanResult& result) override;
+  void on_conflict(const PlanResult& failed) override;
+  void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
-  void on_interrupted() override;
+  void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
+  void on_worker_back(const WorkerInfo& worker) override;
+  void on_stopping(const std::string& reason) override;
   void on_tick(double seconds_left) override;
 
   /// Ends the display, logs what each worker did, and flushes the event log.

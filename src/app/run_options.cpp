@@ -9,6 +9,7 @@
 
 #include "app/options.hpp"
 #include "app/version.hpp"
+#include "link/mpi_link.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/python_float.hpp"
 
@@ -81,6 +82,9 @@ std::string RunOptions::text() const {
       fmt::format("solver-backend = {}\nisa = {}\ndevice = {}\nthreads = {}\nsave-fields = {}\n",
                   solver.reference ? "reference" : "vector", to_string(solver.isa), device_name(),
                   threads, save_fields);
+  lines += fmt::format(
+      "shard = {}\nmax-attempts = {}\nretry-failed = {}\nplan-timeout = {}\nworker-timeout = {}\n",
+      shard.text(), max_attempts, retry_failed, plan_timeout_s, worker_timeout_s);
   return lines + fmt::format("resume = {}\noverwrite = {}\n", resume, overwrite);
 }
 
@@ -119,6 +123,8 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   SolverOptionParser solver;
   std::string device;
   std::string progress;
+  std::string shard;
+  std::string time_limit;
   std::int64_t first = 0;
 
   Options options("run --data DIR --out FILE [options] [ID ...]",
@@ -148,6 +154,29 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("resume", po::bool_switch(&run.resume),
                 "take up an existing result file: keep what is done, solve the rest");
   options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
+  options.add()(
+      "shard", po::value(&shard)->default_value("auto")->value_name("K/N"),
+      "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 where --out is "
+      "results.h5 (gather with 'wallheat merge'); auto: the task of a Slurm or LSF job "
+      "array; none: all plans");
+  options.add()(
+      "time-limit", po::value(&time_limit)->default_value("auto")->value_name("TIME"),
+      "stop in time, with what is solved stored, when so much has passed since the start: "
+      "seconds, 90m, 1h30m, 1:30:00; auto: when Slurm or LSF will end the job; none");
+  options.add()("max-attempts", po::value(&run.max_attempts)->default_value(3)->value_name("N"),
+                "give up a plan that has killed its solver or failed N times, over all sessions");
+  options.add()("retry-failed", po::bool_switch(&run.retry_failed),
+                "with --resume: give plans that were given up another chance");
+  options.add()(
+      "plan-timeout", po::value(&run.plan_timeout_s)->default_value(600)->value_name("SECONDS"),
+      "a plan that makes no iteration for so long is hung: its solver is killed; 0: never");
+  options.add()("worker-timeout",
+                po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
+                "a worker that is silent for so long is lost, and its plans go to others; workers "
+                "wait four times as long for rank 0");
+  options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
+                "write the exit status there once the result file is closed, as mpirun's own may "
+                "be another");
   options.add()("events", po::value(&run.events)->value_name("FILE"),
                 "add what happens as JSON lines to FILE");
   options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
@@ -166,6 +195,21 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
   if (run.events == run.out && !run.events.empty())
     throw UsageError("--events and --out must be two files");
+  if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
+  if (!(run.plan_timeout_s >= 0)) throw UsageError("--plan-timeout must be at least 0 (seconds)");
+  if (!(run.worker_timeout_s >= 0.1))
+    throw UsageError("--worker-timeout must be at least 0.1 (seconds)");
+  if (shard == "auto") {
+    run.shard = shard_of_array_task().value_or(Shard{});
+  } else if (shard != "none") {
+    run.shard = parse_shard(shard);
+  }
+  run.out = shard_path(run.out, run.shard);
+  if (time_limit == "auto") {
+    if (launched_rank() == 0) run.end = scheduled_end();
+  } else if (time_limit != "none") {
+    run.end = std::chrono::system_clock::now() + parse_duration(time_limit);
+  }
   run.first = static_cast<std::size_t>(first);
   run.solver = solver.finish();
   run.device = choose<DeviceChoice>(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/run_monitor.hpp"
+#include "app/scheduler.hpp"
 #include "wallheat/placement.hpp"
 #include "wallheat/result_store.hpp"
 #include "wallheat/solver.hpp"
@@ -39,6 +41,13 @@ struct RunOptions {
   bool save_fields = false;
   bool resume = false;
   bool overwrite = false;
+  Shard shard;
+  std::optional<std::chrono::system_clock::time_point> end;  ///< when the time limit strikes
+  int max_attempts = 3;
+  bool retry_failed = false;
+  double plan_timeout_s = 0;
+  double worker_timeout_s = 0;
+  std::filesystem::path exit_status_file;  ///< empty: none
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;

@@ -25,8 +25,9 @@ class ByteWriter {
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void put(T value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof value);
+    const std::size_t size = bytes_.size();
+    bytes_.resize(size + sizeof value);
+    std::memcpy(bytes_.data() + size, &value, sizeof value);
   }
   void put(std::span<const std::byte> block) {
     put(static_cast<std::uint64_t>(block.size()));

@@ -66,6 +66,10 @@ FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::str
   return plan;
 }
 
+Grid<std::uint8_t> load_interior(const std::filesystem::path& directory, const std::string& id) {
+  return npy::read_mask(interior_file(directory, id));
+}
+
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan) {
   npy::write_float(domain_file(directory, id), plan.domain);

@@ -79,8 +79,11 @@ class MpiLink final : public Link {
     }
   }
 
-  void flush() override {
-    for (Backoff backoff; !outgoing_.empty(); forget_sent()) {
+  void flush(std::chrono::milliseconds patience) override {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    forget_sent();
+    for (Backoff backoff; !outgoing_.empty() && std::chrono::steady_clock::now() < deadline;
+         forget_sent()) {
       backoff.sleep(std::chrono::microseconds{1000});
     }
   }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "queue/link.hpp"
@@ -37,23 +39,42 @@ class RunObserver {
   virtual void on_started(const WorkerInfo& worker, const Task& task) = 0;
   /// The result is on disk.
   virtual void on_stored(const PlanResult& result) = 0;
+  /// The failure is on disk, and the plan will be tried again.
+  virtual void on_failed_try(const PlanResult& result) = 0;
+  /// Two workers gave different answers, so one of their devices is faulty. The plan, which was
+  /// stored before, is now stored as failed.
+  virtual void on_conflict(const PlanResult& failed) = 0;
+  /// How far its running plans are.
+  virtual void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) = 0;
   /// Its plans are pending again.
   virtual void on_worker_left(const WorkerInfo& worker, const std::string& reason) = 0;
-  virtual void on_interrupted() = 0;
+  /// It left without a word; its plans are pending again.
+  virtual void on_worker_lost(const WorkerInfo& worker, double silent_s) = 0;
+  /// It was thought lost and speaks again.
+  virtual void on_worker_back(const WorkerInfo& worker) = 0;
+  /// The plans at hand are abandoned because of this.
+  virtual void on_stopping(const std::string& reason) = 0;
   /// Called every few milliseconds; seconds_left is NaN while it cannot be estimated.
   virtual void on_tick(double seconds_left) = 0;
 };
 
-/// One plan to be solved and how often it was tried before.
+/// One plan to be solved, and how often it was started and failed before.
 struct QueuedPlan {
   Task task;
   std::int32_t attempts = 0;
+  std::int32_t failures = 0;
 };
 
 struct CoordinatorParts {
   std::vector<QueuedPlan> plans;
   DeviceChoice device = DeviceChoice::automatic;
   int threads_per_worker = 0;  ///< 0: all cores of the placement
+  int max_attempts = 3;        ///< failures that may pass before a plan is given up
+  Patience patience;
+  /// Seconds until the run must be over; empty: no limit.
+  std::function<double()> time_left_s;
+  /// What has become known of the plans' work since the last call, in cell updates; may be empty.
+  std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
   ResultSink* sink = nullptr;
   RunObserver* observer = nullptr;
   Interrupted interrupted;
@@ -61,12 +82,15 @@ struct CoordinatorParts {
 
 enum class RunEnd { finished, interrupted };
 
-/// Rank 0's part of a run: places the workers, hands out plans, stores results. The workers stay
-/// until they are dismissed. Throws RunError where workers do not report, cannot be placed, or all
-/// have left; and whatever the sink throws.
+/// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker that falls
+/// silent is given up, and its plans go to others. The workers stay until they are dismissed.
+/// Throws RunError where no worker reports or can be placed, or all have left; and whatever the
+/// sink throws.
 [[nodiscard]] RunEnd coordinate(Link& link, const CoordinatorParts& parts);
 
-/// Tells all workers to go home. Rank 0 must do so once, however it ends.
-void dismiss_workers(Link& link);
+/// Tells all workers to go home. Rank 0 must do so once, however it ends. Returns the ranks that
+/// did not answer in time: MPI must not be asked to wait for them.
+[[nodiscard]] std::vector<int> dismiss_workers(
+    Link& link, std::chrono::milliseconds patience = std::chrono::seconds{5});
 
 }  // namespace wallheat

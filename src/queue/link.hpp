@@ -23,8 +23,8 @@ class Link {
   /// The next message from anyone, in order per sender; nothing if none comes within `patience`.
   /// Sleeps while it waits.
   [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds patience) = 0;
-  /// Waits until everything sent has left this process.
-  virtual void flush() = 0;
+  /// Waits until everything sent has left this process, but no longer than `patience`.
+  virtual void flush(std::chrono::milliseconds patience) = 0;
 };
 
 }  // namespace wallheat

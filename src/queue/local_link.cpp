@@ -31,7 +31,7 @@ class LocalNetwork::LocalLink final : public Link {
     return envelope;
   }
 
-  void flush() override {}
+  void flush(std::chrono::milliseconds) override {}
 
  private:
   LocalNetwork& network_;

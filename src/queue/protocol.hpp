@@ -11,8 +11,9 @@
 #include "wallheat/plan_result.hpp"
 
 // What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
-// Assign and Recall and answers with Report, until Finish. Stop makes it abandon everything at
-// hand.
+// Assign and Recall and answers with Report, until Finish, which it answers with Goodbye. Stop
+// makes it abandon everything at hand. Both sides send a Heartbeat every now and then: MPI does not
+// tell when a rank is gone, so silence must.
 
 namespace wallheat {
 
@@ -36,6 +37,17 @@ struct Report {
   std::vector<std::uint32_t> started;
   std::vector<PlanResult> results;
 };
+/// How far a running plan is.
+struct PlanProgress {
+  std::uint32_t index = 0;
+  std::int64_t iterations = 0;
+  double delta = 0;    ///< °C, looked at last; NaN before that
+  double seconds = 0;  ///< since it was started
+};
+/// From a worker with its running plans; from rank 0 empty.
+struct Heartbeat {
+  std::vector<PlanProgress> running;
+};
 /// Answers every Recall; also sent after Stop with whatever was not finished.
 struct Returned {
   std::vector<std::uint32_t> plans;
@@ -45,6 +57,9 @@ struct Farewell {
   std::string reason;
   bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
 };
+
+/// The last word.
+struct Goodbye {};
 
 // From rank 0 to a worker.
 struct Placed {
@@ -59,8 +74,8 @@ struct Recall {
 struct Stop {};
 struct Finish {};
 
-using Message =
-    std::variant<Hello, Ready, Report, Returned, Farewell, Placed, Assign, Recall, Stop, Finish>;
+using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Farewell, Goodbye, Placed,
+                             Assign, Recall, Stop, Finish>;
 
 [[nodiscard]] Bytes encode(const Message& message);
 /// Throws DecodeError where the bytes are no message.

@@ -3,6 +3,7 @@
 #include <exception>
 #include <future>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace wallheat {
@@ -57,7 +58,18 @@ TaskPool::News TaskPool::news() {
 
 bool TaskPool::busy() {
   const std::scoped_lock lock(mutex_);
-  return running_ > 0 || !waiting_.empty();
+  return !running_.empty() || !waiting_.empty();
+}
+
+std::vector<PlanProgress> TaskPool::progress() {
+  const std::scoped_lock lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<PlanProgress> all;
+  for (const auto& [index, running] : running_) {
+    all.push_back(running.progress);
+    all.back().seconds = std::chrono::duration<double>(now - running.start).count();
+  }
+  return all;
 }
 
 void TaskPool::work(const PlanJob& job, std::stop_token closing) {
@@ -67,12 +79,19 @@ void TaskPool::work(const PlanJob& job, std::stop_token closing) {
     if (closing.stop_requested()) return;
     const Task task = std::move(waiting_.front());
     waiting_.pop_front();
-    ++running_;
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    running_[task.index] = {std::chrono::steady_clock::now(), {task.index, 0, unknown, 0}};
     news_.started.push_back(task.index);
     lock.unlock();
-    PlanResult result = job(task, {abandon_.get_token(), {}});
+    const Watch watch{abandon_.get_token(), [&](std::int64_t iterations, double delta) {
+                        const std::scoped_lock progress_lock(mutex_);
+                        PlanProgress& progress = running_[task.index].progress;
+                        progress.iterations = iterations;
+                        progress.delta = delta;
+                      }};
+    PlanResult result = job(task, watch);
     lock.lock();
-    --running_;
+    running_.erase(task.index);
     if (result.status == PlanStatus::pending) {
       news_.abandoned.push_back(task.index);
     } else {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -43,6 +45,8 @@ class TaskPool {
   [[nodiscard]] News news();
   /// True while a thread is at work or a task waits.
   [[nodiscard]] bool busy();
+  /// How far the running plans are.
+  [[nodiscard]] std::vector<PlanProgress> progress();
 
  private:
   void work(const PlanJob& job, std::stop_token closing);
@@ -50,7 +54,11 @@ class TaskPool {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Task> waiting_;
-  std::size_t running_ = 0;
+  struct Running {
+    std::chrono::steady_clock::time_point start;
+    PlanProgress progress;
+  };
+  std::map<std::uint32_t, Running> running_;  // by the plans' numbers
   News news_;
   std::stop_source abandon_;
   std::vector<std::jthread> threads_;  // last: joined before anything they use is gone

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace wallheat {
 namespace {
@@ -21,63 +20,162 @@ std::size_t WorkQueue::Worker::prefetch() const {
   return std::max(threads, static_cast<std::size_t>(wanted));
 }
 
-WorkQueue::WorkQueue(const std::vector<std::uint32_t>& plans)
-    : pending_(plans.begin(), plans.end()), unfinished_(plans.size()) {
-  for (const std::uint32_t plan : plans) plans_[plan] = {};
+WorkQueue::Key WorkQueue::key(std::uint32_t number, const Plan& plan) {
+  return {plan.failures + plan.lost_workers, -plan.updates, plan.position, number};
+}
+
+WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
+    : rules_(rules), unfinished_(plans.size()) {
+  std::uint32_t position = 0;
+  for (const Item& item : plans) {
+    Plan& plan = plans_[item.plan];
+    plan.position = position++;
+    plan.failures = item.failures;
+    pending_.insert(key(item.plan, plan));
+  }
 }
 
 void WorkQueue::worker_joined(int worker, std::size_t threads) {
   workers_[worker].threads = std::max<std::size_t>(1, threads);
 }
 
-std::vector<std::uint32_t> WorkQueue::worker_left(int worker) {
-  std::vector<std::uint32_t> lost;
-  for (const auto& [plan, lease] : plans_) {
-    if (lease.worker == worker) lost.push_back(plan);
+void WorkQueue::worker_left(int worker) {
+  for (const std::uint32_t number : held_by(worker)) {
+    Plan& plan = plans_[number];
+    release(number, plan, worker);
+    if (plan.holders.empty()) put_back(number, plan);
   }
-  std::sort(lost.begin(), lost.end());
-  for (auto plan = lost.rbegin(); plan != lost.rend(); ++plan) put_back(*plan);
   workers_.erase(worker);
-  return lost;
+}
+
+std::vector<std::uint32_t> WorkQueue::worker_lost(int worker) {
+  std::vector<std::uint32_t> given_up;
+  for (const std::uint32_t number : held_by(worker)) {
+    Plan& plan = plans_[number];
+    const auto holder = std::find_if(plan.holders.begin(), plan.holders.end(),
+                                     [&](const Holder& each) { return each.worker == worker; });
+    if (holder->running) ++plan.lost_workers;
+    release(number, plan, worker);
+    if (!plan.holders.empty()) continue;
+    if (plan.lost_workers >= rules_.max_attempts) {
+      finish(number, plan);
+      given_up.push_back(number);
+    } else {
+      put_back(number, plan);
+    }
+  }
+  workers_.erase(worker);
+  return given_up;
+}
+
+void WorkQueue::worker_heard(int worker) {
+  if (const auto known = workers_.find(worker); known != workers_.end()) known->second.silent_s = 0;
+}
+
+std::vector<int> WorkQueue::time_passed(double seconds) {
+  clock_s_ += seconds;
+  std::vector<int> silent;
+  for (auto& [id, worker] : workers_) {
+    worker.silent_s += seconds;
+    if (worker.silent_s > rules_.worker_timeout_s) silent.push_back(id);
+  }
+  return silent;
 }
 
 void WorkQueue::plan_started(int worker, std::uint32_t plan) {
   const auto found = plans_.find(plan);
-  if (found == plans_.end() || found->second.worker != worker) return;
-  if (found->second.state != State::waiting) return;
-  found->second.state = State::running;
-  --workers_[worker].waiting;
-  ++workers_[worker].running;
+  if (found == plans_.end()) return;
+  for (Holder& holder : found->second.holders) {
+    if (holder.worker != worker || holder.running) continue;
+    holder.running = true;
+    holder.started_s = clock_s_;
+    --workers_[worker].waiting;
+    ++workers_[worker].running;
+  }
 }
 
-bool WorkQueue::plan_finished(int worker, std::uint32_t plan, double seconds) {
+WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t plan, double seconds) {
   const auto found = plans_.find(plan);
-  if (found == plans_.end() || found->second.state == State::finished) return false;
-  if (found->second.state == State::pending) {
-    pending_.erase(std::find(pending_.begin(), pending_.end(), plan));
-  }
-  unlease(found->second);
-  found->second.state = State::finished;
-  --unfinished_;
+  if (found == plans_.end()) return Answer::unknown;
+  release(plan, found->second, worker);
   if (const auto known = workers_.find(worker); known != workers_.end()) {
     double& mean = known->second.mean_s;
     constexpr double weight = 0.2;
     mean = mean > 0 ? mean + weight * (seconds - mean) : seconds;
   }
-  return true;
+  if (found->second.state == State::finished) return Answer::repeated;
+  if (found->second.updates > 0) cost_.observe(found->second.updates, seconds);
+  finish(plan, found->second);
+  return Answer::first;
+}
+
+WorkQueue::Failure WorkQueue::plan_failed(int worker, std::uint32_t plan, bool may_pass) {
+  const auto found = plans_.find(plan);
+  if (found == plans_.end() || found->second.state == State::finished) {
+    if (found != plans_.end()) release(plan, found->second, worker);
+    return Failure::of_a_copy;
+  }
+  Plan& failed = found->second;
+  if (failed.state == State::pending) pending_.erase(key(plan, failed));
+  ++failed.failures;
+  failed.failed_at = worker;
+  release(plan, failed, worker);
+  if (!failed.holders.empty()) return Failure::to_be_tried_again;  // somebody is at it
+  if (may_pass && failed.failures < rules_.max_attempts) {
+    failed.state = State::pending;
+    pending_.insert(key(plan, failed));
+    return Failure::to_be_tried_again;
+  }
+  failed.state = State::leased;  // out of pending_, whatever it was
+  finish(plan, failed);
+  return Failure::final;
 }
 
 void WorkQueue::plans_returned(int worker, const std::vector<std::uint32_t>& plans) {
   if (const auto known = workers_.find(worker); known != workers_.end()) {
     known->second.recalling = false;
   }
-  for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
-    const auto found = plans_.find(*plan);
-    if (found != plans_.end() && found->second.worker == worker) put_back(*plan);
+  for (const std::uint32_t number : plans) {
+    const auto found = plans_.find(number);
+    if (found == plans_.end()) continue;
+    Plan& plan = found->second;
+    const std::size_t holders = plan.holders.size();
+    release(number, plan, worker);
+    if (plan.state == State::leased && plan.holders.size() < holders && plan.holders.empty())
+      put_back(number, plan);
   }
 }
 
-std::vector<Order> WorkQueue::orders() {
+void WorkQueue::set_work(std::uint32_t number, double updates) {
+  const auto found = plans_.find(number);
+  if (found == plans_.end() || found->second.state == State::finished || !(updates > 0)) return;
+  Plan& plan = found->second;
+  const bool pending = plan.state == State::pending;
+  if (pending) pending_.erase(key(number, plan));
+  known_plans_ += plan.updates > 0 ? 0 : 1;
+  known_updates_ += updates - plan.updates;
+  plan.updates = updates;
+  if (pending) pending_.insert(key(number, plan));
+}
+
+std::int32_t WorkQueue::failures(std::uint32_t plan) const {
+  const auto found = plans_.find(plan);
+  return found == plans_.end() ? 0 : found->second.failures;
+}
+
+double WorkQueue::expected_s(const Plan& plan) const {
+  return plan.updates > 0 ? cost_.predict_s(plan.updates)
+                          : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// About how long a plan would wait at this worker before a thread takes it.
+double WorkQueue::start_delay_s(const Worker& worker) const {
+  return worker.idle() > 0 ? 0
+                           : worker.mean_s * static_cast<double>(worker.waiting + 1) /
+                                 static_cast<double>(worker.threads);
+}
+
+std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::vector<Order> orders;
   std::map<int, std::size_t> grants;
   std::size_t left = pending_.size();
@@ -89,6 +187,8 @@ std::vector<Order> WorkQueue::orders() {
   }
   // What is left over waits at the workers; each gets at most half of its fair share, so that the
   // batches shrink towards the end.
+  // Where time is short and nothing can be foretold yet, nothing waits: what waits will be started.
+  if (std::isfinite(time_left_s) && !std::isfinite(cost_.predict_s(1))) left = 0;
   const std::size_t to_share = left;
   for (const auto& [id, worker] : workers_) {
     const std::size_t waiting = worker.load() + grants[id] > worker.threads
@@ -101,23 +201,40 @@ std::vector<Order> WorkQueue::orders() {
     grants[id] += more;
     left -= more;
   }
-  for (const auto& [id, count] : grants) {
-    if (count > 0) orders.push_back(assign(id, count));
-  }
-  if (pending_.empty()) recall_for_the_idle(orders);
+  for (const auto& [id, count] : grants) assign(id, count, time_left_s, orders);
+  // A plan may be kept from a worker where it failed: anyone idle may have it.
+  for (const auto& [id, worker] : workers_) assign(id, worker.idle(), time_left_s, orders);
+  if (orders.empty()) recall_for_the_idle(orders);
+  if (orders.empty()) copy_for_the_idle(orders, time_left_s);
   return orders;
 }
 
-Order WorkQueue::assign(int worker, std::size_t count) {
+void WorkQueue::assign(int worker, std::size_t count, double time_left_s,
+                       std::vector<Order>& orders) {
   Order order{Order::Kind::assign, worker, {}, 0};
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t plan = pending_.front();
-    pending_.pop_front();
-    plans_[plan] = {State::waiting, worker};
-    ++workers_[worker].waiting;
-    order.plans.push_back(plan);
+  for (auto next = pending_.begin(); next != pending_.end() && order.plans.size() < count;) {
+    const std::uint32_t number = std::get<3>(*next);
+    const Plan& plan = plans_[number];
+    const bool elsewhere = plan.failed_at == worker && workers_.size() > 1;
+    // False where nothing is known: NaN.
+    const bool too_long = start_delay_s(workers_[worker]) + expected_s(plan) > time_left_s;
+    if (elsewhere || too_long || time_left_s <= 0) {
+      ++next;
+      continue;
+    }
+    next = pending_.erase(next);
+    lease(number, worker, order);
   }
-  return order;
+  if (!order.plans.empty()) orders.push_back(std::move(order));
+}
+
+void WorkQueue::lease(std::uint32_t number, int worker, Order& order) {
+  Plan& plan = plans_[number];
+  plan.state = State::leased;
+  plan.holders.push_back({worker, false, 0});
+  held_.insert(number);
+  ++workers_[worker].waiting;
+  order.plans.push_back(number);
 }
 
 void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
@@ -145,26 +262,94 @@ void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
   }
 }
 
+void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
+  // What will take longest from now is copied first. A plan that takes longer than was expected may
+  // be on a sick machine: it may take as long again.
+  std::vector<std::pair<double, std::uint32_t>> candidates;
+  const auto any = [&](auto property) {
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [&](const auto& each) { return property(each.second); });
+  };
+  if (!any([](const Worker& worker) { return worker.idle() > 0; })) return;
+  // What is on its way back must not be copied.
+  if (any([](const Worker& worker) { return worker.recalling || worker.waiting > 0; })) return;
+  if (workers_.size() < 2 || time_left_s <= 0) return;
+  for (const std::uint32_t number : held_) {
+    const Plan& plan = plans_[number];
+    if (plan.state != State::leased || plan.holders.size() != 1 || !plan.holders[0].running)
+      continue;
+    const double elapsed = clock_s_ - plan.holders[0].started_s;
+    const double left = expected_s(plan) - elapsed;
+    candidates.emplace_back(left > 0 ? left : elapsed, number);
+  }
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (auto& [id, worker] : workers_) {
+    Order order{Order::Kind::assign, id, {}, 0};
+    for (auto& [left, number] : candidates) {
+      if (worker.idle() == 0) break;
+      const Plan& plan = plans_[number];
+      if (plan.holders.size() != 1 || plan.holders[0].worker == id || plan.failed_at == id)
+        continue;
+      if (expected_s(plan) > time_left_s) continue;
+      lease(number, id, order);
+    }
+    if (!order.plans.empty()) orders.push_back(std::move(order));
+  }
+}
+
 double WorkQueue::seconds_left() const {
   double rate = 0;
+  double threads = 0;
   for (const auto& [id, worker] : workers_) {
+    threads += static_cast<double>(worker.threads);
     if (worker.mean_s > 0) rate += static_cast<double>(worker.threads) / worker.mean_s;
+  }
+  if (known_plans_ > 0 && threads > 0) {
+    const double mean_s = cost_.predict_s(known_updates_ / static_cast<double>(known_plans_));
+    if (std::isfinite(mean_s)) return mean_s * static_cast<double>(unfinished_) / threads;
   }
   return rate > 0 ? static_cast<double>(unfinished_) / rate
                   : std::numeric_limits<double>::quiet_NaN();
 }
 
-void WorkQueue::unlease(Plan& plan) {
-  if (plan.state == State::waiting) --workers_[plan.worker].waiting;
-  if (plan.state == State::running) --workers_[plan.worker].running;
-  plan.worker = -1;
+std::vector<std::uint32_t> WorkQueue::held_by(int worker) const {
+  std::vector<std::uint32_t> held;
+  for (const std::uint32_t number : held_) {
+    const Plan& plan = plans_.at(number);
+    if (std::any_of(plan.holders.begin(), plan.holders.end(),
+                    [&](const Holder& each) { return each.worker == worker; }))
+      held.push_back(number);
+  }
+  return held;
 }
 
-void WorkQueue::put_back(std::uint32_t plan) {
-  Plan& lease = plans_[plan];
-  unlease(lease);
-  lease.state = State::pending;
-  pending_.push_front(plan);
+void WorkQueue::release(std::uint32_t number, Plan& plan, int worker) {
+  for (auto holder = plan.holders.begin(); holder != plan.holders.end();) {
+    if (holder->worker != worker) {
+      ++holder;
+      continue;
+    }
+    Worker& known = workers_[worker];
+    --(holder->running ? known.running : known.waiting);
+    holder = plan.holders.erase(holder);
+  }
+  if (plan.holders.empty()) held_.erase(number);
+}
+
+void WorkQueue::put_back(std::uint32_t number, Plan& plan) {
+  if (plan.state != State::leased) return;
+  plan.state = State::pending;
+  pending_.insert(key(number, plan));
+}
+
+/// Copies that others are still at stay with them: their threads are busy until they answer.
+void WorkQueue::finish(std::uint32_t number, Plan& plan) {
+  if (plan.state == State::pending) pending_.erase(key(number, plan));
+  plan.state = State::finished;
+  --unfinished_;
+  if (plan.updates <= 0) return;
+  known_updates_ -= plan.updates;
+  --known_plans_;
 }
 
 }  // namespace wallheat

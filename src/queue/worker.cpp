@@ -3,7 +3,11 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
+
+#include "queue/stopwatch.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
@@ -13,6 +17,13 @@ namespace {
 constexpr std::chrono::microseconds look_interval{2000};
 // Results travel in messages of about this size, far below MPI's limit of 2 GiB.
 constexpr std::size_t message_size_bytes = 32U << 20;
+constexpr std::chrono::seconds goodbye_patience{5};
+
+/// So that run_worker does not try to take leave of it.
+class Rank0Lost : public RunError {
+ public:
+  using RunError::RunError;
+};
 
 class Worker {
  public:
@@ -22,9 +33,21 @@ class Worker {
     send(Hello{parts_.machine});
     while (!finished_) {
       if (const auto envelope = link_.receive(look_interval)) {
+        silent_s_ = 0;
         std::visit([this](const auto& message) { on(message); }, decode(envelope->message));
       }
+      const double passed_s = watch_.lap_s();
+      silent_s_ += passed_s;
+      if (silent_s_ > parts_.patience.rank0_s())
+        throw Rank0Lost("rank 0 has said nothing for " +
+                        std::to_string(static_cast<int>(silent_s_)) +
+                        " s and seems to be gone; what was stored is safe, go on with --resume");
       report_news();
+      next_heartbeat_s_ -= passed_s;
+      if (next_heartbeat_s_ <= 0) {
+        send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{}});
+        next_heartbeat_s_ = parts_.patience.heartbeat_s();
+      }
       if (!leaving_ && parts_.interrupted()) leave("interrupted");
     }
   }
@@ -68,6 +91,7 @@ class Worker {
   void on(const Stop&) {
     if (!leaving_) leave("stopped");
   }
+  void on(const Heartbeat&) {}  // any message breaks the silence
   void on(const Finish&) { finished_ = true; }
 
   template <class Unexpected>
@@ -114,21 +138,33 @@ class Worker {
   bool leaving_ = false;
   bool farewell_said_ = false;
   bool finished_ = false;
+  Stopwatch watch_;
+  double silent_s_ = 0;
+  double next_heartbeat_s_ = 0;
 };
+
+/// Waits for Finish, but not for ever.
+void wait_for_finish(Link& link, const Patience& patience) {
+  Stopwatch watch;
+  for (double waited_s = 0; waited_s < patience.rank0_s(); waited_s += watch.lap_s()) {
+    const auto envelope = link.receive(look_interval);
+    if (envelope && std::holds_alternative<Finish>(decode(envelope->message))) return;
+  }
+}
 
 }  // namespace
 
 void run_worker(Link& link, const WorkerParts& parts) {
   try {
     Worker(link, parts).run();
+  } catch (const Rank0Lost&) {
+    throw;
   } catch (const std::exception& error) {
     link.send(0, encode(Farewell{error.what(), false}));
-    for (bool finished = false; !finished;) {
-      const auto envelope = link.receive(look_interval);
-      finished = envelope && std::holds_alternative<Finish>(decode(envelope->message));
-    }
+    wait_for_finish(link, parts.patience);
   }
-  link.flush();
+  link.send(0, encode(Goodbye{}));
+  link.flush(goodbye_patience);
 }
 
 }  // namespace wallheat

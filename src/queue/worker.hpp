@@ -18,6 +18,15 @@ struct ThreadParts {
   std::vector<int> bound_cpus;  ///< read back from the system
 };
 
+/// Silence of the other side for so long means that it is gone.
+struct Patience {
+  double worker_s = 30;  ///< rank 0's with a worker
+  /// A worker's with rank 0, which may have to wait for a slow file system.
+  [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
+  /// Time from one heartbeat to the next.
+  [[nodiscard]] double heartbeat_s() const { return worker_s < 10 ? worker_s / 10 : 1; }
+};
+
 /// What a worker is made of; the application supplies it.
 struct WorkerParts {
   Machine machine;
@@ -26,11 +35,12 @@ struct WorkerParts {
   /// A short text for the device that a placement gives, for tables and rows.
   std::function<std::string(const Placement&)> device_name;
   Interrupted interrupted;
+  Patience patience;
 };
 
 /// A worker's life, from Hello to Finish. When it is interrupted, cannot prepare its threads or
 /// fails otherwise, it takes leave of rank 0 with the reason, gives everything back, and waits for
-/// Finish. Throws only where the link itself fails.
+/// Finish. Throws RunError where rank 0 is silent for too long, and where the link itself fails.
 void run_worker(Link& link, const WorkerParts& parts);
 
 }  // namespace wallheat

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "store/write_ahead_log.hpp"
 #include "wallheat/error.hpp"
 
@@ -36,6 +38,8 @@ View look(const fs::path& path, Addresses addresses) {
     view.contents =
         load(path, view.closed_well ? Access::read : Access::read_live, addresses, findings);
     view.damage = std::move(findings.sentences);
+    view.damaged = std::move(findings.lost);
+    std::sort(view.damaged.begin(), view.damaged.end());
   } catch (const Hdf5Error& error) {
     throw RunError(path.string() +
                    (view.closed_well ? " is damaged, " : " was left open by a killed run, ") +

@@ -12,8 +12,9 @@ struct View {
   Contents contents;
   bool has_addresses = false;
   bool closed_well = false;
-  std::vector<std::string> damage;
-  std::optional<PosixFile> raw;  ///< the HDF5 file's bytes; none where only the log is left
+  std::vector<std::string> damage;   ///< sentences
+  std::vector<std::size_t> damaged;  ///< rows that are pending for it, ascending
+  std::optional<PosixFile> raw;      ///< the HDF5 file's bytes; none where only the log is left
 };
 
 /// Reads a finished, killed or currently written file. Throws RunError.

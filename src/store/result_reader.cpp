@@ -1,3 +1,5 @@
+#include <mutex>
+
 #include "store/chunk.hpp"
 #include "store/look.hpp"
 #include "wallheat/error.hpp"
@@ -35,11 +37,13 @@ class ResultReader::Impl {
   [[nodiscard]] const std::vector<PlanResult>& rows() const { return rows_; }
   [[nodiscard]] bool closed_well() const { return view_.closed_well; }
   [[nodiscard]] const std::vector<std::string>& damage() const { return view_.damage; }
+  [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damaged; }
 
  private:
   /// To find the addresses takes a while and most readers want rows only, hence on first use. A
   /// writer may have begun a session since, so it is a whole new look.
   Address address_of(std::size_t index) const {
+    const std::scoped_lock lock(finding_);
     if (!view_.has_addresses) {
       auto now = look_at(path_, Addresses::find);
       if (now.contents.file_id == view_.contents.file_id) {
@@ -52,6 +56,7 @@ class ResultReader::Impl {
 
   fs::path path_;
   mutable View view_;
+  mutable std::mutex finding_;  ///< of addresses: HDF5 is for one thread at a time
   std::vector<PlanResult> rows_;
 };
 
@@ -63,6 +68,7 @@ ResultReader::~ResultReader() = default;
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
 const Attributes& ResultReader::settings() const { return impl_->contents().settings; }
 const std::vector<Attributes>& ResultReader::sessions() const { return impl_->contents().sessions; }
+const std::vector<std::size_t>& ResultReader::damaged() const { return impl_->damaged(); }
 std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
   return impl_->field(index);
 }

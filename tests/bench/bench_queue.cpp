@@ -81,7 +81,7 @@ class MeasuredLink final : public Link {
     if (envelope) cost.items += envelope->message.size();
     return envelope;
   }
-  void flush() override { link_.flush(); }
+  void flush(std::chrono::milliseconds patience) override { link_.flush(patience); }
 
   Cost sent, received, waited;
 
@@ -116,7 +116,16 @@ class Silent final : public RunObserver {
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", worker.rank, reason.c_str());
   }
-  void on_interrupted() override {}
+  void on_failed_try(const PlanResult&) override {}
+  void on_conflict(const PlanResult& failed) override {
+    std::fprintf(stderr, "bench_queue: plan %s: %s\n", failed.id.c_str(), failed.error.c_str());
+  }
+  void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress>) override {}
+  void on_worker_lost(const WorkerInfo& worker, double) override {
+    std::fprintf(stderr, "bench_queue: rank %d is lost\n", worker.rank);
+  }
+  void on_worker_back(const WorkerInfo&) override {}
+  void on_stopping(const std::string&) override {}
   void on_tick(double) override {}
 
   Clock::time_point start = Clock::now();  ///< of the exchange: before it the workers start
@@ -197,7 +206,7 @@ void measure(Link& real_link, const Settings& settings) {
 
   CoordinatorParts parts;
   for (std::size_t i = 0; i < settings.plans; ++i) {
-    parts.plans.push_back({{static_cast<std::uint32_t>(i), plan.ids[i]}, 0});
+    parts.plans.push_back({{static_cast<std::uint32_t>(i), plan.ids[i]}, 0, 0});
   }
   parts.threads_per_worker = settings.threads;
   MeasuredSink sink(store ? &*store : nullptr);
@@ -236,10 +245,10 @@ void measure_and_dismiss(Link& link, const Settings& settings) {
   try {
     measure(link, settings);
   } catch (...) {
-    dismiss_workers(link);
+    (void)dismiss_workers(link);
     throw;
   }
-  dismiss_workers(link);
+  (void)dismiss_workers(link);
 }
 
 void run_in_one_process(const Settings& settings) {

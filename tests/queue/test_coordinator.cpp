@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "queue/coordinator.hpp"
@@ -38,11 +40,37 @@ class Recorder final : public RunObserver {
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     left_[worker.rank] = reason;
   }
-  void on_interrupted() override {}
+  void on_failed_try(const PlanResult& result) override { failed_tries_.push_back(result); }
+  void on_conflict(const PlanResult& failed) override {
+    conflicts_.push_back(failed);
+    if (when_conflict_) when_conflict_();
+  }
+  void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress> running) override {
+    for (const PlanProgress& progress : running)
+      if (when_progress_) when_progress_(progress);
+  }
+  void on_worker_lost(const WorkerInfo& worker, double) override {
+    lost_.push_back(worker.rank);
+    if (when_lost_) when_lost_(worker.rank);
+  }
+  void on_worker_back(const WorkerInfo& worker) override {
+    back_.push_back(worker.rank);
+    if (when_back_) when_back_(worker.rank);
+  }
+  void on_stopping(const std::string& reason) override { stop_reason_ = reason; }
   void on_tick(double) override {}
 
   std::vector<WorkerInfo> workers_;
   std::map<int, std::string> left_;
+  std::vector<PlanResult> failed_tries_;
+  std::vector<PlanResult> conflicts_;
+  std::vector<int> lost_;
+  std::vector<int> back_;
+  std::string stop_reason_;
+  std::function<void()> when_conflict_;
+  std::function<void(const PlanProgress&)> when_progress_;
+  std::function<void(int rank)> when_lost_;
+  std::function<void(int rank)> when_back_;
   int leased_ = 0;
   int started_ = 0;
   int stored_ = 0;
@@ -55,18 +83,23 @@ class LocalRun {
  public:
   using MakeJob = std::function<PlanJob(int rank, std::size_t thread)>;
 
-  LocalRun(int workers, int plans, MakeJob make_job) : network_(workers + 1) {
+  /// Ranks above `workers` take part, but what they do is the test's business: see MuteWorker.
+  LocalRun(int workers, int plans, MakeJob make_job, int others = 0, double worker_timeout_s = 30)
+      : network_(workers + others + 1) {
     for (int plan = 0; plan < plans; ++plan) {
       parts_.plans.push_back(
-          {{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0});
+          {{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0, 0});
     }
+    parts_.patience.worker_s = worker_timeout_s;
     parts_.sink = &sink_;
     parts_.observer = &recorder_;
     parts_.interrupted = [this] { return recorder_.interrupted_.load(); };
     for (int rank = 1; rank <= workers; ++rank) {
-      threads_.emplace_back([this, rank, make_job] {
+      threads_.emplace_back([=, this] {
         WorkerParts worker;
-        worker.machine = {"host", {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}}, {}};
+        worker.patience.worker_s = worker_timeout_s;
+        worker.machine.host = "host";
+        for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
         worker.device_name = [](const Placement&) { return std::string("test"); };
         worker.interrupted = [this] { return worker_interrupted_.load(); };
         worker.prepare_thread = [=](const Placement& placement, std::size_t thread) {
@@ -81,14 +114,16 @@ class LocalRun {
     const auto link = network_.link(0);
     try {
       const RunEnd end = coordinate(*link, parts_);
-      dismiss_workers(*link);
+      unheard_ = dismiss_workers(*link, goodbye_patience_);
       return end;
     } catch (...) {
-      dismiss_workers(*link);
+      unheard_ = dismiss_workers(*link, goodbye_patience_);
       throw;
     }
   }
 
+  std::chrono::milliseconds goodbye_patience_{5000};
+  std::vector<int> unheard_;  // ranks that said no good-bye
   std::atomic<bool> worker_interrupted_ = false;
   LocalNetwork network_;
   MemorySink sink_;
@@ -104,6 +139,51 @@ PlanResult solved(const Task& task) {
   result.status = PlanStatus::converged;
   return result;
 }
+
+/// A worker that gets ready, takes its plans and then says nothing until it is told to.
+class MuteWorker {
+ public:
+  MuteWorker(LocalRun& run, int rank) : link_(run.network_.link(rank)) {
+    run.goodbye_patience_ = std::chrono::milliseconds{200};
+    thread_ = std::jthread([this] { live(); });
+  }
+  ~MuteWorker() { speak(); }
+
+  /// It answers its first plan after all, and goes home when it is told to.
+  void speak() {
+    speaks_ = true;
+    speaks_.notify_all();
+  }
+
+ private:
+  Message wait_for_message() {
+    for (;;) {
+      if (const auto envelope = link_->receive(std::chrono::milliseconds{50}))
+        return decode(envelope->message);
+    }
+  }
+
+  void live() {
+    link_->send(0, encode(Hello{{"mute", {{0, 0, 0}}, {}}}));
+    std::optional<Task> task;
+    while (!task) {
+      const Message message = wait_for_message();
+      if (std::holds_alternative<Placed>(message))
+        link_->send(0, encode(Ready{"mute", "test", {0}}));
+      if (const auto* assign = std::get_if<Assign>(&message)) task = assign->tasks.front();
+      if (std::holds_alternative<Finish>(message)) return;
+    }
+    link_->send(0, encode(Report{{task->index}, {}}));
+    speaks_.wait(false);
+    link_->send(0, encode(Report{{}, {solved(*task)}}));
+    while (!std::holds_alternative<Finish>(wait_for_message())) continue;
+    link_->send(0, encode(Goodbye{}));
+  }
+
+  std::unique_ptr<Link> link_;
+  std::atomic<bool> speaks_ = false;
+  std::jthread thread_;
+};
 
 PlanJob quick_job(int, std::size_t) {
   return [](const Task& task, const Watch&) { return solved(task); };
@@ -196,6 +276,182 @@ TEST(Coordinator, refuses_gpus_that_no_worker_has) {
   LocalRun run(2, 5, quick_job);
   run.parts_.device = DeviceChoice::gpu;
   EXPECT_THROW((void)run.run(), RunError);
+}
+
+TEST(Coordinator, finishes_without_a_worker_that_falls_silent) {
+  LocalRun run(1, 50, quick_job, 1, 1);
+  const MuteWorker mute(run, 2);
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 50U);
+  EXPECT_THAT(run.recorder_.lost_, testing::Contains(2));
+  EXPECT_THAT(run.unheard_, testing::ElementsAre(2));
+}
+
+TEST(Coordinator, takes_back_a_worker_that_speaks_again) {
+  // The only other worker waits for the mute one to be back, so that the run cannot end before.
+  std::atomic<bool> back = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const Watch&) {
+          back.wait(false);
+          return solved(task);
+        };
+      },
+      1, 1);
+  MuteWorker mute(run, 2);
+  run.recorder_.when_lost_ = [&](int) { mute.speak(); };
+  run.recorder_.when_back_ = [&](int) {
+    back = true;
+    back.notify_all();
+  };
+  run.parts_.threads_per_worker = 1;
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_THAT(run.recorder_.back_, testing::Contains(2));
+  EXPECT_THAT(run.unheard_, testing::IsEmpty());
+}
+
+TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_disk) {
+  std::atomic<int> tries = 0;
+  LocalRun run(2, 1, [&](int, std::size_t) {
+    return [&](const Task& task, const Watch&) {
+      PlanResult result = solved(task);
+      if (++tries > 2) return result;
+      result.status = PlanStatus::failed;
+      result.may_pass = true;
+      result.error = "its solver died";
+      return result;
+    };
+  });
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  const auto& rows = run.sink_.stored_["plan0"];
+  ASSERT_EQ(rows.size(), 3U);
+  for (int row = 0; row < 3; ++row) {
+    EXPECT_EQ(rows[static_cast<std::size_t>(row)].attempts, row + 1);
+    EXPECT_EQ(rows[static_cast<std::size_t>(row)].failures, std::min(row + 1, 2));
+  }
+  EXPECT_NE(rows[0].rank, rows[1].rank) << "tried elsewhere";
+  EXPECT_EQ(rows[2].status, PlanStatus::converged);
+  EXPECT_EQ(run.recorder_.failed_tries_.size(), 2U);
+  EXPECT_EQ(run.recorder_.stored_, 1);
+}
+
+TEST(Coordinator, gives_up_a_plan_that_always_fails_and_solves_its_neighbours) {
+  LocalRun run(2, 20, [](int, std::size_t) {
+    return [](const Task& task, const Watch&) {
+      PlanResult result = solved(task);
+      if (task.index != 7) return result;
+      result.status = PlanStatus::failed;
+      result.may_pass = true;
+      return result;
+    };
+  });
+  run.parts_.max_attempts = 4;
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 20U);
+  EXPECT_EQ(run.sink_.stored_["plan7"].back().failures, 4);
+  for (const auto& [id, rows] : run.sink_.stored_) {
+    if (id != "plan7") {
+      EXPECT_EQ(rows.back().failures, 0) << id;
+    }
+  }
+}
+
+TEST(Coordinator, reports_a_faulty_device_when_two_workers_disagree) {
+  // Plan 0 runs at rank 1 until rank 2, idle, has solved its copy, with another answer; plan 2 at
+  // rank 3 ends when that is found out.
+  std::atomic<bool> copy_solved = false;
+  std::atomic<bool> found_out = false;
+  LocalRun run(3, 3, [&](int rank, std::size_t) {
+    return [&, rank](const Task& task, const Watch& watch) {
+      const std::stop_callback wake(watch.stop, [&] {
+        found_out = true;
+        found_out.notify_all();
+      });
+      PlanResult result = solved(task);
+      if (task.index == 2) found_out.wait(false);
+      if (task.index == 0 && rank == 1) copy_solved.wait(false);
+      if (task.index == 0) result.statistics.mean_temp = rank;
+      if (task.index == 0 && rank == 2) {
+        copy_solved = true;
+        copy_solved.notify_all();
+      }
+      return result;
+    };
+  });
+  run.recorder_.when_conflict_ = [&] {
+    found_out = true;
+    found_out.notify_all();
+  };
+  run.parts_.threads_per_worker = 2;
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  ASSERT_EQ(run.recorder_.conflicts_.size(), 1U);
+  const PlanResult& row = run.sink_.stored_["plan0"].back();
+  EXPECT_EQ(row.status, PlanStatus::failed);
+  EXPECT_THAT(row.error, HasSubstr("one of these devices is faulty"));
+  EXPECT_THAT(row.error, testing::AllOf(HasSubstr("rank 1"), HasSubstr("rank 2")));
+}
+
+TEST(Coordinator, stops_when_the_time_is_up) {
+  LocalRun run(2, 100, endless_job);
+  std::atomic<int> asked = 0;
+  run.parts_.time_left_s = [&] { return ++asked < 20 ? 1e9 : 0.0; };
+  EXPECT_EQ(run.run(), RunEnd::interrupted);
+  EXPECT_THAT(run.recorder_.stop_reason_, HasSubstr("time limit"));
+}
+
+TEST(Coordinator, ends_when_no_plan_fits_the_time_that_is_left) {
+  LocalRun run(1, 2, [](int, std::size_t) {
+    return [](const Task& task, const Watch&) {
+      PlanResult result = solved(task);
+      result.seconds = 10;  // for what was expected to be 1e9 updates
+      return result;
+    };
+  });
+  run.parts_.threads_per_worker = 1;
+  bool told = false;
+  run.parts_.new_estimates = [&] {
+    std::vector<std::pair<std::uint32_t, double>> news;
+    if (!told) news = {{0, 1e9}, {1, 1e12}};
+    told = true;
+    return news;
+  };
+  run.parts_.time_left_s = [] { return 20.0; };
+  run.parts_.plans[1].failures = 1;  // so it comes second, though longer
+  EXPECT_EQ(run.run(), RunEnd::interrupted);
+  EXPECT_EQ(run.sink_.stored_.size(), 1U);
+}
+
+TEST(Coordinator, tells_how_far_long_plans_are) {
+  std::atomic<bool> seen = false;
+  LocalRun run(1, 1, [&](int, std::size_t) {
+    return [&](const Task& task, const Watch& watch) {
+      watch.progress(512, 0.25);
+      seen.wait(false);
+      return solved(task);
+    };
+  });
+  run.recorder_.when_progress_ = [&](const PlanProgress& progress) {
+    if (progress.iterations != 512 || progress.delta != 0.25) return;
+    seen = true;
+    seen.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+}
+
+TEST(Worker, leaves_when_rank_0_falls_silent) {
+  LocalNetwork network(2);
+  WorkerParts parts;
+  parts.machine = {"host", {{0, 0, 0}}, {}};
+  parts.device_name = [](const Placement&) { return std::string("test"); };
+  parts.interrupted = [] { return false; };
+  parts.prepare_thread = [](const Placement&, std::size_t) {
+    return ThreadParts{quick_job(1, 0), {0}};
+  };
+  parts.patience.worker_s = 0.05;
+  const auto rank0 = network.link(0);
+  rank0->send(1, encode(Placed{{{0}, {}, false}}));
+  EXPECT_THROW(run_worker(*network.link(1), parts), RunError);
 }
 
 TEST(Coordinator, counts_attempts_of_earlier_sessions) {

@@ -20,6 +20,8 @@ PlanResult full_result() {
   result.cols = 511;
   result.seconds = 0.07;
   result.attempts = 2;
+  result.failures = 1;
+  result.may_pass = true;
   result.rank = 3;
   result.host = "node7";
   result.device = "cpu avx512";
@@ -35,8 +37,10 @@ std::vector<Message> one_of_each() {
   return {Hello{{"node7", {{0, 0, 0}, {1, 0, 0}}, {{0, "A GPU", "GPU-1", 1ULL << 37, 1}}}},
           Ready{"node7", "cpu avx512", {0, 1, -1}},
           Report{{4, 5}, {full_result(), PlanResult{}}},
+          Heartbeat{{{4, 256, 0.5, 1.25}}},
           Returned{{1, 2, 3}},
           Farewell{"interrupted", true},
+          Goodbye{},
           Placed{{{0, 1, 2}, 1, true}},
           Assign{{{3, "10000"}, {4, "x y"}}},
           Recall{12},

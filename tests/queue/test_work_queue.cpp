@@ -14,10 +14,19 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<std::uint32_t> plans(std::uint32_t count) {
-  std::vector<std::uint32_t> result(count);
-  std::iota(result.begin(), result.end(), 0U);
+std::vector<WorkQueue::Item> plans(std::uint32_t count) {
+  std::vector<WorkQueue::Item> result;
+  for (std::uint32_t plan = 0; plan < count; ++plan) result.push_back({plan, 0});
   return result;
+}
+
+/// A queue whose only order so far gave `count` plans to worker 1, one each to its threads.
+WorkQueue all_running_at_worker_1(std::uint32_t count, QueueRules rules = {}) {
+  WorkQueue queue(plans(count), rules);
+  queue.worker_joined(1, count);
+  (void)queue.orders();
+  for (std::uint32_t plan = 0; plan < count; ++plan) queue.plan_started(1, plan);
+  return queue;
 }
 
 TEST(WorkQueue, gives_each_thread_a_plan_and_lets_as_many_wait) {
@@ -73,7 +82,7 @@ TEST(WorkQueue, gives_the_plans_of_a_worker_that_left_to_others) {
   queue.worker_joined(1, 2);
   (void)queue.orders();
   queue.plan_started(1, 0);
-  EXPECT_THAT(queue.worker_left(1), ElementsAre(0, 1));
+  queue.worker_left(1);
   queue.worker_joined(2, 2);
   const auto orders = queue.orders();
   ASSERT_EQ(orders.size(), 1U);
@@ -84,13 +93,150 @@ TEST(WorkQueue, counts_a_plan_once_whoever_answers) {
   WorkQueue queue(plans(1));
   queue.worker_joined(1, 1);
   (void)queue.orders();
-  (void)queue.worker_left(1);
+  (void)queue.worker_lost(1);
   queue.worker_joined(2, 1);
   (void)queue.orders();
-  EXPECT_TRUE(queue.plan_finished(1, 0, 1.0)) << "a late answer is as good as any";
-  EXPECT_FALSE(queue.plan_finished(2, 0, 1.0));
-  EXPECT_FALSE(queue.plan_finished(2, 77, 1.0)) << "a plan that nobody asked for";
+  EXPECT_EQ(queue.plan_finished(1, 0, 1.0), WorkQueue::Answer::first) << "late, but as good as any";
+  EXPECT_EQ(queue.plan_finished(2, 0, 1.0), WorkQueue::Answer::repeated);
+  EXPECT_EQ(queue.plan_finished(2, 77, 1.0), WorkQueue::Answer::unknown);
   EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, gives_up_a_worker_that_is_silent_but_not_one_that_speaks) {
+  WorkQueue queue(plans(10), {3, 30});
+  queue.worker_joined(1, 1);
+  queue.worker_joined(2, 1);
+  EXPECT_THAT(queue.time_passed(20), IsEmpty());
+  queue.worker_heard(2);
+  EXPECT_THAT(queue.time_passed(20), ElementsAre(1));
+  EXPECT_THAT(queue.worker_lost(1), IsEmpty()) << "its plans are not to blame";
+  EXPECT_THAT(queue.time_passed(5), IsEmpty());
+}
+
+TEST(WorkQueue, gives_the_plans_of_a_lost_worker_to_others) {
+  WorkQueue queue = all_running_at_worker_1(2);
+  (void)queue.worker_lost(1);
+  queue.worker_joined(2, 2);
+  const auto orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_THAT(orders[0].plans, ElementsAre(0, 1));
+}
+
+TEST(WorkQueue, takes_a_lost_worker_back_with_its_late_answers) {
+  WorkQueue queue = all_running_at_worker_1(2);
+  (void)queue.worker_lost(1);
+  queue.worker_joined(1, 2);
+  EXPECT_EQ(queue.plan_finished(1, 0, 1), WorkQueue::Answer::first);
+  const auto orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_THAT(orders[0].plans, ElementsAre(1));
+}
+
+TEST(WorkQueue, gives_up_a_plan_that_loses_one_worker_after_the_other) {
+  WorkQueue queue(plans(2), {3, 30});
+  for (int worker = 1; worker <= 3; ++worker) {
+    queue.worker_joined(worker, 1);
+    (void)queue.orders();
+    queue.plan_started(worker, 0);  // plan 1 only waits
+    const auto given_up = queue.worker_lost(worker);
+    if (worker < 3) {
+      EXPECT_THAT(given_up, IsEmpty());
+      queue.worker_joined(worker + 1, 1);
+      (void)queue.plan_finished(9, 1, 1);  // whoever has time solves plan 1
+    } else {
+      EXPECT_THAT(given_up, ElementsAre(0));
+    }
+  }
+  EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, tries_a_failed_plan_elsewhere_until_it_has_failed_too_often) {
+  WorkQueue queue(plans(1), {3, 30});
+  queue.worker_joined(1, 1);
+  queue.worker_joined(2, 1);
+  (void)queue.orders();
+  queue.plan_started(1, 0);
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::to_be_tried_again);
+  auto orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].worker, 2) << "not where it failed";
+  EXPECT_EQ(queue.plan_failed(2, 0, true), WorkQueue::Failure::to_be_tried_again);
+  orders = queue.orders();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].worker, 1);
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::final);
+  EXPECT_EQ(queue.failures(0), 3);
+  EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, tries_a_failed_plan_at_the_same_worker_where_there_is_no_other) {
+  WorkQueue queue = all_running_at_worker_1(1);
+  (void)queue.plan_failed(1, 0, true);
+  EXPECT_EQ(queue.orders().size(), 1U);
+}
+
+TEST(WorkQueue, does_not_try_again_what_cannot_pass) {
+  WorkQueue queue = all_running_at_worker_1(1);
+  EXPECT_EQ(queue.plan_failed(1, 0, false), WorkQueue::Failure::final);
+  EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, counts_the_failures_of_earlier_sessions) {
+  WorkQueue queue({{0, 2}}, {3, 30});
+  queue.worker_joined(1, 1);
+  (void)queue.orders();
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::final);
+}
+
+TEST(WorkQueue, starts_long_plans_first_and_troubled_ones_last) {
+  WorkQueue queue({{0, 1}, {1, 0}, {2, 0}, {3, 0}});
+  queue.set_work(0, 9e9);
+  queue.set_work(2, 1e6);
+  queue.set_work(3, 1e9);
+  queue.worker_joined(1, 4);
+  EXPECT_THAT(queue.orders().at(0).plans, ElementsAre(3, 2, 1, 0));
+}
+
+TEST(WorkQueue, copies_the_last_plans_for_idle_workers_longest_first) {
+  WorkQueue queue = all_running_at_worker_1(3);
+  queue.set_work(2, 1e9);
+  queue.worker_joined(2, 1);
+  (void)queue.time_passed(1);
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {2}, 0}));
+  EXPECT_THAT(queue.orders(), IsEmpty()) << "one copy of a plan";
+  EXPECT_EQ(queue.plan_finished(2, 2, 1), WorkQueue::Answer::first);
+  EXPECT_TRUE(queue.is_held(2)) << "a second answer may come";
+  EXPECT_EQ(queue.plan_finished(1, 2, 1), WorkQueue::Answer::repeated);
+  EXPECT_FALSE(queue.is_held(2));
+}
+
+TEST(WorkQueue, lets_the_copy_go_on_when_the_first_try_fails) {
+  WorkQueue queue = all_running_at_worker_1(1);
+  queue.worker_joined(2, 1);
+  ASSERT_EQ(queue.orders().size(), 1U);
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::to_be_tried_again);
+  EXPECT_EQ(queue.plan_finished(2, 0, 1), WorkQueue::Answer::first);
+  EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, starts_nothing_that_would_not_end_in_time) {
+  WorkQueue queue(plans(4));
+  queue.set_work(0, 1e9);
+  queue.set_work(1, 100e9);
+  queue.set_work(2, 1e9);
+  queue.set_work(3, 100e9);
+  queue.worker_joined(1, 1);
+  EXPECT_THAT(queue.orders(0), IsEmpty()) << "no time is left";
+  queue.plan_started(1, queue.orders(1000).at(0).plans.at(0));
+  (void)queue.plan_finished(1, 1, 100);  // so a plan of 1e9 updates takes a second
+  queue.worker_left(1);
+  queue.worker_joined(1, 1);
+  EXPECT_THAT(queue.orders(50).at(0).plans, ElementsAre(0, 2));
+  (void)queue.plan_finished(1, 0, 1);
+  (void)queue.plan_finished(1, 2, 1);
+  EXPECT_THAT(queue.orders(50), IsEmpty());
+  EXPECT_EQ(queue.leased(), 0U);
+  EXPECT_FALSE(queue.all_finished());
 }
 
 /// A cluster under a simulated clock: threads take plans as real workers do, messages take time,
@@ -117,7 +263,10 @@ class SimulatedCluster {
       ASSERT_FALSE(events_.empty()) << "the queue waits for nothing";
       const Event event = events_.top();
       events_.pop();
+      (void)queue_.time_passed(event.time - now_);
       now_ = event.time;
+      for (std::size_t worker = 0; worker < threads_.size(); ++worker)
+        queue_.worker_heard(static_cast<int>(worker));
       handle(event);
       if (random_() % 1000 < leave_per_mille) leave_and_return(random_() % threads_.size());
       obey();
@@ -155,7 +304,9 @@ class SimulatedCluster {
     if (event.done) {
       const std::uint32_t plan = event.order.plans.front();
       --running_[worker];
-      if (queue_.plan_finished(static_cast<int>(worker), plan, seconds_[plan])) ++answers_[plan];
+      if (queue_.plan_finished(static_cast<int>(worker), plan, seconds_[plan]) ==
+          WorkQueue::Answer::first)
+        ++answers_[plan];
     } else if (event.order.kind == Order::Kind::assign) {
       for (const std::uint32_t plan : event.order.plans) waiting_[worker].push_back(plan);
     } else {
@@ -184,7 +335,12 @@ class SimulatedCluster {
   }
 
   void leave_and_return(std::size_t worker) {
-    (void)queue_.worker_left(static_cast<int>(worker));
+    if (random_() % 2 == 0) {
+      queue_.worker_left(static_cast<int>(worker));
+    } else {
+      for (const std::uint32_t plan : queue_.worker_lost(static_cast<int>(worker)))
+        ++answers_[plan];
+    }
     ++lives_[worker];
     waiting_[worker].clear();
     running_[worker] = 0;

@@ -191,6 +191,7 @@ void expect_never_silently_wrong(const std::filesystem::path& file, const StoreP
   const auto read = refusal([&] {
     const ResultReader reader(file);
     check(reader, !reader.damage().empty());
+    for (const auto i : reader.damaged()) EXPECT_EQ(reader.rows()[i].status, PlanStatus::pending);
   });
   if (testing::Test::HasFatalFailure()) return;
   EXPECT_TRUE(read.empty() || read.find(file.string()) == 0) << read;

@@ -1,0 +1,40 @@
+#include "app/forecast.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <exception>
+
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+Forecast::Forecast(std::filesystem::path data, std::vector<Task> tasks, const Limits& limits)
+    : data_(std::move(data)),
+      tasks_(std::move(tasks)),
+      limits_(limits),
+      reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
+
+std::vector<std::pair<std::uint32_t, WorkEstimate>> Forecast::take() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(ready_, {});
+}
+
+void Forecast::read_all(const std::stop_token& stop) {
+  // Linux gives each thread a priority of its own. To lower it is always allowed; if it fails all
+  // the same, the estimates cost a little more.
+  constexpr int lowest_priority = 19;
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
+  for (const Task& task : tasks_) {
+    if (stop.stop_requested()) return;
+    try {
+      const auto estimate = estimate_work(load_interior(data_, task.id), limits_);
+      const std::scoped_lock lock(mutex_);
+      ready_.emplace_back(task.index, estimate);
+    } catch (const std::exception&) {
+      // No estimate; the worker that gets the plan reports what is wrong with it.
+    }
+  }
+}
+
+}  // namespace wallheat

@@ -1,0 +1,147 @@
+#include "app/scheduler.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <iomanip>
+#include <limits>
+#include <memory>
+#include <regex>
+#include <sstream>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+std::optional<std::size_t> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  char* end = nullptr;
+  const unsigned long number = std::strtoul(text, &end, 10);
+  if (end == text || *end != '\0')
+    throw UsageError(
+        fmt::format("the scheduler's {}={} is no number; give --shard", variable, text));
+  return number;
+}
+
+Shard checked(std::size_t number, std::size_t count) {
+  if (number < 1 || number > count)
+    throw UsageError(fmt::format("there is no shard {} of {}", number, count));
+  return {number, count};
+}
+
+/// What a scheduler's own command prints; empty where it cannot be asked.
+std::string asked(const std::string& command) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
+      ::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
+  std::string answer;
+  std::array<char, 4096> buffer{};
+  while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr)
+    answer += buffer.data();
+  return answer;
+}
+
+/// Only what can stand unquoted in a shell.
+std::optional<std::string> job_id_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || !std::regex_match(text, std::regex("[0-9_\\[\\]]+"))) return std::nullopt;
+  return text;
+}
+
+using TimePoint = std::chrono::system_clock::time_point;
+
+std::optional<TimePoint> end_in_slurm() {
+  if (const auto end = number_in("SLURM_JOB_END_TIME"))
+    return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(*end)));
+  const auto job = job_id_in("SLURM_JOB_ID");
+  if (!job) return std::nullopt;
+  const std::string answer = asked("scontrol show job --oneliner " + *job);
+  std::smatch found;
+  // "Unknown" where there is no limit.
+  if (!std::regex_search(answer, found, std::regex("\\bEndTime=([0-9T:-]+)"))) return std::nullopt;
+  std::tm local{};
+  local.tm_isdst = -1;
+  std::istringstream text(found[1].str());
+  text >> std::get_time(&local, "%Y-%m-%dT%H:%M:%S");
+  if (!text) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(std::mktime(&local));
+}
+
+std::optional<TimePoint> end_in_lsf() {
+  const auto job = job_id_in("LSB_JOBID");
+  if (!job) return std::nullopt;
+  // "2:05 L": two hours and five minutes to the run limit; "-" where there is none.
+  const std::string answer = asked("bjobs -noheader -o time_left " + *job);
+  std::smatch found;
+  if (!std::regex_search(answer, found, std::regex("^([0-9]+):([0-9]+) *L"))) return std::nullopt;
+  return std::chrono::system_clock::now() + std::chrono::hours(std::stol(found[1])) +
+         std::chrono::minutes(std::stol(found[2]));
+}
+
+}  // namespace
+
+std::string Shard::text() const { return fmt::format("{}/{}", number, count); }
+
+Shard parse_shard(const std::string& text) {
+  std::smatch found;
+  if (!std::regex_match(text, found, std::regex("([0-9]{1,9})/([0-9]{1,9})")))
+    throw UsageError("--shard must be auto, none or K/N (from 1/N to N/N), not '" + text + "'");
+  return checked(std::stoul(found[1]), std::stoul(found[2]));
+}
+
+std::optional<Shard> shard_of_array_task() {
+  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) {
+    const std::size_t first = number_in("SLURM_ARRAY_TASK_MIN").value_or(1);
+    const std::size_t step =
+        std::max<std::size_t>(1, number_in("SLURM_ARRAY_TASK_STEP").value_or(1));
+    const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
+    if (!count || *task < first || (*task - first) % step != 0)
+      throw UsageError("this Slurm array is not a plain sequence of tasks; give --shard K/N");
+    return checked((*task - first) / step + 1, *count);
+  }
+  const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
+  if (!index || *index == 0) return std::nullopt;
+  const auto end = number_in("LSB_JOBINDEX_END");
+  const std::size_t step = std::max<std::size_t>(1, number_in("LSB_JOBINDEX_STEP").value_or(1));
+  if (!end || step != 1)
+    throw UsageError("this LSF array does not go from 1 by steps of 1; give --shard K/N");
+  return checked(*index, *end);
+}
+
+std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {
+  if (shard.count == 1) return file;
+  const std::size_t width = std::to_string(shard.count).size();
+  std::filesystem::path part = file;
+  part.replace_filename(fmt::format("{}.part-{:0{}}-of-{}{}", file.stem().string(), shard.number,
+                                    width, shard.count, file.extension().string()));
+  return part;
+}
+
+std::chrono::seconds parse_duration(const std::string& text) {
+  std::smatch found;
+  const auto number = [&](std::size_t group) {
+    return found[group].matched ? std::stol(found[group]) : 0L;
+  };
+  static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,6})");
+  static const std::regex units(
+      "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
+  if (std::regex_match(text, found, clock))
+    return std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
+           std::chrono::seconds(number(3));
+  if (!text.empty() && std::regex_match(text, found, units))
+    return std::chrono::hours(24 * number(1) + number(2)) + std::chrono::minutes(number(3)) +
+           std::chrono::seconds(number(4));
+  throw UsageError("'" + text +
+                   "' is no stretch of time; say 5400 (seconds), 90m, 1h30m or 1:30:00");
+}
+
+std::optional<TimePoint> scheduled_end() {
+  if (const auto end = end_in_slurm()) return end;
+  return end_in_lsf();
+}
+
+}  // namespace wallheat
