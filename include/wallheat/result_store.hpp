@@ -90,6 +90,9 @@ class ResultReader {
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const;
   /// False where the last writer did not close the file (it lives, or it was killed).
   [[nodiscard]] bool closed_well() const;
+  /// One sentence for each kind of damage that was found: plans that are pending for it, and the
+  /// first few of their ids. Fields are compared with their checksums only when they are read.
+  [[nodiscard]] const std::vector<std::string>& damage() const;
 
  private:
   class Impl;

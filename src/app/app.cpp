@@ -23,6 +23,8 @@ constexpr std::array commands{
     Command{"run", "solve many floor plans into one HDF5 file, under mpirun or alone", run_command},
     Command{"export", "write the results as the reference's CSV, or as JSON", export_command},
     Command{"summary", "answer the questions that a data set is solved for", summary_command},
+    Command{"merge", "gather the result files of a job array's shards into one", merge_command},
+    Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
     Command{"verify", "check a result file against its floor plans", verify_command},
     Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "make synthetic floor plans", generate_command},

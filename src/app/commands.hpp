@@ -22,6 +22,8 @@ int solve_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
+int merge_command(const Arguments& arguments);
+int repair_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);

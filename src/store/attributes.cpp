@@ -124,11 +124,7 @@ std::string read_identity(const Handle& file, const std::filesystem::path& path)
                        "read the version");
   int found = 0;
   checked(H5Aread(version.get(), H5T_NATIVE_INT, &found), "read the version");
-  if (found > format_version) {
-    throw RunError(path.string() + " has format version " + std::to_string(found) +
-                   " of a newer wallheat; this one knows versions up to " +
-                   std::to_string(format_version));
-  }
+  if (found != format_version) refuse_version(path, found);
   return read_text(root, "file_id").value_or("");
 }
 

@@ -1,5 +1,6 @@
 #include "store/contents.hpp"
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <unordered_map>
@@ -26,6 +27,36 @@ void check_ids(const std::filesystem::path& file, const std::vector<std::string>
 }
 
 }  // namespace
+
+void refuse_version(const std::filesystem::path& file, std::int64_t found) {
+  throw RunError(file.string() + " has format version " + std::to_string(found) +
+                 ", but this wallheat knows version " + std::to_string(format_version) +
+                 " only; use the " + (found < format_version ? "older" : "newer") +
+                 " wallheat that wrote it, or solve anew into another file");
+}
+
+std::string count_were(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? " was" : "s were");
+}
+
+std::string few_of(const std::vector<std::string>& ids) {
+  constexpr std::size_t few = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(few, ids.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + quoted(ids[i]);
+  }
+  return ids.size() > few ? text + " and " + std::to_string(ids.size() - few) + " more" : text;
+}
+
+void Findings::add_lost(const std::string& noun, const std::string& what,
+                        const std::vector<std::size_t>& rows, const Contents& contents) {
+  if (rows.empty()) return;
+  std::vector<std::string> ids;
+  for (const auto i : rows) ids.push_back(id_of(contents.rows[i]));
+  sentences.push_back(count_were(rows.size(), noun) + " " + what +
+                      "; pending again: " + few_of(ids));
+  lost.insert(lost.end(), rows.begin(), rows.end());
+}
 
 std::string new_file_id() {
   std::random_device random;
@@ -65,32 +96,36 @@ Contents contents_for(const std::filesystem::path& file, const StorePlan& plan) 
   return contents;
 }
 
-void require_agreement(const std::filesystem::path& file, const Contents& contents,
-                       const StorePlan& plan) {
-  std::string differences;
-  const auto differs = [&](const std::string& name, const std::string& in_file,
-                           const std::string& in_run) {
-    differences += (differences.empty() ? "" : "; ") + name + ": the file has " + in_file +
-                   ", this run " + in_run;
+std::string differences(const Contents& contents, const std::string& a, const Attributes& settings,
+                        bool save_fields, const std::string& b) {
+  std::string text;
+  const auto differs = [&](const std::string& name, const std::string& first,
+                           const std::string& second) {
+    text += (text.empty() ? "" : "; ") + name + ": " + a + " " + first + ", " + b + " " + second;
   };
   for (const auto& [name, value] : contents.settings) {
-    const auto other = plan.settings.find(name);
-    if (other == plan.settings.end()) {
+    const auto other = settings.find(name);
+    if (other == settings.end()) {
       differs(name, value, "none");
     } else if (other->second != value) {
       differs(name, value, other->second);
     }
   }
-  for (const auto& [name, value] : plan.settings) {
+  for (const auto& [name, value] : settings) {
     if (!contents.settings.contains(name)) differs(name, "none", value);
   }
-  if (contents.save_fields != plan.save_fields) {
-    const auto text = [](bool saved) { return saved ? "saved" : "not saved"; };
-    differs("fields", text(contents.save_fields), text(plan.save_fields));
+  if (contents.save_fields != save_fields) {
+    const auto word = [](bool saved) { return saved ? "saved" : "not saved"; };
+    differs("fields", word(contents.save_fields), word(save_fields));
   }
-  if (!differences.empty()) {
-    throw RunError(file.string() + " was made with other settings: " + differences);
-  }
+  return text;
+}
+
+void require_agreement(const std::filesystem::path& file, const Contents& contents,
+                       const StorePlan& plan) {
+  const auto found =
+      differences(contents, "the file has", plan.settings, plan.save_fields, "this run");
+  if (!found.empty()) throw RunError(file.string() + " was made with other settings: " + found);
 }
 
 bool needs_new_layout(const Contents& contents, const StorePlan& plan) {
@@ -110,15 +145,13 @@ Contents rearranged(const std::filesystem::path& file, Contents old, const Store
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) places.emplace(plan.ids[i], i);
 
-  std::string lost;
-  std::size_t lost_count = 0;
+  std::vector<std::string> lost;
   for (std::size_t i = 0; i < old.rows.size(); ++i) {
     auto& row = old.rows[i];
     const auto id = id_of(row);
     const auto place = places.find(id);
     if (place == places.end()) {
-      if (!is_answer(status_of(row))) continue;
-      if (++lost_count <= 3) lost += (lost.empty() ? "" : ", ") + quoted(id);
+      if (is_answer(status_of(row))) lost.push_back(id);
       continue;
     }
     row.index = static_cast<std::uint32_t>(place->second);
@@ -126,10 +159,9 @@ Contents rearranged(const std::filesystem::path& file, Contents old, const Store
     fresh.rows[place->second] = row;
     fresh.addresses[place->second] = old.addresses[i];
   }
-  if (lost_count > 0) {
-    throw RunError(file.string() + " holds answers of plans that this run does not name (" + lost +
-                   (lost_count > 3 ? " and " + std::to_string(lost_count - 3) + " more" : "") +
-                   "); name them too, or write to another file");
+  if (!lost.empty()) {
+    throw RunError(file.string() + " holds answers of plans that this run does not name (" +
+                   few_of(lost) + "); name them too, or write to another file");
   }
   fresh.sessions = std::move(old.sessions);
   fresh.capacities = capacities_for(plan, fresh.rows);
@@ -139,7 +171,6 @@ Contents rearranged(const std::filesystem::path& file, Contents old, const Store
 void forget_row(Contents& contents, std::size_t i) {
   contents.rows[i] = pending_row(i, id_of(contents.rows[i]));
   contents.addresses[i] = -1;
-  contents.forgotten.push_back(i);
 }
 
 }  // namespace wallheat::store

@@ -10,6 +10,11 @@
 
 namespace wallheat::store {
 
+/// Of the HDF5 file and of the log. One of another version is refused, older or newer.
+inline constexpr std::int32_t format_version = 2;
+/// Throws the RunError of that refusal.
+[[noreturn]] void refuse_version(const std::filesystem::path& file, std::int64_t found);
+
 /// A field's bytes in the HDF5 file begin here (in bytes from its start); -1: no field.
 using Address = std::int64_t;
 
@@ -25,9 +30,24 @@ struct Contents {
   Capacities capacities;
   std::vector<Attributes> sessions;
   std::vector<Row> rows;
-  std::vector<Address> addresses;      ///< of row i's field
-  std::vector<std::size_t> forgotten;  ///< rows that forget_row turned into pending ones
+  std::vector<Address> addresses;  ///< of row i's field
 };
+
+/// What was found wrong with a file.
+struct Findings {
+  std::vector<std::string> sentences;  ///< for people, without the file's name
+  std::vector<std::size_t> lost;       ///< rows that became pending for it
+  bool in_file = false;                ///< the closed HDF5 file itself is damaged
+  /// Adds "2 rows were damaged; pending again: "a", "b"" where `rows` names any.
+  void add_lost(const std::string& noun, const std::string& what,
+                const std::vector<std::size_t>& rows, const Contents& contents);
+};
+
+/// "3 rows were".
+[[nodiscard]] std::string count_were(std::size_t count, const std::string& noun);
+
+/// The first few ids in quotes, and how many more there are.
+[[nodiscard]] std::string few_of(const std::vector<std::string>& ids);
 
 /// What a new file for `plan` begins with: all rows pending, no session. Throws RunError where the
 /// plan contradicts itself; `file` is for that sentence.
@@ -37,6 +57,12 @@ struct Contents {
 [[nodiscard]] Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept);
 
 [[nodiscard]] std::string new_file_id();
+
+/// Names each difference between the settings of two campaigns, "tolerance: A has 1, B 2; ..."
+/// where `a` and `b` are "A has" and "B"; empty where there is none.
+[[nodiscard]] std::string differences(const Contents& contents, const std::string& a,
+                                      const Attributes& settings, bool save_fields,
+                                      const std::string& b);
 
 /// Throws RunError that names each difference between what a file was made for and `plan`.
 void require_agreement(const std::filesystem::path& file, const Contents& contents,

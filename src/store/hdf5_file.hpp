@@ -10,8 +10,6 @@
 
 namespace wallheat::store {
 
-inline constexpr int format_version = 1;
-
 enum class Access {
   read,        ///< a closed file
   read_live,   ///< a file that a writer has open
@@ -92,9 +90,16 @@ void write_attributes(const Handle& file, const std::string& group, const Attrib
 void write_sessions(const Handle& file, const std::vector<Attributes>& sessions);
 [[nodiscard]] std::vector<Attributes> read_sessions(const Handle& file);
 
+/// /ids: the list of ids once more, with a checksum of its own, so that the plan of a damaged row
+/// still has a name. Writing makes the dataset if it is missing.
+void write_ids(const Handle& file, const std::vector<Row>& rows);
+/// Nothing where the list is missing, damaged, or not as long as it must be.
+[[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
+                                                               std::size_t count);
+
 /// The root's attributes file_id and format_version.
 void write_identity(const Handle& file, const std::string& file_id);
-/// Throws RunError where it is no result file, or one of a newer program.
+/// Throws RunError where it is no result file, or one of another format version.
 [[nodiscard]] std::string read_identity(const Handle& file, const std::filesystem::path& path);
 
 }  // namespace wallheat::store

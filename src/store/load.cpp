@@ -10,10 +10,6 @@ bool has_room(const Capacities& capacities, const Row& row) {
 
 }  // namespace
 
-std::string count_were(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? " was" : "s were");
-}
-
 bool is_another_file(const std::filesystem::path& file, FileState state,
                      const std::string& logs_file_id) {
   if (state != FileState::closed) return false;
@@ -24,8 +20,16 @@ bool is_another_file(const std::filesystem::path& file, FileState state,
   }
 }
 
+void refuse_other_versions(const std::filesystem::path& path) {
+  try {
+    static_cast<void>(read_identity(open_file(path, Access::read_live), path));
+  } catch (const Hdf5Error&) {
+    // Too damaged to say; whoever reads it will find out.
+  }
+}
+
 Contents load(const std::filesystem::path& path, Access access, Addresses addresses,
-              std::vector<std::string>& report) {
+              Findings& findings) {
   const auto file = open_file(path, access);
   Contents contents;
   contents.file_id = read_identity(file, path);
@@ -34,36 +38,39 @@ Contents load(const std::filesystem::path& path, Access access, Addresses addres
   const auto capacities = FieldTables::capacities(file);
   contents.save_fields = capacities.has_value();
   contents.capacities = capacities.value_or(Capacities{});
-  contents.rows = RowTable(file).read_all();
+  const RowTable table(file);
+  if (table.count() > std::filesystem::file_size(path) / sizeof(Row)) {
+    throw Hdf5Error("cannot trust the file: it is too short for its rows");
+  }
+  contents.rows = table.read_all();
   contents.addresses.assign(contents.rows.size(), -1);
+  const auto ids = read_ids(file, contents.rows.size());
+  if (!ids) findings.sentences.emplace_back("the list of ids was damaged");
 
   FieldTables fields(file);
-  std::size_t damaged = 0, without_field = 0;
+  std::vector<std::size_t> damaged, without_field;
   for (std::size_t i = 0; i < contents.rows.size(); ++i) {
-    const auto& row = contents.rows[i];
-    if (!is_intact(row) || row.index != i) {
+    auto& row = contents.rows[i];
+    if (!is_intact(row) || row.index != i || (ids && id_of(row) != (*ids)[i])) {
+      if (ids) put_text(row.id, (*ids)[i]);
       forget_row(contents, i);
-      ++damaged;
+      damaged.push_back(i);
     } else if (has_field(row) && !has_room(contents.capacities, row)) {
       forget_row(contents, i);
-      ++without_field;
+      without_field.push_back(i);
     } else if (has_field(row) && addresses == Addresses::find) {
       const auto place = fields.find(shape_of(row), row.field_slot);
       if (place && place->bytes == row.field_bytes) {
         contents.addresses[i] = place->address;
       } else {
         forget_row(contents, i);
-        ++without_field;
+        without_field.push_back(i);
       }
     }
   }
-  if (damaged > 0) {
-    report.push_back(count_were(damaged, "row") + " damaged; the plans are solved again");
-  }
-  if (without_field > 0) {
-    report.push_back(count_were(without_field, "row") +
-                     " without the field that belongs to it; the plans are solved again");
-  }
+  findings.add_lost("row", "damaged", damaged, contents);
+  findings.add_lost("row", "without the field that belongs to it", without_field, contents);
+  findings.in_file = !ids || !damaged.empty() || !without_field.empty();
   return contents;
 }
 

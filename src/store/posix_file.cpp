@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "wallheat/error.hpp"
-
 namespace wallheat::store {
 namespace {
 
@@ -25,9 +23,7 @@ void sync_directory_of(const std::filesystem::path& file) {
 }  // namespace
 
 void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
-  const bool no_room = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw RunError(file.string() + " cannot " + what + ": " + std::strerror(error) +
-                 (no_room ? std::string("; ") + advice_after_failed_write : ""));
+  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error), error);
 }
 
 PosixFile::PosixFile(std::filesystem::path path, int flags) : path_(std::move(path)) {

@@ -7,10 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "wallheat/error.hpp"
+
 namespace wallheat::store {
 
-/// Owner of a file descriptor with the few calls the store needs. Every call throws RunError, one
-/// sentence that names the file and the system's reason.
+/// Owner of a file descriptor with the few calls the store needs. Every call throws SystemError,
+/// one sentence that names the file and the system's reason.
 class PosixFile {
  public:
   /// flags as for open(2).
@@ -40,12 +42,15 @@ class PosixFile {
   int fd_ = -1;
 };
 
-/// "results.h5 cannot <what>: <text of error>", and where the disk is full what to do about it.
+/// A system call failed.
+struct SystemError : RunError {
+  SystemError(const std::string& text, int code_) : RunError(text), code(code_) {}
+  int code;  ///< errno
+};
+
+/// Throws the SystemError "results.h5 cannot <what>: <text of error>".
 [[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
                                      int error);
-
-/// What to do about a write that failed.
-inline constexpr const char* advice_after_failed_write = "make room and run again with --resume";
 
 void sync_file(const std::filesystem::path& file);
 

@@ -5,25 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/checksum.hpp"
-#include "store/posix_file.hpp"
+#include "store/chunk.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
 namespace {
 
 bool same(const Row& a, const Row& b) { return std::memcmp(&a, &b, sizeof(Row)) == 0; }
-
-/// A field's bytes where they are what the row says they are.
-std::optional<std::vector<std::byte>> sound_chunk(const PosixFile& source, Address address,
-                                                  const Row& row) {
-  if (address < 0 || row.field_bytes <= 0) return std::nullopt;
-  if (static_cast<std::uint64_t>(row.field_bytes) > source.size()) return std::nullopt;
-  std::vector<std::byte> chunk(static_cast<std::size_t>(row.field_bytes));
-  if (!source.read_at(static_cast<std::uint64_t>(address), chunk)) return std::nullopt;
-  if (crc32_of(chunk) != row.field_crc32) return std::nullopt;
-  return chunk;
-}
 
 /// The rows and fields of an open file on their way to what `contents` says.
 class Mending {
@@ -35,12 +23,16 @@ class Mending {
     }
   }
 
-  void mend_rows() {
+  /// Returns the rows that were damaged.
+  std::vector<std::size_t> mend_rows() {
+    std::vector<std::size_t> damaged;
     const auto in_file = rows_.read_all();
     for (std::size_t i = 0; i < in_file.size(); ++i) {
       if (same(in_file[i], contents_.rows[i]) || adopt(i, in_file[i])) continue;
+      if (!is_intact(in_file[i])) damaged.push_back(i);
       rows_.write(i, std::span(&contents_.rows[i], 1));
     }
+    return damaged;
   }
 
   void mend_field(std::size_t i, bool unproven) {
@@ -49,14 +41,15 @@ class Mending {
     const auto place = fields_.find(shape_of(row), row.field_slot);
     if (place && place->bytes == row.field_bytes) {
       if (place->address == address && !unproven) return;
-      if (sound_chunk(raw_, place->address, row)) {
+      if (read_chunk(raw_, place->address, row, chunk_)) {
         address = place->address;
         return;
       }
     }
-    const auto chunk = sound_chunk(raw_, address, row);
-    if (!chunk) throw Hdf5Error("cannot find the field of plan " + id_of(row));
-    address = fields_.write(shape_of(row), row.field_slot, *chunk).address;
+    if (!read_chunk(raw_, address, row, chunk_)) {
+      throw Hdf5Error("cannot find the field of plan " + id_of(row));
+    }
+    address = fields_.write(shape_of(row), row.field_slot, chunk_).address;
   }
 
  private:
@@ -71,7 +64,7 @@ class Mending {
     if (has_field(row)) {
       if (!contents_.capacities.contains(shape_of(row))) return false;
       const auto place = fields_.find(shape_of(row), row.field_slot);
-      if (!place || !sound_chunk(raw_, place->address, row)) return false;
+      if (!place || !read_chunk(raw_, place->address, row, chunk_)) return false;
       address = place->address;
     }
     contents_.rows[i] = row;
@@ -83,25 +76,59 @@ class Mending {
   RowTable rows_;
   FieldTables fields_;
   PosixFile raw_;
+  std::vector<std::byte> chunk_;
 };
 
 [[noreturn]] void differs(const std::string& what) {
   throw Hdf5Error("cannot trust the file: " + what + " not what was stored");
 }
 
+/// Sessions that a damaged log lost are still in the file.
+void take_over_sessions(const Handle& file, std::vector<Attributes>& sessions) {
+  const auto in_file = read_sessions(file);
+  sessions.resize(std::max(sessions.size(), in_file.size()));
+  for (std::size_t i = 0; i < in_file.size(); ++i) {
+    if (sessions[i].empty()) sessions[i] = in_file[i];
+  }
+}
+
+bool names(const std::vector<std::string>& ids, const std::vector<Row>& rows) {
+  return std::equal(ids.begin(), ids.end(), rows.begin(), rows.end(),
+                    [](const std::string& id, const Row& row) { return id == id_of(row); });
+}
+
+/// Rows that are pending by now were reported as lost.
+void report_rebuilt(const std::vector<std::size_t>& rows, const Contents& contents,
+                    Findings& findings) {
+  std::vector<std::string> ids;
+  for (const auto i : rows) {
+    if (status_of(contents.rows[i]) != PlanStatus::pending) ids.push_back(id_of(contents.rows[i]));
+  }
+  if (ids.empty()) return;
+  findings.sentences.push_back(count_were(ids.size(), "row") +
+                               " damaged and rebuilt from the log: " + few_of(ids));
+}
+
 }  // namespace
 
-void bring_up_to_date(const std::filesystem::path& path, Access access, Contents& contents,
-                      const std::vector<std::size_t>& unproven) {
+std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Access access,
+                                          Contents& contents,
+                                          const std::vector<std::size_t>& unproven) {
   auto file = open_file(path, access);
+  std::vector<std::size_t> rebuilt;
   try {
     if (read_identity(file, path) != contents.file_id) {
       throw Hdf5Error("cannot mend the file: the log belongs to another");
     }
+    take_over_sessions(file, contents.sessions);
     write_sessions(file, contents.sessions);
+    if (const auto ids = read_ids(file, contents.rows.size());
+        !ids || !names(*ids, contents.rows)) {
+      write_ids(file, contents.rows);
+    }
     {
       Mending mending(file, path, contents);
-      mending.mend_rows();
+      rebuilt = mending.mend_rows();
       std::vector<bool> check(contents.rows.size());
       for (const auto i : unproven) check[i] = true;
       for (std::size_t i = 0; i < contents.rows.size(); ++i) {
@@ -114,13 +141,14 @@ void bring_up_to_date(const std::filesystem::path& path, Access access, Contents
     throw;
   }
   sync_file(path);
+  return rebuilt;
 }
 
 void require_equal(const std::filesystem::path& path, const Contents& contents,
                    const std::vector<std::size_t>& unproven) {
-  std::vector<std::string> complaints;
+  Findings complaints;
   const auto found = load(path, Access::read, Addresses::find, complaints);
-  if (!complaints.empty()) differs("rows are");
+  if (!complaints.sentences.empty()) differs("rows are");
   if (found.settings != contents.settings) differs("the settings are");
   if (found.sessions != contents.sessions) differs("the sessions are");
   if (found.capacities != contents.capacities) differs("the room for fields is");
@@ -130,15 +158,17 @@ void require_equal(const std::filesystem::path& path, const Contents& contents,
   }
   if (found.addresses != contents.addresses) differs("the places of fields are");
   const PosixFile raw(path, O_RDONLY);
+  std::vector<std::byte> chunk;
   for (const auto i : unproven) {
-    if (has_field(contents.rows[i]) && !sound_chunk(raw, contents.addresses[i], contents.rows[i])) {
+    if (has_field(contents.rows[i]) &&
+        !read_chunk(raw, contents.addresses[i], contents.rows[i], chunk)) {
       differs("the field of plan " + id_of(contents.rows[i]) + " is");
     }
   }
 }
 
 void recover(const std::filesystem::path& path, Contents& contents,
-             const std::vector<std::size_t>& unproven, std::vector<std::string>& report) {
+             const std::vector<std::size_t>& unproven, Findings& findings) {
   std::string cause = "it is missing";
   if (const auto state = peek(path); state == FileState::foreign) {
     cause = "it does not begin like an HDF5 file";
@@ -146,19 +176,19 @@ void recover(const std::filesystem::path& path, Contents& contents,
     // Mending works on a copy: a failed attempt must not blur what the log says.
     auto mended = contents;
     try {
-      bring_up_to_date(path, Access::take_up, mended, unproven);
+      const auto rebuilt = bring_up_to_date(path, Access::take_up, mended, unproven);
       require_equal(path, mended, unproven);
       contents = std::move(mended);
+      report_rebuilt(rebuilt, contents, findings);
       return;
     } catch (const Hdf5Error& error) {
       cause = error.what();
     }
   }
   const auto lost = build(path, contents);
-  report.push_back("the file could not be mended (" + cause + ") and was rebuilt from its log");
-  if (lost > 0) {
-    report.push_back(count_were(lost, "field") + " lost with it; the plans are solved again");
-  }
+  findings.sentences.push_back("the file could not be mended (" + cause +
+                               ") and was rebuilt from its log");
+  findings.add_lost("field", "lost with it", lost, contents);
 }
 
 }  // namespace wallheat::store

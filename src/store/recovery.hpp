@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,26 +13,39 @@ namespace wallheat::store {
 enum class Addresses { find, leave_out };
 
 /// Reads a file's contents. Rows that are damaged or whose field is not there become pending, which
-/// `report` tells. Throws Hdf5Error or RunError where it cannot be read.
+/// `findings` tell. Throws Hdf5Error or RunError where it cannot be read.
 [[nodiscard]] Contents load(const std::filesystem::path& file, Access access, Addresses addresses,
-                            std::vector<std::string>& report);
+                            Findings& findings);
 
 /// True where the file is closed, sound, and not the one that a log was written for: a kill hit
 /// between putting the file in its place and beginning its log, so nothing was stored since.
 [[nodiscard]] bool is_another_file(const std::filesystem::path& file, FileState state,
                                    const std::string& logs_file_id);
 
-/// Writes the file anew, under a temporary name and then in place of the old one, whose fields are
-/// copied as they are. Sets new addresses and a new file id; rows whose field is lost become
-/// pending. Returns their number.
-std::size_t build(const std::filesystem::path& file, Contents& contents);
+/// Throws RunError where a file that was left open is none of ours or of another format version.
+void refuse_other_versions(const std::filesystem::path& file);
+
+/// Where the fields of a new file come from.
+struct FieldSource {
+  std::vector<std::size_t> order;  ///< in which to read them: all rows, by their numbers
+  /// Reads row i's compressed field; false where it is lost.
+  std::function<bool(std::size_t i, std::vector<std::byte>& chunk)> read;
+};
+
+/// Writes the file anew, under a temporary name and then, synced, in its place. Sets slots,
+/// addresses and a new file id; rows whose field is lost become pending. Returns these.
+std::vector<std::size_t> build(const std::filesystem::path& file, Contents& contents,
+                               const FieldSource& source);
+/// The same with the fields of the file that is replaced, copied as they are.
+std::vector<std::size_t> build(const std::filesystem::path& file, Contents& contents);
 
 /// Makes the HDF5 file say what `contents` says: sessions, rows, and fields from their addresses,
 /// which it updates; the fields of `unproven` rows are compared with their checksums. Answers that
 /// only the file has, because the log was damaged, are taken over into `contents`. Throws where
-/// something does not fit.
-void bring_up_to_date(const std::filesystem::path& file, Access access, Contents& contents,
-                      const std::vector<std::size_t>& unproven);
+/// something does not fit. Returns the rows that were damaged in the file and are right now.
+std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& file, Access access,
+                                          Contents& contents,
+                                          const std::vector<std::size_t>& unproven);
 
 /// Reads everything back. Throws Hdf5Error at the first difference.
 void require_equal(const std::filesystem::path& file, const Contents& contents,
@@ -40,9 +54,6 @@ void require_equal(const std::filesystem::path& file, const Contents& contents,
 /// Takes up a file after a kill, or without its log: mends it in place, and builds it anew where
 /// that fails. Afterwards it is closed, durable, and agrees with `contents`.
 void recover(const std::filesystem::path& file, Contents& contents,
-             const std::vector<std::size_t>& unproven, std::vector<std::string>& report);
-
-/// "1 row was", "3 rows were".
-[[nodiscard]] std::string count_were(std::size_t count, const std::string& noun);
+             const std::vector<std::size_t>& unproven, Findings& findings);
 
 }  // namespace wallheat::store

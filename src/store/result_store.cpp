@@ -1,13 +1,8 @@
 #include "wallheat/result_store.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-
-#include "store/contents.hpp"
+#include "store/boundary.hpp"
 #include "store/file_lock.hpp"
-#include "store/hdf5_handle.hpp"
-#include "store/recovery.hpp"
+#include "store/find.hpp"
 #include "store/session.hpp"
 #include "wallheat/error.hpp"
 
@@ -17,103 +12,13 @@ using namespace store;
 
 namespace {
 
-bool is_about_room(const std::string& text) {
-  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
-    if (text.find(std::strerror(error)) != std::string::npos) return true;
-  }
-  return false;
-}
-
-/// Runs a step and turns what HDF5 and the file system throw into one sentence about the file.
-template <class Step>
-auto in_one_sentence(const fs::path& file, const std::string& advice, Step step) {
-  try {
-    return step();
-  } catch (const Hdf5Error& error) {
-    throw RunError(file.string() + ": " + error.what() + "; " +
-                   (is_about_room(error.what()) ? advice_after_failed_write : advice));
-  } catch (const fs::filesystem_error& error) {
-    throw RunError(file.string() + " cannot be used: " + error.code().message());
-  }
-}
-
-/// The file itself where the name is a link, so that replacing it leaves the link alone.
-fs::path real_path(const fs::path& file) {
-  auto path = fs::absolute(file);
-  // Also through a link to a file that is not there yet; circular ones are the file system's to
-  // refuse.
-  for (int links = 0; fs::is_symlink(path) && links < 40; ++links) {
-    path = path.parent_path() / fs::read_symlink(path);
-  }
-  path = fs::weakly_canonical(path);
-  if (!fs::is_directory(path.parent_path())) {
-    throw RunError(path.string() + " cannot be written: there is no directory " +
-                   path.parent_path().string() + "; make it first");
-  }
-  if (fs::exists(path) && !fs::is_regular_file(path)) {
-    throw RunError(path.string() + " is not a regular file; name another");
-  }
-  return path;
-}
-
-/// HDF5's text attributes end at a NUL.
-Attributes storable(Attributes values) {
-  for (auto& [name, value] : values) value.resize(std::min(value.size(), value.find('\0')));
-  return values;
-}
-
-void remove_leftovers(const fs::path& path) {
-  for (const auto& target : {path, log_path(path)}) {
-    auto leftover = target;
-    fs::remove(leftover += ".new");
-  }
-}
+const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
 
 std::vector<PlanResult> results_of(const Contents& contents) {
   std::vector<PlanResult> results;
   results.reserve(contents.rows.size());
   for (const auto& row : contents.rows) results.push_back(to_result(row));
   return results;
-}
-
-/// What a file holds, and what has to be done before it can be used.
-struct Found {
-  Contents contents;
-  bool needs_recovery = false;
-  std::vector<std::size_t> unproven;
-};
-
-/// A file that was left open and whose log is gone, with nothing but itself to go by.
-Found find_without_log(const fs::path& path, std::vector<std::string>& report) {
-  report.push_back("the file was left open and has no usable log; what it holds was taken");
-  open_file(path, Access::take_up).close("close the file");
-  Found found{load(path, Access::read, Addresses::find, report), true, {}};
-  for (std::size_t i = 0; i < found.contents.rows.size(); ++i) found.unproven.push_back(i);
-  return found;
-}
-
-Found find(const fs::path& path, std::vector<std::string>& report) {
-  const auto state = peek(path);
-  if (fs::exists(log_path(path))) {
-    auto log = read_log(path);
-    if (log && !is_another_file(path, state, log->contents.file_id)) {
-      if (!log->damage.empty()) report.push_back(log->damage);
-      return {std::move(log->contents), true, std::move(log->stored_here)};
-    }
-    report.push_back(log ? "the log of an earlier file was passed over"
-                         : "the log is damaged from its beginning and was passed over");
-  }
-  switch (state) {
-    case FileState::missing:
-      throw RunError(path.string() + " does not exist; leave --resume out to start it");
-    case FileState::foreign:
-      throw RunError(path.string() + " is not an HDF5 file; name another, or use --overwrite");
-    case FileState::left_open:
-      return find_without_log(path, report);
-    case FileState::closed:
-      break;
-  }
-  return {load(path, Access::read, Addresses::find, report), false, {}};
 }
 
 }  // namespace
@@ -137,15 +42,15 @@ class ResultStore::Impl {
     begin();
   }
 
-  void resume(const StorePlan& plan, std::vector<std::string>& report) {
-    auto found = find(path_, report);
+  void resume(const StorePlan& plan, Findings& findings) {
+    auto found = find(path_, findings);
     require_agreement(path_, found.contents, plan);
     const bool new_layout = needs_new_layout(found.contents, plan);
     // Also where nothing has to be rearranged yet: the refusal must come before anything is
     // changed.
     if (new_layout) static_cast<void>(rearranged(path_, found.contents, plan));
     remove_leftovers(path_);
-    if (found.needs_recovery) recover(path_, found.contents, found.unproven, report);
+    if (found.needs_recovery) recover(path_, found.contents, found.unproven, findings);
     if (new_layout) {
       found.contents = rearranged(path_, std::move(found.contents), plan);
       build(path_, found.contents);
@@ -209,7 +114,7 @@ ResultStore::~ResultStore() = default;
 
 ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
                                 const Attributes& session, bool overwrite) {
-  return in_one_sentence(file, "see that the directory can be written", [&] {
+  return in_one_sentence(file, {to_resume.for_room, "see that the directory can be written"}, [&] {
     const auto path = real_path(file);
     auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
     StorePlan checked_plan = plan;
@@ -226,35 +131,36 @@ ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
 
 ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
                                 const Attributes& session, std::vector<std::string>* report) {
-  return in_one_sentence(file, "bring back a copy of it, or start anew with --overwrite", [&] {
-    const auto path = real_path(file);
-    auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
-    StorePlan checked_plan = plan;
-    checked_plan.settings = storable(plan.settings);
-    std::vector<std::string> sentences;
-    try {
-      impl->resume(checked_plan, sentences);
-    } catch (...) {
-      impl->release();
-      throw;
-    }
-    if (report != nullptr) *report = std::move(sentences);
-    return ResultStore(std::move(impl));
-  });
+  return in_one_sentence(
+      file, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"}, [&] {
+        const auto path = real_path(file);
+        auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
+        StorePlan checked_plan = plan;
+        checked_plan.settings = storable(plan.settings);
+        Findings findings;
+        try {
+          impl->resume(checked_plan, findings);
+        } catch (...) {
+          impl->release();
+          throw;
+        }
+        if (report != nullptr) *report = std::move(findings.sentences);
+        return ResultStore(std::move(impl));
+      });
 }
 
 const std::vector<PlanResult>& ResultStore::restored() const { return impl_->restored(); }
 
 void ResultStore::store(std::span<const PlanResult> results) {
-  in_one_sentence(impl_->path(), "run again with --resume", [&] { impl_->store(results); });
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->store(results); });
 }
 
 void ResultStore::publish() {
-  in_one_sentence(impl_->path(), "run again with --resume", [&] { impl_->publish(); });
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->publish(); });
 }
 
 void ResultStore::close(const Attributes& end_of_session) {
-  in_one_sentence(impl_->path(), "run again with --resume", [&] { impl_->close(end_of_session); });
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->close(end_of_session); });
 }
 
 }  // namespace wallheat

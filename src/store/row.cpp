@@ -46,6 +46,7 @@ Row to_row(const PlanResult& result) {
   row.cols = result.cols;
   row.seconds = result.seconds;
   row.attempts = result.attempts;
+  row.failures = result.failures;
   row.rank = result.rank;
   put_text(row.host, result.host);
   put_text(row.device, result.device);
@@ -73,6 +74,7 @@ PlanResult to_result(const Row& row) {
   result.cols = row.cols;
   result.seconds = row.seconds;
   result.attempts = row.attempts;
+  result.failures = row.failures;
   result.rank = row.rank;
   result.host = get_text(row.host);
   result.device = get_text(row.device);

@@ -33,10 +33,11 @@ struct Row {
   std::int64_t field_slot;  // -1: no field
   std::int64_t field_bytes;
   std::uint32_t field_crc32;
-  std::array<char, 256> error;
+  std::int32_t failures;  // of the attempts
+  std::array<char, 260> error;
   std::uint32_t row_crc32;  // of all bytes before it
 };
-static_assert(sizeof(Row) == 728, "a gap in Row would store, and check, undefined bytes");
+static_assert(sizeof(Row) == 736, "a gap in Row would store, and check, undefined bytes");
 
 /// A row without an answer, sealed.
 [[nodiscard]] Row pending_row(std::size_t index, std::string_view id);

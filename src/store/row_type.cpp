@@ -63,6 +63,7 @@ Handle make_row_type() {
   add("field_slot", offsetof(Row, field_slot), i64);
   add("field_bytes", offsetof(Row, field_bytes), i64);
   add("field_crc32", offsetof(Row, field_crc32), u32);
+  add("failures", offsetof(Row, failures), i32);
   add_text("error", offsetof(Row, error), sizeof(Row::error));
   add("row_crc32", offsetof(Row, row_crc32), u32);
   return type;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
@@ -9,15 +10,17 @@
 #include "store/checksum.hpp"
 #include "wallheat/error.hpp"
 
-// A log is a 16-byte beginning (8 bytes of magic, version, zero) and records, each of
+// A log is a 16-byte beginning (8 bytes of magic, uint32 version, uint32 CRC-32 of these 12) and
+// records, each of
 //   uint32 kind, uint32 length of the payload, uint32 CRC-32 of kind, length and payload, payload.
 // All numbers are little-endian. Texts are a uint32 length and their bytes.
 namespace wallheat::store {
 namespace {
 
 constexpr std::string_view magic = "wallhlog";
-constexpr std::uint32_t version = 1;
+constexpr auto version = static_cast<std::uint32_t>(format_version);
 constexpr std::size_t beginning_size = 16;
+constexpr std::uint32_t max_sessions = 1 << 20;  // a limit for damaged numbers
 
 enum class Kind : std::uint32_t { file = 1, ids = 2, session = 3, row = 4, commit = 5 };
 
@@ -96,6 +99,7 @@ class Unpacker {
     return values;
   }
   [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool at_end() const { return ok_ && rest_.empty(); }
 
  private:
   std::string_view rest_;
@@ -142,6 +146,92 @@ std::string packed_ids(const Contents& contents) {
   return packer.payload();
 }
 
+/// The bytes of a log, and which of them are whole records.
+class LogSource {
+ public:
+  explicit LogSource(const std::filesystem::path& path) : in_(path, O_RDONLY), size_(in_.size()) {}
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// Nothing where the beginning is damaged.
+  [[nodiscard]] std::optional<std::uint32_t> version() const {
+    std::array<char, beginning_size> beginning{};
+    if (!in_.read_at(0, std::as_writable_bytes(std::span(beginning)))) return std::nullopt;
+    const std::string_view text(beginning.data(), beginning.size());
+    std::uint32_t found = 0, crc = 0;
+    std::memcpy(&found, text.data() + magic.size(), sizeof found);
+    std::memcpy(&crc, text.data() + magic.size() + sizeof found, sizeof crc);
+    if (!text.starts_with(magic)) return std::nullopt;
+    // Version 1 had no checksum there.
+    const bool sound = crc == crc32_of(bytes_of(text.substr(0, beginning_size - sizeof crc)));
+    return sound || (found == 1 && crc == 0) ? std::optional(found) : std::nullopt;
+  }
+
+  /// The kind and payload of the record at `offset`; nothing where it is not whole.
+  [[nodiscard]] std::optional<Kind> read(std::uint64_t offset, std::string& payload) {
+    const auto head = head_at(offset);
+    if (!head || head->length > size_ - offset - sizeof(RecordHead)) return std::nullopt;
+    payload.resize(head->length);
+    if (!in_.read_at(offset + sizeof(RecordHead), std::as_writable_bytes(std::span(payload))) ||
+        crc_of(head->kind, payload, scratch_) != head->crc) {
+      return std::nullopt;
+    }
+    return static_cast<Kind>(head->kind);
+  }
+
+  /// True where the file ends within the record that seems to begin at `offset`.
+  [[nodiscard]] bool is_cut(std::uint64_t offset) {
+    const auto head = head_at(offset);
+    return !head || head->length > size_ - offset - sizeof(RecordHead);
+  }
+
+  /// Where the first whole row, session or commit at or after `offset` begins.
+  [[nodiscard]] std::optional<std::uint64_t> next_whole(std::uint64_t offset) {
+    std::string payload;
+    for (; offset + sizeof(RecordHead) <= size_; ++offset) {
+      const auto head = head_at(offset);
+      if (!head || !is_plausible(*head)) continue;
+      if (read(offset, payload)) return offset;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_plausible(const RecordHead& head) {
+    switch (static_cast<Kind>(head.kind)) {
+      case Kind::row:
+        return head.length == sizeof(LoggedRow);
+      case Kind::commit:
+        return head.length == 0;
+      case Kind::file:
+      case Kind::ids:
+      case Kind::session:
+        return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::optional<RecordHead> head_at(std::uint64_t offset) {
+    RecordHead head{};
+    if (offset > size_ || size_ - offset < sizeof head) return std::nullopt;
+    if (offset < window_at_ || offset + sizeof head > window_at_ + window_.size()) {
+      window_.resize(std::min<std::uint64_t>(1 << 16, size_ - offset));
+      window_at_ = offset;
+      if (!in_.read_at(offset, std::as_writable_bytes(std::span(window_)))) {
+        window_.clear();
+        return std::nullopt;
+      }
+    }
+    std::memcpy(&head, window_.data() + (offset - window_at_), sizeof head);
+    return head;
+  }
+
+  PosixFile in_;
+  std::uint64_t size_;
+  std::string window_, scratch_;
+  std::uint64_t window_at_ = 0;
+};
+
 /// Applies records to what was read so far.
 class Replay {
  public:
@@ -150,9 +240,9 @@ class Replay {
     Unpacker in(payload);
     switch (kind) {
       case Kind::file:
-        return apply_file(in);
+        return !has_file_ && apply_file(in);
       case Kind::ids:
-        return apply_ids(in);
+        return !has_ids_ && apply_ids(in);
       case Kind::session:
         return apply_session(in);
       case Kind::row:
@@ -169,16 +259,14 @@ class Replay {
       reading.contents.addresses[row.index] = address;
       if (begun_) reading.stored_here.push_back(row.index);
     }
+    auto& sessions = reading.contents.sessions;
     for (auto& [number, session] : waiting_sessions_) {
-      if (number == reading.contents.sessions.size()) {
-        reading.contents.sessions.push_back(std::move(session));
-      } else {
-        reading.contents.sessions[number] = std::move(session);
-      }
+      sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
+      sessions[number] = std::move(session);
     }
     waiting_rows_.clear();
     waiting_sessions_.clear();
-    begun_ = true;
+    begun_ = has_file_ && has_ids_;
   }
   [[nodiscard]] bool begun() const { return begun_; }
 
@@ -195,24 +283,31 @@ class Replay {
       const auto cols = in.number<std::uint64_t>();
       contents.capacities[{rows, cols}] = in.number<std::uint64_t>();
     }
-    return in.ok();
+    has_file_ = in.at_end();
+    return has_file_;
   }
   bool apply_ids(Unpacker& in) {
     auto& contents = reading.contents;
+    contents.rows.clear();
     for (auto left = in.number<std::uint32_t>(); in.ok() && left > 0; --left) {
       contents.rows.push_back(pending_row(contents.rows.size(), in.text()));
     }
     contents.addresses.assign(contents.rows.size(), -1);
-    return in.ok();
+    has_ids_ = in.at_end();
+    return has_ids_;
   }
   bool apply_session(Unpacker& in) {
     const auto number = in.number<std::uint32_t>();
-    waiting_sessions_.emplace_back(number, in.attributes());
-    return in.ok() && number <= reading.contents.sessions.size() + waiting_sessions_.size() - 1;
+    auto session = in.attributes();
+    // One whose predecessor was lost with a damaged record is kept; its place stays empty.
+    if (!in.at_end() || number > max_sessions) return false;
+    waiting_sessions_.emplace_back(number, std::move(session));
+    return true;
   }
   bool apply_row(Unpacker& in) {
     const auto row = in.number<LoggedRow>();
-    if (!in.ok() || row.row.index >= reading.contents.rows.size() || !is_intact(row.row)) {
+    if (!has_ids_ || !in.at_end() || row.row.index >= reading.contents.rows.size() ||
+        !is_intact(row.row)) {
       return false;
     }
     waiting_rows_.push_back(row);
@@ -221,7 +316,7 @@ class Replay {
 
   std::vector<LoggedRow> waiting_rows_;
   std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
-  bool begun_ = false;
+  bool has_file_ = false, has_ids_ = false, begun_ = false;
 };
 
 }  // namespace
@@ -236,7 +331,8 @@ LogWriter::LogWriter(const std::filesystem::path& file, const Contents& contents
 
   batch_.assign(magic);
   batch_.append(reinterpret_cast<const char*>(&version), sizeof version);
-  batch_.resize(beginning_size, '\0');
+  const auto crc = crc32_of(bytes_of(batch_));
+  batch_.append(reinterpret_cast<const char*>(&crc), sizeof crc);
   add_record(batch_, Kind::file, packed_file(contents));
   add_record(batch_, Kind::ids, packed_ids(contents));
   for (std::size_t i = 0; i < contents.sessions.size(); ++i) {
@@ -276,46 +372,40 @@ void LogWriter::append_session(std::size_t number, const Attributes& session) {
 
 std::optional<LogReading> read_log(const std::filesystem::path& file) {
   const auto path = log_path(file);
-  const PosixFile in(path, O_RDONLY);
-  const auto size = in.size();
-  std::array<char, beginning_size> beginning{};
-  if (!in.read_at(0, std::as_writable_bytes(std::span(beginning)))) return std::nullopt;
-  if (std::string_view(beginning.data(), magic.size()) != magic) return std::nullopt;
-  std::uint32_t found = 0;
-  std::memcpy(&found, beginning.data() + magic.size(), sizeof found);
-  if (found > version) {
-    throw RunError(path.string() + " was written by a newer wallheat; go on with that one");
-  }
+  LogSource log(path);
+  if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
 
   Replay replay;
-  std::uint64_t offset = beginning_size, committed = offset;
-  std::string payload, scratch, cause;
-  while (offset < size) {
-    RecordHead head{};
-    if (offset + sizeof head > size ||
-        !in.read_at(offset, std::as_writable_bytes(std::span(&head, 1))) ||
-        offset + sizeof head + head.length > size) {
-      cause = "ended in the middle of a record";
-      break;
+  std::uint64_t offset = beginning_size, committed = offset, dropped = 0;
+  std::string payload;
+  bool cut = false;
+  while (offset < log.size()) {
+    auto kind = log.read(offset, payload);
+    if (!kind || !replay.apply(*kind, payload)) {
+      // A damaged record costs itself only: the next that is whole holds.
+      cut = log.is_cut(offset);
+      const auto next = log.next_whole(offset + 1);
+      if (!next) break;
+      dropped += *next - offset;
+      offset = *next;
+      cut = false;
+      continue;
     }
-    payload.resize(head.length);
-    if (!in.read_at(offset + sizeof head, std::as_writable_bytes(std::span(payload))) ||
-        crc_of(head.kind, payload, scratch) != head.crc ||
-        !replay.apply(static_cast<Kind>(head.kind), payload)) {
-      cause = "was damaged";
-      break;
-    }
-    offset += sizeof head + payload.size();
-    if (static_cast<Kind>(head.kind) == Kind::commit) {
-      replay.commit();
-      committed = offset;
-    }
+    offset += sizeof(RecordHead) + payload.size();
+    if (*kind != Kind::commit) continue;
+    replay.commit();
+    committed = offset;
   }
   if (!replay.begun()) return std::nullopt;
-  if (committed < size) {
-    if (cause.empty()) cause = "ended before a batch was complete";
-    replay.reading.damage =
-        "the log " + cause + ": " + std::to_string(size - committed) + " bytes dropped";
+  const bool damaged = dropped > 0 || !log.version();
+  replay.reading.damaged = damaged;
+  dropped += log.size() - committed;
+  if (damaged || dropped > 0) {
+    replay.reading.damage = std::string("the log ") +
+                            (damaged ? "was damaged"
+                             : cut   ? "ended in the middle of a record"
+                                     : "ended before a batch was complete") +
+                            ": " + std::to_string(dropped) + " bytes dropped";
   }
   return std::move(replay.reading);
 }

@@ -40,11 +40,12 @@ class LogWriter {
 struct LogReading {
   Contents contents;
   std::vector<std::size_t> stored_here;  ///< rows that were stored after the log's beginning
-  std::string damage;                    ///< a clause where something was cut off; else empty
+  std::string damage;    ///< a clause where something was cut off or left out; else empty
+  bool damaged = false;  ///< not merely cut off, as by a kill or by reading during a write
 };
 
-/// Reads up to the last whole commit. Nothing where not even the beginning is whole: `damage` then
-/// says so. Throws RunError where the log is of a newer program.
+/// Reads up to the last commit and leaves out damaged records. Nothing where what the log begins
+/// with, settings and ids, is damaged. Throws RunError where the log is of another format version.
 [[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file);
 
 }  // namespace wallheat::store

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "child_process.hpp"
 #include "store/row.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/field_codec.hpp"
@@ -77,6 +78,7 @@ inline PlanResult make_result(const StorePlan& plan, std::size_t index, int vers
   result.cols = 5;
   result.seconds = 0.125;
   result.attempts = 1 + version;
+  result.failures = static_cast<std::int32_t>(index % 4);
   result.rank = static_cast<std::int32_t>(index % 7);
   result.host = "node" + std::to_string(index % 3);
   result.device = "cpu";
@@ -146,6 +148,26 @@ std::string refusal(Step step) {
     return error.what();
   }
   return {};
+}
+
+/// Where the row of a stored plan begins in a file's bytes.
+inline std::size_t row_at(const std::string& bytes, const StorePlan& plan, std::size_t index) {
+  const auto row = store::to_row(make_result(plan, index));
+  const auto at = bytes.find(std::string(reinterpret_cast<const char*>(&row),
+                                         sizeof(row.index) + sizeof(row.status) + sizeof(row.id)));
+  EXPECT_NE(at, std::string::npos);
+  return at;
+}
+
+/// Runs gtest assertions in a process of their own, which may change its rights, limits or mounts.
+/// 77: `work` found that the system does not permit that.
+template <class Work>
+int in_a_process(Work work) {
+  std::fflush(stdout);
+  return wait_for(start_child([&] {
+    work();
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }));
 }
 
 inline std::size_t files_in(const std::filesystem::path& directory) {

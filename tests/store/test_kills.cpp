@@ -11,6 +11,8 @@
 
 #include "child_process.hpp"
 #include "store_fixture.hpp"
+#include "wallheat/merge.hpp"
+#include "wallheat/repair.hpp"
 
 namespace wallheat::store_test {
 namespace {
@@ -211,6 +213,21 @@ void go_on(ResultStore store, const StorePlan& plan, Acknowledged& told, int ver
   store.close({{"ended", "itself"}});
 }
 
+std::vector<std::filesystem::path> parts_of(const std::filesystem::path& file) {
+  return {file.parent_path() / "part-1.h5", file.parent_path() / "part-2.h5"};
+}
+
+/// Two parts that together hold the answers that make_file stores.
+void make_parts(const std::filesystem::path& file, const StorePlan& plan, Acknowledged&) {
+  std::size_t begin = 0;
+  for (const auto& part : parts_of(file)) {
+    auto store = ResultStore::create(part, plan, {}, true);
+    store.store(make_results(plan, begin, begin == 0 ? 4 : 9));
+    store.close({});
+    begin = 4;
+  }
+}
+
 std::vector<Story> stories() {
   const auto nothing = [](const auto&, const auto&, auto&) {};
   const auto closed_file = [](const auto& file, const auto& plan, auto& told) {
@@ -225,6 +242,12 @@ std::vector<Story> stories() {
       store_and_tell(store, plan, 9, 11, 2, told);
       die();
     });
+  };
+  const auto damaged_file = [killed_file](const auto& file, const auto& plan, auto& told) {
+    killed_file(file, plan, told);
+    auto bytes = read_bytes(file);
+    for (std::size_t i = 8; i < 48; ++i) bytes[i] = '\xff';
+    write_bytes(file, bytes);
   };
   const auto resume = [](const auto& file, const auto& plan, auto& told) {
     go_on(ResultStore::resume(file, plan, {}), plan, told, 3);
@@ -249,14 +272,33 @@ std::vector<Story> stories() {
          store.close({});
        },
        resume},
-      {"resume of a killed file whose HDF5 file is damaged",
-       [killed_file](const auto& file, const auto& plan, auto& told) {
-         killed_file(file, plan, told);
+      {"resume of a killed file whose HDF5 file is damaged", damaged_file, resume},
+      {"repair of a killed file", killed_file,
+       [](const auto& file, const auto&, auto&) { (void)repair_results(file); }},
+      {"repair of a killed file whose HDF5 file is damaged", damaged_file,
+       [](const auto& file, const auto&, auto&) { (void)repair_results(file); }},
+      {"repair of a closed file with a damaged row",
+       [](const auto& file, const auto& plan, auto& told) {
+         make_file(file, plan, told);
          auto bytes = read_bytes(file);
-         for (std::size_t i = 8; i < 48; ++i) bytes[i] = '\xff';
+         bytes[row_at(bytes, plan, 3) + 140] ^= 1;
          write_bytes(file, bytes);
+         told[3] = 0;
        },
-       resume},
+       [](const auto& file, const auto&, auto&) { (void)repair_results(file); }},
+      {"merge of two parts", make_parts,
+       [](const auto& file, const auto&, auto&) {
+         (void)merge_results(file, parts_of(file), {true, false});
+       },
+       true},
+      {"merge of two parts over a file",
+       [](const auto& file, const auto& plan, auto& told) {
+         make_parts(file, plan, told);
+         make_file(file, plan, told);
+       },
+       [](const auto& file, const auto&, auto&) {
+         (void)merge_results(file, parts_of(file), {true, true});
+       }},
       {"overwriting", closed_file,
        [](const auto& file, const auto& plan, auto& told) {
          go_on(ResultStore::create(file, plan, {}, true), plan, told, 4);
@@ -307,7 +349,7 @@ TEST_P(EveryKillPoint, loses_nothing_that_was_acknowledged) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stories, EveryKillPoint,
-                         testing::Combine(testing::Range<std::size_t>(0, 7),
+                         testing::Combine(testing::Range<std::size_t>(0, 12),
                                           testing::Values(Death::before, Death::half_way)));
 
 /// The largest file that this process may write; stands in for a full disk and needs no rights.

@@ -5,6 +5,8 @@
 #include "child_process.hpp"
 #include "store/file_lock.hpp"
 #include "store_fixture.hpp"
+#include "wallheat/merge.hpp"
+#include "wallheat/repair.hpp"
 
 namespace wallheat::store_test {
 namespace {
@@ -162,12 +164,13 @@ with h5py.File(sys.argv[1], "r") as f:
     names = h5py.check_enum_dtype(f["rows"].dtype["status"])
     assert len(rows) == 6
     row = rows[3]
-    assert row["id"] == b"plan 3" and row["iterations"] == 1003, row
+    assert row["id"] == b"plan 3" and row["iterations"] == 1003 and row["failures"] == 3, row
+    assert f["ids"][3] == b"plan 3"
     assert row["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
     assert math.isnan(rows[0]["pct_above_18"])
     assert f["settings"].attrs["tolerance"] == b"0.0001"
     assert f["sessions/0"].attrs["ended"] == b"well"
-    assert f.attrs["format_version"] == 1
+    assert f.attrs["format_version"] == 2
     slot = row["field_slot"]
     name = "fields/%dx%d/%d" % (row["rows"], row["cols"], slot // 2000)
     field = f[name][slot % 2000]
@@ -179,20 +182,35 @@ with h5py.File(sys.argv[1], "r") as f:
             0);
 }
 
-TEST_F(Readers, refuse_other_programs_files_and_those_of_a_newer_one) {
+TEST_F(Readers, refuse_files_of_older_and_newer_format_versions) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(2);
-  ResultStore::create(file, plan, {}, false).close({});
-  ASSERT_EQ(run_python(directory, R"(
+  for (const char* version : {"1", "7"}) {
+    ResultStore::create(file, plan, {}, true).close({});
+    ASSERT_EQ(run_python(directory,
+                         std::string(R"(
 import sys, h5py
 with h5py.File(sys.argv[1], "r+") as f:
-    f.attrs.modify("format_version", 7)
-)",
-                       file),
-            0);
-  const auto newer = HasSubstr("has format version 7 of a newer wallheat");
-  EXPECT_THAT(refusal([&] { ResultReader reader(file); }), newer);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), newer);
+    f.attrs.modify("format_version", )") +
+                             version + ")",
+                         file),
+              0);
+    const auto before = read_bytes(file);
+    const auto refused = AllOf(
+        HasSubstr(file.string() + " has format version " + version),
+        HasSubstr("this wallheat knows version 2 only; use the " +
+                  std::string(version[0] == '1' ? "older" : "newer") + " wallheat that wrote it"));
+    EXPECT_THAT(refusal([&] { ResultReader reader(file); }), refused);
+    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), refused);
+    EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
+    EXPECT_EQ(read_bytes(file), before);
+    EXPECT_EQ(files_in(directory), 1u);
+  }
+}
+
+TEST_F(Readers, refuse_other_programs_files) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   ASSERT_EQ(run_python(directory, R"(
 import sys, h5py
 with h5py.File(sys.argv[1], "w") as f:
@@ -202,7 +220,8 @@ with h5py.File(sys.argv[1], "w") as f:
             0);
   const auto foreign = HasSubstr("is an HDF5 file, but holds no results of wallheat");
   EXPECT_THAT(refusal([&] { ResultReader reader(file); }), foreign);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), foreign);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, make_plan(2), {}); }), foreign);
+  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), foreign);
   EXPECT_EQ(files_in(directory), 1u);
 }
 

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "child_process.hpp"
+#include "store/checksum.hpp"
 #include "store/write_ahead_log.hpp"
 #include "store_fixture.hpp"
 
@@ -209,14 +210,55 @@ TEST_F(Resume, passes_over_the_log_of_another_file) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Resume, refuses_the_log_of_a_newer_program) {
+/// The log's bytes with another format version in its beginning, whose checksum is `sound` or not.
+std::string with_version(std::string bytes, std::uint32_t version, bool sound) {
+  std::memcpy(bytes.data() + 8, &version, sizeof version);
+  std::uint32_t crc =
+      version == 1 ? 0 : store::crc32_of(std::as_bytes(std::span(bytes.data(), 12)));
+  if (!sound) crc ^= 4;
+  std::memcpy(bytes.data() + 12, &crc, sizeof crc);
+  return bytes;
+}
+
+TEST_F(Resume, refuses_the_log_of_an_older_and_of_a_newer_program) {
   const auto plan = make_plan(4);
   make_killed(plan, 4);
+  const auto h5 = read_bytes(file), whole = read_bytes(log);
+  for (const int version : {1, 9}) {
+    const auto bytes = with_version(whole, static_cast<std::uint32_t>(version), true);
+    write_bytes(log, bytes);
+    const auto refused = HasSubstr(log.string() + " has format version " + std::to_string(version) +
+                                   ", but this wallheat knows version 2 only");
+    EXPECT_THAT(refusal([&] { resume_and_close(file, plan); }), refused);
+    EXPECT_THAT(refusal([&] { ResultReader reader(file); }), refused);
+    EXPECT_EQ(read_bytes(log), bytes);
+    EXPECT_EQ(read_bytes(file), h5);
+  }
+}
+
+TEST_F(Resume, does_not_take_a_damaged_beginning_of_the_log_for_another_version) {
+  const auto plan = make_plan(4);
+  make_killed(plan, 4);
+  write_bytes(log, with_version(read_bytes(log), 9, false));
+  EXPECT_THAT(resume_and_close(file, plan), ElementsAre("the log was damaged: 0 bytes dropped"));
+  expect_contents(file, plan, 4);
+}
+
+TEST_F(Resume, keeps_what_a_log_says_behind_damaged_bytes_even_if_nothing_else_has_it) {
+  const auto plan = make_plan(20);
+  make_killed(plan, 18);
   auto bytes = read_bytes(log);
-  bytes[8] = 9;
+  constexpr std::size_t batch = 12 + sizeof(store::LoggedRow) + 12;
+  bytes[bytes.size() - 5 * batch + 40] ^= 1;  // row 13
+  bytes[bytes.size() - 9 * batch + 4] ^= 16;  // row 9, the length of its record
   write_bytes(log, bytes);
-  EXPECT_THAT(refusal([&] { resume_and_close(file, plan); }), HasSubstr("newer wallheat"));
-  EXPECT_EQ(read_bytes(log), bytes);
+  std::filesystem::remove(file);
+  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));
+  const ResultReader reader(file);
+  for (std::size_t i = 0; i < 20; ++i) {
+    const bool there = i < 18 && i != 13 && i != 9;
+    EXPECT_TRUE(same(reader.rows()[i], there ? make_result(plan, i) : pending(plan, i))) << i;
+  }
 }
 
 TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
@@ -229,8 +271,7 @@ TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     write_bytes(log, bytes);
     write_bytes(file, h5);
-    if (at >= 8 && at < 12) continue;  // the version: refused as a newer program's
-    resume_and_close(file, plan);
+    EXPECT_FALSE(resume_and_close(file, plan).empty()) << "byte " << at;
     expect_contents(file, plan, 4);
     ASSERT_FALSE(HasFatalFailure()) << "byte " << at;
   }
@@ -350,14 +391,14 @@ TEST_F(Resume, solves_plans_again_whose_rows_are_damaged_in_a_closed_file) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);
   auto bytes = read_bytes(file);
-  const auto at = bytes.find("plan 3");
-  ASSERT_NE(at, std::string::npos);
-  bytes[at + 130] = static_cast<char>(bytes[at + 130] ^ 1);
+  bytes[row_at(bytes, plan, 3) + 140] ^= 1;
   write_bytes(file, bytes);
   EXPECT_EQ(ResultReader(file).rows()[3].status, PlanStatus::pending);
+  EXPECT_THAT(ResultReader(file).damage(),
+              ElementsAre("1 row was damaged; pending again: \"plan 3\""));
   std::vector<std::string> report;
   auto store = ResultStore::resume(file, plan, {}, &report);
-  EXPECT_THAT(report, ElementsAre("1 row was damaged; the plans are solved again"));
+  EXPECT_THAT(report, ElementsAre("1 row was damaged; pending again: \"plan 3\""));
   EXPECT_EQ(store.restored()[3].status, PlanStatus::pending);
   store.store(make_results(plan, 3, 4));
   store.close({});
@@ -368,12 +409,35 @@ TEST_F(Resume, repairs_an_id_that_was_damaged_in_a_closed_file) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);
   auto bytes = read_bytes(file);
-  bytes[bytes.find("plan 3")] = 'q';
+  bytes[row_at(bytes, plan, 3) + 8] = 'q';
   write_bytes(file, bytes);
+  EXPECT_EQ(ResultReader(file).rows()[3].id, "plan 3");
   auto store = ResultStore::resume(file, plan, {});
   store.store(make_results(plan, 3, 4));
   store.close({});
   expect_contents(file, plan, 5);
+}
+
+TEST_F(Resume, names_every_damaged_row_by_the_list_of_ids_and_mends_that_list_by_the_rows) {
+  const auto plan = make_plan(9);
+  make_closed(plan, 9);
+  const auto whole = read_bytes(file);
+  auto bytes = whole;
+  std::fill_n(bytes.begin() + static_cast<long>(row_at(bytes, plan, 4)), 2 * sizeof(store::Row),
+              '\0');
+  write_bytes(file, bytes);
+  EXPECT_EQ(ResultReader(file).rows()[5].id, "plan 5");
+  bytes = whole;
+  bytes[bytes.find("plan 3") + 1] = 'q';
+  ASSERT_LT(bytes.find("pqan 3"), row_at(bytes, plan, 0)) << "this is to hit the list";
+  write_bytes(file, bytes);
+  std::vector<std::string> report;
+  auto store = ResultStore::resume(file, plan, {}, &report);
+  EXPECT_THAT(report, ElementsAre("the list of ids was damaged"));
+  store.store(make_results(plan, 3, 4));
+  store.close({});
+  EXPECT_THAT(ResultReader(file).damage(), IsEmpty());
+  expect_contents(file, plan, 9);
 }
 
 TEST_F(Resume, repeats_an_end_that_was_cut_short) {

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/merge.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t longest_list = 10;
+
+void write_ids_file(const std::filesystem::path& file, const std::vector<std::string>& ids) {
+  std::ofstream stream(file, std::ios::trunc);
+  for (const std::string& id : ids) stream << id << '\n';
+  stream.close();
+  if (!stream) {
+    throw RunError(fmt::format("{} cannot be written: {}; the merged file itself is complete",
+                               file.string(), std::strerror(errno)));
+  }
+}
+
+void print_list(const char* what, const std::vector<std::string>& lines) {
+  for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
+    fmt::print(stderr, "{}: {}\n", what, lines[i]);
+  if (lines.size() > longest_list)
+    fmt::print(stderr, "{}: and {} more\n", what, lines.size() - longest_list);
+}
+
+}  // namespace
+
+int merge_command(const Arguments& arguments) {
+  std::filesystem::path out;
+  std::filesystem::path missing_ids;
+  std::vector<std::string> parts;
+  MergeOptions merge;
+  Options options("merge --out FILE [options] PART ...",
+                  "Gathers the result files of a job array's shards into one. Parts that a run "
+                  "still writes, or that a\n"
+                  "kill left, are read as they are by now; no part is changed. Answers of one plan "
+                  "in several parts\n"
+                  "must be equal bit for bit.\n"
+                  "Exit status: 0 all plans answered, 1 nothing written (missing plans, "
+                  "conflicts, foreign parts),\n"
+                  "2 wrong usage, 3 merged but some plans failed, 75 merged with plans missing.");
+  options.add()("part", po::value(&parts)->value_name("FILE"),
+                "a part (also as an argument); any number");
+  options.add()("out,o", po::value(&out)->value_name("FILE"), "the file to make");
+  options.add()("allow-missing", po::bool_switch(&merge.allow_missing),
+                "make the file even if plans are missing; 'wallheat run --resume --out FILE' then "
+                "solves them");
+  options.add()("missing-ids", po::value(&missing_ids)->value_name("FILE"),
+                "with --allow-missing: where to list the ids of missing plans, one a line "
+                "(default: that of --out with .missing.txt for its extension)");
+  options.add()("overwrite", po::bool_switch(&merge.overwrite), "replace an existing file");
+  options.positional("part", -1);
+  if (!options.parse(arguments)) return exit_done;
+  if (out.empty()) throw UsageError("--out is missing");
+  if (parts.empty()) throw UsageError("which parts?");
+  if (!missing_ids.empty() && !merge.allow_missing)
+    throw UsageError("--missing-ids needs --allow-missing");
+  if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");
+
+  const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
+  for (const std::string& sentence : report.warnings)
+    fmt::print(stderr, "wallheat: warning: {}\n", sentence);
+  print_list("conflict", report.conflicts);
+  print_list("missing", report.missing);
+  fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,
+             report.missing.size(), report.duplicates, report.conflicts.size(),
+             report.failed > 0 ? fmt::format(", {} failed", report.failed) : "");
+  if (!report.written) {
+    throw RunError(out.string() + " was not written: " +
+                   (report.conflicts.empty()
+                        ? "plans are missing; run their shards again with --resume, or "
+                          "merge with --allow-missing and resume the merged file"
+                        : "parts contradict each other; find out which is wrong"));
+  }
+  if (!report.missing.empty()) {
+    write_ids_file(missing_ids, report.missing);
+    fmt::print(
+        "the ids of the missing plans are in {}; 'wallheat run --resume --out {}' solves "
+        "them\n",
+        missing_ids.string(), out.string());
+    return exit_work_left;
+  }
+  return report.failed > 0 ? exit_some_plans_failed : exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <set>
+
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/result_store.hpp"
+
+// What users of job arrays and of killed runs meet: `wallheat merge` and `wallheat repair`.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+using Words = std::vector<std::string>;
+
+class Parts : public testing::Test {
+ protected:
+  static Finished wallheat(Words words) {
+    words.insert(words.begin(), WALLHEAT_PROGRAM);
+    return run_program(words);
+  }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (directory_ / name).string();
+  }
+  /// whole.h5: all of `count` plans solved by one run.
+  void solve(int count) {
+    ASSERT_EQ(wallheat({"generate", "--out", path("plans"), "--count", std::to_string(count),
+                        "--size", "32"})
+                  .status,
+              0);
+    ASSERT_EQ(wallheat({"run", "--data", path("plans"), "--out", path("whole.h5")}).status, 0);
+  }
+  /// Another part of the same campaign, with some rows of whole.h5; left as by a kill if not
+  /// `closed`.
+  void make_part(const std::string& name, const std::set<std::size_t>& rows, bool closed = true) {
+    const ResultReader whole(directory_ / "whole.h5");
+    StorePlan plan;
+    plan.settings = whole.settings();
+    std::vector<PlanResult> results;
+    for (const PlanResult& row : whole.rows()) {
+      plan.ids.push_back(row.id);
+      if (rows.contains(row.index)) results.push_back(row);
+    }
+    auto store = ResultStore::create(directory_ / name, plan, {{"shard", name}}, false);
+    store.store(results);
+    if (closed) store.close({});
+  }
+  [[nodiscard]] std::string csv(const std::string& name) const {
+    return wallheat({"export", path(name)}).out;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Parts, become_one_file) {
+  solve(6);
+  make_part("part-1.h5", {0, 2, 4});
+  make_part("part-2.h5", {1, 3, 5}, false);
+  const Finished merged =
+      wallheat({"merge", "--out", path("all.h5"), path("part-1.h5"), path("part-2.h5")});
+  EXPECT_EQ(merged.status, 0) << merged.err;
+  EXPECT_EQ(merged.out, "6 of 6, 0 missing, 0 duplicates, 0 conflicts\n");
+  EXPECT_THAT(merged.err, HasSubstr("part-2.h5 was not closed"));
+  EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
+}
+
+TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
+  solve(6);
+  make_part("part-1.h5", {0, 2, 4});
+  const Finished refused = wallheat({"merge", "--out", path("all.h5"), path("part-1.h5")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("missing: 00002"), HasSubstr("all.h5 was not written"),
+                                 HasSubstr("--allow-missing")));
+  EXPECT_FALSE(std::filesystem::exists(path("all.h5")));
+
+  const Finished merged =
+      wallheat({"merge", "--out", path("all.h5"), "--allow-missing", path("part-1.h5")});
+  EXPECT_EQ(merged.status, 75) << merged.err;
+  EXPECT_THAT(merged.out, StartsWith("3 of 6, 3 missing, 0 duplicates, 0 conflicts\n"));
+  EXPECT_EQ(file_text(path("all.missing.txt")), "00002\n00004\n00006\n");
+  const Finished resumed =
+      wallheat({"run", "--data", path("plans"), "--out", path("all.h5"), "--resume"});
+  EXPECT_EQ(resumed.status, 0);
+  EXPECT_THAT(resumed.err, HasSubstr("restored 3, solved 3"));
+  EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
+}
+
+TEST_F(Parts, that_contradict_each_other_stop_the_merge) {
+  solve(3);
+  make_part("part-1.h5", {0, 1});
+  auto changed = load_floor_plan(directory_ / "plans", "00002");
+  changed.domain(0, 0) += 1;
+  save_floor_plan(directory_ / "plans", "00002", changed);
+  ASSERT_EQ(wallheat({"run", "--data", path("plans"), "--out", path("other.h5")}).status, 0);
+  const Finished merged =
+      wallheat({"merge", "--out", path("all.h5"), path("part-1.h5"), path("other.h5")});
+  EXPECT_EQ(merged.status, 1);
+  EXPECT_EQ(merged.out, "3 of 3, 0 missing, 2 duplicates, 1 conflicts\n");
+  EXPECT_THAT(merged.err, AllOf(HasSubstr("conflict: plan \"00002\" has different answers in"),
+                                HasSubstr("input_hash"), HasSubstr("all.h5 was not written")));
+  EXPECT_FALSE(std::filesystem::exists(path("all.h5")));
+}
+
+TEST_F(Parts, with_failed_plans_end_in_exit_status_3) {
+  solve(2);
+  std::ofstream(directory_ / "plans/00002_domain.npy") << "not an array";
+  ASSERT_EQ(wallheat({"run", "--data", path("plans"), "--out", path("part-1.h5")}).status, 3);
+  const Finished merged = wallheat({"merge", "--out", path("all.h5"), path("part-1.h5")});
+  EXPECT_EQ(merged.status, 3);
+  EXPECT_EQ(merged.out, "1 of 2, 0 missing, 0 duplicates, 0 conflicts, 1 failed\n");
+}
+
+TEST_F(Parts, must_be_named_in_a_way_that_makes_sense) {
+  EXPECT_EQ(wallheat({"merge", "--out", path("all.h5")}).status, 2);
+  EXPECT_EQ(wallheat({"merge", path("part.h5")}).status, 2);
+  EXPECT_EQ(wallheat({"merge", "--out", "a.h5", "--missing-ids", "x", path("part.h5")}).status, 2);
+  const Finished none = wallheat({"merge", "--out", path("all.h5"), path("part.h5")});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr("part.h5 does not exist"));
+  EXPECT_THAT(wallheat({"merge", "--help"}).out,
+              AllOf(HasSubstr("--missing-ids"), HasSubstr("Exit status")));
+}
+
+TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {
+  solve(4);
+  make_part("killed.h5", {0, 1}, false);
+  const Finished repaired = wallheat({"repair", path("killed.h5")});
+  EXPECT_EQ(repaired.status, 75);
+  EXPECT_THAT(repaired.out, AllOf(HasSubstr("its log, with 2 result(s) of that run, was folded in"),
+                                  HasSubstr("killed.h5 is whole: 2 done, 0 failed, 2 pending")));
+  EXPECT_FALSE(std::filesystem::exists(path("killed.h5.wal")));
+  EXPECT_FALSE(std::filesystem::exists(path("killed.h5.lock")));
+  const Finished nothing = wallheat({"repair", path("whole.h5")});
+  EXPECT_EQ(nothing.status, 0);
+  EXPECT_THAT(nothing.out, HasSubstr("whole.h5 needed nothing: 4 done"));
+  EXPECT_EQ(wallheat({"repair", path("nowhere.h5")}).status, 1);
+  EXPECT_EQ(wallheat({"repair"}).status, 2);
+}
+
+}  // namespace
+}  // namespace wallheat

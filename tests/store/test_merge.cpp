@@ -1,0 +1,343 @@
+#include <gmock/gmock.h>
+
+#include "store_fixture.hpp"
+#include "wallheat/merge.hpp"
+
+namespace wallheat::store_test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Paths = std::vector<std::filesystem::path>;
+
+/// Parts as the shards of a job array leave them: shard k of n stores the rows i with i % n == k.
+class Merge : public StoreTest {
+ protected:
+  [[nodiscard]] std::filesystem::path part(std::size_t number) const {
+    return directory / ("part-" + std::to_string(number) + ".h5");
+  }
+  static std::vector<PlanResult> shard(const StorePlan& plan, std::size_t k, std::size_t n) {
+    std::vector<PlanResult> results;
+    for (std::size_t i = k; i < plan.ids.size(); i += n) results.push_back(make_result(plan, i));
+    return results;
+  }
+  static void write_part(const std::filesystem::path& path, const StorePlan& plan,
+                         const std::vector<PlanResult>& results) {
+    auto store = ResultStore::create(path, plan, {{"wrote", path.filename().string()}}, false);
+    store.store(results);
+    store.close({});
+  }
+  Paths make_parts(const StorePlan& plan, std::size_t n) {
+    Paths parts;
+    for (std::size_t k = 0; k < n; ++k) {
+      write_part(parts.emplace_back(part(k)), plan, shard(plan, k, n));
+    }
+    return parts;
+  }
+  /// A merge that must be refused and leave nothing behind.
+  std::string refused(const Paths& parts, const MergeOptions& options = {}) {
+    const auto before = files_in(directory);
+    auto sentence = refusal([&] { (void)merge_results(file, parts, options); });
+    EXPECT_EQ(files_in(directory), before);
+    EXPECT_FALSE(std::filesystem::exists(file));
+    return sentence;
+  }
+};
+
+TEST_F(Merge, gathers_shards_into_one_closed_file) {
+  const auto plan = make_plan(31, {{6, 7}, {30, 30}, {1, 1}});
+  const auto report = merge_results(file, make_parts(plan, 4), {});
+  EXPECT_TRUE(report.written);
+  EXPECT_EQ(report.plans, 31u);
+  EXPECT_EQ(report.done, 31u);
+  EXPECT_EQ(report.failed, 0u);
+  EXPECT_EQ(report.duplicates, 0u);
+  EXPECT_THAT(report.missing, IsEmpty());
+  EXPECT_THAT(report.conflicts, IsEmpty());
+  EXPECT_THAT(report.warnings, IsEmpty());
+  expect_contents(file, plan, 31);
+  const ResultReader reader(file);
+  EXPECT_TRUE(reader.closed_well());
+  EXPECT_EQ(reader.settings(), plan.settings);
+  EXPECT_EQ(files_in(directory), 5u);
+}
+
+TEST_F(Merge, gathers_plans_without_fields) {
+  const auto plan = make_plan(10);
+  EXPECT_TRUE(merge_results(file, make_parts(plan, 3), {}).written);
+  expect_contents(file, plan, 10);
+}
+
+TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
+  const auto plan = make_plan(6);
+  const auto parts = make_parts(plan, 2);
+  auto again = ResultStore::resume(part(1), plan, {{"wrote", "part-1.h5 again"}});
+  again.store(make_results(plan, 1, 2));
+  again.close({});
+  ASSERT_TRUE(merge_results(file, {part(0), part(1), part(1)}, {}).written);
+  const auto sessions = ResultReader(file).sessions();
+  ASSERT_EQ(sessions.size(), 3u);
+  EXPECT_EQ(sessions[0].at("wrote"), "part-0.h5");
+  EXPECT_EQ(sessions[0].at("merged_from"), "part-0.h5");
+  EXPECT_EQ(sessions[2].at("wrote"), "part-1.h5 again");
+  EXPECT_EQ(sessions[2].at("merged_from"), "part-1.h5");
+}
+
+TEST_F(Merge, takes_a_part_that_is_given_twice_for_duplicates) {
+  const auto plan = make_plan(12, {{6, 7}});
+  make_parts(plan, 2);
+  const auto report = merge_results(file, {part(0), part(1), part(0)}, {});
+  EXPECT_TRUE(report.written);
+  EXPECT_EQ(report.duplicates, 6u);
+  EXPECT_THAT(report.conflicts, IsEmpty());
+  expect_contents(file, plan, 12);
+}
+
+TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_packed_otherwise) {
+  const auto plan = make_plan(4, {{6, 7}});
+  write_part(part(0), plan, make_results(plan, 0, 4));
+  auto repacked = make_results(plan, 0, 4);
+  for (auto& result : repacked) result.field.push_back(std::byte{0});
+  write_part(part(1), plan, repacked);
+  const auto report = merge_results(file, {part(0), part(1)}, {});
+  EXPECT_TRUE(report.written);
+  EXPECT_EQ(report.duplicates, 4u);
+  expect_contents(file, plan, 4);
+}
+
+TEST_F(Merge, writes_nothing_where_one_bit_of_an_answer_differs) {
+  const auto plan = make_plan(6, {{6, 7}});
+  write_part(part(0), plan, make_results(plan, 0, 6));
+  using Change = std::function<void(PlanResult&)>;
+  const std::vector<std::pair<const char*, Change>> changes{
+      {"status", [](auto& r) { r.status = PlanStatus::max_iterations; }},
+      {"mean_temp",
+       [](auto& r) { r.statistics.mean_temp = std::nextafter(r.statistics.mean_temp, 0); }},
+      {"std_temp", [](auto& r) { r.statistics.std_temp += 1; }},
+      {"pct_above_18", [](auto& r) { r.statistics.pct_above_18 += 1; }},
+      {"pct_below_15", [](auto& r) { r.statistics.pct_below_15 = -0.0; }},
+      {"iterations", [](auto& r) { ++r.iterations; }},
+      {"last_delta", [](auto& r) { r.last_delta = std::nextafter(r.last_delta, 1); }},
+      {"interior_cells", [](auto& r) { ++r.interior_cells; }},
+      {"input_hash", [](auto& r) { r.input_hash ^= 1; }},
+      {"field",
+       [](auto& r) {
+         auto field = make_field(4, {6, 7});
+         field(5, 6) = std::nextafter(field(5, 6), 0);
+         r.field = compress_field(field);
+       }},
+  };
+  for (const auto& [name, change] : changes) {
+    auto other = make_results(plan, 4, 5);
+    change(other[0]);
+    std::filesystem::remove(part(1));
+    write_part(part(1), plan, other);
+    const auto report = merge_results(file, {part(0), part(1)}, {true, true});
+    EXPECT_FALSE(report.written) << name;
+    EXPECT_THAT(report.conflicts,
+                ElementsAre("plan \"plan 4\" has different answers in " + part(0).string() +
+                            " and " + part(1).string() + ": " + name));
+    EXPECT_EQ(files_in(directory), 2u);
+  }
+}
+
+TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_and_how_long_it_took) {
+  const auto plan = make_plan(3);
+  write_part(part(0), plan, make_results(plan, 0, 3));
+  auto others = make_results(plan, 0, 3);
+  for (auto& other : others) {
+    other.rank = 99;
+    other.host = "elsewhere";
+    other.seconds = 17;
+    other.attempts = 3;
+    other.input_stamps = {};
+  }
+  write_part(part(1), plan, others);
+  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {}).written);
+  expect_contents(file, plan, 3);
+}
+
+TEST_F(Merge, names_how_a_part_of_another_campaign_differs) {
+  const auto plan = make_plan(5);
+  write_part(part(0), plan, {});
+  const auto refuse = [&](const StorePlan& other) {
+    std::filesystem::remove(part(1));
+    write_part(part(1), other, {});
+    return refused({part(0), part(1)}, {true, false});
+  };
+  auto other = plan;
+  other.settings["tolerance"] = "0.5";
+  EXPECT_THAT(
+      refuse(other),
+      AllOf(HasSubstr(part(1).string() + " is a part of another campaign than " + part(0).string()),
+            HasSubstr("tolerance: it has 0.5, the other 0.0001")));
+  EXPECT_THAT(refuse(make_plan(5, {{2, 2}})),
+              HasSubstr("fields: it has saved, the other not saved"));
+  EXPECT_THAT(refuse(make_plan(7)), HasSubstr("it is for 7 plans, the other for 5"));
+  other = plan;
+  std::swap(other.ids[2], other.ids[3]);
+  EXPECT_THAT(refuse(other),
+              HasSubstr("its plan number 2 is \"plan 3\", that of the other \"plan 2\""));
+}
+
+TEST_F(Merge, writes_nothing_where_plans_are_missing_unless_told) {
+  const auto plan = make_plan(9, {{6, 7}, {3, 3}});
+  make_parts(plan, 3);
+  const Paths two{part(0), part(2)};
+  auto report = merge_results(file, two, {});
+  EXPECT_FALSE(report.written);
+  EXPECT_THAT(report.missing, ElementsAre("plan 1", "plan 4", "plan 7"));
+  EXPECT_EQ(files_in(directory), 3u);
+
+  report = merge_results(file, two, {true, false});
+  EXPECT_TRUE(report.written);
+  EXPECT_EQ(report.done, 6u);
+  EXPECT_THAT(report.missing, ElementsAre("plan 1", "plan 4", "plan 7"));
+  EXPECT_EQ(ResultReader(file).rows()[4].status, PlanStatus::pending);
+  auto store = ResultStore::resume(file, plan, {});
+  store.store(shard(plan, 1, 3));
+  store.close({});
+  expect_contents(file, plan, 9);
+}
+
+TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more) {
+  const auto plan = make_plan(4, {{6, 7}});
+  const auto failed = [&](std::size_t i, int failures) {
+    auto result = pending(plan, i);
+    result.status = PlanStatus::failed;
+    result.failures = result.attempts = failures;
+    result.error = "failed " + std::to_string(failures) + " times";
+    return result;
+  };
+  write_part(part(0), plan, {make_result(plan, 0), failed(1, 1), failed(2, 3), failed(3, 1)});
+  write_part(part(1), plan, {failed(0, 2), make_result(plan, 1), failed(2, 2)});
+  const auto forward = merge_results(file, {part(0), part(1)}, {});
+  const auto backward = merge_results(directory / "b.h5", {part(1), part(0)}, {});
+  for (const auto& report : {forward, backward}) {
+    EXPECT_TRUE(report.written);
+    EXPECT_EQ(report.done, 2u);
+    EXPECT_EQ(report.failed, 2u);
+    EXPECT_EQ(report.duplicates, 0u);
+  }
+  for (const auto& merged : {file, directory / "b.h5"}) {
+    const ResultReader reader(merged);
+    EXPECT_TRUE(same(reader.rows()[0], make_result(plan, 0)));
+    EXPECT_TRUE(same(reader.rows()[1], make_result(plan, 1)));
+    EXPECT_EQ(reader.rows()[2].failures, 3);
+    EXPECT_EQ(reader.rows()[3].error, "failed 1 times");
+    EXPECT_EQ(reader.field(1), make_field(1, {6, 7}));
+  }
+}
+
+TEST_F(Merge, takes_what_a_killed_and_a_living_run_have_stored_and_says_so) {
+  const auto plan = make_plan(12, {{6, 7}, {20, 20}});
+  const auto results = make_results(plan, 0, 12);
+  run_and_kill([&](auto die) {
+    auto store = ResultStore::create(part(0), plan, {}, false);
+    store.store(std::span(results).subspan(0, 5));
+    die();
+  });
+  const auto killed = read_bytes(part(0));
+  Signal ready, finish;
+  const auto writer = start_child([&] {
+    auto store = ResultStore::create(part(1), plan, {}, false);
+    store.store(std::span(results).subspan(5, 4));
+    ready.send();
+    finish.wait();
+    store.store(std::span(results).subspan(9));
+    store.close({});
+  });
+  ready.wait();
+  const auto report = merge_results(file, {part(0), part(1)}, {true, false});
+  EXPECT_TRUE(report.written);
+  EXPECT_THAT(report.missing, ElementsAre("plan 9", "plan 10", "plan 11"));
+  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr(part(0).string() + " was not closed"),
+                                           HasSubstr(part(1).string() + " was not closed")));
+  expect_contents(file, plan, 9);
+  EXPECT_EQ(read_bytes(part(0)), killed);
+  finish.send();
+  ASSERT_EQ(wait_for(writer), 0);
+  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {false, true}).written);
+  expect_contents(file, plan, 12);
+}
+
+TEST_F(Merge, takes_a_plan_with_a_damaged_row_or_field_from_another_part_or_names_it) {
+  const auto plan = make_plan(6, {{6, 7}});
+  write_part(part(0), plan, make_results(plan, 0, 6));
+  write_part(part(1), plan, make_results(plan, 0, 3));
+  auto bytes = read_bytes(part(0));
+  for (const std::size_t i : {1, 4}) bytes[row_at(bytes, plan, i) + 150] ^= 1;
+  for (const std::size_t i : {2, 5}) {
+    const auto field = compress_field(make_field(i, {6, 7}));
+    const auto at =
+        bytes.find(std::string(reinterpret_cast<const char*>(field.data()), field.size()));
+    ASSERT_NE(at, std::string::npos);
+    bytes[at + 9] ^= 1;
+  }
+  write_bytes(part(0), bytes);
+  const auto report = merge_results(file, {part(0), part(1)}, {true, false});
+  EXPECT_THAT(report.missing, ElementsAre("plan 4", "plan 5"));
+  EXPECT_THAT(report.warnings,
+              ElementsAre(part(0).string() + " is damaged: 2 rows were damaged; pending again: "
+                                             "\"plan 1\", \"plan 4\"",
+                          part(0).string() + " is damaged: 2 fields were damaged; pending again: "
+                                             "\"plan 2\", \"plan 5\""));
+  expect_contents(file, plan, 4);
+}
+
+TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
+  const auto plan = make_plan(4);
+  make_parts(plan, 2);
+  const auto before = read_bytes(part(0));
+  const auto overwrite = MergeOptions{false, true};
+  EXPECT_THAT(refusal([&] {
+                (void)merge_results(part(0), {part(0), part(1)}, overwrite);
+              }),
+              HasSubstr("is one of the parts"));
+  std::filesystem::create_symlink(part(0), directory / "link.h5");
+  EXPECT_THAT(refusal([&] {
+                (void)merge_results(directory / "link.h5", {part(0), part(1)}, overwrite);
+              }),
+              HasSubstr("is one of the parts"));
+  write_bytes(file, "precious");
+  EXPECT_THAT(refusal([&] {
+                (void)merge_results(file, {part(0), part(1)}, {});
+              }),
+              HasSubstr("exists; name another file, or replace it by --overwrite"));
+  EXPECT_EQ(read_bytes(file), "precious");
+  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, overwrite).written);
+  expect_contents(file, plan, 4);
+  {
+    const auto living = ResultStore::create(directory / "live.h5", plan, {}, false);
+    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "live.h5", {part(0)}, overwrite); }),
+                HasSubstr("is being written by process"));
+  }
+  EXPECT_EQ(read_bytes(part(0)), before);
+  EXPECT_THAT(refusal([&] {
+                (void)merge_results(directory / "x.h5", {part(0), part(7)}, {});
+              }),
+              HasSubstr("part-7.h5 does not exist"));
+}
+
+TEST_F(Merge, replaces_a_killed_run_with_its_log) {
+  const auto plan = make_plan(4);
+  make_parts(plan, 2);
+  run_and_kill([&](auto die) {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store.store(make_results(plan, 0, 2, 5));
+    die();
+  });
+  EXPECT_THAT(refusal([&] {
+                (void)merge_results(file, {part(0), part(1)}, {});
+              }),
+              HasSubstr("exists"));
+  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {false, true}).written);
+  expect_contents(file, plan, 4);
+  EXPECT_EQ(files_in(directory), 3u);
+}
+
+}  // namespace
+}  // namespace wallheat::store_test
