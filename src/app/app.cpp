@@ -29,12 +29,15 @@ constexpr std::array commands{
             devices_command},
     Command{"bench", "measure the solver against what this machine could do at best",
             bench_command},
+    Command{"solver-process", "", solver_process_command},  // not for people
 };
 
 std::string overview() {
   std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
-  for (const Command& command : commands)
-    text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+  for (const Command& command : commands) {
+    if (!command.purpose.empty())
+      text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+  }
   return text +
          "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the "
          "version.\n";

@@ -64,6 +64,14 @@ template <class Visit, Is<Report> R>
 void fields_of(Visit& visit, R& report) {
   visit(report.started, report.results);
 }
+template <class Visit, Is<PlanProgress> R>
+void fields_of(Visit& visit, R& progress) {
+  visit(progress.index, progress.iterations, progress.delta, progress.seconds);
+}
+template <class Visit, Is<Heartbeat> R>
+void fields_of(Visit& visit, R& heartbeat) {
+  visit(heartbeat.running);
+}
 template <class Visit, Is<Returned> R>
 void fields_of(Visit& visit, R& returned) {
   visit(returned.plans);

@@ -36,6 +36,17 @@ struct Report {
   std::vector<std::uint32_t> started;
   std::vector<PlanResult> results;
 };
+/// How far a running plan is.
+struct PlanProgress {
+  std::uint32_t index = 0;
+  std::int64_t iterations = 0;
+  double delta = 0;    ///< °C, looked at last; NaN before that
+  double seconds = 0;  ///< since it was started
+};
+/// From a worker with its running plans; from rank 0 empty.
+struct Heartbeat {
+  std::vector<PlanProgress> running;
+};
 /// Answers every Recall; also sent after Stop with whatever was not finished.
 struct Returned {
   std::vector<std::uint32_t> plans;
@@ -59,8 +70,8 @@ struct Recall {
 struct Stop {};
 struct Finish {};
 
-using Message =
-    std::variant<Hello, Ready, Report, Returned, Farewell, Placed, Assign, Recall, Stop, Finish>;
+using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Farewell, Placed, Assign,
+                             Recall, Stop, Finish>;
 
 [[nodiscard]] Bytes encode(const Message& message);
 /// Throws DecodeError where the bytes are no message.
