@@ -23,6 +23,7 @@ constexpr std::array commands{
     Command{"run", "solve many floor plans into one HDF5 file, under mpirun or alone", run_command},
     Command{"export", "write the results as the reference's CSV, or as JSON", export_command},
     Command{"summary", "answer the questions that a data set is solved for", summary_command},
+    Command{"status", "look at a run from outside, or at what it left", status_command},
     Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "make synthetic floor plans", generate_command},
     Command{"devices", "show what this machine offers: cores, instruction sets, GPUs",

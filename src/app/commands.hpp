@@ -24,6 +24,7 @@ int export_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
+int status_command(const Arguments& arguments);
 int solver_process_command(const Arguments& arguments);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.
