@@ -119,7 +119,7 @@ class Solver final {
         if (!channel_.read()) return Died{ending()};
       }
     } catch (const DecodeError& error) {
-      return Died{fmt::format("has lost its senses and sent {}", error.what())};
+      return Died{fmt::format("has lost its senses ({})", error.what())};
     }
   }
 
@@ -142,8 +142,9 @@ class Solver final {
   MessageChannel channel_;
 };
 
-std::string how_far(std::int64_t iterations, double delta) {
-  return iterations > 0 ? fmt::format(" (iteration {}, delta {:.3g} °C)", iterations, delta) : "";
+std::string how_far(const PlanProgress& last) {
+  if (last.iterations == 0) return "";
+  return fmt::format(" (iteration {}, delta {:.3g} °C)", last.iterations, last.delta);
 }
 
 class IsolatedJob {
@@ -243,41 +244,49 @@ class IsolatedJob {
   /// Waits for the result of the task; leaves it pending if a stop is requested.
   void follow(const Task& task, const Watch& watch, PlanResult& result) {
     Silence silence(plan_timeout_);
-    std::int64_t iterations = 0;
-    double delta = 0;
+    PlanProgress last;
     for (;;) {
       Event event = solver_->wait(wake_, silence);
-      if (auto* message = std::get_if<Message>(&event)) {
-        if (auto* report = std::get_if<Report>(message); report != nullptr &&
-                                                         report->results.size() == 1 &&
-                                                         report->results[0].index == task.index) {
-          result = std::move(report->results[0]);
-          return;
-        }
-        if (const auto* heartbeat = std::get_if<Heartbeat>(message);
-            heartbeat != nullptr && heartbeat->running.size() == 1) {
-          const PlanProgress& progress = heartbeat->running.front();
-          if (progress.iterations > iterations) silence.broken();
-          iterations = progress.iterations;
-          delta = progress.delta;
-          if (watch.progress) watch.progress(iterations, delta);
-          continue;
-        }
-        event = Died{"has lost its senses and sent the wrong message"};
+      if (PlanResult* answer = answer_in(event, task)) {
+        result = std::move(*answer);
+        return;
       }
-      end();
-      if (std::holds_alternative<Stopped>(event)) return;
-      result.status = PlanStatus::failed;
-      result.may_pass = true;
-      const auto* died = std::get_if<Died>(&event);
-      result.error = died == nullptr
-                         ? fmt::format("plan {}: no progress for {:g} s{}", task.id,
-                                       plan_timeout_.count(), how_far(iterations, delta))
-                         : fmt::format("plan {}: its solver process {}{}", task.id, died->how,
-                                       how_far(iterations, delta));
-      start_ahead();
-      return;
+      const PlanProgress* progress = progress_in(event);
+      if (progress == nullptr) {
+        end();
+        if (std::holds_alternative<Stopped>(event)) return;
+        result.status = PlanStatus::failed;
+        result.may_pass = true;
+        result.error = fmt::format("plan {}: {}{}", task.id, trouble(event), how_far(last));
+        start_ahead();
+        return;
+      }
+      if (progress->iterations > last.iterations) silence.broken();
+      last = *progress;
+      if (watch.progress) watch.progress(last.iterations, last.delta);
     }
+  }
+
+  static PlanResult* answer_in(Event& event, const Task& task) {
+    auto* message = std::get_if<Message>(&event);
+    auto* report = message == nullptr ? nullptr : std::get_if<Report>(message);
+    const bool is_answer = report != nullptr && report->results.size() == 1 &&
+                           report->results.front().index == task.index;
+    return is_answer ? &report->results.front() : nullptr;
+  }
+
+  static const PlanProgress* progress_in(const Event& event) {
+    const auto* message = std::get_if<Message>(&event);
+    const auto* heartbeat = message == nullptr ? nullptr : std::get_if<Heartbeat>(message);
+    return heartbeat != nullptr && heartbeat->running.size() == 1 ? &heartbeat->running.front()
+                                                                  : nullptr;
+  }
+
+  [[nodiscard]] std::string trouble(const Event& event) const {
+    if (const auto* died = std::get_if<Died>(&event)) return "its solver process " + died->how;
+    if (std::holds_alternative<Silent>(event))
+      return fmt::format("no progress for {:g} s", plan_timeout_.count());
+    return "its solver process has lost its senses (the wrong message)";
   }
 
   /// Saves the next plan the wait for a child that loads.
