@@ -23,6 +23,7 @@ constexpr std::array commands{
     Command{"run", "solve many floor plans into one HDF5 file, under mpirun or alone", run_command},
     Command{"export", "write the results as the reference's CSV, or as JSON", export_command},
     Command{"summary", "answer the questions that a data set is solved for", summary_command},
+    Command{"status", "look at a run from outside, or at what it left", status_command},
     Command{"merge", "gather the result files of a job array's shards into one", merge_command},
     Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
     Command{"verify", "check a result file against its floor plans", verify_command},
@@ -32,12 +33,15 @@ constexpr std::array commands{
             devices_command},
     Command{"bench", "measure the solver against what this machine could do at best",
             bench_command},
+    Command{"solver-process", "", solver_process_command},  // not for people
 };
 
 std::string overview() {
   std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
-  for (const Command& command : commands)
-    text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+  for (const Command& command : commands) {
+    if (!command.purpose.empty())
+      text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+  }
   return text +
          "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the "
          "version.\n";

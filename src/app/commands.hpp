@@ -27,6 +27,8 @@ int repair_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
+int status_command(const Arguments& arguments);
+int solver_process_command(const Arguments& arguments);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.
 int app_main(const Arguments& arguments);

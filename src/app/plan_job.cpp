@@ -43,21 +43,26 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
   result.last_delta = solution.last_delta;
 }
 
+PlanResult pending_result(const JobSettings& settings, const Task& task) {
+  PlanResult result;
+  result.index = task.index;
+  result.id = task.id;
+  result.host = settings.host;
+  result.device = settings.device;
+  result.solver = fmt::format("jacobi {}", jacobi_version());
+  return result;
+}
+
 PlanJob make_plan_job(const JobSettings& settings) {
   const std::shared_ptr<Solver> solver = settings.solver.make();
-  const std::string solver_name = fmt::format("jacobi {}", jacobi_version());
-  return [settings, solver, solver_name](const Task& task, const Watch& watch) {
+  return [settings, solver](const Task& task, const Watch& watch) {
     const auto start = std::chrono::steady_clock::now();
-    PlanResult result;
-    result.index = task.index;
-    result.id = task.id;
-    result.host = settings.host;
-    result.device = settings.device;
-    result.solver = solver_name;
+    PlanResult result = pending_result(settings, task);
     try {
       solve_into(settings, *solver, watch, result);
     } catch (const std::bad_alloc&) {
       result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
+      result.may_pass = true;
     } catch (const std::exception& error) {
       result.error = error.what();
     }

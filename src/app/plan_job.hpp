@@ -20,6 +20,9 @@ struct JobSettings {
   std::string device;
 };
 
+/// A plan's row as far as it is known before it is solved; pending.
+[[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);
+
 /// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
 /// field.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);

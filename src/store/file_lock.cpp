@@ -10,15 +10,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <map>
 #include <string>
 
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
 namespace {
-
-using Holder = std::map<std::string, std::string>;
 
 std::string this_host() {
   std::array<char, 256> name{};
@@ -45,28 +42,14 @@ std::string describe_this_process() {
   return text;
 }
 
-Holder read_holder(const std::filesystem::path& lock) {
-  Holder holder;
-  std::ifstream in(lock);
-  std::string name, value;
-  while (in >> name && std::getline(in >> std::ws, value)) holder[name] = value;
-  return holder;
-}
-
-std::string sentence(const std::filesystem::path& file, Holder holder, const std::string& advice) {
+std::string sentence(const std::filesystem::path& file, LockHolder holder,
+                     const std::string& advice) {
   std::string text = file.string() + " is being written by ";
   text += holder["pid"].empty() ? "another process" : "process " + holder["pid"];
   if (!holder["host"].empty()) text += " on host " + holder["host"];
   if (!holder["job"].empty()) text += " in job " + holder["job"];
   if (!holder["since"].empty()) text += " since " + holder["since"];
   return text + "; " + advice;
-}
-
-/// True where the holder is known to be gone; a process of another host cannot be asked.
-bool is_dead(Holder holder) {
-  if (holder["host"] != this_host()) return false;
-  const auto pid = static_cast<pid_t>(std::atol(holder["pid"].c_str()));
-  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 enum class Answer { taken, busy, unsupported };
@@ -97,6 +80,22 @@ bool still_named(int fd, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+LockHolder read_holder(const std::filesystem::path& lock) {
+  LockHolder holder;
+  std::ifstream in(lock);
+  std::string name, value;
+  while (in >> name && std::getline(in >> std::ws, value)) holder[name] = value;
+  return holder;
+}
+
+bool is_elsewhere(LockHolder holder) { return holder["host"] != this_host(); }
+
+bool is_dead(LockHolder holder) {
+  if (is_elsewhere(holder)) return false;
+  const auto pid = static_cast<pid_t>(std::atol(holder["pid"].c_str()));
+  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
 
 FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(file) {
   path_ += ".lock";

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "store/posix_file.hpp"
 
@@ -9,6 +11,14 @@ namespace wallheat::store {
 
 /// How a lock is kept. `content_only` is for file systems that know no locks, and for their tests.
 enum class LockKind { kernel, content_only };
+
+/// What a lock file says of its last holder: host, pid, since, job.
+using LockHolder = std::map<std::string, std::string>;
+
+[[nodiscard]] LockHolder read_holder(const std::filesystem::path& lock);
+[[nodiscard]] bool is_elsewhere(LockHolder holder);
+/// True where the holder is known to be gone; a process of another host cannot be asked.
+[[nodiscard]] bool is_dead(LockHolder holder);
 
 /// The right to write a result file: the file FILE.lock, held by at most one living process. The
 /// kernel lets go of it when the holder dies, however it dies.

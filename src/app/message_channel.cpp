@@ -1,0 +1,69 @@
+#include "app/message_channel.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+namespace wallheat {
+namespace {
+
+// Before each message stand this mark and its size. The mark tells at once when the other side has
+// lost its senses.
+constexpr std::uint64_t header_mark = 0x54414548'4c4c4157;  // "WALLHEAT"
+constexpr std::size_t header_bytes = 16;
+
+}  // namespace
+
+bool MessageChannel::send(std::span<const std::byte> message, bool wait) {
+  ByteWriter writer;
+  writer.put(header_mark);
+  writer.put(message);
+  const Bytes bytes = writer.take();
+  const int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
+  for (std::span<const std::byte> rest = bytes; !rest.empty();) {
+    const auto sent = ::send(socket_.get(), rest.data(), rest.size(), flags);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    rest = rest.subspan(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+std::optional<Bytes> MessageChannel::next() {
+  if (input_.size() < header_bytes) return std::nullopt;
+  ByteReader header(input_);
+  if (header.get<std::uint64_t>() != header_mark) throw DecodeError("bytes that are no message");
+  const auto size_bytes = header.get<std::uint64_t>();
+  if (input_.size() - header_bytes < size_bytes) return std::nullopt;
+  const auto begin = input_.begin() + header_bytes;
+  const auto end = begin + static_cast<std::ptrdiff_t>(size_bytes);
+  Bytes message(begin, end);
+  input_.erase(input_.begin(), end);
+  return message;
+}
+
+bool MessageChannel::read() {
+  // Room grows with what has come, not with what a header promises.
+  constexpr std::size_t piece_bytes = 64U << 10;
+  const std::size_t old_size = input_.size();
+  input_.resize(old_size + piece_bytes);
+  ssize_t count = 0;
+  do {
+    count = ::recv(socket_.get(), input_.data() + old_size, piece_bytes, 0);
+  } while (count < 0 && errno == EINTR);
+  input_.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count <= 0 && old_size > 0) throw DecodeError("half a message");
+  return count > 0;
+}
+
+std::optional<Bytes> MessageChannel::receive() {
+  for (;;) {
+    if (auto message = next()) return message;
+    if (!read()) return std::nullopt;
+  }
+}
+
+}  // namespace wallheat

@@ -1,0 +1,144 @@
+#include "app/run_status.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/bytes.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// nlohmann-json finds these by their names and their namespace.
+
+static void to_json(Json& json, const RunningPlan& plan) {
+  json = {{"id", plan.id}, {"iterations", plan.iterations}, {"seconds", plan.seconds}};
+  if (std::isfinite(plan.delta)) json["delta"] = plan.delta;
+}
+
+static void from_json(const Json& json, RunningPlan& plan) {
+  json.at("id").get_to(plan.id);
+  json.at("iterations").get_to(plan.iterations);
+  json.at("seconds").get_to(plan.seconds);
+  if (json.contains("delta")) json["delta"].get_to(plan.delta);
+}
+
+static void to_json(Json& json, const WorkerStatus& worker) {
+  json = {{"rank", worker.rank},     {"host", worker.host},
+          {"device", worker.device}, {"threads", worker.threads},
+          {"plans", worker.plans},   {"last_heard_s", worker.last_heard_s},
+          {"state", worker.state},   {"running", worker.running}};
+}
+
+static void from_json(const Json& json, WorkerStatus& worker) {
+  json.at("rank").get_to(worker.rank);
+  json.at("host").get_to(worker.host);
+  json.at("device").get_to(worker.device);
+  json.at("threads").get_to(worker.threads);
+  json.at("plans").get_to(worker.plans);
+  json.at("last_heard_s").get_to(worker.last_heard_s);
+  json.at("state").get_to(worker.state);
+  json.at("running").get_to(worker.running);
+}
+
+static void to_json(Json& json, const RunStatus& status) {
+  json = {{"file", status.file},
+          {"started_utc", status.started_utc},
+          {"written_utc", status.written_utc},
+          {"state", status.state},
+          {"host", status.host},
+          {"pid", status.pid},
+          {"total", status.total},
+          {"restored", status.restored},
+          {"solved", status.solved},
+          {"failed", status.failed},
+          {"left", status.left},
+          {"plans_per_s", status.plans_per_s}};
+  if (status.seconds_left && std::isfinite(*status.seconds_left))
+    json["seconds_left"] = *status.seconds_left;
+  json["shard"] = status.shard;
+  json["workers"] = status.workers;
+}
+
+static void from_json(const Json& json, RunStatus& status) {
+  json.at("file").get_to(status.file);
+  json.at("started_utc").get_to(status.started_utc);
+  json.at("written_utc").get_to(status.written_utc);
+  json.at("state").get_to(status.state);
+  json.at("host").get_to(status.host);
+  json.at("pid").get_to(status.pid);
+  json.at("total").get_to(status.total);
+  json.at("restored").get_to(status.restored);
+  json.at("solved").get_to(status.solved);
+  json.at("failed").get_to(status.failed);
+  json.at("left").get_to(status.left);
+  json.at("plans_per_s").get_to(status.plans_per_s);
+  if (json.contains("seconds_left")) status.seconds_left = json["seconds_left"].get<double>();
+  json.at("shard").get_to(status.shard);
+  json.at("workers").get_to(status.workers);
+}
+
+fs::path status_path(const fs::path& result_file) {
+  std::error_code unknown;  // then the name as it stands
+  fs::path path = fs::weakly_canonical(result_file, unknown);
+  if (unknown) path = result_file;
+  return path += ".status";
+}
+
+std::string to_json_text(const RunStatus& status) {
+  // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
+  return Json(status).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+RunStatus run_status_from_json(std::string_view text) {
+  try {
+    return Json::parse(text).get<RunStatus>();
+  } catch (const Json::exception& error) {
+    throw DecodeError(error.what());
+  }
+}
+
+void write_run_status(const fs::path& path, const RunStatus& status) {
+  fs::path temporary = path;
+  temporary += ".new";
+  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+  stream << to_json_text(status);
+  stream.close();
+  if (!stream)
+    throw RunError(fmt::format("the status file {} cannot be written: {}", temporary.string(),
+                               std::strerror(errno)));
+  std::error_code error;
+  fs::rename(temporary, path, error);
+  if (error)
+    throw RunError(
+        fmt::format("the status file {} cannot be replaced: {}", path.string(), error.message()));
+}
+
+std::optional<RunStatus> read_run_status(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream && errno == ENOENT) return std::nullopt;
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream)
+    throw RunError(
+        fmt::format("the status file {} cannot be read: {}", path.string(), std::strerror(errno)));
+  return run_status_from_json(text);
+}
+
+void remove_run_status(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error)
+    throw RunError(
+        fmt::format("the status file {} cannot be removed: {}", path.string(), error.message()));
+}
+
+}  // namespace wallheat
