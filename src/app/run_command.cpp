@@ -11,7 +11,8 @@
 
 #include "app/catalogue.hpp"
 #include "app/commands.hpp"
-#include "app/plan_job.hpp"
+#include "app/forecast.hpp"
+#include "app/isolated_job.hpp"
 #include "app/run_monitor.hpp"
 #include "app/run_options.hpp"
 #include "app/signals.hpp"
@@ -34,11 +35,14 @@ WorkerParts worker_parts(const RunOptions& options) {
   parts.machine = local_machine();
   const std::string host = parts.machine.host;
   parts.device_name = [options](const Placement&) { return options.solver.device_text(); };
-  parts.prepare_thread = [options, host](const Placement& placement, std::size_t thread) {
+  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
+  parts.prepare_thread = [options, host, plan_timeout](const Placement& placement,
+                                                       std::size_t thread) {
     bind_this_thread({placement.cpus.at(thread)});
     const JobSettings settings{options.data, options.solver, options.save_fields, host,
                                options.solver.device_text()};
-    return ThreadParts{make_plan_job(settings), bound_cpus()};
+    // Its child process inherits the binding.
+    return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
   };
   parts.interrupted = stop_requested;
   parts.patience.worker_s = options.worker_timeout_s;
@@ -175,7 +179,19 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   if (resuming)
     logger->info("restored {} of {} plans from {}", tally_at_start.restored, tally_at_start.total,
                  options.out.string());
-  RunMonitor monitor(logger, line, options.progress, std::move(events), tally_at_start);
+  const RunFacts facts{options.out, &plans.ids, session.at("started_utc"), host_name(),
+                       options.shard.count > 1 ? options.shard.text() : ""};
+  RunMonitor monitor(logger, line, options.progress, std::move(events), facts, tally_at_start);
+  std::vector<Task> tasks;
+  for (const QueuedPlan& plan : parts.plans) tasks.push_back(plan.task);
+  std::optional<Forecast> forecast(std::in_place, options.data, std::move(tasks),
+                                   options.solver.limits);
+  parts.new_estimates = [&] {
+    std::vector<std::pair<std::uint32_t, double>> news;
+    for (const auto& [plan, estimate] : forecast->take())
+      news.emplace_back(plan, estimate.updates);
+    return news;
+  };
   parts.device = options.device;
   parts.threads_per_worker = options.threads;
   parts.max_attempts = options.max_attempts;
@@ -191,15 +207,22 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   parts.interrupted = stop_requested;
 
   const bool interrupted = !parts.plans.empty() && coordinate(link, parts) == RunEnd::interrupted;
+  forecast.reset();
   monitor.finish(interrupted ? "run_stopped" : "run_finished");
   const RunTally& tally = monitor.tally();
   store.close({{"ended_utc", utc_now()},
                {"end", interrupted ? "stopped early" : "finished"},
                {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
+               {"predictions", monitor.predictions()},
                {"restored", std::to_string(tally.restored)},
                {"solved", std::to_string(tally.solved)},
                {"failed", std::to_string(tally.failed)},
                {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}});
+  try {
+    remove_run_status(status_path(options.out));
+  } catch (const RunError& error) {
+    logger->warn("{}", error.what());  // the results are complete
+  }
   report_end(monitor, options, interrupted, *logger);
   if (interrupted) return exit_work_left;
   return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;

@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "app/time_text.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
 constexpr std::chrono::milliseconds bar_interval{100};
 constexpr std::chrono::seconds line_interval{5};
+constexpr std::chrono::seconds status_interval{2};
 
 /// "0-3,8": a list of cpus with its runs folded.
 std::string cpu_list(std::vector<int> cpus) {
@@ -32,11 +35,13 @@ std::string cpu_list(std::vector<int> cpus) {
 }  // namespace
 
 RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
-                       ProgressStyle style, std::optional<EventLog> events, const RunTally& start)
+                       ProgressStyle style, std::optional<EventLog> events, RunFacts facts,
+                       const RunTally& start)
     : logger_(std::move(logger)),
       line_(line),
       style_(style),
       events_(std::move(events)),
+      facts_(std::move(facts)),
       tally_(start) {
   if (events_) events_->run("run_started");
 }
@@ -98,6 +103,11 @@ void RunMonitor::on_conflict(const PlanResult& failed) {
 }
 
 void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
+  WorkerShare& share = shares_[worker.rank];
+  share.heard = Clock::now();
+  share.running.assign(running.begin(), running.end());
+  if (share.state == "working" || share.state == "idle")
+    share.state = running.empty() ? "idle" : "working";
   for (const PlanProgress& plan : running) {
     logger_->trace("rank {}: plan number {} for {}, iteration {}, delta {:.3g}", worker.rank,
                    plan.index, duration_text(plan.seconds), plan.iterations, plan.delta);
@@ -106,11 +116,13 @@ void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProg
 
 void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
   logger_->info("rank {} on {} has left: {}", worker.rank, worker.host, reason);
+  shares_[worker.rank].state = "left";
   if (events_) events_->worker_left(worker, reason);
 }
 
 void RunMonitor::on_worker_lost(const WorkerInfo& worker, double silent_s) {
   const std::string reason = fmt::format("silent for {}", duration_text(silent_s));
+  shares_[worker.rank].state = "lost";
   logger_->warn("rank {} on {} is lost ({}); its plans go to others", worker.rank, worker.host,
                 reason);
   if (events_) events_->worker_left(worker, reason);
@@ -118,17 +130,71 @@ void RunMonitor::on_worker_lost(const WorkerInfo& worker, double silent_s) {
 
 void RunMonitor::on_worker_back(const WorkerInfo& worker) {
   logger_->warn("rank {} on {} speaks again and gets work", worker.rank, worker.host);
+  shares_[worker.rank].state = "working";
   if (events_) events_->worker("worker_back", worker);
 }
 
 void RunMonitor::on_stopping(const std::string& reason) {
+  state_ = "draining";
   logger_->warn("stopping ({}): abandoning the plans at hand, storing the rest", reason);
   if (events_) events_->run("stopping", reason);
+}
+
+void RunMonitor::on_predictions_judged(const PredictionQuality& quality) {
+  constexpr std::size_t enough = 10;
+  if (quality.plans < enough) return;
+  predictions_ = fmt::format(
+      "{} plans took {:.2f} times as long as predicted (median), nine of ten within a factor of "
+      "{:.2f}",
+      quality.plans, quality.median_ratio, quality.factor_90);
+  logger_->info("{}", predictions_);
+}
+
+void RunMonitor::write_status(double seconds_left) {
+  RunStatus status;
+  status.file = facts_.out.string();
+  status.started_utc = facts_.started_utc;
+  status.written_utc = utc_now();
+  status.state = state_;
+  status.host = facts_.host;
+  status.pid = ::getpid();
+  status.total = tally_.total;
+  status.restored = tally_.restored;
+  status.solved = tally_.solved;
+  status.failed = tally_.failed;
+  status.left = tally_.left();
+  status.plans_per_s = static_cast<double>(tally_.solved + tally_.failed) / elapsed_s();
+  if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
+  status.shard = facts_.shard;
+  const auto now = Clock::now();
+  for (const auto& [rank, share] : shares_) {
+    WorkerStatus worker{rank,
+                        share.worker.host,
+                        share.worker.device,
+                        share.worker.bound_cpus.size(),
+                        share.plans,
+                        std::chrono::duration<double>(now - share.heard).count(),
+                        share.state,
+                        {}};
+    for (const PlanProgress& plan : share.running)
+      worker.running.push_back(
+          {facts_.ids->at(plan.index), plan.iterations, plan.delta, plan.seconds});
+    status.workers.push_back(std::move(worker));
+  }
+  try {
+    write_run_status(status_path(facts_.out), status);
+  } catch (const RunError& error) {
+    if (!std::exchange(status_failed_, true)) logger_->warn("{}", error.what());
+  }
 }
 
 void RunMonitor::on_tick(double seconds_left) {
   if (events_) events_->flush();
   const auto now = Clock::now();
+  if (now - status_written_ >= status_interval) {
+    status_written_ = now;
+    write_status(seconds_left);
+  }
   const auto interval =
       style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);
   if (now - shown_ < interval) return;

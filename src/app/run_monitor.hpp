@@ -11,6 +11,7 @@
 
 #include "app/event_log.hpp"
 #include "app/logging.hpp"
+#include "app/run_status.hpp"
 #include "queue/coordinator.hpp"
 
 namespace wallheat {
@@ -29,11 +30,20 @@ struct RunTally {
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
-/// Tells people and the event log what a run is doing.
+/// What a run is, for whoever looks on.
+struct RunFacts {
+  std::filesystem::path out;                      ///< the result file
+  const std::vector<std::string>* ids = nullptr;  ///< of the whole campaign; outlives the monitor
+  std::string started_utc;
+  std::string host;
+  std::string shard;  ///< "K/N"; empty: all plans
+};
+
+/// Tells people, the event log and the status file what a run is doing.
 class RunMonitor final : public RunObserver {
  public:
   RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
-             std::optional<EventLog> events, const RunTally& start);
+             std::optional<EventLog> events, RunFacts facts, const RunTally& start);
 
   void on_workers_ready(const std::vector<WorkerInfo>& workers) override;
   void on_leased(const WorkerInfo& worker, const Task& task) override;
@@ -46,6 +56,7 @@ class RunMonitor final : public RunObserver {
   void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
   void on_worker_back(const WorkerInfo& worker) override;
   void on_stopping(const std::string& reason) override;
+  void on_predictions_judged(const PredictionQuality& quality) override;
   void on_tick(double seconds_left) override;
 
   /// Ends the display, logs what each worker did, and flushes the event log.
@@ -54,6 +65,8 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] const RunTally& tally() const { return tally_; }
   /// Wall seconds since the run began.
   [[nodiscard]] double elapsed_s() const;
+  /// A sentence on how good the predictions were; empty where there were too few.
+  [[nodiscard]] const std::string& predictions() const { return predictions_; }
   /// The workers' table as lines of text; empty before they are ready.
   [[nodiscard]] const std::vector<std::string>& worker_table() const { return worker_table_; }
 
@@ -63,17 +76,26 @@ class RunMonitor final : public RunObserver {
     WorkerInfo worker;
     std::size_t plans = 0;
     double core_seconds = 0;
+    std::string state = "working";
+    Clock::time_point heard = Clock::now();
+    std::vector<PlanProgress> running;
   };
+  void write_status(double seconds_left);
   [[nodiscard]] std::string progress_text(double seconds_left) const;
 
   std::shared_ptr<spdlog::logger> logger_;
   StatusLine& line_;
   ProgressStyle style_;
   std::optional<EventLog> events_;
+  RunFacts facts_;
   RunTally tally_;
+  std::string state_ = "running";
+  bool status_failed_ = false;  // said once
+  Clock::time_point status_written_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
   std::vector<std::string> worker_table_;
+  std::string predictions_;
   std::map<int, WorkerShare> shares_;  // by rank
 };
 

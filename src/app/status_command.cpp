@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "app/run_status.hpp"
+#include "app/scheduler.hpp"
 #include "app/time_text.hpp"
 #include "core/bytes.hpp"
 #include "wallheat/error.hpp"
@@ -74,27 +74,16 @@ StatusFile look_at_status(const fs::path& file, const Attributes& session) {
   return look;
 }
 
-/// Which rows are to be solved in this file: those of its shard, the others are in other files.
-struct Shard {
-  std::size_t number = 1;
-  std::size_t count = 1;
-  [[nodiscard]] bool has(std::size_t row) const { return row % count == number - 1; }
-  [[nodiscard]] std::string text() const { return fmt::format("{}/{}", number, count); }
-};
-
+/// Which rows are to be solved in this file; the others are in other files.
 Shard shard_of(const fs::path& file, const Attributes& session) {
   const auto found = session.find("shard");
   if (found == session.end() || found->second.empty()) return {};
-  const std::string& text = found->second;
-  const char* end = text.data() + text.size();
-  Shard shard;
-  const auto number = std::from_chars(text.data(), end, shard.number);
-  if (number.ptr != end && *number.ptr == '/' &&
-      std::from_chars(number.ptr + 1, end, shard.count).ptr == end && shard.number >= 1 &&
-      shard.number <= shard.count)
-    return shard;
-  throw RunError(fmt::format("{}: its last session names the shard '{}', which is not K/N",
-                             file.string(), text));
+  try {
+    return parse_shard(found->second);
+  } catch (const UsageError&) {
+    throw RunError(fmt::format("{}: its last session names the shard '{}', which is not K/N",
+                               file.string(), found->second));
+  }
 }
 
 /// Everything that is known of a file at one moment.
@@ -138,7 +127,7 @@ Look look_at(const fs::path& file) {
   if (look.state == FileState::closed) look.status.status.reset();  // it is over
   look.shard = shard_of(file, look.session);
   for (const PlanResult& row : reader.rows()) {
-    if (!look.shard.has(row.index)) continue;
+    if (!look.shard.holds(row.index)) continue;
     look.solved += is_answer(row.status) ? 1 : 0;
     look.pending += row.status == PlanStatus::pending ? 1 : 0;
     if (row.status == PlanStatus::failed) look.failed.push_back(row);

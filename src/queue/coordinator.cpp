@@ -72,6 +72,8 @@ class Coordinator {
     return RunEnd::finished;
   }
 
+  [[nodiscard]] PredictionQuality prediction_quality() const { return queue_.prediction_quality(); }
+
  private:
   static std::vector<WorkQueue::Item> items(const std::vector<QueuedPlan>& plans) {
     std::vector<WorkQueue::Item> result;
@@ -368,7 +370,10 @@ class Coordinator {
 }  // namespace
 
 RunEnd coordinate(Link& link, const CoordinatorParts& parts) {
-  return Coordinator(link, parts).run();
+  Coordinator coordinator(link, parts);
+  const RunEnd end = coordinator.run();
+  parts.observer->on_predictions_judged(coordinator.prediction_quality());
+  return end;
 }
 
 std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds patience) {

@@ -9,6 +9,7 @@
 #include "queue/link.hpp"
 #include "queue/protocol.hpp"
 #include "queue/worker.hpp"
+#include "wallheat/cost_model.hpp"
 
 namespace wallheat {
 
@@ -54,6 +55,8 @@ class RunObserver {
   virtual void on_worker_back(const WorkerInfo& worker) = 0;
   /// The plans at hand are abandoned because of this.
   virtual void on_stopping(const std::string& reason) = 0;
+  /// At the end: how good the predictions of plans' times were.
+  virtual void on_predictions_judged(const PredictionQuality& quality) = 0;
   /// Called every few milliseconds; seconds_left is NaN while it cannot be estimated.
   virtual void on_tick(double seconds_left) = 0;
 };

@@ -89,9 +89,20 @@ void TaskPool::work(const PlanJob& job, std::stop_token closing) {
                         progress.iterations = iterations;
                         progress.delta = delta;
                       }};
-    PlanResult result = job(task, watch);
+    PlanResult result;
+    std::string broken;
+    try {
+      result = job(task, watch);
+    } catch (const std::exception& error) {
+      broken = error.what();
+    }
     lock.lock();
     running_.erase(task.index);
+    if (!broken.empty()) {
+      news_.abandoned.push_back(task.index);
+      news_.broken = std::move(broken);
+      return;
+    }
     if (result.status == PlanStatus::pending) {
       news_.abandoned.push_back(task.index);
     } else {

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,8 +17,9 @@
 
 namespace wallheat {
 
-/// Solves one plan. Never throws: what goes wrong is a result with status failed. Returns a result
-/// with status pending if it was stopped before the end.
+/// Solves one plan. What goes wrong with the plan is a result with status failed; a result with
+/// status pending means that it was stopped before the end. Throws only where it cannot solve any
+/// plan any more.
 using PlanJob = std::function<PlanResult(const Task&, const Watch&)>;
 
 /// The solver threads of a worker, each with one plan at a time.
@@ -41,6 +43,7 @@ class TaskPool {
     std::vector<std::uint32_t> started;
     std::vector<PlanResult> results;
     std::vector<std::uint32_t> abandoned;
+    std::string broken;  ///< why a thread cannot go on; empty while all can
   };
   [[nodiscard]] News news();
   /// True while a thread is at work or a task waits.

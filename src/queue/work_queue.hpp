@@ -88,6 +88,8 @@ class WorkQueue {
   [[nodiscard]] bool all_finished() const { return unfinished_ == 0; }
   /// Plans waiting or running somewhere.
   [[nodiscard]] std::size_t leased() const { return unfinished_ - pending_.size(); }
+  /// How good the predictions of plans' times were.
+  [[nodiscard]] PredictionQuality prediction_quality() const { return cost_.quality(); }
   /// True where some worker has the plan, be it finished or not.
   [[nodiscard]] bool is_held(std::uint32_t plan) const { return held_.contains(plan); }
   /// All failures of a plan so far, earlier sessions included.

@@ -125,6 +125,7 @@ class Worker {
       }
       if (!report.started.empty() || !report.results.empty()) send(std::move(report));
       if (!news.abandoned.empty()) send(Returned{std::move(news.abandoned)});
+      if (!news.broken.empty() && !leaving_) leave(std::move(news.broken));
     }
     if (leaving_ && quiet && !farewell_said_) {
       send(Farewell{reason_, parts_.interrupted()});

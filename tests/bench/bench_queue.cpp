@@ -126,6 +126,7 @@ class Silent final : public RunObserver {
   }
   void on_worker_back(const WorkerInfo&) override {}
   void on_stopping(const std::string&) override {}
+  void on_predictions_judged(const PredictionQuality&) override {}
   void on_tick(double) override {}
 
   Clock::time_point start = Clock::now();  ///< of the exchange: before it the workers start
@@ -256,7 +257,8 @@ void run_in_one_process(const Settings& settings) {
   const WorkerParts parts = worker_parts(settings, settings.workers + 1);
   std::vector<std::jthread> workers;
   for (int rank = 1; rank <= settings.workers; ++rank) {
-    workers.emplace_back([&network, &parts, rank] { (void)run_worker(*network.link(rank), parts); });
+    workers.emplace_back(
+        [&network, &parts, rank] { (void)run_worker(*network.link(rank), parts); });
   }
   measure_and_dismiss(*network.link(0), settings);
 }

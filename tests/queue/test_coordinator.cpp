@@ -58,6 +58,7 @@ class Recorder final : public RunObserver {
     if (when_back_) when_back_(worker.rank);
   }
   void on_stopping(const std::string& reason) override { stop_reason_ = reason; }
+  void on_predictions_judged(const PredictionQuality&) override {}
   void on_tick(double) override {}
 
   std::vector<WorkerInfo> workers_;
