@@ -72,6 +72,7 @@ if [ "${shard:-auto}" = auto ]; then
   fi
 fi
 case $shard in
+  */1) ;;
   */*)
     name=${result##*/} k=${shard%/*} n=${shard#*/}
     printf -v part '%s.part-%0*d-of-%d' "${name%.*}" ${#n} "$((10#$k))" "$((10#$n))"

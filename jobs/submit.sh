@@ -76,6 +76,7 @@ slurm_options=() lsf_options=() slurm_gpu_option='' lsf_gpu_option='' cores_per_
 # shellcheck disable=SC1090,SC1091  # jobs are as the site wants them
 . "$site"
 time=${time:-$time_limit}
+[ "$array" != 1 ] || array=''  # a single part is the whole
 [[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
 [ ${#wallheat[@]} -gt 0 ] || wallheat=("$root/build/wallheat")
 workers=${workers:-$((gpus > 0 ? gpus : 1))}

@@ -117,6 +117,8 @@ fake 4.1.4 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_STEP=3 
 check "so has a job of a Slurm array" file_is results.part-3-of-4.h5
 fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
 check "so has a job of an LSF array" file_is results.part-09-of-10.h5
+fake 4.1.4 LSB_JOBINDEX=1 LSB_JOBINDEX_END=1
+check "an array of one is the whole" file_is results.h5
 words=(--shard none --out results.h5)
 fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
 check "--shard none has not" file_is results.h5
