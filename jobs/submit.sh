@@ -163,7 +163,8 @@ job=$("${scheduler}_submit" <<< "$script")
 echo "submitted: job $job"
 if [ -n "$array" ]; then
   script=$(merge_script)
-  merge=$("${scheduler}_submit" "$("${scheduler}_after" "$job")" <<< "$script")
+  read -ra after <<< "$("${scheduler}_after" "$job")"
+  merge=$("${scheduler}_submit" "${after[@]}" <<< "$script")
   [ -n "$merge" ] || fail "$scheduler has not taken the merge; when job $job has ended, merge the parts by hand"
   echo "submitted: job $merge merges the parts when job $job has ended"
 fi

@@ -8,10 +8,17 @@ plans=$scratch/plans
 # Never settled: every plan takes all its iterations, on whatever machine.
 work=(--tolerance 0 --max-iterations "${WALLHEAT_TEST_ITERATIONS:-30000}" --threads 1 --progress lines)
 
-make_plans() {
-  "$wallheat" generate --out "$plans" --count 40 --size 256 --seed 4 > /dev/null &&
-    "$wallheat" run --data "$plans" --out "$scratch/undisturbed.h5" "${work[@]}" > "$scratch/undisturbed.log" 2>&1 &&
+make_plans() { "$wallheat" generate --out "$plans" --count 40 --size 256 --seed 4 > /dev/null; }
+# The run to compare with, for what `work` says now.
+run_undisturbed() {
+  if "$wallheat" run --data "$plans" --out "$scratch/undisturbed.h5" --overwrite --shard none --time-limit none \
+    "${work[@]}" > "$scratch/undisturbed.log" 2>&1; then
     "$wallheat" export "$scratch/undisturbed.h5" -o "$scratch/undisturbed.csv" > /dev/null
+  else
+    echo "FAILED  the undisturbed run"
+    cat "$scratch/undisturbed.log"
+    exit 1
+  fi
 }
 # equals_undisturbed FILE: all plans are there, with the same answers to the last digit.
 equals_undisturbed() {
