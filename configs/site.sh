@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# What jobs/submit.sh has to know of your cluster. Bash syntax. Copy it, adapt the copy, and name the
-# copy with `jobs/submit.sh --site FILE`, or adapt this one.
+# What jobs/submit.sh has to know of your cluster. Bash syntax. Adapt it, or put what differs into
+# a file of your own and name that with `jobs/submit.sh --site FILE`.
 
 # Added to every job as they stand: partition or queue, account, whatever else your site insists on.
 slurm_options=()              # e.g. (--partition=normal --account=abc123)

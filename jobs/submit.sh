@@ -12,7 +12,8 @@
 #                         job merges the parts into --out
 #   --time HOURS:MINUTES  time limit of a job (default: that of the site file)
 #   --name NAME           of the job (default: wallheat)
-#   --site FILE           what is special about your cluster (default: configs/site.sh)
+#   --site FILE           what is special about your cluster; what it does not say is taken from
+#                         configs/site.sh
 #
 #   jobs/submit.sh --nodes 4 --dry-run -- --data plans --out results.h5
 #   jobs/submit.sh --array 16 -- --data plans --out results.h5 --save-fields
@@ -71,9 +72,10 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$out" ] || wrong_usage "--out FILE is missing after --"
 
-slurm_options=() lsf_options=() slurm_gpu_option='' lsf_gpu_option='' cores_per_node='' time_limit='' setup='' wallheat=()
+# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
+. "$root/configs/site.sh"
 [ -r "$site" ] || fail "$site cannot be read"
-# shellcheck disable=SC1090,SC1091  # jobs are as the site wants them
+# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$site"
 time=${time:-$time_limit}
 [ "$array" != 1 ] || array=''  # a single part is the whole

@@ -31,20 +31,21 @@ ends_with() {
   wait "$launched"
   same "$1" $? || { sed 's/^/        | /' "$log"; return 1; }
 }
+launch_over() { ! kill -0 "$launched" 2> /dev/null; }
 pid_of_rank() {
   local pid
-  for pid in $(pgrep -f -- "$wallheat run .*$result"); do
+  for pid in $(pgrep -f -- "wallheat run .*$result"); do
     tr '\0' '\n' < "/proc/$pid/environ" 2> /dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" &&
-      [ "$(readlink "/proc/$pid/exe")" = "$wallheat" ] && echo "$pid" && return
+      [[ $(readlink "/proc/$pid/exe") == */wallheat ]] && echo "$pid" && return
   done
 }
 shared_memory() { local host; for host; do ls "$hosts/shm/$host"; done; }
 tidy() {  # HOSTS that are left
-  wait_until 20 "no process of the run is left" no_process_left
+  wait_until 20 "no process is left on $*" no_process_on "$@"
   check "no shared memory is left on $*" same '' "$(shared_memory "$@")"
   check "no exit status file is left" same '' "$(find "$scratch" -maxdepth 1 -name '*.exit-status.*')"
 }
-no_process_left() { ! pgrep -f -- "$result" > /dev/null; }
+no_process_on() { local host; for host; do [ -z "$("$here/hosts.sh" "$hosts" pids "$host")" ] || return 1; done; }
 all_done() {
   check "$1: launch.sh ends with 0" ends_with 0
   check "$1: the result file is closed" closed "$result"
@@ -56,14 +57,14 @@ all_done "nothing happens"
 tidy n0 n1 n2 n3
 
 at_work killed_worker
-kill -KILL "$(pid_of_rank 2)"
-check "the worker is killed in the middle" unfinished "$events"
+check "rank 2 is killed" kill -KILL "$(pid_of_rank 2)"
+check "it is killed in the middle" unfinished "$events"
 all_done "a worker is killed"
 tidy n0 n1 n2 n3
 
 at_work stopped_worker
-kill -STOP "$(pid_of_rank 3)"
-check "the worker is stopped in the middle" unfinished "$events"
+check "rank 3 is stopped" kill -STOP "$(pid_of_rank 3)"
+check "it is stopped in the middle" unfinished "$events"
 all_done "a worker stops for ever"
 tidy n0 n1 n2 n3
 
@@ -84,7 +85,7 @@ tidy n0 n1 n2
 "$here/hosts.sh" "$hosts" up 3
 
 at_work stopped_run
-kill -TERM "$(pgrep -f -- "bash .*launch.sh .*$result" | head -n 1)"
+check "launch.sh is sent SIGTERM" kill -TERM "$(pgrep -f -- "bash .*launch.sh .*$result" | head -n 1)"
 check "SIGTERM to launch.sh: it ends with 75" ends_with 75
 check "SIGTERM to launch.sh: the result file is closed" closed "$result"
 launch stopped_run --resume
@@ -93,9 +94,9 @@ tidy n0 n1 n2 n3
 
 export WALLHEAT_SILENCE_S=10
 at_work killed_rank_0
-kill -KILL "$(pid_of_rank 0)"
-check "rank 0 is killed in the middle" unfinished "$events"
-wait_until 60 "launch.sh ends after the death of rank 0" not kill -0 "$launched" || "$here/hosts.sh" "$hosts" kill n0
+check "rank 0 is killed" kill -KILL "$(pid_of_rank 0)"
+check "it is killed in the middle" unfinished "$events"
+wait_until 60 "launch.sh ends after the death of rank 0" launch_over || "$here/hosts.sh" "$hosts" kill n0
 check "the death of rank 0: launch.sh does not call it done" ends_with 1
 tidy n0 n1 n2 n3
 launch killed_rank_0 --resume
