@@ -1,0 +1,28 @@
+# shellcheck shell=bash disable=SC2034
+# What jobs/submit.sh has to know of your cluster. Bash syntax. Adapt it, or put what differs into
+# a file of your own and name that with `jobs/submit.sh --site FILE`.
+
+# Added to every job as they stand: partition or queue, account, whatever else your site insists on.
+slurm_options=()              # e.g. (--partition=normal --account=abc123)
+lsf_options=()                # e.g. (-q normal -P abc123)
+
+# How your site asks for GPUs on each node; {} stands for their number.
+slurm_gpu_option='--gpus-per-node={}'
+lsf_gpu_option='-gpu "num={}"'
+
+# Cores of a node that a job takes. Slurm: empty takes whole nodes, with --exclusive. LSF has to know.
+cores_per_node=
+
+# The longest run time of a job, as hours:minutes. A campaign may take longer: a job that its time
+# limit stops is started again, and goes on.
+time_limit=04:00
+
+# Lines that make wallheat's libraries and mpirun available inside a job.
+setup='
+# module purge
+# module load gcc openmpi hdf5 boost hwloc
+'
+
+# The program, as a job calls it: empty takes build/wallheat of this checkout. In a
+# container, e.g.: wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
+wallheat=()

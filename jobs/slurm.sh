@@ -1,0 +1,40 @@
+#!/bin/bash
+# A Slurm job that solves floor plans, and starts again while work is left. As it stands, on one node:
+#   sbatch jobs/slurm.sh --data plans --out results.h5
+# jobs/submit.sh writes it for more nodes, GPUs and arrays, with your site's values.
+#SBATCH --job-name=wallheat
+#SBATCH --output=wallheat-%j.out
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --exclusive
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --open-mode=append
+#SBATCH --requeue
+#SBATCH --no-kill
+
+# module load gcc openmpi hdf5 boost hwloc
+launch=jobs/launch.sh
+wallheat=(build/wallheat)
+workers=1   # on each node; with GPUs: one for each GPU
+
+# --- The same in every job ------------------------------------------------------------------------
+# Rank 0 comes on top of the workers. An array's jobs find their shard by themselves.
+"$launch" -n $((SLURM_JOB_NUM_NODES * workers + 1)) --map-by node:OVERSUBSCRIBE -- \
+  "${wallheat[@]}" run --resume "$@" &
+run=$!
+
+# Two minutes before the time limit (--signal) the run is asked to stop. Slurm looks at its clocks
+# only every half a minute. SIGTERM comes with scancel: then the job must not come back.
+cancelled=
+trap 'kill -USR1 $run' USR1
+trap 'cancelled=yes; kill -USR1 $run' TERM
+while kill -0 $run 2> /dev/null; do wait $run; done
+wait $run
+status=$?
+
+if [ $status = 75 ] && [ -z "$cancelled" ]; then
+  echo "Work is left: the job goes back into the queue."
+  scontrol requeue "$SLURM_JOB_ID" || echo "It could not; submit it again, and it goes on." >&2
+fi
+exit $status

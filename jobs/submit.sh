@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Writes the job script for a campaign on a Slurm or LSF cluster, and submits it.
+#
+#   jobs/submit.sh [OPTIONS] -- --data DIR --out FILE [OPTIONS OF wallheat run]
+#
+#   --dry-run             print what would be submitted; submit nothing
+#   --scheduler NAME      slurm or lsf (default: whichever is here)
+#   --nodes N             nodes for each job (default: 1)
+#   --gpus G              GPUs on each node (default: 0)
+#   --workers W           worker ranks on each node (default: one, or one for each GPU)
+#   --array N             N jobs, each with its share of the plans and its own part file; a last
+#                         job merges the parts into --out
+#   --time HOURS:MINUTES  time limit of a job (default: that of the site file)
+#   --name NAME           of the job (default: wallheat)
+#   --site FILE           what is special about your cluster; what it does not say is taken from
+#                         configs/site.sh
+#
+#   jobs/submit.sh --nodes 4 --dry-run -- --data plans --out results.h5
+#   jobs/submit.sh --array 16 -- --data plans --out results.h5 --save-fields
+#
+# A job that its time limit stops goes back into the queue and takes up where it was. Submit the
+# same again after any other end: what is solved is not solved again.
+set -euo pipefail
+
+root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+wrong_usage() { echo "submit.sh: $*; see 'jobs/submit.sh --help'" >&2; exit 2; }
+fail() { echo "submit.sh: $*" >&2; exit 1; }
+
+dry_run='' scheduler='' nodes=1 gpus=0 workers='' array='' time='' name=wallheat site=$root/configs/site.sh
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  option=$1
+  case $option in
+    -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    --dry-run) dry_run=yes; shift; continue ;;
+  esac
+  [ $# -gt 1 ] || wrong_usage "$option: unknown, or its value is missing"
+  case $option in
+    --scheduler) scheduler=$2 ;;
+    --nodes) nodes=$2 ;;
+    --gpus) gpus=$2 ;;
+    --workers) workers=$2 ;;
+    --array) array=$2 ;;
+    --time) time=$2 ;;
+    --name) name=$2 ;;
+    --site) site=$2 ;;
+    *) wrong_usage "there is no option $option" ;;
+  esac
+  case $option in
+    --nodes | --workers | --array) [[ $2 =~ ^[1-9][0-9]*$ ]] || wrong_usage "$option must be a number from 1, not '$2'" ;;
+    --gpus) [[ $2 =~ ^[0-9]+$ ]] || wrong_usage "--gpus must be a number, not '$2'" ;;
+    --time) [[ $2 =~ ^[0-9]+:[0-5][0-9]$ ]] || wrong_usage "--time must be hours:minutes, not '$2'" ;;
+    --name) [[ $2 =~ ^[A-Za-z0-9._-]+$ ]] || wrong_usage "--name must be letters, digits, '.', '_' and '-', not '$2'" ;;
+  esac
+  shift 2
+done
+[ "${1:-}" = -- ] || wrong_usage "the options of wallheat run are missing; they come after --"
+shift
+
+# Options of wallheat run that this script has to know.
+out=''
+run_options=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    -o | --out) out=${2:-} ;;
+    --out=*) out=${1#*=} ;;
+    --resume) shift; continue ;;  # every job says it
+    --shard | --shard=*) wrong_usage "the jobs of an array find their shard by themselves: --array N in place of --shard" ;;
+    --overwrite) wrong_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
+  esac
+  run_options+=("$1")
+  shift
+done
+[ -n "$out" ] || wrong_usage "--out FILE is missing after --"
+
+# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
+. "$root/configs/site.sh"
+[ -r "$site" ] || fail "$site cannot be read"
+# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
+. "$site"
+time=${time:-$time_limit}
+[ "$array" != 1 ] || array=''  # a single part is the whole
+[[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
+[ ${#wallheat[@]} -gt 0 ] || wallheat=("$root/build/wallheat")
+workers=${workers:-$((gpus > 0 ? gpus : 1))}
+if [ -z "$scheduler" ]; then
+  if command -v sbatch > /dev/null; then scheduler=slurm
+  elif command -v bsub > /dev/null; then scheduler=lsf
+  else wrong_usage "neither sbatch nor bsub is here; say --scheduler slurm or lsf"; fi
+fi
+
+# --- The two schedulers --------------------------------------------------------------------------
+
+directives() { printf "#$1 %s\n" "${@:2}"; }
+
+slurm_header() {
+  local log=$name-%j.out
+  [ -z "$array" ] || log=$name-%A_%a.out
+  local options=(--job-name="$name" --output="$log" --nodes="$nodes" --ntasks-per-node=1)
+  if [ -n "$cores_per_node" ]; then options+=(--cpus-per-task="$cores_per_node"); else options+=(--exclusive); fi
+  [ "$gpus" = 0 ] || options+=("${slurm_gpu_option//\{\}/$gpus}")
+  [ -z "$array" ] || options+=(--array="1-$array")
+  options+=(--time="$time:00" --signal=B:USR1@120 --open-mode=append --requeue --no-kill)
+  directives SBATCH "${options[@]}" "${slurm_options[@]}"
+}
+slurm_merge_header() {
+  directives SBATCH --job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1 --ntasks=1 \
+    --time="$time:00" "${slurm_options[@]}"
+}
+slurm_submit() { sbatch --parsable "$@" | cut -d ';' -f 1; }
+slurm_after() { echo "--dependency=afterany:$1"; }
+
+lsf_header() {
+  [ -n "$cores_per_node" ] || fail "$site: LSF has to know cores_per_node"
+  local options=("-J $name" "-o $name-%J.out")
+  [ -z "$array" ] || options=("-J \"${name}[1-$array]\"" "-o $name-%J_%I.out")
+  options+=("-n $((nodes * cores_per_node))" "-R \"span[ptile=$cores_per_node]\"")
+  [ "$gpus" = 0 ] || options+=("${lsf_gpu_option//\{\}/$gpus}")
+  options+=("-W $time" "-wt 2" "-wa USR1" "-Q \"75\"" "-r")
+  directives BSUB "${options[@]}"
+  lsf_site_options
+}
+lsf_merge_header() {
+  directives BSUB "-J $name-merge" "-o $name-merge-%J.out" "-n 1" "-W $time"
+  lsf_site_options
+}
+lsf_site_options() { [ ${#lsf_options[@]} = 0 ] || echo "#BSUB ${lsf_options[*]}"; }
+lsf_submit() { bsub "$@" | sed -n 's/^Job <\([0-9]*\)>.*/\1/p'; }
+lsf_after() { echo "-w ended($1)"; }
+
+case $scheduler in slurm | lsf) ;; *) wrong_usage "--scheduler must be slurm or lsf, not '$scheduler'" ;; esac
+
+# --- The scripts ---------------------------------------------------------------------------------
+
+quoted() { local words; printf -v words '%q ' "$@"; echo "${words% }"; }
+
+run_script() {
+  echo '#!/bin/bash'
+  "${scheduler}_header"
+  printf '%s\n' "$setup"
+  printf 'launch=%q\nwallheat=(%s)\nworkers=%d\n' "$root/jobs/launch.sh" "$(quoted "${wallheat[@]}")" "$workers"
+  printf 'set -- %s\n\n' "$(quoted "${run_options[@]}")"
+  sed -n '/^# --- The same in every job/,$p' "$root/jobs/$scheduler.sh"
+}
+
+# All parts must be there, however the jobs ended: merge says what is missing.
+merge_script() {
+  local folder='' file=${out##*/}
+  case $out in */*) folder=${out%/*}/ ;; esac
+  local stem=${file%.*} ending=''
+  case $file in *.*) ending=.${file##*.} ;; esac
+  echo '#!/bin/bash'
+  "${scheduler}_merge_header"
+  printf '%s\n' "$setup"
+  printf '%s merge --out %q %q*-of-%d%q\n' "$(quoted "${wallheat[@]}")" "$out" "$folder$stem.part-" "$array" "$ending"
+}
+
+if [ -n "$dry_run" ]; then
+  run_script
+  [ -z "$array" ] || { printf '\n# ==== after it, with %s\n' "$("${scheduler}_after" JOB)"; merge_script; }
+  exit 0
+fi
+script=$(run_script)
+job=$("${scheduler}_submit" <<< "$script")
+[ -n "$job" ] || fail "$scheduler has not taken the job"
+echo "submitted: job $job"
+if [ -n "$array" ]; then
+  script=$(merge_script)
+  read -ra after <<< "$("${scheduler}_after" "$job")"
+  merge=$("${scheduler}_submit" "${after[@]}" <<< "$script")
+  [ -n "$merge" ] || fail "$scheduler has not taken the merge; when job $job has ended, merge the parts by hand"
+  echo "submitted: job $merge merges the parts when job $job has ended"
+fi

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# What the tests of this folder share; they source it.
+#   check "the sentence that must be true" COMMAND...
+#   wait_until SECONDS "what is awaited" COMMAND...
+#   skip "why"
+#   finish               ends with 0 if all was true
+
+failures=0
+scratch=$(mktemp -d)
+
+check() {
+  local sentence=$1
+  shift
+  if "$@"; then
+    echo "ok      $sentence"
+  else
+    echo "FAILED  $sentence   [$*]"
+    failures=$((failures + 1))
+  fi
+}
+# same EXPECTED ACTUAL
+same() { [ "$1" = "$2" ] || { echo "        expected '$1', got '$2'"; return 1; }; }
+contains() { grep -qF -- "$2" "$1" || { sed 's/^/        | /' "$1"; return 1; }; }
+absent() { [ ! -e "$1" ]; }
+not() { ! "$@"; }
+
+wait_until() {
+  local end=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@"; do
+    if [ $SECONDS -ge "$end" ]; then
+      echo "FAILED  $what within the time that it may take   [$*]"
+      failures=$((failures + 1))
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+# Processes that a command of this test has started, wherever they went: its scratch folder stands in
+# their arguments.
+left_processes() { pgrep -f -- "$scratch/" | grep -vx "$$" || true; }
+nothing_left() { [ -z "$(left_processes)" ]; }
+
+skip() {
+  echo "skipped: $*"
+  rm -rf "$scratch"
+  exit 77
+}
+needs_root_and() {
+  [ "$(id -u)" = 0 ] || skip "needs root"
+  local program
+  for program in "$@"; do
+    command -v "$program" > /dev/null || skip "needs $program (apt-get install munge slurmctld slurmd slurm-client iproute2)"
+  done
+}
+needs_option() {  # WALLHEAT COMMAND OPTION
+  "$1" "$2" --help 2> /dev/null | grep -q -- "$3" || skip "this wallheat has no '$2 $3'"
+}
+
+finish() {
+  [ $failures = 0 ] || { echo "$failures sentences are not true; kept: $scratch"; exit 1; }
+  rm -rf "$scratch"
+  exit 0
+}
+
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi

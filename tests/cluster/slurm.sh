@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# A private Slurm on the hosts of hosts.sh: the controller on n0, nodes n1, n2, ... Nothing is written
+# outside of DIR, no service of the machine is touched. Needs root, and Debian's munge, slurmctld, slurmd
+# and slurm-client.
+#
+#   slurm.sh DIR start N            N nodes of 4 pretended cores and 2 pretended GPUs
+#   slurm.sh DIR stop
+#   slurm.sh DIR on sbatch ...      a command of Slurm, on the controller's host
+set -euo pipefail
+
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+[ $# -ge 2 ] || { sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 2; }
+mkdir -p "$1"
+dir=$(cd "$1" && pwd)
+verb=$2
+shift 2
+export SLURM_CONF=$dir/slurm.conf
+PATH=$PATH:/usr/sbin:/sbin
+on() { "$here/hosts.sh" "$dir/hosts.d" on "$@"; }
+
+write_configuration() {
+  local nodes=$1 i
+  cat > "$dir/slurm.conf" <<END
+ClusterName=private
+SlurmctldHost=n0
+AuthType=auth/munge
+# A credential's life is also how long a requeued job is held back.
+AuthInfo=socket=$dir/munge/socket,cred_expire=5
+SlurmUser=root
+SlurmdUser=root
+SlurmctldPidFile=$dir/slurmctld.pid
+SlurmdPidFile=$dir/%n.pid
+SlurmctldLogFile=$dir/log/slurmctld
+SlurmdLogFile=$dir/log/%n
+StateSaveLocation=$dir/state
+SlurmdSpoolDir=$dir/spool.%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+MailProg=/bin/true
+ReturnToService=2
+SlurmdParameters=config_overrides
+SlurmdTimeout=10
+KillWait=10
+JobRequeue=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+GresTypes=gpu
+NodeName=n[1-$nodes] CPUs=4 RealMemory=1000 Gres=gpu:2 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+END
+  # A pretended GPU must be a character device: /dev/null under another name.
+  for i in 0 1; do mknod "$dir/gpu$i" c 1 3; done
+  echo "NodeName=n[1-$nodes] Name=gpu File=$dir/gpu[0-1]" > "$dir/gres.conf"
+  echo "CgroupPlugin=cgroup/v1" > "$dir/cgroup.conf"
+}
+
+start() {
+  local nodes=$1 i
+  mkdir -p "$dir"/{munge,log,state}
+  chmod 755 "$dir" "$dir/munge"
+  (umask 077 && head -c 128 /dev/urandom > "$dir/munge/key")
+  munged --key-file="$dir/munge/key" --socket="$dir/munge/socket" --pid-file="$dir/munged.pid" \
+    --log-file="$dir/log/munged" --seed-file="$dir/munge/seed"
+  write_configuration "$nodes"
+  "$here/hosts.sh" "$dir/hosts.d" up "$nodes"
+  on n0 slurmctld -c
+  for ((i = 1; i <= nodes; ++i)); do on "n$i" slurmd -N "n$i"; done
+  for ((i = 0; i < 300; ++i)); do
+    [ "$(on n0 sinfo -h -N -o %t 2> /dev/null | grep -c '^idle')" != "$nodes" ] || return 0
+    sleep 0.1
+  done
+  echo "slurm.sh: not all nodes are up after 30 s" >&2
+  tail -n 5 "$dir"/log/* >&2
+  return 1
+}
+
+stop() {
+  [ ! -e "$dir/hosts.d/hosts" ] || "$here/hosts.sh" "$dir/hosts.d" down  # takes the daemons along
+  if [ -e "$dir/munged.pid" ]; then
+    munged --stop --socket="$dir/munge/socket" > /dev/null 2>&1 || true
+  fi
+  rm -rf "$dir"/{munge,state,slurm.conf,gres.conf,cgroup.conf,gpu0,gpu1,spool.*,*.pid,hosts.d}
+}
+
+case $verb in
+  start) stop; start "$1" ;;
+  stop) stop ;;
+  on) on n0 "$@" ;;
+  *) echo "slurm.sh: there is no '$verb'" >&2; exit 2 ;;
+esac

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# jobs/launch.sh over three hosts (network namespaces) and a head that starts it: what a death costs.
+#   test_hosts.sh WALLHEAT
+set -uo pipefail
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+. "$here/checks.sh"
+# shellcheck source-path=SCRIPTDIR source=campaign.sh
+. "$here/campaign.sh"
+needs_root_and ip unshare mpirun
+needs_option "$wallheat" run --exit-status-file
+unset "${!SLURM_@}" "${!LSB_@}"
+
+hosts=$scratch/hosts
+trap '"$here/hosts.sh" "$hosts" down' EXIT
+"$here/hosts.sh" "$hosts" up 3 || skip "network namespaces cannot be made here"
+make_plans
+run_undisturbed
+
+# launch NAME [OPTIONS OF wallheat run]: in the background; one worker on n1 beside rank 0, two on n2, one on n3.
+launch() {
+  result=$scratch/$1.h5 events=$scratch/$1.jsonl log=$scratch/$1.log
+  shift
+  WALLHEAT_SSH=$hosts/ssh "$here/hosts.sh" "$hosts" on n0 "$here/../../jobs/launch.sh" \
+    --host n1:2,n2:2,n3:1 -n 5 -- "$wallheat" run --data "$plans" --out "$result" \
+    --events "$events" --worker-timeout 5 "${work[@]}" "$@" > "$log" 2>&1 &
+  launched=$!
+}
+at_work() { launch "$@" && wait_until 60 "five plans are solved" results_stored "$events" 5; }
+ends_with() {
+  wait "$launched"
+  same "$1" $? || { sed 's/^/        | /' "$log"; return 1; }
+}
+launch_over() { ! kill -0 "$launched" 2> /dev/null; }
+pid_of_rank() {
+  local pid
+  for pid in $(pgrep -f -- "wallheat run .*$result"); do
+    tr '\0' '\n' < "/proc/$pid/environ" 2> /dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" &&
+      [[ $(readlink "/proc/$pid/exe") == */wallheat ]] && echo "$pid" && return
+  done
+}
+shared_memory() { local host; for host; do ls "$hosts/shm/$host"; done; }
+tidy() {  # HOSTS that are left
+  wait_until 20 "no process is left on $*" no_process_on "$@"
+  check "no shared memory is left on $*" same '' "$(shared_memory "$@")"
+  check "no exit status file is left" same '' "$(find "$scratch" -maxdepth 1 -name '*.exit-status.*')"
+}
+no_process_on() { local host; for host; do [ -z "$("$here/hosts.sh" "$hosts" pids "$host")" ] || return 1; done; }
+all_done() {
+  check "$1: launch.sh ends with 0" ends_with 0
+  check "$1: the result file is closed" closed "$result"
+  check "$1: it equals that of an undisturbed run" equals_undisturbed "$result"
+}
+
+launch undisturbed_hosts
+all_done "nothing happens"
+tidy n0 n1 n2 n3
+
+at_work killed_worker
+check "rank 2 is killed" kill -KILL "$(pid_of_rank 2)"
+check "it is killed in the middle" unfinished "$events"
+all_done "a worker is killed"
+tidy n0 n1 n2 n3
+
+at_work stopped_worker
+check "rank 3 is stopped" kill -STOP "$(pid_of_rank 3)"
+check "it is stopped in the middle" unfinished "$events"
+all_done "a worker stops for ever"
+tidy n0 n1 n2 n3
+
+at_work killed_host
+"$here/hosts.sh" "$hosts" kill n2
+check "the host is lost in the middle" unfinished "$events"
+all_done "a host with two workers is lost"
+rm -f "$hosts"/shm/n2/*   # as a power failure does
+tidy n0 n1 n3
+
+at_work cut_cable
+"$here/hosts.sh" "$hosts" cut n3
+check "the cable is cut in the middle" unfinished "$events"
+all_done "a cable is cut"
+"$here/hosts.sh" "$hosts" kill n3
+rm -f "$hosts"/shm/n3/*
+tidy n0 n1 n2
+"$here/hosts.sh" "$hosts" up 3
+
+at_work stopped_run
+check "launch.sh is sent SIGTERM" kill -TERM "$(pgrep -f -- "bash .*launch.sh .*$result" | head -n 1)"
+check "SIGTERM to launch.sh: it ends with 75" ends_with 75
+check "SIGTERM to launch.sh: the result file is closed" closed "$result"
+launch stopped_run --resume
+all_done "resumed after SIGTERM"
+tidy n0 n1 n2 n3
+
+export WALLHEAT_SILENCE_S=10
+at_work killed_rank_0
+check "rank 0 is killed" kill -KILL "$(pid_of_rank 0)"
+check "it is killed in the middle" unfinished "$events"
+wait_until 60 "launch.sh ends after the death of rank 0" launch_over || "$here/hosts.sh" "$hosts" kill n0
+check "the death of rank 0: launch.sh does not call it done" ends_with 1
+tidy n0 n1 n2 n3
+launch killed_rank_0 --resume
+all_done "resumed after the death of rank 0"
+tidy n0 n1 n2 n3
+finish

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# jobs/launch.sh on this host, under the real mpirun, with a stand-in for wallheat.
+set -uo pipefail
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+launch=$here/../../jobs/launch.sh
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+. "$here/checks.sh"
+mpirun --version 2> /dev/null | grep -q 'Open MPI' || skip "needs mpirun of Open MPI"
+unset "${!SLURM_@}" "${!LSB_@}"
+export STAND_IN=$scratch/stand-in
+
+# start [NAME=VALUE...]: a run of three ranks in the background; sets `launched`.
+start() {
+  rm -rf "$STAND_IN"
+  mkdir -p "$STAND_IN"
+  env "$@" "$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" > "$scratch/log" 2>&1 &
+  launched=$!
+}
+ready() { [ -s "$STAND_IN/pid.0" ] && [ -s "$STAND_IN/pid.1" ] && [ -s "$STAND_IN/pid.2" ] && [ -e "$scratch/results.h5.status" ]; }
+started() { start "$@"; wait_until 30 "the ranks are at work" ready; }
+ends_with() { wait "$launched"; same "$1" $?; }
+rank_pid() { cat "$STAND_IN/pid.$1"; }
+tidy() {
+  wait_until 10 "no process is left" nothing_left
+  check "no exit status file is left" same '' "$(find "$scratch" -name '*.exit-status.*')"
+}
+
+for status in 0 3 75 1; do
+  started
+  echo "$status" > "$STAND_IN/end"
+  check "a run that ends with $status makes launch.sh end with $status" ends_with "$status"
+done
+tidy
+
+for signal in TERM USR1 INT; do
+  set -m  # or the background job would be deaf to SIGINT
+  start
+  set +m
+  wait_until 30 "the ranks are at work" ready
+  kill -$signal "$launched"
+  check "SIG$signal to launch.sh stops the run in good order, with 75" ends_with 75
+done
+tidy
+
+started STAND_IN_STAYS=yes OMPI_MCA_odls_base_sigkill_timeout=1
+echo 0 > "$STAND_IN/end"
+check "a worker that never leaves does not keep the run from ending, with its own status" ends_with 0
+tidy
+
+started
+kill -KILL "$(rank_pid 0)"
+check "launch.sh ends with 1 when rank 0 is killed early" ends_with 1
+check "it says how to go on" contains "$scratch/log" "--resume"
+tidy
+
+started WALLHEAT_SILENCE_S=2 STAND_IN_STAYS=yes OMPI_MCA_odls_base_sigkill_timeout=1
+kill -STOP "$(rank_pid 0)"
+check "a silent rank 0 is ended, and may still close its file" ends_with 75
+check "launch.sh says why it ended the run" contains "$scratch/log" "no sign of life from rank 0 for 2 s"
+tidy
+
+start STAND_IN_FAILS=2
+check "a wallheat that fails before it knows its options ends with 1, whatever mpirun says" ends_with 1
+
+start MPIRUN=/no/such/mpirun
+check "a missing mpirun ends with 1" ends_with 1
+check "it names the variable to set" contains "$scratch/log" MPIRUN
+"$launch" -n 3 > /dev/null 2> "$scratch/log"
+check "a command line without -- is wrong usage" same 2 $?
+"$launch" -- wallheat run --data plans > /dev/null 2> "$scratch/log"
+check "a command without --out is wrong usage" same 2 $?
+check "it names --out" contains "$scratch/log" --out
+"$launch" --help > "$scratch/log"
+check "--help says what the statuses mean" contains "$scratch/log" "75 stopped early"
+
+# What it tells mpirun: an mpirun that only writes down how it was called, and ends the run.
+cat > "$scratch/mpirun" <<'END'
+#!/usr/bin/env bash
+if [ "$1" = --version ]; then echo "mpirun (Open MPI) $FAKE_VERSION"; exit 0; fi
+{ printf '%s\n' "$@"; env | grep -E '^(OMPI|PRTE)_MCA_'; } > "$STAND_IN/called"
+while [ $# -gt 0 ]; do
+  case $1 in
+    --report-uri) echo '513474560.0;tcp://127.0.0.1:1' > "$2" ;;  # 0x1e9b0000
+    --exit-status-file) echo 0 > "$2"; echo "$2" > "$STAND_IN/file" ;;
+  esac
+  shift
+done
+exit 1
+END
+chmod +x "$scratch/mpirun"
+fake() {
+  env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- wallheat run "${words[@]}" > "$scratch/log" 2>&1
+}
+words=(--out results.h5)
+fake 4.1.4
+check "the run's status counts, not mpirun's" same 0 $?
+check "Open MPI 4 is told to go on after a death" contains "$STAND_IN/called" --enable-recovery
+check "and to leave binding to the workers" contains "$STAND_IN/called" OMPI_MCA_hwloc_base_binding_policy=none
+check "and to notice a cut cable" contains "$STAND_IN/called" OMPI_MCA_oob_tcp_keepalive_time=2
+check "and to reach hosts through the lingering ssh" contains "$STAND_IN/called" lingering-ssh.sh
+check "outside of Slurm nothing is said about it" not grep -q plm_slurm_args "$STAND_IN/called"
+fake 4.1.4 SLURM_JOB_ID=7
+check "in Slurm its steps outlive a node" contains "$STAND_IN/called" OMPI_MCA_plm_slurm_args=--no-kill
+fake 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
+check "what the user has set stays" contains "$STAND_IN/called" OMPI_MCA_oob_tcp_keepalive_time=60
+fake 5.0.7
+check "Open MPI 5 is told to go on after a death" contains "$STAND_IN/called" ulfm
+FAKE_VERSION=4 MPIRUN=true "$launch" -- wallheat run --out x > "$scratch/log" 2>&1
+check "another MPI is refused" same 2 $?
+
+file_is() { contains "$STAND_IN/file" "$1.exit-status."; }
+words=(--out=deep/results.h5 --shard 3/16)
+fake 4.1.4
+check "a shard has its own files" file_is deep/results.part-03-of-16.h5
+words=(--out results.h5)
+fake 4.1.4 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=4
+check "so has a job of a Slurm array" file_is results.part-3-of-4.h5
+fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
+check "so has a job of an LSF array" file_is results.part-09-of-10.h5
+fake 4.1.4 LSB_JOBINDEX=1 LSB_JOBINDEX_END=1
+check "an array of one is the whole" file_is results.h5
+words=(--shard none --out results.h5)
+fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
+check "--shard none has not" file_is results.h5
+printf 'data = plans\n# out = no.h5\nout = from config.h5   # a comment\n' > "$scratch/run.cfg"
+words=(--config "$scratch/run.cfg")
+fake 4.1.4
+check "--out may stand in the --config file" file_is "from config.h5"
+
+mine=/dev/shm/vader_segment.test.$EUID.1e9b0001.0 other=/dev/shm/vader_segment.test.$EUID.1e9c0001.0
+touch "$mine" "$other"
+words=(--out results.h5)
+fake 4.1.4
+check "shared memory that this run has left is removed" absent "$mine"
+check "that of other runs is not" test -e "$other"
+rm -f "$mine" "$other"
+finish

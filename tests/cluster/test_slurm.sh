@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# jobs/submit.sh on a real Slurm that belongs to this test: several nodes, a lost node, an array with
+# its merge, a time limit that strikes, scancel, GPUs.
+#   test_slurm.sh WALLHEAT
+set -uo pipefail
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+. "$here/checks.sh"
+# shellcheck source-path=SCRIPTDIR source=campaign.sh
+. "$here/campaign.sh"
+PATH=$PATH:/usr/sbin:/sbin
+needs_root_and ip munged slurmctld slurmd sbatch mpirun
+needs_option "$wallheat" run --exit-status-file
+
+slurm=$scratch/slurm
+trap '"$here/slurm.sh" "$slurm" stop' EXIT
+chmod 755 "$scratch"  # munge wants every folder above its socket open
+"$here/slurm.sh" "$slurm" start 3 || { echo "FAILED  the private Slurm does not start"; exit 1; }
+make_plans
+run_undisturbed
+
+on() { "$here/slurm.sh" "$slurm" on "$@"; }
+cat > "$scratch/site.sh" <<END
+cores_per_node=2
+time_limit=00:10
+wallheat=("$wallheat")
+END
+# submit NAME [OPTIONS OF submit.sh]: with $scratch/NAME.h5 as --out; sets job, result, log. The job's log and
+# the merge's land in $scratch/logs.
+submit() {
+  local name=$1
+  shift
+  result=$scratch/$name.h5 events=$scratch/$name.jsonl log=$scratch/$name.submit
+  mkdir -p "$scratch/logs"
+  (cd "$scratch/logs" && on "$here/../../jobs/submit.sh" --scheduler slurm --name "$name" --site "$scratch/site.sh" "$@" \
+    -- --data "$plans" --out "$result" --events "$events" "${work[@]}" "${more[@]}") > "$log" 2>&1
+  job=$(sed -n 's/^submitted: job \([0-9]*\)$/\1/p' "$log")
+  check "submit.sh $name: the job is taken" test -n "$job" || cat "$log"
+}
+more=()
+queue_empty() { [ -z "$(on squeue -h)" ]; }
+job_over() { wait_until "$1" "the queue is empty" queue_empty; }
+state() { on scontrol show job --oneliner "$1" | grep -o 'JobState=[A-Z_]*' | sort -u; }
+in_log() { cat "$scratch"/logs/"$1"-*.out | grep -qF -- "$2" || { cat "$scratch"/logs/"$1"-*.out; return 1; }; }
+no_process_left() { ! pgrep -f -- "$wallheat run .*$result" > /dev/null; }
+
+submit nodes --nodes 3
+job_over 120
+check "three nodes: the job completes" same JobState=COMPLETED "$(state "$job")"
+check "three nodes: all have solved" same 3 "$(grep '"event":"worker_ready"' "$events" | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
+check "three nodes: the file equals that of an undisturbed run" equals_undisturbed "$result"
+
+more=(--worker-timeout 5)
+submit lost_node --nodes 3
+wait_until 60 "five plans are solved" results_stored "$events" 5
+"$here/hosts.sh" "$slurm/hosts.d" kill n3
+check "a node is lost in the middle" unfinished "$events"
+job_over 180
+check "a lost node: the job completes all the same" same JobState=COMPLETED "$(state "$job")"
+check "a lost node: it is not started again" not grep -q "goes back into the queue" "$scratch"/logs/lost_node-*.out
+check "a lost node: the file equals that of an undisturbed run" equals_undisturbed "$result"
+check "a lost node: the file is closed" closed "$result"
+on_node() { "$here/hosts.sh" "$slurm/hosts.d" on "$@"; }
+SLURM_CONF=$slurm/slurm.conf on_node n3 slurmd -N n3
+more=()
+
+submit cancelled --nodes 2
+wait_until 60 "five plans are solved" results_stored "$events" 5
+on scancel "$job"
+job_over 60
+check "scancel: the job is cancelled, and stays so" same JobState=CANCELLED "$(state "$job")"
+check "scancel: the file is closed" closed "$result"
+check "scancel: it happened in the middle" unfinished "$events"
+wait_until 20 "scancel: no process is left" no_process_left
+submit cancelled --nodes 2
+job_over 120
+check "scancel: submitted again, it is finished" equals_undisturbed "$result"
+
+# The limit must strike at least once: one worker, a minute, and Slurm's signal comes half a minute early.
+sed -i 's/^cores_per_node=.*/cores_per_node=1/' "$scratch/site.sh"
+short=("${work[@]}")
+work=(--tolerance 0 --max-iterations 60000 --threads 1 --progress lines)
+run_undisturbed
+submit limit --time 00:01
+job_over 600
+check "a time limit: the job has been requeued" in_log limit "goes back into the queue"
+check "a time limit: the job completes in the end" same JobState=COMPLETED "$(state "$job")"
+check "a time limit: the file equals that of an undisturbed run" equals_undisturbed "$result"
+work=("${short[@]}")
+run_undisturbed
+
+# Two pretended GPUs a node: what reaches the job. (They cannot solve.)
+cat > "$scratch/gpus" <<'END'
+#!/bin/bash
+if [ "$1" = run ]; then
+  echo "rank $OMPI_COMM_WORLD_RANK on $(hostname) sees GPUs $CUDA_VISIBLE_DEVICES"
+  while [ $# -gt 0 ]; do
+    [ "$1" != --exit-status-file ] || [ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo 0 > "$2"
+    shift
+  done
+fi
+END
+chmod +x "$scratch/gpus"
+sed "s|^wallheat=.*|wallheat=(\"$scratch/gpus\")|" "$scratch/site.sh" > "$scratch/gpu-site.sh"
+submit gpus --nodes 2 --gpus 2 --site "$scratch/gpu-site.sh"
+job_over 60
+for rank in 1 2 3 4; do
+  check "GPUs: worker $rank sees both of its node" in_log gpus "rank $rank on n$((rank % 2 + 1)) sees GPUs 0,1"
+done
+
+if "$wallheat" merge --help > /dev/null 2>&1; then
+  submit array --array 4
+  job_over 240
+  check "an array: the merge completes" in_log array-merge "0 missing"
+  check "an array: the merged file equals that of a single run" equals_undisturbed "$result"
+else
+  echo "skipped: the array with its merge: this wallheat has no 'merge'"
+fi
+finish
