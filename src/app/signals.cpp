@@ -15,6 +15,8 @@ void catch_stop_signals() {
   sigemptyset(&action.sa_mask);
   // Schedulers and mpirun may both pass a SIGTERM on: a second one must not kill.
   sigaction(SIGUSR1, &action, nullptr);
+  sigaction(SIGUSR2, &action, nullptr);  // LSF's warning at the run limit
+  sigaction(SIGHUP, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);

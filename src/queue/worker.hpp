@@ -9,7 +9,7 @@
 
 namespace wallheat {
 
-/// True once the process was asked to stop (SIGINT, SIGTERM, SIGUSR1).
+/// True once the process was asked to stop (a signal).
 using Interrupted = std::function<bool()>;
 
 /// One solver thread, ready to work.

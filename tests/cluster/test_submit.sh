@@ -11,7 +11,7 @@ for script in "$root"/jobs/*.sh "$root"/configs/site.sh "$here"/*.sh; do
   check "$(basename "$script") is well-formed" bash -n "$script"
 done
 if command -v shellcheck > /dev/null; then
-  check "shellcheck finds nothing in them" env -C "$root" shellcheck jobs/*.sh configs/site.sh tests/cluster/*.sh tests/cluster/bsub
+  check "shellcheck finds nothing in them" shellcheck "$root"/jobs/*.sh "$root/configs/site.sh" "$root"/tests/cluster/*.sh "$root/tests/cluster/bsub"
 else
   echo "skipped: shellcheck is not installed"
 fi

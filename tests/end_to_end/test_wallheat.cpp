@@ -414,7 +414,8 @@ TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
 
 TEST_F(Wallheat, explains_each_command) {
   for (const std::string name :
-       {"run", "export", "summary", "solve", "generate", "devices", "bench"}) {
+       {"run", "status", "merge", "repair", "verify", "export", "summary", "solve", "generate",
+        "devices", "bench"}) {
     const Finished help = wallheat({name, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: wallheat " + name));
