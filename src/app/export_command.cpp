@@ -94,6 +94,8 @@ int export_command(const Arguments& arguments) {
     }
   }
   const ResultReader reader(file);
+  for (const std::string& sentence : reader.damage())
+    fmt::print(stderr, "wallheat: {}\n", sentence);
   std::ofstream stream;
   if (!output.empty()) {
     stream.open(output, std::ios::trunc);

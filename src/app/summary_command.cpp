@@ -88,6 +88,8 @@ int summary_command(const Arguments& arguments) {
   if (file.empty()) throw UsageError("which result file?");
 
   const ResultReader reader(file);
+  for (const std::string& sentence : reader.damage())
+    fmt::print(stderr, "wallheat: {}\n", sentence);
   std::vector<const PlanResult*> solved;  // with a temperature
   std::vector<const PlanResult*> failed;
   std::map<PlanStatus, std::size_t> counts;
