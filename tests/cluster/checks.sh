@@ -4,9 +4,13 @@
 #   wait_until SECONDS "what is awaited" COMMAND...
 #   skip "why"
 #   finish               ends with 0 if all was true
+# A test that starts something redefines cleanup: it is called at the end, however that comes.
 
 failures=0
 scratch=$(mktemp -d)
+cleanup() { :; }
+# shellcheck disable=SC2154  # the trap sets it
+trap 'status=$?; cleanup; case $status in 0 | 77) rm -rf "$scratch" ;; esac' EXIT
 
 check() {
   local sentence=$1
@@ -44,7 +48,6 @@ nothing_left() { [ -z "$(left_processes)" ]; }
 
 skip() {
   echo "skipped: $*"
-  rm -rf "$scratch"
   exit 77
 }
 needs_root_and() {
@@ -60,7 +63,6 @@ needs_option() {  # WALLHEAT COMMAND OPTION
 
 finish() {
   [ $failures = 0 ] || { echo "$failures sentences are not true; kept: $scratch"; exit 1; }
-  rm -rf "$scratch"
   exit 0
 }
 

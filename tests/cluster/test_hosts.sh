@@ -12,7 +12,7 @@ needs_option "$wallheat" run --exit-status-file
 unset "${!SLURM_@}" "${!LSB_@}"
 
 hosts=$scratch/hosts
-trap '"$here/hosts.sh" "$hosts" down' EXIT
+cleanup() { "$here/hosts.sh" "$hosts" down; }
 "$here/hosts.sh" "$hosts" up 3 || skip "network namespaces cannot be made here"
 make_plans
 run_undisturbed

@@ -13,7 +13,7 @@ needs_root_and ip munged slurmctld slurmd sbatch mpirun
 needs_option "$wallheat" run --exit-status-file
 
 slurm=$scratch/slurm
-trap '"$here/slurm.sh" "$slurm" stop' EXIT
+cleanup() { "$here/slurm.sh" "$slurm" stop; }
 chmod 755 "$scratch"  # munge wants every folder above its socket open
 "$here/slurm.sh" "$slurm" start 3 || { echo "FAILED  the private Slurm does not start"; exit 1; }
 make_plans
