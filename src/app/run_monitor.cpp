@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "app/time_text.hpp"
@@ -44,6 +45,7 @@ RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
       facts_(std::move(facts)),
       tally_(start) {
   if (events_) events_->run("run_started");
+  write_status(std::numeric_limits<double>::quiet_NaN());  // a launcher watches for it
 }
 
 double RunMonitor::elapsed_s() const {

@@ -412,10 +412,69 @@ TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
               AllOf(HasSubstr("\"ceiling_updates_per_s\""), HasSubstr("\"share_of_ceiling\"")));
 }
 
+TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {
+  generate(7, 40);
+  ASSERT_EQ(wallheat(run()).status, 0);
+  const auto in_array = [&](const Words& variables) {
+    Words words{"env"};
+    words.insert(words.end(), variables.begin(), variables.end());
+    const Words rest = command(run({}, "array.h5"));
+    words.insert(words.end(), rest.begin(), rest.end());
+    return run_program(words);
+  };
+  for (int task = 0; task < 3; ++task) {
+    const Finished part =
+        in_array({"SLURM_ARRAY_TASK_ID=" + std::to_string(5 + 2 * task), "SLURM_ARRAY_TASK_MIN=5",
+                  "SLURM_ARRAY_TASK_STEP=2", "SLURM_ARRAY_TASK_COUNT=3"});
+    ASSERT_EQ(part.status, 0) << part.err;
+  }
+  const Finished merged =
+      wallheat({"merge", "--out", path("slurm.h5"), path("array.part-1-of-3.h5"),
+                path("array.part-2-of-3.h5"), path("array.part-3-of-3.h5")});
+  ASSERT_EQ(merged.status, 0) << merged.err;
+  EXPECT_THAT(merged.out, HasSubstr("7 of 7, 0 missing, 0 duplicates, 0 conflicts"));
+  EXPECT_EQ(answers("slurm.h5"), answers());
+
+  for (const std::string task : {"1", "2"})
+    ASSERT_EQ(in_array({"LSB_JOBINDEX=" + task, "LSB_JOBINDEX_END=2"}).status, 0);
+  ASSERT_EQ(wallheat({"merge", "--out", path("lsf.h5"), path("array.part-1-of-2.h5"),
+                      path("array.part-2-of-2.h5")})
+                .status,
+            0);
+  EXPECT_EQ(answers("lsf.h5"), answers());
+}
+
+TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
+  generate(3, 40);
+  // Some of the limit is kept back for closing the file, and more than there is of this one.
+  const Finished stopped =
+      wallheat(run({"--time-limit", "1s", "--exit-status-file", path("status")}));
+  EXPECT_EQ(stopped.status, 75) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("time limit"));
+  std::string told;
+  std::ifstream(path("status")) >> told;
+  EXPECT_EQ(told, "75");
+  EXPECT_EQ(wallheat({"status", path("results.h5")}).status, 75);
+  EXPECT_EQ(wallheat(run({"--resume", "--time-limit", "1:00:00"})).status, 0);
+  EXPECT_EQ(wallheat({"status", path("results.h5")}).status, 0);
+}
+
+TEST_F(Wallheat, gives_up_a_plan_that_failed_too_often_until_it_is_told_otherwise) {
+  generate(3, 40);
+  std::filesystem::rename(path("plans/00002_domain.npy"), path("away"));
+  EXPECT_EQ(wallheat(run({"--max-attempts", "2"})).status, 3);
+  EXPECT_THAT(wallheat(run({"--max-attempts", "2", "--resume"})).err,
+              HasSubstr("solved 0, failed 1"));
+  const Finished given_up = wallheat(run({"--max-attempts", "2", "--resume"}));
+  EXPECT_EQ(given_up.status, 3);
+  EXPECT_THAT(given_up.err, AllOf(HasSubstr("given up earlier 1"), HasSubstr("--retry-failed")));
+  std::filesystem::rename(path("away"), path("plans/00002_domain.npy"));
+  EXPECT_EQ(wallheat(run({"--max-attempts", "2", "--resume", "--retry-failed"})).status, 0);
+}
+
 TEST_F(Wallheat, explains_each_command) {
-  for (const std::string name :
-       {"run", "status", "merge", "repair", "verify", "export", "summary", "solve", "generate",
-        "devices", "bench"}) {
+  for (const std::string name : {"run", "status", "merge", "repair", "verify", "export", "summary",
+                                 "solve", "generate", "devices", "bench"}) {
     const Finished help = wallheat({name, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: wallheat " + name));
