@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "core/bytes.hpp"
 #include "wallheat/error.hpp"
@@ -17,6 +18,18 @@ namespace wallheat {
 
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
+
+/// nlohmann-json would cut fractions off, and let what is out of range be anything.
+template <class Number>
+static void get_whole(const Json& json, const char* name, Number& number) {
+  const Json& value = json.at(name);
+  const bool fits =
+      value.is_number_unsigned()
+          ? std::in_range<Number>(value.get<std::uint64_t>())
+          : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
+  if (!fits) throw DecodeError(fmt::format("{} is no whole number in its range", name));
+  number = value.get<Number>();
+}
 
 // nlohmann-json finds these by their names and their namespace.
 
@@ -27,7 +40,7 @@ static void to_json(Json& json, const RunningPlan& plan) {
 
 static void from_json(const Json& json, RunningPlan& plan) {
   json.at("id").get_to(plan.id);
-  json.at("iterations").get_to(plan.iterations);
+  get_whole(json, "iterations", plan.iterations);
   json.at("seconds").get_to(plan.seconds);
   if (json.contains("delta")) json["delta"].get_to(plan.delta);
 }
@@ -40,11 +53,11 @@ static void to_json(Json& json, const WorkerStatus& worker) {
 }
 
 static void from_json(const Json& json, WorkerStatus& worker) {
-  json.at("rank").get_to(worker.rank);
+  get_whole(json, "rank", worker.rank);
   json.at("host").get_to(worker.host);
   json.at("device").get_to(worker.device);
-  json.at("threads").get_to(worker.threads);
-  json.at("plans").get_to(worker.plans);
+  get_whole(json, "threads", worker.threads);
+  get_whole(json, "plans", worker.plans);
   json.at("last_heard_s").get_to(worker.last_heard_s);
   json.at("state").get_to(worker.state);
   json.at("running").get_to(worker.running);
@@ -75,12 +88,12 @@ static void from_json(const Json& json, RunStatus& status) {
   json.at("written_utc").get_to(status.written_utc);
   json.at("state").get_to(status.state);
   json.at("host").get_to(status.host);
-  json.at("pid").get_to(status.pid);
-  json.at("total").get_to(status.total);
-  json.at("restored").get_to(status.restored);
-  json.at("solved").get_to(status.solved);
-  json.at("failed").get_to(status.failed);
-  json.at("left").get_to(status.left);
+  get_whole(json, "pid", status.pid);
+  get_whole(json, "total", status.total);
+  get_whole(json, "restored", status.restored);
+  get_whole(json, "solved", status.solved);
+  get_whole(json, "failed", status.failed);
+  get_whole(json, "left", status.left);
   json.at("plans_per_s").get_to(status.plans_per_s);
   if (json.contains("seconds_left")) status.seconds_left = json["seconds_left"].get<double>();
   json.at("shard").get_to(status.shard);

@@ -129,12 +129,18 @@ std::chrono::seconds parse_duration(const std::string& text) {
   static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,6})");
   static const std::regex units(
       "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
+  // A clock that counts nanoseconds from 1970 ends in 2262.
+  const auto bounded = [&](std::chrono::seconds duration) {
+    if (duration > std::chrono::hours(24 * 36525))
+      throw UsageError("'" + text + "' is longer than a century; for no limit say none");
+    return duration;
+  };
   if (std::regex_match(text, found, clock))
-    return std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
-           std::chrono::seconds(number(3));
+    return bounded(std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
+                   std::chrono::seconds(number(3)));
   if (!text.empty() && std::regex_match(text, found, units))
-    return std::chrono::hours(24 * number(1) + number(2)) + std::chrono::minutes(number(3)) +
-           std::chrono::seconds(number(4));
+    return bounded(std::chrono::hours(24 * number(1) + number(2)) +
+                   std::chrono::minutes(number(3)) + std::chrono::seconds(number(4)));
   throw UsageError("'" + text +
                    "' is no stretch of time; say 5400 (seconds), 90m, 1h30m or 1:30:00");
 }

@@ -126,6 +126,10 @@ SolverSetup decode_setup(std::span<const std::byte> bytes) {
   host = reader.get_text();
   device = reader.get_text();
   reader.expect_end();
+  if (isa < Isa::baseline || isa > Isa::avx512) throw DecodeError("no such instruction set");
+  constexpr std::chrono::hours longest{1};
+  if (!(setup.progress_interval >= longest.zero() && setup.progress_interval <= longest))
+    throw DecodeError("no interval to tell of progress");
   return setup;
 }
 

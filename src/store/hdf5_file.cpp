@@ -17,6 +17,11 @@ Handle access_list(Access access) {
   checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
   checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
   checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
+  if (access == Access::read_live) {
+    // HDF5 takes damaged metadata for half-written ones and reads them a hundred times, each time
+    // after a sleep twice as long, thus for ever. So many sleeps are some hundredths of a second.
+    checked(H5Pset_metadata_read_attempts(list.get(), 24), "choose how often to read");
+  }
   if (access == Access::take_up) {
     // The library's own h5clear uses these two. Without the second a file that is longer than its
     // superblock says, as after any kill, is cut or refused.

@@ -191,6 +191,10 @@ class LogSource {
     for (; offset + sizeof(RecordHead) <= size_; ++offset) {
       const auto head = head_at(offset);
       if (!head || !is_plausible(*head)) continue;
+      if (!has_fixed_length(*head)) {
+        if (head->length > search_left_) continue;
+        search_left_ -= head->length;
+      }
       if (read(offset, payload)) return offset;
     }
     return std::nullopt;
@@ -211,6 +215,11 @@ class LogSource {
     return false;
   }
 
+  static bool has_fixed_length(const RecordHead& head) {
+    const auto kind = static_cast<Kind>(head.kind);
+    return kind == Kind::row || kind == Kind::commit;
+  }
+
   [[nodiscard]] std::optional<RecordHead> head_at(std::uint64_t offset) {
     RecordHead head{};
     if (offset > size_ || size_ - offset < sizeof head) return std::nullopt;
@@ -228,6 +237,9 @@ class LogSource {
 
   PosixFile in_;
   std::uint64_t size_;
+  // Bytes that a search may still take for records of any length: in a log that is made of nothing
+  // but heads, each of them promising half the log, it would hardly end.
+  std::uint64_t search_left_ = 64 * size_;
   std::string window_, scratch_;
   std::uint64_t window_at_ = 0;
 };

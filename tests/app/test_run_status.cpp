@@ -85,6 +85,18 @@ TEST(RunStatus, is_refused_when_torn_anywhere) {
     EXPECT_THROW((void)run_status_from_json(wrong), DecodeError) << wrong;
 }
 
+TEST(RunStatus, is_refused_where_a_count_is_no_whole_number_in_its_range) {
+  const std::string text = to_json_text(full_status());
+  const auto begin = text.find("\"pid\": ") + 7;
+  const auto end = text.find(',', begin);
+  ASSERT_LT(begin, end);
+  for (const std::string wrong : {"1e300", "1.5", "9223372036854775808", "\"7\"", "true"}) {
+    std::string changed = text;
+    changed.replace(begin, end - begin, wrong);
+    EXPECT_THROW((void)run_status_from_json(changed), DecodeError) << wrong;
+  }
+}
+
 TEST(RunStatus, keeps_a_plan_whose_name_is_not_text) {
   RunStatus status = full_status();
   status.workers[0].running[0].id = "a\xff";

@@ -1,0 +1,85 @@
+// What ranks, and a rank and its solver processes, say to each other: as one message, and as the
+// stream of a socket.
+
+#include <sys/socket.h>
+
+#include "app/message_channel.hpp"
+#include "queue/protocol.hpp"
+#include "target.hpp"
+
+namespace wallheat::fuzz {
+namespace {
+
+std::string text(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string framed(const std::string& message) {
+  const std::uint64_t size = message.size();
+  return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
+}
+
+void read_message(std::span<const std::byte> bytes) {
+  accepts<DecodeError>([&] {
+    const Bytes again = encode(decode(bytes));
+    require(encode(decode(again)) == again, "a message that changes when it is passed on");
+  });
+}
+
+void read_stream(std::span<const std::byte> bytes) {
+  int ends[2];
+  require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no socket");
+  MessageChannel channel{FileDescriptor(ends[0])};
+  const FileDescriptor other(ends[1]);
+  const auto sent = ::send(other.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  ::shutdown(other.get(), SHUT_WR);
+  if (sent != static_cast<ssize_t>(bytes.size())) return;  // larger than the socket's buffer
+  accepts<DecodeError>([&] {
+    while (const auto message = channel.receive()) {
+      require(message->size() <= bytes.size(), "more than was sent");
+      read_message(*message);
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  PlanResult result;
+  result.id = "10000";
+  result.status = PlanStatus::converged;
+  result.field.resize(9);
+  const Machine machine{"node", {{0, 0, 0}, {1, 0, 1}}, {{0, "gpu", "uuid", 1 << 30, 0}}};
+  const std::vector<Message> messages{Hello{machine},
+                                      Ready{"node", "cpu", {0, 1}},
+                                      Report{{1, 2}, {result, result}},
+                                      Heartbeat{{{7, 100, 0.5, 2.5}}},
+                                      Returned{{1, 2, 3}},
+                                      Farewell{"no memory", true},
+                                      Goodbye{},
+                                      Placed{},
+                                      Assign{{{0, "10000"}, {1, "10029"}}},
+                                      Recall{5},
+                                      Stop{},
+                                      Finish{},
+                                      Leave{true}};
+  std::vector<std::string> inputs;
+  std::string stream;
+  for (const Message& message : messages) {
+    inputs.push_back(text(encode(message)));
+    stream += framed(inputs.back());
+  }
+  inputs.push_back(stream);
+  inputs.push_back(framed(inputs.front()));
+  return inputs;
+}
+
+}  // namespace wallheat::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace wallheat::fuzz;
+  const auto bytes = bytes_of(text_of(data, size));
+  read_message(bytes);
+  read_stream(bytes);
+  return 0;
+}

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "store/row.hpp"
+#include "wallheat/field_codec.hpp"
+#include "wallheat/result_store.hpp"
+
+namespace wallheat::fuzz {
+
+/// A small campaign whose results are known.
+inline const StorePlan& campaign() {
+  static const StorePlan plan{{"10000", "10029", "10059", "10068", "10070", "10077"},
+                              {{"solver", "jacobi"}, {"tolerance", "0.0001"}},
+                              true,
+                              {{6, 7}, {6, 7}, {6, 7}, {3, 3}, {6, 7}, {3, 3}}};
+  return plan;
+}
+
+inline Grid<double> known_field(std::size_t index) {
+  const auto [rows, cols] = campaign().shapes.at(index);
+  Grid<double> field(rows, cols);
+  for (std::size_t i = 0; i < field.cells.size(); ++i) {
+    field.cells[i] = 5 + std::sin(0.1 * static_cast<double>(i + 7 * index));
+  }
+  return field;
+}
+
+inline PlanResult known_result(std::size_t index) {
+  PlanResult result;
+  result.index = static_cast<std::uint32_t>(index);
+  result.id = campaign().ids.at(index);
+  result.status = index == 2 ? PlanStatus::failed : PlanStatus::converged;
+  result.statistics = {17.5, 2.5, 61.25, static_cast<double>(index)};
+  result.iterations = static_cast<std::int64_t>(1000 + index);
+  result.last_delta = 1e-5;
+  result.interior_cells = 9;
+  result.rows = static_cast<std::uint32_t>(campaign().shapes[index].rows);
+  result.cols = static_cast<std::uint32_t>(campaign().shapes[index].cols);
+  result.attempts = 1;
+  result.host = "node";
+  result.device = "cpu";
+  result.solver = "jacobi 1";
+  if (result.status == PlanStatus::failed) {
+    result.error = "the plan has no cells";
+  } else {
+    result.field = compress_field(known_field(index));
+  }
+  return result;
+}
+
+inline std::vector<PlanResult> known_results(std::size_t begin, std::size_t end) {
+  std::vector<PlanResult> results;
+  for (auto i = begin; i < end; ++i) results.push_back(known_result(i));
+  return results;
+}
+
+/// Equal to the last bit, fields aside.
+inline bool same(const PlanResult& a, const PlanResult& b) {
+  const auto x = store::to_row(a), y = store::to_row(b);
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+}  // namespace wallheat::fuzz

@@ -1,0 +1,257 @@
+// A result file as it is read, resumed, repaired and merged. An input's first byte chooses the file
+// (a closed one, or one with its log as a kill leaves it) and what is done with it; then come
+// patches of four bytes: what is changed, 16 bits of where, a value. Damage must be found: whatever
+// is reported as a result has to be the one that was stored. A forged row, one that was changed
+// together with its checksum, may say anything, but must not lead to a crash.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "plans.hpp"
+#include "store/checksum.hpp"
+#include "store/write_ahead_log.hpp"
+#include "target.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/merge.hpp"
+#include "wallheat/repair.hpp"
+
+namespace wallheat::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t stored = 5;  // of the campaign's plans; the last one is pending
+
+enum class Step { read, resume, repair, merge };
+constexpr std::size_t steps = 4;
+
+struct Files {
+  std::string file, log;
+  bool forged = false;
+};
+
+/// Closed, and killed. The killed one has rows that its HDF5 file may not know yet.
+const std::array<Files, 2>& originals() {
+  static const auto made = [] {
+    std::array<Files, 2> files;
+    const auto path = directory() / "original.h5";
+    auto store = ResultStore::create(path, campaign(), {{"host", "node"}}, true);
+    store.store(known_results(0, 3));
+    store.publish();
+    store.store(known_results(3, stored));
+    files[1] = {read_file(path), read_file(store::log_path(path))};
+    store.close({{"end", "well"}});
+    files[0] = {read_file(path), {}};
+    return files;
+  }();
+  return made;
+}
+
+/// A sound part to merge with, which has what the others lack.
+const fs::path& other_part() {
+  static const auto made = [] {
+    auto path = directory() / "other.h5";
+    auto store = ResultStore::create(path, campaign(), {{"host", "other"}}, true);
+    store.store(known_results(stored, campaign().ids.size()));
+    store.close({});
+    return path;
+  }();
+  return made;
+}
+
+void flip(std::string& bytes, std::size_t at, unsigned value) {
+  if (!bytes.empty()) bytes[at % bytes.size()] ^= static_cast<char>(value == 0 ? 1 : value);
+}
+
+void cut(std::string& bytes, std::size_t at) { bytes.resize(std::min(bytes.size(), at)); }
+
+void blank(std::string& bytes, std::size_t at, std::size_t length, unsigned value) {
+  if (bytes.empty()) return;
+  at %= bytes.size();
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), std::min(length, bytes.size() - at),
+              static_cast<char>(value));
+}
+
+/// Changes a byte of a plan's row wherever it stands, with sound checksums.
+void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
+  using store::Row;
+  const auto known = store::to_row(known_result(index));
+  const std::string begin(reinterpret_cast<const char*>(&known),
+                          sizeof known.index + sizeof known.status + sizeof known.id);
+  const auto forge_at = [&](std::string& bytes, std::size_t found) {
+    Row row;
+    std::memcpy(&row, bytes.data() + found, sizeof row);
+    reinterpret_cast<unsigned char*>(&row)[at % offsetof(Row, row_crc32)] ^=
+        static_cast<unsigned char>(value);
+    store::seal(row);
+    std::memcpy(bytes.data() + found, &row, sizeof row);
+  };
+  if (const auto found = files.file.find(begin);
+      found != std::string::npos && found + sizeof(Row) <= files.file.size()) {
+    forge_at(files.file, found);
+    files.forged = true;
+  }
+  constexpr std::size_t head = 12, address = 8;
+  if (const auto found = files.log.find(begin); found != std::string::npos &&
+                                                found >= head + address &&
+                                                found + sizeof(Row) <= files.log.size()) {
+    forge_at(files.log, found);
+    const auto record = found - address - head;
+    const std::string_view log = files.log;
+    const std::string sum = std::string(log.substr(record, 8)) +
+                            std::string(log.substr(record + head, address + sizeof(Row)));
+    const auto crc = store::crc32_of(bytes_of(sum));
+    std::memcpy(files.log.data() + record + 8, &crc, sizeof crc);
+    files.forged = true;
+  }
+}
+
+void patch(Files& files, std::span<const std::uint8_t, 4> bytes) {
+  const std::size_t at = bytes[1] + 256U * bytes[2];
+  const unsigned value = bytes[3];
+  switch (bytes[0] % 9) {
+    case 0:
+      return flip(files.file, at, value);
+    case 1:
+      return flip(files.log, at, value);
+    case 2:
+      return cut(files.file, at);
+    case 3:
+      return cut(files.log, at);
+    case 4:
+      return blank(files.file, at, 512, value);
+    case 5:
+      return blank(files.log, at, 64, value);
+    case 6:
+      files.log.clear();
+      return;
+    case 7:
+      files.file += std::string(at, static_cast<char>(value));
+      return;
+    case 8:
+      return forge(files, value % stored, at, 1U << (value / stored % 8));
+  }
+}
+
+/// Whatever the file reports is what was stored, or it refuses.
+void require_sound(const fs::path& path, bool forged) {
+  const ResultReader reader(path);
+  const auto& rows = reader.rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::optional<Grid<double>> field;
+    const bool readable = accepts<RunError>([&] { field = reader.field(i); });
+    if (forged || rows[i].status == PlanStatus::pending) continue;
+    require(i < campaign().ids.size(), "a plan that there never was");
+    require(same(rows[i], known_result(i)), "a row that was not stored as sound");
+    if (!readable) continue;
+    require(field.has_value() == is_answer(rows[i].status), "a result without its field");
+    if (field) require(*field == known_field(i), "a field that was not stored as sound");
+  }
+}
+
+/// As require_sound, of a file that was just made whole.
+void require_whole(const fs::path& path, bool forged) {
+  require(ResultReader(path).closed_well(), "a file that was made whole and is not closed");
+  require_sound(path, forged);
+}
+
+void take(Step step, const fs::path& path, bool forged) {
+  switch (step) {
+    case Step::read:
+      return require_sound(path, forged);
+    case Step::resume: {
+      auto store = ResultStore::resume(path, campaign(), {{"host", "second"}});
+      for (const auto& row : store.restored()) {
+        require(forged || row.status == PlanStatus::pending || same(row, known_result(row.index)),
+                "a row that was not stored, restored");
+      }
+      store.store(known_results(stored, stored + 1));
+      store.close({});
+      return require_whole(path, forged);
+    }
+    case Step::repair:
+      (void)repair_results(path);
+      require_whole(path, forged);
+      require(forged || !repair_results(path).changed, "a repaired file that needs repair");
+      return;
+    case Step::merge: {
+      const auto out = path.parent_path() / "merged.h5";
+      if (merge_results(out, {path, other_part()}, {true, true}).written) {
+        require_whole(out, forged);
+      }
+      return;
+    }
+  }
+}
+
+/// After a failed write the store leaves its HDF5 handles open, as the process is to end. This one
+/// goes on, and would run out of descriptors. (HDF5 knows a file by its inode, and on a tmpfs these
+/// do not come back.)
+class OpenedFiles {
+ public:
+  OpenedFiles() : first_(::dup(STDERR_FILENO)) { ::close(first_); }
+  ~OpenedFiles() { ::close_range(static_cast<unsigned>(first_), ~0U, 0); }
+  OpenedFiles(const OpenedFiles&) = delete;
+  OpenedFiles& operator=(const OpenedFiles&) = delete;
+
+ private:
+  int first_;
+};
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> inputs;
+  for (std::size_t choice = 0; choice < originals().size() * steps; ++choice) {
+    const auto& [file, log, forged] = originals()[choice % 2];
+    const auto with = [&](std::initializer_list<std::array<std::size_t, 3>> patches) {
+      std::string input(1, static_cast<char>(choice));
+      for (const auto& [what, at, value] : patches) {
+        for (const std::size_t byte : {what, at & 255, at >> 8, value}) {
+          input += static_cast<char>(byte);
+        }
+      }
+      inputs.push_back(std::move(input));
+    };
+    const auto row = file.find(campaign().ids[1]);
+    with({});
+    with({{0, row + 200, 4}});
+    with({{1, log.size() / 2, 1}, {0, row + 200, 4}});
+    with({{2, file.size() / 2, 0}});
+    with({{3, log.size() - 300, 0}, {4, row - 8, 0}});
+    with({{6, 0, 0}});
+    with({{7, 4096, 0}, {5, 40, 255}});
+    // Left open, damaged, and without its log: HDF5 once waited for its writer for ever.
+    with({{4, 120, 'h'}, {5, 0, 255}});
+    with({{8, offsetof(store::Row, field_bytes) + 7, 1}, {8, offsetof(store::Row, rows) + 3, 2}});
+  }
+  return inputs;
+}
+
+}  // namespace wallheat::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace wallheat;
+  using namespace wallheat::fuzz;
+  if (size == 0) return 0;
+  auto files = originals()[data[0] % 2];
+  (void)other_part();
+  constexpr std::size_t most_patches = 32;
+  for (std::size_t at = 1; at + 4 <= std::min(size, 4 * most_patches + 1); at += 4) {
+    patch(files, std::span<const std::uint8_t, 4>(data + at, 4));
+  }
+  const OpenedFiles opened;
+  const auto place = directory() / "patched";
+  fs::remove_all(place);
+  fs::create_directory(place);
+  const auto path = place / "results.h5";
+  write_file(path, files.file);
+  if (!files.log.empty()) write_file(store::log_path(path), files.log);
+  const auto step = static_cast<Step>(data[0] / 2 % steps);
+  accepts<RunError>([&] { take(step, path, files.forged); });
+  return 0;
+}
