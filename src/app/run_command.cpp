@@ -188,8 +188,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
                                    options.solver.limits);
   parts.new_estimates = [&] {
     std::vector<std::pair<std::uint32_t, double>> news;
-    for (const auto& [plan, estimate] : forecast->take())
-      news.emplace_back(plan, estimate.updates);
+    for (const auto& [plan, estimate] : forecast->take()) news.emplace_back(plan, estimate.updates);
     return news;
   };
   parts.device = options.device;

@@ -55,7 +55,8 @@ std::optional<std::string> job_id_in(const char* variable) {
 using TimePoint = std::chrono::system_clock::time_point;
 
 std::optional<TimePoint> end_in_slurm() {
-  if (const auto end = number_in("SLURM_JOB_END_TIME"))
+  constexpr std::size_t year_3000 = 32'503'680'000;  // and far from where the clock overflows
+  if (const auto end = number_in("SLURM_JOB_END_TIME"); end && *end < year_3000)
     return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(*end)));
   const auto job = job_id_in("SLURM_JOB_ID");
   if (!job) return std::nullopt;
