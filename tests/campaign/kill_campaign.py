@@ -361,7 +361,7 @@ class Round:
             return
         again = {event["id"] for event in events if event.get("id") in self.acknowledged}
         if again:
-            self.fail("results lost", f"session {number} works again on {sorted(again)}, which were acknowledged earlier")
+            self.fail("results lost", f"session {number} works again on what was acknowledged: {sorted(again)}")
         blamed = [event for event in events if event["event"] in ("failure", "conflict")]
         if blamed or status in (2, 3):
             self.fail("other failures", f"session {number} ended with {status} and blames plans: {blamed}")
@@ -377,13 +377,16 @@ class Round:
         for plan in sorted(results | set(self.acknowledged)):
             row = rows.get(plan)
             if row is None or row["status"] in ("pending", "failed"):
-                self.fail("results lost", f"plan {plan} was acknowledged; after session {number} it is {row and row['status']}")
+                self.fail("results lost", f"plan {plan} was acknowledged; after session {number} it is "
+                                          f"{row and row['status']}")
             elif self.acknowledged.setdefault(plan, row) != row:
-                self.fail("results lost", f"plan {plan} has changed in session {number}: {self.acknowledged[plan]}, {row}")
+                self.fail("results lost", f"plan {plan} has changed in session {number}: from "
+                                          f"{self.acknowledged[plan]} to {row}")
         pending = [row["id"] for row in rows.values() if row["status"] in ("pending", "failed")]
         beside = [part for part in (".wal", ".lock", ".status") if os.path.exists(session.out + part)]
         if status == 0 and (len(rows) != PLANS or pending or beside):
-            self.fail("other failures", f"session {number} ended with 0, but {len(rows)} rows, {len(pending)} not solved, {beside}")
+            self.fail("other failures", f"session {number} ended with 0, but there are {len(rows)} rows, {len(pending)} "
+                                        f"plans are not solved, and beside the file lie {beside}")
 
     def compare(self):
         out = os.path.join(self.folder, "results.h5")
