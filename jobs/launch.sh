@@ -21,12 +21,13 @@
 #   MPIRUN               mpirun of Open MPI 4 or 5 (default: mpirun)
 #   WALLHEAT_SSH         what reaches other hosts where no scheduler does (default: ssh)
 #   WALLHEAT_SILENCE_S   seconds without a sign of life from rank 0 until it is taken for dead
-#                        (default: 300)
+#                        (default: 300); twice as long until its first
 # All that is set for Open MPI is a default: your own options and OMPI_MCA_... variables win.
 # The folder of --out must be the same one for this script and for rank 0, in a container, too.
 set -uo pipefail
 
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+silence_s=${WALLHEAT_SILENCE_S:-300}
 closing_s=10            # from the closed result file to the end of mpirun; then it is ended
 worth_another_start_s=60
 
@@ -147,7 +148,7 @@ end_mpirun() {
 # Rank 0 replaces FILE.status every two seconds. Compared with itself only: clocks may differ.
 sign_of_life() { stat -c '%i %y' "$result.status" 2> /dev/null; }
 
-last_sign=$(sign_of_life) heard='' began='' asked_at=$SECONDS
+last_sign=$(sign_of_life) heard=$SECONDS began='' asked_at=$SECONDS
 while running; do
   sleep 0.5
   if [ -s "$exit_status_file" ]; then
@@ -157,8 +158,8 @@ while running; do
   sign=$(sign_of_life)
   if [ -n "$sign" ] && [ "$sign" != "$last_sign" ]; then
     last_sign=$sign heard=$SECONDS began=${began:-$SECONDS}
-  elif [ -n "$heard" ] && [ $((SECONDS - heard)) -ge "${WALLHEAT_SILENCE_S:-300}" ]; then
-    say "no sign of life from rank 0 for ${WALLHEAT_SILENCE_S:-300} s; ending the run"
+  elif [ $((SECONDS - heard)) -ge $((began ? silence_s : 2 * silence_s)) ]; then
+    say "no sign of life from rank 0 for $((SECONDS - heard)) s; ending the run"
     end_mpirun
     break
   fi

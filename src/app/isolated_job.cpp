@@ -151,8 +151,7 @@ class IsolatedJob {
  public:
   IsolatedJob(JobSettings settings, Seconds plan_timeout, SolverProgram program)
       : settings_(std::move(settings)), plan_timeout_(plan_timeout), program_(std::move(program)) {
-    start();
-    await_ready();
+    come_up();
   }
 
   PlanResult operator()(const Task& task, const Watch& watch) {
@@ -174,6 +173,21 @@ class IsolatedJob {
     if (plan_timeout_ != for_ever)
       setup.progress_interval = std::min(setup.progress_interval, plan_timeout_ / 4);
     solver_.emplace(Solver::start(program_, setup));
+  }
+
+  /// The first child may be killed while it loads, too. Throws RunError where none gets ready.
+  void come_up() {
+    const auto end_time = Clock::now() + start_limit;
+    for (int tries = 1;; ++tries) {
+      try {
+        start();
+        await_ready();
+        return;
+      } catch (const RunError&) {
+        end();
+        if (tries == start_tries || Clock::now() >= end_time) throw;
+      }
+    }
   }
 
   void end() {
@@ -209,7 +223,7 @@ class IsolatedJob {
         if (!solver_) start();
         if (!solver_->ready && !await_ready()) return false;
         solver_->send(encode(Message(Assign{{task}})));
-        Silence silence(start_limit);
+        Silence silence(begin_limit());
         const Event event = solver_->wait(wake_, silence);
         if (is_start_of(event, task)) return true;
         const bool stopped = std::holds_alternative<Stopped>(event);
@@ -227,6 +241,11 @@ class IsolatedJob {
     }
     throw RunError(fmt::format("no solver process comes up any more, the last of {} tries: {}",
                                start_tries, problem));
+  }
+
+  /// A child that is ready has nothing to load any more.
+  [[nodiscard]] Seconds begin_limit() const {
+    return plan_timeout_ == for_ever ? start_limit : std::min(start_limit, plan_timeout_);
   }
 
   static bool is_start_of(const Event& event, const Task& task) {

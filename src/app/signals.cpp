@@ -1,17 +1,20 @@
 #include "app/signals.hpp"
 
+#include <atomic>
 #include <csignal>
 
 namespace wallheat {
 namespace {
 
-volatile std::sig_atomic_t stop_flag = 0;
+// A handler may touch it, and the threads of a worker read it.
+std::atomic<bool> stop_flag = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 }  // namespace
 
 void catch_stop_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int) { stop_flag = 1; };
+  action.sa_handler = [](int) { stop_flag = true; };
   sigemptyset(&action.sa_mask);
   // Schedulers and mpirun may both pass a SIGTERM on: a second one must not kill.
   sigaction(SIGUSR1, &action, nullptr);
@@ -22,6 +25,6 @@ void catch_stop_signals() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-bool stop_requested() { return stop_flag != 0; }
+bool stop_requested() { return stop_flag; }
 
 }  // namespace wallheat

@@ -50,6 +50,7 @@ const auto never = [] { return false; };
 PlanJob faulty_job(const JobSettings& settings) {
   if (settings.device == "missing") throw RunError("there is no such device");
   if (std::filesystem::exists(settings.data / "nothing_starts")) std::_Exit(9);
+  if (std::filesystem::remove(settings.data / "first_start_fails")) std::_Exit(9);
   const PlanJob sound = make_plan_job(settings);
   const std::map<std::string, Fault> faults = {
       {"segmentation-fault",

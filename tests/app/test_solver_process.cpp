@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <future>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -344,6 +345,18 @@ TEST_F(IsolatedJobTest, says_at_once_why_no_child_can_be_started) {
   EXPECT_THAT(reason({"/bin/echo", {"hello"}}, "cpu"), HasSubstr("at its start"));
   EXPECT_EQ(reason(program_, "missing"), "there is no such device");
   EXPECT_THAT(children_of(::getpid()), IsEmpty());
+}
+
+TEST_F(IsolatedJobTest, comes_up_although_its_first_child_dies_while_it_loads) {
+  std::ofstream(directory_ / "first_start_fails") << "";
+  expect_sound(make());
+}
+
+TEST_F(IsolatedJobTest, replaces_a_child_that_hangs_before_it_begins_with_a_plan) {
+  const PlanJob job = make(500ms);
+  ::kill(child(), SIGSTOP);
+  const auto answered = std::async(std::launch::async, [&] { expect_sound(job); });
+  EXPECT_EQ(answered.wait_for(1min), std::future_status::ready);
 }
 
 TEST_F(IsolatedJobTest, gives_up_with_the_reason_when_no_new_child_comes_up) {

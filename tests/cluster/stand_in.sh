@@ -2,6 +2,7 @@
 # Stands in for `wallheat run` where a test is about launch.sh. Rank 0 gives signs of life, and ends with
 # the status it finds in the file STAND_IN/end, or with 75 on SIGUSR1, saying so in its exit status file;
 # the others leave with it. STAND_IN_STAYS=yes: they never do, not even on SIGTERM.
+# STAND_IN_MUTE=yes: rank 0 gives no sign of life.
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-0}}
 while [ $# -gt 0 ]; do
   case $1 in
@@ -17,7 +18,7 @@ echo $$ > "$STAND_IN/pid.$rank"
 [ "$rank" = 0 ] || [ -z "${STAND_IN_STAYS:-}" ] || trap '' TERM
 while :; do
   if [ "$rank" = 0 ]; then
-    echo '{}' > "$out.status.new" && mv "$out.status.new" "$out.status"
+    [ -n "${STAND_IN_MUTE:-}" ] || { echo '{}' > "$out.status.new" && mv "$out.status.new" "$out.status"; }
     if [ -s "$STAND_IN/end" ]; then
       status=$(cat "$STAND_IN/end")
       rm -f "$out.status"

@@ -56,7 +56,11 @@ tidy
 started WALLHEAT_SILENCE_S=2 STAND_IN_STAYS=yes OMPI_MCA_odls_base_sigkill_timeout=1
 kill -STOP "$(rank_pid 0)"
 check "a silent rank 0 is ended, and may still close its file" ends_with 75
-check "launch.sh says why it ended the run" contains "$scratch/log" "no sign of life from rank 0 for 2 s"
+check "launch.sh says why it ended the run" contains "$scratch/log" "no sign of life from rank 0 for"
+tidy
+
+start WALLHEAT_SILENCE_S=1 STAND_IN_MUTE=yes
+check "so is a rank 0 that never gives a sign of life" ends_with 75
 tidy
 
 start STAND_IN_FAILS=2
