@@ -40,7 +40,7 @@ struct PlanResult {
   std::uint32_t rows = 0;  ///< shape of the grid
   std::uint32_t cols = 0;
   double seconds = 0;         ///< wall time of the worker thread: read, solve, compress
-  std::int32_t attempts = 0;  ///< times the plan was started, over all sessions
+  std::int32_t attempts = 0;  ///< starts over all sessions, copies at the end of a run aside
   std::int32_t failures = 0;  ///< how many of them it failed or killed its solver
   std::int32_t rank = -1;     ///< MPI rank of the worker; 1 where one process did all
   std::string host;

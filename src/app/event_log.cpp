@@ -43,6 +43,10 @@ Json result_line(const std::string& event, const PlanResult& result) {
 EventLog::EventLog(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::app) {
   if (!stream_)
     throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
+  // A kill may have cut the last line short: it must not spoil the next.
+  std::ifstream written(file, std::ios::binary | std::ios::ate);
+  if (written && written.tellg() > 0 && written.seekg(-1, std::ios::end) && written.get() != '\n')
+    stream_ << '\n';
 }
 
 void EventLog::worker(const std::string& event, const WorkerInfo& worker) {

@@ -185,8 +185,7 @@ class Coordinator {
     for (const std::uint32_t plan : report.started) {
       const auto queued = plans_.find(plan);
       if (queued == plans_.end()) continue;
-      ++queued->second.attempts;
-      queue_.plan_started(worker, plan);
+      if (queue_.plan_started(worker, plan)) ++queued->second.attempts;
       if (workers_.contains(worker))
         parts_.observer->on_started(workers_[worker], queued->second.task);
     }

@@ -6,7 +6,8 @@
 namespace wallheat {
 
 /// Tells how much time passed between looks at it. A process that was stopped, or that waited for a
-/// disk, must not take its own sleep for the silence of others: one lap counts at most a second.
+/// disk, must not take its own sleep for the silence of others: one lap counts at most a quarter of
+/// a second.
 class Stopwatch {
  public:
   double lap_s() {
@@ -17,7 +18,7 @@ class Stopwatch {
   }
 
  private:
-  static constexpr double longest_lap_s = 1;
+  static constexpr double longest_lap_s = 0.25;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 

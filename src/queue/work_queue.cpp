@@ -84,16 +84,19 @@ std::vector<int> WorkQueue::time_passed(double seconds) {
   return silent;
 }
 
-void WorkQueue::plan_started(int worker, std::uint32_t plan) {
+bool WorkQueue::plan_started(int worker, std::uint32_t plan) {
   const auto found = plans_.find(plan);
-  if (found == plans_.end()) return;
+  if (found == plans_.end()) return true;
+  bool first = true;
   for (Holder& holder : found->second.holders) {
+    first = first && (holder.worker == worker || !holder.running);
     if (holder.worker != worker || holder.running) continue;
     holder.running = true;
     holder.started_s = clock_s_;
     --workers_[worker].waiting;
     ++workers_[worker].running;
   }
+  return first;
 }
 
 WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t plan, double seconds) {

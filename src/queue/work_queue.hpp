@@ -61,7 +61,8 @@ class WorkQueue {
   /// too long.
   std::vector<int> time_passed(double seconds);
 
-  void plan_started(int worker, std::uint32_t plan);
+  /// Returns false where this is a copy: another worker is at the plan already.
+  bool plan_started(int worker, std::uint32_t plan);
   enum class Answer {
     first,
     repeated,  ///< another worker was first; the answers should be equal

@@ -369,7 +369,7 @@ TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
     ++counts[line.substr(begin, line.find('"', begin) - begin)];
   }
   EXPECT_GE(counts["lease"], 4);
-  EXPECT_EQ(counts["start"], 4);
+  EXPECT_GE(counts["start"], 4);  // a plan may be started a second time, as a copy
   EXPECT_EQ(counts["result"], 3);
   EXPECT_EQ(counts["failure"], 1);
   EXPECT_EQ(counts["worker_ready"], 2);

@@ -216,7 +216,7 @@ TEST(Coordinator, stores_every_plan_once) {
       ASSERT_TRUE(results[0].rank >= 1 && results[0].rank <= workers) << id;
     }
     EXPECT_EQ(run.recorder_.stored_, 3000);
-    EXPECT_EQ(run.recorder_.started_, 3000);
+    EXPECT_GE(run.recorder_.started_, 3000);
     EXPECT_GE(run.recorder_.leased_, 3000);
   }
 }
