@@ -88,6 +88,10 @@ mpirun=${MPIRUN:-mpirun}
 version=$("$mpirun" --version 2> /dev/null) || { say "'$mpirun' cannot be started; load your site's Open MPI module, or set MPIRUN"; exit 1; }
 version=$(sed -n 's/.*(Open MPI) \([0-9]*\).*/\1/p' <<< "$version")
 
+scratch=$(mktemp -d) || exit 1
+agent=$here/lingering-ssh.sh
+case $agent in *[[:space:]]*) ln -s "$agent" "$scratch/"; agent=$scratch/lingering-ssh.sh ;; esac  # Open MPI splits at spaces
+
 # default NAME VALUE: a parameter of Open MPI, unless the user has set it.
 default() { [ -n "${!1+set}" ] || export "$1=$2"; }
 case $version in
@@ -99,18 +103,17 @@ case $version in
     default OMPI_MCA_oob_tcp_keepalive_probes 3
     default OMPI_MCA_odls_base_sigkill_timeout 10      # from mpirun's SIGTERM to its SIGKILL, in s
     [ -z "${SLURM_JOB_ID:-}" ] || default OMPI_MCA_plm_slurm_args --no-kill
-    default OMPI_MCA_plm_rsh_agent "$here/lingering-ssh.sh"
+    default OMPI_MCA_plm_rsh_agent "$agent"
     ;;
   5)
     survive=(--with-ft ulfm)
     default PRTE_MCA_hwloc_default_binding_policy none
     default PRTE_MCA_odls_base_sigkill_timeout 10
-    default PRTE_MCA_plm_ssh_agent "$here/lingering-ssh.sh"
+    default PRTE_MCA_plm_ssh_agent "$agent"
     ;;
   *) say "'$mpirun' is not that of Open MPI 4 or 5, and no other survives a death; without this script any MPI will do"; exit 2 ;;
 esac
 
-scratch=$(mktemp -d) || exit 1
 exit_status_file=$result.exit-status.${HOSTNAME:-host}.$$
 trap 'rm -rf "$scratch" "$exit_status_file"' EXIT
 rm -f "$exit_status_file"
