@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -18,7 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_interval{5};
-constexpr std::chrono::seconds hello_patience{60};
 // mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
 // long.
 constexpr std::chrono::seconds stop_patience{10};
@@ -88,10 +88,11 @@ class Coordinator {
   void send(int worker, const Message& message) { link_.send(worker, encode(message)); }
 
   /// Collects one message of type T from every rank in `waiting` that does not take leave instead.
-  /// A rank that says nothing for a minute is done without.
+  /// A rank that says nothing for too long is done without.
   template <class T, class Take>
   void collect(std::set<int> waiting, const char* what, Take take) {
-    const auto deadline = Clock::now() + hello_patience;
+    const std::chrono::duration<double> patience(parts_.patience.start_s);
+    const auto deadline = Clock::now() + patience;
     while (!waiting.empty() && Clock::now() < deadline) {
       const auto envelope = link_.receive(look_interval);
       if (!envelope) continue;
@@ -111,10 +112,9 @@ class Coordinator {
     }
     for (const int rank : waiting) {
       last_reason_ = "rank " + std::to_string(rank) + " did not " + what + " within " +
-                     std::to_string(hello_patience.count()) + " s";
+                     std::to_string(std::lround(patience.count())) + " s";
       gone_.insert(rank);
-      parts_.observer->on_worker_lost({rank, "its host", "", {}, false},
-                                      static_cast<double>(hello_patience.count()));
+      parts_.observer->on_worker_lost({rank, "its host", "", {}, false}, parts_.patience.start_s);
     }
   }
 
@@ -261,6 +261,18 @@ class Coordinator {
     // The signal may reach a worker before it reaches rank 0.
     if (farewell.interrupted && !stopping_) begin_stop("asked to");
   }
+
+  /// A worker that nobody waited for any more is ready after all.
+  void on(int worker, const Ready& ready) {
+    if (workers_.contains(worker)) return;
+    const WorkerInfo info{worker, ready.host, ready.device, ready.bound_cpus, false};
+    workers_[worker] = info;
+    queue_.worker_joined(worker, info.bound_cpus.size());
+    parts_.observer->on_worker_back(info);
+  }
+  // Too late to be placed, or gone for good: neither is a reason to stop the others.
+  void on(int, const Hello&) {}
+  void on(int, const Goodbye&) {}
 
   template <class Unexpected>
   void on(int worker, const Unexpected&) {

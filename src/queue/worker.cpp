@@ -39,7 +39,7 @@ class Worker {
       }
       const double passed_s = watch_.lap_s();
       silent_s_ += passed_s;
-      if (silent_s_ > parts_.patience.rank0_s())
+      if (silent_s_ > (pool_ ? parts_.patience.rank0_s() : parts_.patience.rank0_start_s()))
         throw Rank0Lost("rank 0 has said nothing for " +
                         std::to_string(static_cast<int>(silent_s_)) +
                         " s and seems to be gone; what was stored is safe, go on with --resume");
@@ -157,12 +157,15 @@ bool leaves_together(Link& link) {
   return false;
 }
 
-/// Waits for Finish, but not for ever.
+/// Waits for Finish, but not for a rank 0 that is gone: the run may go on for hours without this
+/// worker.
 void wait_for_finish(Link& link, const Patience& patience) {
   Stopwatch watch;
-  for (double waited_s = 0; waited_s < patience.rank0_s(); waited_s += watch.lap_s()) {
+  for (double silent_s = 0; silent_s < patience.rank0_s(); silent_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
-    if (envelope && std::holds_alternative<Finish>(decode(envelope->message))) return;
+    if (!envelope) continue;
+    if (std::holds_alternative<Finish>(decode(envelope->message))) return;
+    silent_s = 0;
   }
 }
 

@@ -21,8 +21,12 @@ struct ThreadParts {
 /// Silence of the other side for so long means that it is gone.
 struct Patience {
   double worker_s = 30;  ///< rank 0's with a worker
+  /// Rank 0's with a worker that starts: its solver threads may take two minutes to load.
+  double start_s = 180;
   /// A worker's with rank 0, which may have to wait for a slow file system.
   [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
+  /// The same before the work begins: rank 0 looks at the inputs of all plans first.
+  [[nodiscard]] double rank0_start_s() const { return 10 * rank0_s(); }
   /// Time from one heartbeat to the next.
   [[nodiscard]] double heartbeat_s() const { return worker_s < 10 ? worker_s / 10 : 1; }
 };

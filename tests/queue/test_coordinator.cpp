@@ -312,6 +312,52 @@ TEST(Coordinator, takes_back_a_worker_that_speaks_again) {
   EXPECT_THAT(run.unheard_, testing::IsEmpty());
 }
 
+TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join) {
+  std::atomic<bool> joined = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const Watch&) {
+          joined.wait(false);
+          return solved(task);
+        };
+      },
+      1);
+  run.parts_.patience.start_s = 0.5;
+  run.parts_.threads_per_worker = 1;
+  std::atomic<bool> given_up = false;
+  run.recorder_.when_lost_ = [&](int) {
+    given_up = true;
+    given_up.notify_all();
+  };
+  run.recorder_.when_back_ = [&](int) {
+    joined = true;
+    joined.notify_all();
+  };
+  const auto link = run.network_.link(2);
+  const std::jthread slow([&] {
+    link->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}}));
+    given_up.wait(false);
+    link->send(0, encode(Ready{"slow", "test", {0}}));
+    link->send(0, encode(Hello{}));    // nonsense that must not
+    link->send(0, encode(Goodbye{}));  // end the run
+    for (;;) {
+      const auto envelope = link->receive(std::chrono::milliseconds{50});
+      if (!envelope) continue;
+      const Message message = decode(envelope->message);
+      if (const auto* assign = std::get_if<Assign>(&message)) {
+        for (const Task& task : assign->tasks)
+          link->send(0, encode(Report{{task.index}, {solved(task)}}));
+      }
+      if (std::holds_alternative<Finish>(message)) break;
+    }
+    link->send(0, encode(Goodbye{}));
+  });
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_THAT(run.recorder_.back_, testing::ElementsAre(2));
+  EXPECT_EQ(run.sink_.stored_.size(), 2U);
+}
+
 TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_disk) {
   std::atomic<int> tries = 0;
   LocalRun run(2, 1, [&](int, std::size_t) {
@@ -453,6 +499,28 @@ TEST(Worker, leaves_when_rank_0_falls_silent) {
   const auto rank0 = network.link(0);
   rank0->send(1, encode(Placed{{{0}, {}, false}}));
   EXPECT_THROW((void)run_worker(*network.link(1), parts), RunError);
+}
+
+TEST(Worker, stays_with_a_run_that_goes_on_without_it) {
+  LocalNetwork network(2);
+  WorkerParts parts;
+  parts.machine = {"host", {{0, 0, 0}}, {}};
+  parts.patience.worker_s = 0.5;
+  const auto rank0 = network.link(0);
+  rank0->send(1, encode(Goodbye{}));  // what no worker understands: it fails
+  bool together = false;
+  std::jthread worker([&] { together = run_worker(*network.link(1), parts); });
+  // For longer than it would wait for a rank 0 that is gone, there are heartbeats only.
+  bool left = false;
+  for (int heartbeat = 0; heartbeat < 60; ++heartbeat) {
+    rank0->send(1, encode(Heartbeat{}));
+    const auto envelope = rank0->receive(std::chrono::milliseconds{50});
+    left = left || (envelope && std::holds_alternative<Goodbye>(decode(envelope->message)));
+  }
+  EXPECT_FALSE(left);
+  EXPECT_TRUE(dismiss_workers(*rank0).empty());
+  worker.join();
+  EXPECT_TRUE(together);
 }
 
 TEST(Coordinator, counts_attempts_of_earlier_sessions) {
