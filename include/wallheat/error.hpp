@@ -20,4 +20,10 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A device cannot be trusted any more, at least not in this process: it reported an error, stopped
+/// answering, or gave an answer that cannot be. What it was working on may succeed elsewhere.
+struct DeviceFault : RunError {
+  using RunError::RunError;
+};
+
 }  // namespace wallheat

@@ -1,9 +1,14 @@
+#include "wallheat/error.hpp"
 #include "wallheat/gpu.hpp"
 
 namespace wallheat {
 
 GpuSupport gpu_support() {
   return {.gpus = {}, .can_solve = false, .reason = "this wallheat was built without CUDA"};
+}
+
+std::shared_ptr<GpuDevice> open_gpu(int) {
+  throw RunError("there is no GPU to open: " + gpu_support().reason);
 }
 
 }  // namespace wallheat

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "wallheat/error.hpp"
 #include "wallheat/gpu.hpp"
 
 namespace wallheat {
@@ -62,6 +63,10 @@ GpuSupport gpu_support() {
   support.reason = support.gpus.empty() ? "CUDA found no GPU that answers"
                                         : "this version has no GPU solver yet";
   return support;
+}
+
+std::shared_ptr<GpuDevice> open_gpu(int) {
+  throw RunError("there is no GPU to open: " + gpu_support().reason);
 }
 
 }  // namespace wallheat
