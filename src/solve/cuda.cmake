@@ -1,0 +1,58 @@
+# Looks for a CUDA toolkit and enables the language, at the top of the project, as CMake wants it of a
+# language that several folders link. Afterwards WALLHEAT_CUDA_FOUND tells; src/solve alone asks for it.
+set(WALLHEAT_CUDA AUTO CACHE STRING "Build for GPUs with the CUDA toolkit (12 or newer): AUTO, ON (required) or OFF")
+set_property(CACHE WALLHEAT_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(WALLHEAT_CUDA_FOUND OFF)
+set(reason "WALLHEAT_CUDA is OFF")
+if(NOT WALLHEAT_CUDA STREQUAL "OFF")
+  # CUDA 12 is the first whose compiler speaks C++20.
+  find_package(CUDAToolkit 12 QUIET)
+  if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
+    # The toolkit is found in /usr/local/cuda, too, where it is not in PATH; its compiler would not be.
+    if(NOT DEFINED ENV{CUDACXX})
+      set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")
+    endif()
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+      set(WALLHEAT_CUDA_FOUND ON)
+    else()
+      set(reason "${CUDAToolkit_NVCC_EXECUTABLE} compiles nothing here (is the host compiler too new for it?)")
+    endif()
+  else()
+    set(reason "no CUDA toolkit from version 12 on was found, neither by PATH nor in /usr/local/cuda")
+  endif()
+endif()
+
+if(WALLHEAT_CUDA_FOUND)
+  # All kinds of GPU from Volta to Hopper that this compiler still knows; newer ones compile the PTX when
+  # the program starts. -DCMAKE_CUDA_ARCHITECTURES=90 builds for one kind alone, which is quicker.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} does not say what it can compile for; name it: "
+                          "-DCMAKE_CUDA_ARCHITECTURES=90, or build without it: -DWALLHEAT_CUDA=OFF")
+    endif()
+    set(architectures)
+    foreach(architecture 70 75 80 86 89 90)
+      if(known MATCHES "compute_${architecture}[^0-9]")
+        list(APPEND architectures ${architecture}-real)
+        set(newest ${architecture})
+      endif()
+    endforeach()
+    list(APPEND architectures ${newest}-virtual)
+    set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "Kinds of GPU to build for")
+  endif()
+  enable_language(CUDA)
+  # CMake before 3.26 does not know that this compiler speaks C++20.
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
+  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}: builds for ${CMAKE_CUDA_ARCHITECTURES}")
+elseif(WALLHEAT_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "WALLHEAT_CUDA is ON, but ${reason}")
+else()
+  message(STATUS "Builds without GPUs: ${reason}")
+endif()
