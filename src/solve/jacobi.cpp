@@ -1,71 +1,16 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "solve/active_blocks.hpp"
 #include "solve/cache_sizes.hpp"
+#include "solve/convergence.hpp"
 #include "solve/isa.hpp"
-#include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
-
-/// The largest number up to `most` >= 1 that is even or 1.
-std::int64_t even_or_one(std::int64_t most) { return most == 1 ? 1 : most - most % 2; }
-
-/// Chooses how many sweeps to run before delta is looked at again.
-///
-/// In exact arithmetic delta never rises from one iteration to the next (the largest row sum of |J|
-/// is at most 1), so a delta that is still too large proves all before it too large. Rounding can
-/// raise it by a little: `margin` bounds by how much, and a delta within it proves nothing.
-class CheckSchedule {
- public:
-  CheckSchedule(double tolerance, double largest_value)
-      : tolerance_(tolerance),
-        // One update rounds by at most 2.25 largest * epsilon / 2, a difference of two twice that
-        // and its own rounding on top: 8 * largest * epsilon covers it with room to spare.
-        margin_per_sweep_(8 * largest_value * std::numeric_limits<double>::epsilon()) {}
-
-  /// Sweeps until the next look at delta: one or an even number.
-  [[nodiscard]] std::int64_t window() const { return careful_ > 0 ? 1 : window_; }
-
-  /// True where this delta proves that no iteration of the window has converged.
-  [[nodiscard]] bool proves_unconverged(double delta, std::int64_t window) const {
-    return delta >= tolerance_ + margin_per_sweep_ * static_cast<double>(window);
-  }
-
-  /// The window was taken back: its sweeps are repeated with a look at each.
-  void repeat(std::int64_t window) { careful_ = window; }
-
-  /// Sets the next window by extrapolating the decay of delta, which slows down as the fast modes
-  /// die out: the forecast falls short of the true end and is seldom taken back.
-  void advance(double delta, std::int64_t window) {
-    if (careful_ > 0) {
-      --careful_;
-      return;
-    }
-    const double decay = std::log(last_delta_ / delta) / static_cast<double>(window);
-    const double forecast = std::log(delta / tolerance_) / decay;
-    last_delta_ = delta;
-    // NaN and infinity (first window, no decay, tolerance 0) fall through to the longest window.
-    window_ = longest;
-    if (forecast < static_cast<double>(longest)) {
-      const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(0.9 * forecast));
-      window_ = even_or_one(most);
-    }
-  }
-
- private:
-  static constexpr std::int64_t longest = 256;
-  double tolerance_;
-  double margin_per_sweep_;
-  double last_delta_ = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t window_ = 16;
-  std::int64_t careful_ = 0;
-};
 
 /// How many sweeps, an even number, to make in one pass. The rows in flight, of two fields, should
 /// fit the first-level cache with room to spare; where not even those of a few sweeps do, half of
@@ -137,13 +82,9 @@ class JacobiSolver final : public Solver {
     double largest_value = 0;
     for (const double value : plan.domain.cells)
       largest_value = std::max(largest_value, std::abs(value));
-    CheckSchedule schedule(limits.tolerance, largest_value);
-
-    Solution result;
-    result.last_delta = std::numeric_limits<double>::quiet_NaN();
-    while (result.iterations < limits.max_iterations && !result.converged) {
-      const std::int64_t window =
-          even_or_one(std::min(schedule.window(), limits.max_iterations - result.iterations));
+    Convergence convergence(limits.tolerance, limits.max_iterations, largest_value);
+    while (!convergence.finished()) {
+      const std::int64_t window = convergence.window();
       // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
       // but the last are an odd number, so that it goes from `odd` to `even`.
       const double* from = current_.data();
@@ -157,18 +98,12 @@ class JacobiSolver final : public Solver {
       if (watch.stop.stop_requested()) return std::nullopt;
       const double delta = window == 1 ? sweeps_.with_delta(current_.data(), even_.data(), rows)
                                        : sweep_from_odd(odd_.data(), even_.data(), rows);
-      if (window > 1 && !schedule.proves_unconverged(delta, window)) {
-        schedule.repeat(window);
-        continue;
-      }
+      if (!convergence.accept(delta)) continue;
       std::swap(current_, even_);
-      result.iterations += window;
-      result.last_delta = delta;
-      result.converged = has_converged(delta, limits.tolerance);
-      schedule.advance(delta, window);
-      if (watch.progress) watch.progress(result.iterations, delta);
+      if (watch.progress) watch.progress(convergence.iterations(), delta);
     }
-    result.field = plan.domain;
+    Solution result{plan.domain, convergence.iterations(), convergence.last_delta(),
+                    convergence.converged()};
     blocks_.store(current_.data(), result.field);
     return result;
   }

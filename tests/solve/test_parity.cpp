@@ -6,6 +6,7 @@
 #include <sstream>
 #include <thread>
 
+#include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/plan_ids.hpp"
@@ -17,18 +18,6 @@ namespace wallheat {
 namespace {
 
 const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
-
-void expect_same_bits(const Solution& actual, const Solution& expected, const std::string& what) {
-  EXPECT_EQ(actual.iterations, expected.iterations) << what;
-  EXPECT_EQ(actual.converged, expected.converged) << what;
-  EXPECT_EQ(std::memcmp(&actual.last_delta, &expected.last_delta, sizeof(double)), 0)
-      << what << ": " << actual.last_delta << " is not " << expected.last_delta;
-  ASSERT_EQ(actual.field.cells.size(), expected.field.cells.size()) << what;
-  EXPECT_EQ(std::memcmp(actual.field.cells.data(), expected.field.cells.data(),
-                        expected.field.cells.size() * sizeof(double)),
-            0)
-      << what << ": the fields differ";
-}
 
 class EveryIsa : public testing::TestWithParam<Isa> {};
 

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "solve/convergence.hpp"
+#include "solve/gpu/tile.hpp"
+
+// The resident kernel: a group of blocks, each thread with one tile in its registers, iterates a
+// plan to its end without touching device memory but to keep a field to go back to. What the
+// threads share, and how they wait for each other, is the Group's matter: a cluster of blocks that
+// write into each other's shared memory, a cooperative grid with its inboxes in device memory, or
+// in tests a crowd of host threads.
+
+namespace wallheat::gpu {
+
+/// A plan on the device. Slot s is thread s % threads of block s / threads of the group. Arrays
+/// have an entry for each slot, those without a tile included.
+struct ResidentPlan {
+  double* cells = nullptr;                  ///< (slots, tile_cells), °C; the start, then the answer
+  const Pair* inboxes = nullptr;            ///< (slots, inbox_pairs): fixed edges, and others
+  const std::uint32_t* interior = nullptr;  ///< (slots)
+  const std::int32_t* neighbours = nullptr; ///< (slots, sides): slots, or no_tile
+  double* kept = nullptr;                   ///< (tile_cells, slots): room for a field to go back to
+  Pair* exchanged = nullptr;                ///< (2, inbox_pairs, slots): a grid's inboxes
+  unsigned long long* maxima = nullptr;     ///< (2), 0: where a grid gathers its largest changes
+  std::int32_t slots = 0;
+  Convergence* convergence = nullptr;  ///< in and out
+  std::int64_t sweeps = 0;             ///< stop, to be started again, after so many sweeps or soon after
+};
+
+/// What the threads of a block agree on at the end of a window.
+struct Agreement {
+  Convergence convergence;
+  std::int64_t sweeps_made;
+  std::int32_t window;  ///< sweeps to make next; 0: leave
+  bool go_back;         ///< to the kept field, before that
+};
+
+/// The life of one thread. A Group has:
+///   slot()                     this thread's number in the group
+///   leads()                    true in one thread of each block
+///   inbox(buffer)              callable: this thread's inbox of that buffer, place -> Pair
+///   init(buffer, place, pair)  writes into this thread's own inbox
+///   give(slot, buffer, place, pair)  writes into the inbox of any thread of the group
+///   sync()                     waits for all threads of the group; what was written before is seen
+///   max(value)                 the largest of all threads' values; syncs
+///   agreement()                shared by the threads of a block
+template <class Group>
+WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
+  const std::int32_t slot = group.slot();
+  const std::uint32_t interior = plan.interior[slot];
+  double cells[tile_cells];
+  std::int32_t neighbours[sides];
+WALLHEAT_UNROLL
+  for (int cell = 0; cell < tile_cells; ++cell)
+    cells[cell] = plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell];
+WALLHEAT_UNROLL
+  for (int side = 0; side < sides; ++side) neighbours[side] = plan.neighbours[slot * sides + side];
+  // Both buffers: the edges that no neighbour ever gives stay as they are now.
+  for (int place = 0; place < inbox_pairs; ++place) {
+    const Pair pair = plan.inboxes[static_cast<std::size_t>(slot) * inbox_pairs + place];
+    group.init(0, place, pair);
+    group.init(1, place, pair);
+  }
+  const auto give = [&](int buffer) {
+    give_edges(cells, [&](int side, int place, Pair pair) {
+      if (neighbours[side] >= 0) group.give(neighbours[side], buffer, place, pair);
+    });
+  };
+  const auto choose_window = [&](Agreement& agreement) {
+    const bool pause = agreement.sweeps_made >= plan.sweeps;
+    agreement.window = pause || agreement.convergence.finished()
+                           ? 0
+                           : static_cast<std::int32_t>(agreement.convergence.window());
+  };
+  if (group.leads()) {
+    Agreement& agreement = group.agreement();
+    agreement.convergence = *plan.convergence;
+    agreement.sweeps_made = 0;
+    choose_window(agreement);
+  }
+  group.sync();
+  give(0);
+  group.sync();
+
+  int buffer = 0;
+  // Every block comes to the same agreement on its own, as it is told the same deltas.
+  while (const std::int32_t window = group.agreement().window) {
+    if (window > 1) {
+WALLHEAT_UNROLL
+      for (int cell = 0; cell < tile_cells; ++cell)
+        plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot] = cells[cell];
+    }
+    for (std::int32_t left_over = window - 1; left_over > 0; --left_over) {
+      sweep<false>(cells, interior, group.inbox(buffer));
+      buffer ^= 1;
+      give(buffer);
+      group.sync();
+    }
+    const double change = sweep<true>(cells, interior, group.inbox(buffer));
+    buffer ^= 1;
+    give(buffer);
+    const double delta = group.max(change);
+    if (group.leads()) {
+      Agreement& agreement = group.agreement();
+      agreement.go_back = !agreement.convergence.accept(delta);
+      agreement.sweeps_made += window;
+      choose_window(agreement);
+    }
+    group.sync();
+    if (group.agreement().go_back) {
+WALLHEAT_UNROLL
+      for (int cell = 0; cell < tile_cells; ++cell)
+        cells[cell] = plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot];
+      give(buffer);
+      group.sync();
+    }
+  }
+WALLHEAT_UNROLL
+  for (int cell = 0; cell < tile_cells; ++cell)
+    plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell] = cells[cell];
+  if (slot == 0) *plan.convergence = group.agreement().convergence;
+}
+
+}  // namespace wallheat::gpu

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "solve/gpu/resident.hpp"
+#include "solve/gpu/streaming.hpp"
+
+namespace wallheat::gpu {
+
+/// What a device's kernels can take. Threads are those of a block; one thread holds one tile.
+struct Capacity {
+  int cluster_threads = 0;
+  int most_cluster_blocks = 0;  ///< a power of two; 0 where blocks cannot share their memory
+  int grid_threads = 0;
+  int most_grid_blocks = 0;  ///< that are resident at a time; 0 where they cannot wait for each other
+  int region_rows = 0;       ///< tiles of a streaming block
+  int region_cols = 0;
+  std::size_t memory_bytes = 0;  ///< of the device
+};
+
+/// Which kind of group iterates a resident plan.
+enum class GroupKind { cluster, grid };
+
+/// Memory that somebody else allocated; released with it.
+using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+
+/// Work for a device, done in the order in which it is given, some time before wait() returns. What
+/// it refers to must live until then. Calls throw DeviceFault where the device fails, also at
+/// something that was given earlier.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  [[nodiscard]] virtual const Capacity& capacity() const = 0;
+
+  /// On the device. Throws std::bad_alloc where too little is free.
+  [[nodiscard]] virtual Memory device_memory(std::size_t bytes) = 0;
+  /// On the host, where the device reaches it by itself. Throws std::bad_alloc.
+  [[nodiscard]] virtual Memory pinned_memory(std::size_t bytes) = 0;
+
+  /// Between host and device, or within either.
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Rows of a grid, which begin `pitch` bytes after each other.
+  virtual void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t row_bytes, std::size_t rows) = 0;
+  virtual void clear(void* memory, std::size_t bytes) = 0;
+
+  /// Runs iterate() in `blocks` blocks.
+  virtual void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) = 0;
+  /// Runs stream() on so many regions. Where `largest_change` is given, it is raised to the bits of
+  /// the last sweep's.
+  virtual void run_streaming(std::size_t regions, const StreamedPlan& plan,
+                             unsigned long long* largest_change) = 0;
+
+  virtual void wait() = 0;
+};
+
+}  // namespace wallheat::gpu

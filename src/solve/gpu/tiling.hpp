@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "solve/gpu/tile.hpp"
+#include "wallheat/grid.hpp"
+
+namespace wallheat::gpu {
+
+/// No neighbour: the edge there never changes.
+constexpr std::int32_t no_tile = -1;
+
+/// Cells of an interior mask, a word for each tile, over the whole grid of tiles (the last row and
+/// column of tiles may hang over the plan's edge).
+struct TileMask {
+  std::size_t rows = 0;  ///< of tiles
+  std::size_t cols = 0;
+  std::vector<std::uint32_t> interior;  ///< shape (rows, cols)
+
+  TileMask() = default;
+  explicit TileMask(const Grid<std::uint8_t>& plan_interior);
+};
+
+/// The tiles of a plan that hold interior cells, row by row, and the threads that they are dealt
+/// to: `blocks` blocks of `threads` slots each, all with the same number of tiles but the last.
+class Tiling {
+ public:
+  explicit Tiling(const TileMask& mask);
+
+  [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
+  void deal(int blocks, int threads);
+  [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }
+
+  /// These write a value or more for each slot; one without a tile has no interior cells, no
+  /// neighbours, and zeros. What lies outside of the plan is 0 °C.
+  void load_interior(std::uint32_t* interior) const;        ///< shape (slots)
+  void load_neighbours(std::int32_t* neighbours) const;     ///< shape (slots, sides): slots
+  void load_cells(const Grid<double>& field, double* cells) const;  ///< shape (slots, tile_cells)
+  /// Shape (slots, inbox_pairs): the facing edges of all neighbours in the field.
+  void load_inboxes(const Grid<double>& field, Pair* inboxes) const;
+  /// Writes the slots' cells back into the field.
+  void store_cells(const double* cells, Grid<double>& field) const;
+
+ private:
+  struct Tile {
+    std::size_t row;  ///< of its first cell in the plan
+    std::size_t col;
+    std::uint32_t interior;
+    std::int32_t neighbours[sides];  ///< tiles, or no_tile
+  };
+  [[nodiscard]] std::size_t slot_of(std::size_t tile) const {
+    return tile / tiles_a_block_ * threads_ + tile % tiles_a_block_;
+  }
+
+  std::vector<Tile> tiles_;
+  std::size_t blocks_ = 0;
+  std::size_t threads_ = 0;
+  std::size_t tiles_a_block_ = 1;
+};
+
+}  // namespace wallheat::gpu

@@ -1,0 +1,225 @@
+// The GPU back end on a "GPU" of ordinary threads: what its kernels compute, how their threads wait
+// for each other, and what its host side makes of it. None of this needs a GPU; what does is in
+// test_gpu.cpp.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "solve/gpu/solver.hpp"
+#include "support/host_stream.hpp"
+#include "support/same_bits.hpp"
+#include "support/shapes.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/generator.hpp"
+
+namespace wallheat::gpu {
+namespace {
+
+std::string name_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::automatic:
+      return "automatic";
+    case Kernel::cluster:
+      return "cluster";
+    case Kernel::grid:
+      return "grid";
+    case Kernel::streaming:
+      return "streaming";
+  }
+  return "unknown";
+}
+
+std::unique_ptr<Solver> host_solver(Kernel kernel,
+                                    std::shared_ptr<Occupants> occupants =
+                                        std::make_shared<Occupants>(),
+                                    HostStream::FreeBytes free = nullptr) {
+  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(occupants),
+                            kernel);
+}
+
+class EveryKernel : public testing::TestWithParam<Kernel> {};
+
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
+  const auto reference = make_reference_solver();
+  const auto solver = host_solver(GetParam());
+  for (const auto& [name, plan] : awkward_plans()) {
+    for (const double tolerance : {1e-2, 3.0}) {
+      const Limits limits{tolerance, 70};
+      expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+                       name + ", tolerance " + std::to_string(tolerance));
+    }
+  }
+}
+
+TEST_P(EveryKernel, stops_exactly_at_the_limit_of_iterations) {
+  const auto reference = make_reference_solver();
+  const auto solver = host_solver(GetParam());
+  const FloorPlan plan = room(40, 33);
+  for (const std::int64_t most : {1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 33, 60}) {
+    expect_same_bits(*solver->solve(plan, {1e-9, most}, {}),
+                     *reference->solve(plan, {1e-9, most}, {}),
+                     std::to_string(most) + " iterations");
+  }
+}
+
+TEST_P(EveryKernel, finds_the_exact_iteration_for_every_tolerance) {
+  const auto reference = make_reference_solver();
+  const auto solver = host_solver(GetParam());
+  const FloorPlan plan = room(26, 21);
+  for (const double tolerance : {5.0, 0.3, 1e-2, 1e-4, 1e-13, 0.0}) {
+    const Limits limits{tolerance, 700};
+    expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+                     std::to_string(tolerance));
+  }
+}
+
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_on_generated_plans) {
+  const auto reference = make_reference_solver();
+  const auto solver = host_solver(GetParam());
+  for (const std::uint64_t index : {0, 1}) {
+    const FloorPlan plan = generate_floor_plan(7, index, 64);
+    expect_same_bits(*solver->solve(plan, {1e-4, 300}, {}),
+                     *reference->solve(plan, {1e-4, 300}, {}), std::to_string(index));
+  }
+}
+
+TEST_P(EveryKernel, leaves_nothing_of_a_plan_to_the_next) {
+  const auto solver = host_solver(GetParam());
+  const FloorPlan plan = random_plan(37, 41, 80, 7);
+  const auto expected = *make_reference_solver()->solve(plan, {1e-4, 100}, {});
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    expect_same_bits(*solver->solve(plan, {1e-4, 100}, {}), expected, "repeat");
+    (void)solver->solve(room(48, 52), {1e-2, 20}, {});
+  }
+}
+
+TEST_P(EveryKernel, gives_up_when_asked_to) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(host_solver(GetParam())->solve(room(20, 20), {}, {stop.get_token(), {}}));
+}
+
+TEST_P(EveryKernel, tells_how_far_it_is) {
+  std::int64_t last = 0;
+  const Watch watch{{}, [&](std::int64_t iterations, double delta) {
+                      EXPECT_GT(iterations, last);
+                      EXPECT_GT(delta, 0);
+                      last = iterations;
+                    }};
+  const auto solution = host_solver(GetParam())->solve(room(20, 20), {1e-3, 500}, watch);
+  EXPECT_EQ(last, solution->iterations);
+}
+
+INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel,
+                         testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
+                         [](const auto& test) { return name_of(test.param); });
+
+TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
+  struct Case {
+    std::size_t side;
+    int blocks;  // of 32 tiles; 0: streamed
+  };
+  // 15, 50, 120, 325 and 450 tiles; clusters have up to 8 blocks, a power of two, grids up to 12.
+  for (const auto& [side, blocks] : {Case{20, 1}, {40, 2}, {60, 4}, {100, 11}, {120, 0}}) {
+    auto owned = std::make_unique<HostStream>();
+    const HostStream& stream = *owned;
+    const auto solver = make_stream_solver(std::move(owned), std::make_shared<Occupants>());
+    const FloorPlan plan = random_plan(side, side, 100, 1);
+    expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
+                     *make_reference_solver()->solve(plan, {1e-4, 12}, {}), std::to_string(side));
+    EXPECT_EQ(stream.streaming_launches > 0, blocks == 0) << side;
+    EXPECT_EQ(stream.resident_launches > 0, blocks > 0) << side;
+    EXPECT_EQ(stream.most_blocks, blocks) << side;
+  }
+}
+
+TEST(GpuSolver, goes_on_where_a_launch_left_off) {
+  // More sweeps than one launch makes.
+  const FloorPlan plan = room(9, 9);
+  const Limits limits{0, 40000};
+  std::vector<std::int64_t> told;
+  const Watch watch{{}, [&](std::int64_t iterations, double) { told.push_back(iterations); }};
+  expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, watch),
+                   *make_reference_solver()->solve(plan, limits, {}), "in several launches");
+  EXPECT_GT(told.size(), 1U);
+}
+
+/// Spoils what comes back from the device.
+class SpoiltStream final : public Stream {
+ public:
+  explicit SpoiltStream(double spoilt) : spoilt_(spoilt) {}
+  [[nodiscard]] const Capacity& capacity() const override { return stream_.capacity(); }
+  [[nodiscard]] Memory device_memory(std::size_t bytes) override {
+    return stream_.device_memory(bytes);
+  }
+  [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
+    return stream_.pinned_memory(bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    stream_.copy(to, from, bytes);
+  }
+  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                 std::size_t row_bytes, std::size_t rows) override {
+    stream_.copy_rows(to, to_pitch, from, from_pitch, row_bytes, rows);
+  }
+  void clear(void* memory, std::size_t bytes) override { stream_.clear(memory, bytes); }
+  void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) override {
+    stream_.run_resident(kind, blocks, plan);
+    for (int cell = 0; cell < tile_cells; ++cell)
+      if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt_;
+  }
+  void run_streaming(std::size_t, const StreamedPlan&, unsigned long long*) override {}
+  void wait() override {}
+
+ private:
+  HostStream stream_;
+  double spoilt_;
+};
+
+TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
+  for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::quiet_NaN()}) {
+    const auto solver = make_stream_solver(std::make_unique<SpoiltStream>(spoilt),
+                                           std::make_shared<Occupants>(), Kernel::cluster);
+    EXPECT_THROW((void)solver->solve(room(20, 20), {1e-3, 50}, {}), DeviceFault) << spoilt;
+  }
+}
+
+TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {
+  const FloorPlan plan = room(100, 100);
+  const Limits limits{1e-4, 20};
+  const auto expected = *make_reference_solver()->solve(plan, limits, {});
+  const auto occupants = std::make_shared<Occupants>();
+  // Enough for one of them at a time: a streamed plan of that size takes 3 fields of 80 KB.
+  const auto free = std::make_shared<std::atomic<std::int64_t>>(400000);
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] {
+      for (int repeat = 0; repeat < 5; ++repeat)
+        expect_same_bits(*host_solver(Kernel::streaming, occupants, free)->solve(plan, limits, {}),
+                         expected, "one of three");
+    });
+  }
+}
+
+TEST(GpuSolver, tells_a_plan_too_large_for_the_device_from_memory_that_others_hold) {
+  const auto free = std::make_shared<std::atomic<std::int64_t>>(1000);
+  EXPECT_THROW((void)host_solver(Kernel::streaming, std::make_shared<Occupants>(), free)
+                   ->solve(room(100, 100), {}, {}),
+               std::bad_alloc);
+  const FloorPlan huge = random_plan(8000, 8000, 1, 1);  // three fields are more than 1 GiB
+  try {
+    (void)host_solver(Kernel::streaming)->solve(huge, {}, {});
+    FAIL() << "a plan beyond the device's memory was taken";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("GPU memory"));
+  }
+}
+
+}  // namespace
+}  // namespace wallheat::gpu

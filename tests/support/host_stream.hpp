@@ -1,0 +1,167 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "solve/gpu/stream.hpp"
+
+namespace wallheat::gpu {
+
+/// A "GPU" of ordinary threads and memory: runs the kernels where there is no GPU, and lets
+/// ThreadSanitizer watch how their threads wait for each other.
+class HostStream final : public Stream {
+ public:
+  static constexpr int block_threads = 32;
+  static constexpr int region_rows = 4;
+  static constexpr int region_cols = 8;
+
+  /// Memory that several streams share; counts down.
+  using FreeBytes = std::shared_ptr<std::atomic<std::int64_t>>;
+
+  explicit HostStream(FreeBytes free = nullptr) : free_(std::move(free)) {
+    capacity_ = {.cluster_threads = block_threads,
+                 .most_cluster_blocks = 8,
+                 .grid_threads = block_threads,
+                 .most_grid_blocks = 12,
+                 .region_rows = region_rows,
+                 .region_cols = region_cols,
+                 .memory_bytes = std::size_t{1} << 30};
+  }
+
+  [[nodiscard]] const Capacity& capacity() const override { return capacity_; }
+
+  [[nodiscard]] Memory device_memory(std::size_t bytes) override {
+    const auto size = static_cast<std::int64_t>(bytes);
+    if (free_ && free_->fetch_sub(size) < size) {
+      *free_ += size;
+      throw std::bad_alloc();
+    }
+    return {new (std::align_val_t{256}) std::byte[bytes], [free = free_, size](std::byte* memory) {
+              operator delete[](memory, std::align_val_t{256});
+              if (free) *free += size;
+            }};
+  }
+  [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
+    return {new (std::align_val_t{256}) std::byte[bytes],
+            [](std::byte* memory) { operator delete[](memory, std::align_val_t{256}); }};
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+  }
+  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                 std::size_t row_bytes, std::size_t rows) override {
+    for (std::size_t row = 0; row < rows; ++row)
+      std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
+                  static_cast<const std::byte*>(from) + row * from_pitch, row_bytes);
+  }
+  void clear(void* memory, std::size_t bytes) override { std::memset(memory, 0, bytes); }
+
+  void run_resident(GroupKind, int blocks, const ResidentPlan& plan) override {
+    ++resident_launches;
+    most_blocks = std::max(most_blocks, blocks);
+    Crowd crowd(blocks);
+    std::vector<std::jthread> threads;
+    for (int slot = 0; slot < blocks * block_threads; ++slot) {
+      threads.emplace_back([&, slot] {
+        Group group(crowd, slot, 0);
+        iterate(group, plan);
+      });
+    }
+  }
+
+  void run_streaming(std::size_t regions, const StreamedPlan& plan,
+                     unsigned long long* largest_change) override {
+    ++streaming_launches;
+    Crowd crowd(1);
+    std::vector<double> changes(block_threads);
+    {
+      std::vector<std::jthread> threads;
+      for (int slot = 0; slot < block_threads; ++slot) {
+        threads.emplace_back([&, slot] {
+          for (std::size_t region = 0; region < regions; ++region) {
+            Group group(crowd, slot, static_cast<int>(region));
+            const double change =
+                largest_change != nullptr
+                    ? stream<region_rows, region_cols, true>(group, plan)
+                    : stream<region_rows, region_cols, false>(group, plan);
+            changes[static_cast<std::size_t>(slot)] =
+                std::max(changes[static_cast<std::size_t>(slot)], change);
+            group.sync();  // a block of its own starts with nobody left in its inboxes
+          }
+        });
+      }
+    }
+    if (largest_change == nullptr) return;
+    const double largest = *std::max_element(changes.begin(), changes.end());
+    *largest_change = std::max(*largest_change, std::bit_cast<unsigned long long>(largest));
+  }
+
+  void wait() override {}
+
+  int resident_launches = 0;
+  int streaming_launches = 0;
+  int most_blocks = 0;
+
+ private:
+  /// What the blocks of a group share.
+  struct Crowd {
+    explicit Crowd(int blocks)
+        : slots(static_cast<std::size_t>(blocks * block_threads)),
+          inboxes(2 * inbox_pairs * slots),
+          maxima(slots),
+          agreements(static_cast<std::size_t>(blocks)),
+          barrier(blocks * block_threads) {}
+    std::size_t slots;
+    std::vector<Pair> inboxes;
+    std::vector<double> maxima;
+    std::vector<Agreement> agreements;
+    std::barrier<> barrier;
+  };
+
+  class Group {
+   public:
+    Group(Crowd& crowd, int slot, int region) : crowd_(crowd), slot_(slot), region_(region) {}
+    [[nodiscard]] std::int32_t slot() const { return slot_; }
+    [[nodiscard]] int region() const { return region_; }
+    [[nodiscard]] bool leads() const { return slot_ % block_threads == 0; }
+    [[nodiscard]] auto inbox(int buffer) const {
+      return [this, buffer](int place) { return pair(slot_, buffer, place); };
+    }
+    void init(int buffer, int place, Pair value) { pair(slot_, buffer, place) = value; }
+    void give(std::int32_t slot, int buffer, int place, Pair value) {
+      pair(slot, buffer, place) = value;
+    }
+    void sync() { crowd_.barrier.arrive_and_wait(); }
+    double max(double value) {
+      crowd_.maxima[static_cast<std::size_t>(slot_)] = value;
+      sync();
+      return *std::max_element(crowd_.maxima.begin(), crowd_.maxima.end());
+    }
+    Agreement& agreement() {
+      return crowd_.agreements[static_cast<std::size_t>(slot_ / block_threads)];
+    }
+
+   private:
+    [[nodiscard]] Pair& pair(int slot, int buffer, int place) const {
+      return crowd_.inboxes[static_cast<std::size_t>((slot * 2 + buffer) * inbox_pairs + place)];
+    }
+    Crowd& crowd_;
+    int slot_;
+    int region_;
+  };
+
+  Capacity capacity_;
+  FreeBytes free_;
+};
+
+}  // namespace wallheat::gpu
