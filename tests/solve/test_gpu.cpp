@@ -1,10 +1,24 @@
-#include <gtest/gtest.h>
+// What needs a GPU; test_gpu_solver.cpp has the rest. Without one these tests skip and say why.
+#include <gmock/gmock.h>
 
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "solve/gpu/solver.hpp"
+#include "support/same_bits.hpp"
+#include "support/shapes.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/generator.hpp"
 #include "wallheat/gpu.hpp"
+#include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
+
+using gpu::Kernel;
 
 TEST(GpuSupport, says_why_where_it_cannot_solve) {
   const GpuSupport support = gpu_support();
@@ -14,6 +28,102 @@ TEST(GpuSupport, says_why_where_it_cannot_solve) {
 TEST(GpuSupport, opening_a_gpu_that_is_not_there_is_refused) {
   EXPECT_THROW((void)open_gpu(4711), RunError);
 }
+
+class OnGpu : public testing::TestWithParam<Kernel> {
+ protected:
+  void SetUp() override {
+    const GpuSupport support = gpu_support();
+    if (!support.can_solve) GTEST_SKIP() << support.reason;
+    device_ = std::dynamic_pointer_cast<gpu::DeviceWithKernels>(open_gpu(0));
+    ASSERT_TRUE(device_);
+    if (!device_->has(GetParam())) GTEST_SKIP() << "this GPU cannot run that kernel";
+  }
+  [[nodiscard]] std::unique_ptr<Solver> solver() const { return device_->make_solver(GetParam()); }
+
+  std::shared_ptr<gpu::DeviceWithKernels> device_;
+};
+
+TEST_P(OnGpu, gives_the_bits_of_the_reference_for_every_shape) {
+  const auto reference = make_reference_solver();
+  const auto on_gpu = solver();
+  for (const auto& [name, plan] : awkward_plans()) {
+    for (const double tolerance : {1e-4, 3.0, 1e-12}) {
+      const Limits limits{tolerance, 3000};
+      expect_same_bits(*on_gpu->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+                       name + ", tolerance " + std::to_string(tolerance));
+    }
+  }
+}
+
+TEST_P(OnGpu, gives_the_bits_of_the_reference_at_every_size) {
+  // From one block to more than the chip holds, and with rooms up to the edges.
+  const auto cpu = make_jacobi_solver(available_isas().back());
+  const auto on_gpu = solver();
+  const std::size_t largest = GetParam() == Kernel::cluster ? 480 : 1000;
+  for (const std::size_t side : {31U, 64U, 127U, 128U, 129U, 250U, 480U, 1000U}) {
+    if (side > largest) continue;
+    for (const unsigned percent : {60U, 100U}) {
+      const FloorPlan plan = random_plan(side, side + side / 16, percent, 5);
+      expect_same_bits(*on_gpu->solve(plan, {1e-4, 777}, {}), *cpu->solve(plan, {1e-4, 777}, {}),
+                       std::to_string(side));
+    }
+  }
+}
+
+TEST_P(OnGpu, gives_the_bits_of_the_cpu_on_generated_plans_to_their_end) {
+  const auto cpu = make_jacobi_solver(available_isas().back());
+  const auto on_gpu = solver();
+  for (const std::uint64_t index : {0, 1, 2}) {
+    const FloorPlan plan = generate_floor_plan(3, index, 512);
+    const auto expected = *cpu->solve(plan, {}, {});
+    for (int repeat = 0; repeat < 3; ++repeat)
+      expect_same_bits(*on_gpu->solve(plan, {}, {}), expected, "plan " + std::to_string(index));
+  }
+}
+
+TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_many_plans_at_once) {
+  const auto cpu = make_jacobi_solver(available_isas().back());
+  const Limits limits{1e-4, 2000};
+  std::vector<FloorPlan> plans;
+  std::vector<Solution> expected;
+  for (const std::size_t side : {40U, 96U, 200U, 330U, 64U, 150U, 256U}) {
+    plans.push_back(generate_floor_plan(9, side, side));
+    expected.push_back(*cpu->solve(plans.back(), limits, {}));
+  }
+  std::vector<std::jthread> threads;
+  for (std::size_t thread = 0; thread < device_->plans_at_once(); ++thread) {
+    threads.emplace_back([&, thread] {
+      const auto own = solver();
+      for (std::size_t turn = 0; turn < plans.size(); ++turn) {
+        const std::size_t plan = (thread + turn) % plans.size();
+        expect_same_bits(*own->solve(plans[plan], limits, {}), expected[plan],
+                         "plan " + std::to_string(plan) + " in thread " + std::to_string(thread));
+      }
+    });
+  }
+}
+
+TEST_P(OnGpu, gives_up_when_asked_to) {
+  std::stop_source stop;
+  const Watch watch{stop.get_token(), [&](std::int64_t, double) { stop.request_stop(); }};
+  EXPECT_FALSE(solver()->solve(room(400, 400), {0, 1'000'000'000}, watch));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu,
+                         testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
+                         [](const auto& test) -> std::string {
+                           switch (test.param) {
+                             case Kernel::cluster:
+                               return "cluster";
+                             case Kernel::grid:
+                               return "grid";
+                             case Kernel::streaming:
+                               return "streaming";
+                             case Kernel::automatic:
+                               break;
+                           }
+                           return "automatic";
+                         });
 
 }  // namespace
 }  // namespace wallheat

@@ -35,10 +35,10 @@ std::string name_of(Kernel kernel) {
 }
 
 std::unique_ptr<Solver> host_solver(Kernel kernel,
-                                    std::shared_ptr<Occupants> occupants =
-                                        std::make_shared<Occupants>(),
+                                    std::shared_ptr<MemoryPool> pool =
+                                        std::make_shared<MemoryPool>(),
                                     HostStream::FreeBytes free = nullptr) {
-  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(occupants),
+  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(pool),
                             kernel);
 }
 
@@ -128,7 +128,7 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
   for (const auto& [side, blocks] : {Case{20, 1}, {40, 2}, {60, 4}, {100, 11}, {120, 0}}) {
     auto owned = std::make_unique<HostStream>();
     const HostStream& stream = *owned;
-    const auto solver = make_stream_solver(std::move(owned), std::make_shared<Occupants>());
+    const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
     const FloorPlan plan = random_plan(side, side, 100, 1);
     expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
                      *make_reference_solver()->solve(plan, {1e-4, 12}, {}), std::to_string(side));
@@ -185,7 +185,7 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     const auto solver = make_stream_solver(std::make_unique<SpoiltStream>(spoilt),
-                                           std::make_shared<Occupants>(), Kernel::cluster);
+                                           std::make_shared<MemoryPool>(), Kernel::cluster);
     EXPECT_THROW((void)solver->solve(room(20, 20), {1e-3, 50}, {}), DeviceFault) << spoilt;
   }
 }
@@ -194,14 +194,14 @@ TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {
   const FloorPlan plan = room(100, 100);
   const Limits limits{1e-4, 20};
   const auto expected = *make_reference_solver()->solve(plan, limits, {});
-  const auto occupants = std::make_shared<Occupants>();
+  const auto pool = std::make_shared<MemoryPool>();
   // Enough for one of them at a time: a streamed plan of that size takes 3 fields of 80 KB.
   const auto free = std::make_shared<std::atomic<std::int64_t>>(400000);
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([&] {
       for (int repeat = 0; repeat < 5; ++repeat)
-        expect_same_bits(*host_solver(Kernel::streaming, occupants, free)->solve(plan, limits, {}),
+        expect_same_bits(*host_solver(Kernel::streaming, pool, free)->solve(plan, limits, {}),
                          expected, "one of three");
     });
   }
@@ -209,7 +209,7 @@ TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {
 
 TEST(GpuSolver, tells_a_plan_too_large_for_the_device_from_memory_that_others_hold) {
   const auto free = std::make_shared<std::atomic<std::int64_t>>(1000);
-  EXPECT_THROW((void)host_solver(Kernel::streaming, std::make_shared<Occupants>(), free)
+  EXPECT_THROW((void)host_solver(Kernel::streaming, std::make_shared<MemoryPool>(), free)
                    ->solve(room(100, 100), {}, {}),
                std::bad_alloc);
   const FloorPlan huge = random_plan(8000, 8000, 1, 1);  // three fields are more than 1 GiB

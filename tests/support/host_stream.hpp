@@ -134,12 +134,10 @@ class HostStream final : public Stream {
     [[nodiscard]] std::int32_t slot() const { return slot_; }
     [[nodiscard]] int region() const { return region_; }
     [[nodiscard]] bool leads() const { return slot_ % block_threads == 0; }
-    [[nodiscard]] auto inbox(int buffer) const {
-      return [this, buffer](int place) { return pair(slot_, buffer, place); };
-    }
-    void init(int buffer, int place, Pair value) { pair(slot_, buffer, place) = value; }
-    void give(std::int32_t slot, int buffer, int place, Pair value) {
-      pair(slot, buffer, place) = value;
+    [[nodiscard]] Pair* inbox() const { return inbox_of(slot_); }
+    [[nodiscard]] Pair* inbox_of(int slot) const { return &crowd_.inboxes[static_cast<std::size_t>(slot)]; }
+    [[nodiscard]] int offset(int buffer, int place) const {
+      return (buffer * inbox_pairs + place) * static_cast<int>(crowd_.slots);
     }
     void sync() { crowd_.barrier.arrive_and_wait(); }
     double max(double value) {
@@ -152,9 +150,6 @@ class HostStream final : public Stream {
     }
 
    private:
-    [[nodiscard]] Pair& pair(int slot, int buffer, int place) const {
-      return crowd_.inboxes[static_cast<std::size_t>((slot * 2 + buffer) * inbox_pairs + place)];
-    }
     Crowd& crowd_;
     int slot_;
     int region_;

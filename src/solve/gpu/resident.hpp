@@ -38,34 +38,40 @@ struct Agreement {
 };
 
 /// The life of one thread. A Group has:
-///   slot()                     this thread's number in the group
-///   leads()                    true in one thread of each block
-///   inbox(buffer)              callable: this thread's inbox of that buffer, place -> Pair
-///   init(buffer, place, pair)  writes into this thread's own inbox
-///   give(slot, buffer, place, pair)  writes into the inbox of any thread of the group
-///   sync()                     waits for all threads of the group; what was written before is seen
-///   max(value)                 the largest of all threads' values; syncs
-///   agreement()                shared by the threads of a block
+///   slot()                 this thread's number in the group
+///   leads()                true in one thread of each block
+///   inbox()                of this thread; where a pair stands in it says
+///   offset(buffer, place)  the same for all inboxes
+///   inbox_of(slot)         of any thread of the group, for writing
+///   sync()                 waits for all threads of the group; what was written before is seen
+///   max(value)             the largest of all threads' values; syncs
+///   agreement()            shared by the threads of a block
 template <class Group>
 WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   const std::int32_t slot = group.slot();
   const std::uint32_t interior = plan.interior[slot];
   double cells[tile_cells];
-  std::int32_t neighbours[sides];
+  Pair* neighbours[sides];  // their inboxes
 WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
     cells[cell] = plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell];
 WALLHEAT_UNROLL
-  for (int side = 0; side < sides; ++side) neighbours[side] = plan.neighbours[slot * sides + side];
+  for (int side = 0; side < sides; ++side) {
+    const std::int32_t neighbour = plan.neighbours[slot * sides + side];
+    neighbours[side] = neighbour < 0 ? nullptr : group.inbox_of(neighbour);
+  }
   // Both buffers: the edges that no neighbour ever gives stay as they are now.
   for (int place = 0; place < inbox_pairs; ++place) {
     const Pair pair = plan.inboxes[static_cast<std::size_t>(slot) * inbox_pairs + place];
-    group.init(0, place, pair);
-    group.init(1, place, pair);
+    group.inbox()[group.offset(0, place)] = pair;
+    group.inbox()[group.offset(1, place)] = pair;
   }
+  const auto received = [&](int buffer) {
+    return [&group, buffer](int place) { return group.inbox()[group.offset(buffer, place)]; };
+  };
   const auto give = [&](int buffer) {
     give_edges(cells, [&](int side, int place, Pair pair) {
-      if (neighbours[side] >= 0) group.give(neighbours[side], buffer, place, pair);
+      if (neighbours[side] != nullptr) neighbours[side][group.offset(buffer, place)] = pair;
     });
   };
   const auto choose_window = [&](Agreement& agreement) {
@@ -93,12 +99,12 @@ WALLHEAT_UNROLL
         plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot] = cells[cell];
     }
     for (std::int32_t left_over = window - 1; left_over > 0; --left_over) {
-      sweep<false>(cells, interior, group.inbox(buffer));
+      sweep<false>(cells, interior, received(buffer));
       buffer ^= 1;
       give(buffer);
       group.sync();
     }
-    const double change = sweep<true>(cells, interior, group.inbox(buffer));
+    const double change = sweep<true>(cells, interior, received(buffer));
     buffer ^= 1;
     give(buffer);
     const double delta = group.max(change);

@@ -17,28 +17,19 @@ namespace {
 
 /// So many sweeps take some tens of milliseconds: often enough to hear a stop and tell of progress.
 constexpr std::int64_t sweeps_a_launch = 16384;
-/// Buffers up to this size are kept for the next plan.
-constexpr std::size_t most_kept_bytes = std::size_t{16} << 20;
-
-/// Memory that grows with the plans it is used for.
-class Buffer {
+/// A piece of a pool, for a plan.
+class Borrowed {
  public:
-  void reserve(std::size_t bytes, const std::function<Memory(std::size_t)>& allocate) {
-    if (bytes <= size_) return;
-    release();
-    memory_ = allocate(bytes);
-    size_ = bytes;
-  }
-  void release() {
-    memory_.reset();
-    size_ = 0;
-  }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] std::byte* data() const { return memory_.get(); }
+  Borrowed(MemoryPool& pool, std::size_t bytes, const MemoryPool::Allocate& allocate)
+      : pool_(pool), piece_(pool.take(bytes, allocate)) {}
+  ~Borrowed() { pool_.put_back(std::move(piece_)); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  [[nodiscard]] std::byte* data() const { return piece_.memory.get(); }
 
  private:
-  Memory memory_;
-  std::size_t size_ = 0;
+  MemoryPool& pool_;
+  SizedMemory piece_;
 };
 
 /// Lays arrays out one after the other; the same layout serves twins on host and device.
@@ -59,8 +50,8 @@ class Layout {
 };
 
 template <class T>
-T* at(const Buffer& buffer, std::size_t offset) {
-  return reinterpret_cast<T*>(buffer.data() + offset);
+T* at(std::byte* memory, std::size_t offset) {
+  return reinterpret_cast<T*>(memory + offset);
 }
 
 /// The range that no temperature can leave (the maximum principle); the ring outside has 0 °C.
@@ -87,8 +78,8 @@ struct Range {
 
 class StreamSolver final : public Solver {
  public:
-  StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<Occupants> occupants, Kernel kernel)
-      : stream_(std::move(stream)), occupants_(std::move(occupants)), kernel_(kernel) {
+  StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, Kernel kernel)
+      : stream_(std::move(stream)), pool_(std::move(pool)), kernel_(kernel) {
     const Capacity& capacity = stream_->capacity();
     if ((kernel == Kernel::cluster && capacity.most_cluster_blocks == 0) ||
         (kernel == Kernel::grid && capacity.most_grid_blocks == 0))
@@ -105,13 +96,11 @@ class StreamSolver final : public Solver {
     if (tiling.tiles() == 0) {
       while (!convergence.finished()) (void)convergence.accept(0);
     } else {
-      const Stay stay(*occupants_);
       const Choice choice = choose(tiling.tiles());
       const bool done =
           choice.blocks > 0
               ? solve_resident(tiling, choice, plan, watch, convergence, solution.field)
               : solve_streaming(mask, plan, watch, convergence, solution.field);
-      release_large();
       if (!done) return std::nullopt;
       if (!range.holds_all(solution.field, convergence.rounding_margin()))
         throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
@@ -123,17 +112,6 @@ class StreamSolver final : public Solver {
   }
 
  private:
-  class Stay {
-   public:
-    explicit Stay(Occupants& occupants) : occupants_(occupants) { occupants_.enter(); }
-    ~Stay() { occupants_.leave(); }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
-
-   private:
-    Occupants& occupants_;
-  };
-
   struct Choice {
     GroupKind kind;
     int blocks;  ///< 0: too many tiles to be resident
@@ -176,39 +154,40 @@ class StreamSolver final : public Solver {
     const auto kept = layout.add<double>(slots * tile_cells);
     const auto exchanged = layout.add<Pair>(choice.kind == GroupKind::grid ? 2 * slots * inbox_pairs : 0);
     const auto maxima = layout.add<unsigned long long>(2);
-    reserve(host_, upload_bytes, false);
-    reserve(device_, layout.bytes(), true);
+    const Borrowed borrowed = borrow(layout.bytes());
+    std::byte* const device = borrowed.data();
+    std::byte* const host = pinned(upload_bytes);
 
-    tiling.load_cells(plan.domain, at<double>(host_, cells));
-    tiling.load_inboxes(plan.domain, at<Pair>(host_, inboxes));
-    tiling.load_interior(at<std::uint32_t>(host_, interior));
-    tiling.load_neighbours(at<std::int32_t>(host_, neighbours));
-    std::memcpy(host_.data() + control, &convergence, sizeof convergence);
-    stream_->copy(device_.data(), host_.data(), upload_bytes);
-    const ResidentPlan on_device{.cells = at<double>(device_, cells),
-                                 .inboxes = at<Pair>(device_, inboxes),
-                                 .interior = at<std::uint32_t>(device_, interior),
-                                 .neighbours = at<std::int32_t>(device_, neighbours),
-                                 .kept = at<double>(device_, kept),
-                                 .exchanged = at<Pair>(device_, exchanged),
-                                 .maxima = at<unsigned long long>(device_, maxima),
+    tiling.load_cells(plan.domain, at<double>(host, cells));
+    tiling.load_inboxes(plan.domain, at<Pair>(host, inboxes));
+    tiling.load_interior(at<std::uint32_t>(host, interior));
+    tiling.load_neighbours(at<std::int32_t>(host, neighbours));
+    std::memcpy(host + control, &convergence, sizeof convergence);
+    stream_->copy(device, host, upload_bytes);
+    const ResidentPlan on_device{.cells = at<double>(device, cells),
+                                 .inboxes = at<Pair>(device, inboxes),
+                                 .interior = at<std::uint32_t>(device, interior),
+                                 .neighbours = at<std::int32_t>(device, neighbours),
+                                 .kept = at<double>(device, kept),
+                                 .exchanged = at<Pair>(device, exchanged),
+                                 .maxima = at<unsigned long long>(device, maxima),
                                  .slots = static_cast<std::int32_t>(slots),
-                                 .convergence = at<Convergence>(device_, control),
+                                 .convergence = at<Convergence>(device, control),
                                  .sweeps = sweeps_a_launch};
     while (!convergence.finished()) {
       if (watch.stop.stop_requested()) return false;
       stream_->clear(on_device.maxima, 2 * sizeof *on_device.maxima);
       stream_->run_resident(choice.kind, choice.blocks, on_device);
       // Nearly all plans end with the first launch: the cells come along at once.
-      stream_->copy(host_.data(), device_.data(), answer_bytes);
+      stream_->copy(host, device, answer_bytes);
       stream_->wait();
       const std::int64_t before = convergence.iterations();
-      std::memcpy(&convergence, host_.data() + control, sizeof convergence);
+      std::memcpy(&convergence, host + control, sizeof convergence);
       if (convergence.iterations() <= before)
         throw DeviceFault("the GPU's kernel ended without an iteration");
       if (watch.progress) watch.progress(convergence.iterations(), convergence.last_delta());
     }
-    tiling.store_cells(at<double>(host_, cells), field);
+    tiling.store_cells(at<double>(host, cells), field);
     return true;
   }
 
@@ -225,25 +204,26 @@ class StreamSolver final : public Solver {
     const auto interior = layout.add<std::uint32_t>(mask.interior.size());
     const auto region_list = layout.add<std::int32_t>(regions.size());
     const auto change = layout.add<unsigned long long>(1);
-    reserve(host_, sizeof(unsigned long long), false);
-    reserve(device_, layout.bytes(), true);
+    const Borrowed borrowed = borrow(layout.bytes());
+    std::byte* const device = borrowed.data();
+    std::byte* const host = pinned(sizeof(unsigned long long));
 
-    double* current = at<double>(device_, fields[0]);
-    double* others[2] = {at<double>(device_, fields[1]), at<double>(device_, fields[2])};
+    double* current = at<double>(device, fields[0]);
+    double* others[2] = {at<double>(device, fields[1]), at<double>(device, fields[2])};
     const std::size_t row_bytes = plan.domain.cols * sizeof(double);
     stream_->clear(current, padded_rows * pitch);
     stream_->copy_rows(current, pitch, plan.domain.cells.data(), row_bytes, row_bytes,
                        plan.domain.rows);
     for (double* other : others) stream_->copy(other, current, padded_rows * pitch);
-    stream_->copy(at<std::uint32_t>(device_, interior), mask.interior.data(),
+    stream_->copy(at<std::uint32_t>(device, interior), mask.interior.data(),
                   mask.interior.size() * sizeof(std::uint32_t));
-    stream_->copy(at<std::int32_t>(device_, region_list), regions.data(),
+    stream_->copy(at<std::int32_t>(device, region_list), regions.data(),
                   regions.size() * sizeof(std::int32_t));
-    auto* largest_change = at<unsigned long long>(device_, change);
+    auto* largest_change = at<unsigned long long>(device, change);
     StreamedPlan on_device{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
                            .tile_cols_count = static_cast<std::int32_t>(mask.cols),
-                           .interior = at<std::uint32_t>(device_, interior),
-                           .regions = at<std::int32_t>(device_, region_list)};
+                           .interior = at<std::uint32_t>(device, interior),
+                           .regions = at<std::int32_t>(device, region_list)};
     while (!convergence.finished()) {
       // From `current`, which is kept to go back to, to and fro between the others.
       on_device.from = current;
@@ -259,10 +239,10 @@ class StreamSolver final : public Solver {
         stream_->run_streaming(regions.size(), on_device, left_over == 0 ? largest_change : nullptr);
         on_device.from = on_device.to;
       }
-      stream_->copy(host_.data(), largest_change, sizeof *largest_change);
+      stream_->copy(host, largest_change, sizeof *largest_change);
       stream_->wait();
       unsigned long long bits = 0;
-      std::memcpy(&bits, host_.data(), sizeof bits);
+      std::memcpy(&bits, host, sizeof bits);
       const auto delta = std::bit_cast<double>(bits);
       if (!convergence.accept(delta)) continue;
       std::swap(current, on_device.to == others[0] ? others[0] : others[1]);
@@ -292,72 +272,35 @@ class StreamSolver final : public Solver {
     return regions;
   }
 
-  /// Device memory that is short is waited for while others will give some back.
-  void reserve(Buffer& buffer, std::size_t bytes, bool on_device) {
+  [[nodiscard]] Borrowed borrow(std::size_t bytes) {
     const std::size_t total = stream_->capacity().memory_bytes;
-    if (on_device && bytes > total)
+    if (bytes > total)
       throw InputError("the plan needs " + std::to_string(bytes >> 20) +
                        " MiB of GPU memory, but the GPU has " + std::to_string(total >> 20) +
                        " MiB; solve it on a CPU (--device cpu)");
-    for (;;) {
-      const std::uint64_t seen = occupants_->departures();
-      try {
-        buffer.reserve(bytes, [&](std::size_t size) {
-          return on_device ? stream_->device_memory(size) : stream_->pinned_memory(size);
-        });
-        return;
-      } catch (const std::bad_alloc&) {
-        if (!on_device || !occupants_->wait_for_departure(seen)) throw;
-      }
-    }
+    return {*pool_, bytes, [this](std::size_t size) { return stream_->device_memory(size); }};
   }
 
-  void release_large() {
-    if (device_.size() > most_kept_bytes) device_.release();
-    if (host_.size() > most_kept_bytes) host_.release();
+  /// Memory that the device reaches; kept from plan to plan.
+  [[nodiscard]] std::byte* pinned(std::size_t bytes) {
+    if (bytes > pinned_.bytes) {
+      pinned_ = {};
+      pinned_ = {stream_->pinned_memory(bytes), bytes};
+    }
+    return pinned_.memory.get();
   }
 
   std::unique_ptr<Stream> stream_;
-  std::shared_ptr<Occupants> occupants_;
+  std::shared_ptr<MemoryPool> pool_;
   Kernel kernel_;
-  Buffer host_;    // after stream_, as they are
-  Buffer device_;  // released before it
+  SizedMemory pinned_;  // after stream_: released before it
 };
 
 }  // namespace
 
-void Occupants::enter() {
-  const std::scoped_lock lock(mutex_);
-  ++inside_;
-}
-
-void Occupants::leave() {
-  {
-    const std::scoped_lock lock(mutex_);
-    --inside_;
-    ++departures_;
-  }
-  left_.notify_all();
-}
-
-std::uint64_t Occupants::departures() {
-  const std::scoped_lock lock(mutex_);
-  return departures_;
-}
-
-bool Occupants::wait_for_departure(std::uint64_t seen) {
-  std::unique_lock lock(mutex_);
-  if (departures_ != seen) return true;
-  if (inside_ - waiting_ <= 1) return false;
-  ++waiting_;
-  left_.wait(lock, [this, seen] { return departures_ != seen; });
-  --waiting_;
-  return true;
-}
-
 std::unique_ptr<Solver> make_stream_solver(std::unique_ptr<Stream> stream,
-                                           std::shared_ptr<Occupants> occupants, Kernel kernel) {
-  return std::make_unique<StreamSolver>(std::move(stream), std::move(occupants), kernel);
+                                           std::shared_ptr<MemoryPool> pool, Kernel kernel) {
+  return std::make_unique<StreamSolver>(std::move(stream), std::move(pool), kernel);
 }
 
 }  // namespace wallheat::gpu

@@ -2,9 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 
+#include "solve/gpu/memory_pool.hpp"
 #include "solve/gpu/resident.hpp"
 #include "solve/gpu/streaming.hpp"
 
@@ -23,9 +22,6 @@ struct Capacity {
 
 /// Which kind of group iterates a resident plan.
 enum class GroupKind { cluster, grid };
-
-/// Memory that somebody else allocated; released with it.
-using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
 /// Work for a device, done in the order in which it is given, some time before wait() returns. What
 /// it refers to must live until then. Calls throw DeviceFault where the device fails, also at

@@ -63,29 +63,33 @@ WALLHEAT_UNROLL
         exists ? plan.from[corner + cell / tile_cols * pitch + cell % tile_cols] : 0.0;
   // At the region's rim nobody gives anything, and it does not matter what is found there.
   for (int place = 0; place < inbox_pairs; ++place) {
-    group.init(0, place, Pair{0, 0});
-    group.init(1, place, Pair{0, 0});
+    group.inbox()[group.offset(0, place)] = Pair{0, 0};
+    group.inbox()[group.offset(1, place)] = Pair{0, 0};
   }
   group.sync();
+  const auto received = [&](int buffer) {
+    return [&group, buffer](int place) { return group.inbox()[group.offset(buffer, place)]; };
+  };
   const auto give = [&](int buffer) {
     give_edges(cells, [&](int side, int place, Pair pair) {
-      if (side == left && in_col > 0) group.give(slot - 1, buffer, place, pair);
-      if (side == right && in_col + 1 < region_cols) group.give(slot + 1, buffer, place, pair);
-      if (side == up && in_row > 0) group.give(slot - region_cols, buffer, place, pair);
+      const int offset = group.offset(buffer, place);
+      if (side == left && in_col > 0) group.inbox_of(slot - 1)[offset] = pair;
+      if (side == right && in_col + 1 < region_cols) group.inbox_of(slot + 1)[offset] = pair;
+      if (side == up && in_row > 0) group.inbox_of(slot - region_cols)[offset] = pair;
       if (side == down && in_row + 1 < region_rows)
-        group.give(slot + region_cols, buffer, place, pair);
+        group.inbox_of(slot + region_cols)[offset] = pair;
     });
   };
   int buffer = 0;
   for (int left_over = plan.sweeps - 1; left_over > 0; --left_over) {
     give(buffer);
     group.sync();
-    sweep<false>(cells, interior, group.inbox(buffer));
+    sweep<false>(cells, interior, received(buffer));
     buffer ^= 1;
   }
   give(buffer);
   group.sync();
-  const double change = sweep<looks_at_delta>(cells, interior, group.inbox(buffer));
+  const double change = sweep<looks_at_delta>(cells, interior, received(buffer));
 
   const bool in_core = in_row >= rim_tile_rows && in_row < region_rows - rim_tile_rows &&
                        in_col >= rim_tile_cols && in_col < region_cols - rim_tile_cols;

@@ -1,0 +1,107 @@
+#include "solve/gpu/cuda_stream.hpp"
+
+#include <new>
+#include <utility>
+
+#include "solve/gpu/kernels.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat::gpu {
+namespace {
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream(int ordinal, const Capacity& capacity) : ordinal_(ordinal), capacity_(capacity) {
+    select();
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  }
+  ~CudaStream() override { (void)cudaStreamDestroy(stream_); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  [[nodiscard]] const Capacity& capacity() const override { return capacity_; }
+
+  [[nodiscard]] Memory device_memory(std::size_t bytes) override {
+    select();
+    void* memory = nullptr;
+    check_allocation(cudaMalloc(&memory, bytes), "taking device memory");
+    return {static_cast<std::byte*>(memory), [](std::byte* taken) { (void)cudaFree(taken); }};
+  }
+  [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
+    select();
+    void* memory = nullptr;
+    check_allocation(cudaMallocHost(&memory, bytes), "taking pinned memory");
+    return {static_cast<std::byte*>(memory), [](std::byte* taken) { (void)cudaFreeHost(taken); }};
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying");
+  }
+  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                 std::size_t row_bytes, std::size_t rows) override {
+    check(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, cudaMemcpyDefault,
+                            stream_),
+          "copying");
+  }
+  void clear(void* memory, std::size_t bytes) override {
+    check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
+  }
+
+  void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) override {
+    select();
+    check(kind == GroupKind::cluster ? launch_cluster_kernel(blocks, plan, stream_)
+                                     : launch_grid_kernel(blocks, plan, stream_),
+          "starting a kernel");
+  }
+  void run_streaming(std::size_t regions, const StreamedPlan& plan,
+                     unsigned long long* largest_change) override {
+    select();
+    check(launch_streaming_kernel(capacity_.region_rows, capacity_.region_cols, regions, plan,
+                                  largest_change, stream_),
+          "starting a kernel");
+  }
+
+  void wait() override { check(cudaStreamSynchronize(stream_), "solving"); }
+
+ private:
+  /// Which device CUDA means is a matter of each thread.
+  void select() const { check(cudaSetDevice(ordinal_), "selecting the device"); }
+
+  static void check_allocation(cudaError_t status, const char* doing) {
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();  // reported here, not by the next call
+      throw std::bad_alloc();
+    }
+    check(status, doing);
+  }
+
+  int ordinal_;
+  Capacity capacity_;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace
+
+void check(cudaError_t status, const std::string& doing) {
+  if (status == cudaSuccess) return;
+  throw DeviceFault("the GPU failed at " + doing + ": " + cudaGetErrorString(status));
+}
+
+Capacity prepare_kernels() {
+  Capacity capacity;
+  const std::string preparing = "preparing its kernels";
+  check(prepare_cluster_kernel(&capacity.most_cluster_blocks), preparing);
+  check(prepare_grid_kernel(&capacity.most_grid_blocks), preparing);
+  check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols), preparing);
+  capacity.cluster_threads = cluster_kernel_threads();
+  capacity.grid_threads = grid_kernel_threads();
+  std::size_t free = 0;
+  check(cudaMemGetInfo(&free, &capacity.memory_bytes), preparing);
+  return capacity;
+}
+
+std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity) {
+  return std::make_unique<CudaStream>(ordinal, capacity);
+}
+
+}  // namespace wallheat::gpu

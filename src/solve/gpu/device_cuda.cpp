@@ -1,0 +1,162 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "solve/gpu/cuda_stream.hpp"
+#include "solve/gpu/known_answer.hpp"
+#include "solve/gpu/solver.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/gpu.hpp"
+
+namespace wallheat {
+namespace {
+
+/// As nvidia-smi writes it: GPU-8 hex digits-4-4-4-12.
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    std::array<char, 3> byte{};
+    std::snprintf(byte.data(), byte.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += byte.data();
+  }
+  return text;
+}
+
+/// Linux's answer to which NUMA node a PCI device hangs on: -1 where it has none or does not know.
+int numa_of_pci_device(int domain, int bus, int device) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/sys/bus/pci/devices/%04x:%02x:%02x.0/numa_node",
+                static_cast<unsigned>(domain), static_cast<unsigned>(bus),
+                static_cast<unsigned>(device));
+  int numa = -1;
+  std::ifstream file(path.data());
+  return file >> numa ? numa : -1;
+}
+
+/// A GPU, or why it cannot be used. Reads properties only: unlike most of CUDA's calls, that opens
+/// no context on the device.
+struct Description {
+  std::optional<Gpu> gpu;
+  std::string reason;
+};
+
+Description describe(int ordinal) {
+  cudaDeviceProp properties{};
+  const cudaError_t answer = cudaGetDeviceProperties(&properties, ordinal);
+  if (answer != cudaSuccess)
+    return {{}, "GPU " + std::to_string(ordinal) + ": " + cudaGetErrorString(answer)};
+  const int capability = properties.major * 10 + properties.minor;
+  if (capability < WALLHEAT_OLDEST_GPU)
+    return {{},
+            std::string(properties.name) + " has compute capability " +
+                std::to_string(properties.major) + "." + std::to_string(properties.minor) +
+                ", but this wallheat was built for " + std::to_string(WALLHEAT_OLDEST_GPU / 10) +
+                "." + std::to_string(WALLHEAT_OLDEST_GPU % 10) + " and newer"};
+  int mode = cudaComputeModeDefault;
+  if (cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, ordinal) == cudaSuccess &&
+      mode == cudaComputeModeProhibited)
+    return {{}, std::string(properties.name) + " is set to take no work (compute mode)"};
+  return {Gpu{.ordinal = ordinal,
+              .name = properties.name,
+              .uuid = uuid_text(properties.uuid),
+              .memory_bytes = properties.totalGlobalMem,
+              .numa = numa_of_pci_device(properties.pciDomainID, properties.pciBusID,
+                                         properties.pciDeviceID)},
+          ""};
+}
+
+class CudaDevice final : public gpu::DeviceWithKernels {
+ public:
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {
+    // Threads that wait for the GPU leave their core to those that read and store.
+    gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
+               "its start");
+    gpu::check(cudaSetDevice(ordinal), "its start");
+    capacity_ = gpu::prepare_kernels();
+    gpu::check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, ordinal),
+               "its start");
+    prove();
+  }
+
+  [[nodiscard]] bool has(gpu::Kernel kernel) const override {
+    switch (kernel) {
+      case gpu::Kernel::cluster:
+        return capacity_.most_cluster_blocks > 0;
+      case gpu::Kernel::grid:
+        return capacity_.most_grid_blocks > 0;
+      case gpu::Kernel::streaming:
+      case gpu::Kernel::automatic:
+        break;
+    }
+    return true;
+  }
+
+  using DeviceWithKernels::make_solver;
+  [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {
+    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, capacity_), pool_, kernel);
+  }
+
+  std::size_t plans_at_once() const override {
+    // A plan of 512 x 512 cells takes 8 multiprocessors. For each that is solved, one is being read
+    // and one summarised.
+    constexpr int multiprocessors_a_plan = 8;
+    return 3 * static_cast<std::size_t>(std::max(multiprocessors_ / multiprocessors_a_plan, 1));
+  }
+
+ private:
+  void prove() {
+    const gpu::KnownAnswer known;
+    for (const gpu::Kernel kernel :
+         {gpu::Kernel::streaming, gpu::Kernel::grid, gpu::Kernel::cluster}) {
+      if (has(kernel)) known.expect_of(*make_solver(kernel));
+    }
+  }
+
+  int ordinal_;
+  int multiprocessors_ = 0;
+  gpu::Capacity capacity_;
+  std::shared_ptr<gpu::MemoryPool> pool_ = std::make_shared<gpu::MemoryPool>();
+};
+
+}  // namespace
+
+GpuSupport gpu_support() {
+  GpuSupport support;
+  int count = 0;
+  const cudaError_t found = cudaGetDeviceCount(&count);
+  if (found != cudaSuccess) {
+    support.reason = std::string("CUDA found no GPU: ") + cudaGetErrorString(found);
+    return support;
+  }
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    Description description = describe(ordinal);
+    if (description.gpu) {
+      support.gpus.push_back(std::move(*description.gpu));
+    } else {
+      support.reason = std::move(description.reason);
+    }
+  }
+  support.can_solve = !support.gpus.empty();
+  if (support.can_solve) support.reason.clear();
+  return support;
+}
+
+std::shared_ptr<GpuDevice> open_gpu(int ordinal) {
+  const GpuSupport support = gpu_support();
+  const bool is_there = std::any_of(support.gpus.begin(), support.gpus.end(),
+                                    [&](const Gpu& gpu) { return gpu.ordinal == ordinal; });
+  if (!is_there)
+    throw RunError("there is no GPU " + std::to_string(ordinal) + " to open" +
+                   (support.reason.empty() ? "" : ": " + support.reason));
+  return std::make_shared<CudaDevice>(ordinal);
+}
+
+}  // namespace wallheat

@@ -1,0 +1,165 @@
+// The kernels for every GPU: the resident one over a cooperative grid, with its inboxes in device
+// memory, and the streaming one.
+#include <cooperative_groups.h>
+
+#include "solve/gpu/block_maximum.cuh"
+#include "solve/gpu/kernels.hpp"
+
+namespace wallheat::gpu {
+namespace {
+
+namespace cg = cooperative_groups;
+
+constexpr int grid_threads = 256;
+constexpr int grid_blocks_a_multiprocessor = 2;  // what 128 registers a thread allow
+
+class GridGroup {
+ public:
+  __device__ GridGroup(const ResidentPlan& plan, Agreement& agreement)
+      : plan_(plan), agreement_(agreement) {}
+  __device__ int slot() const { return static_cast<int>(blockIdx.x * grid_threads + threadIdx.x); }
+  __device__ bool leads() const { return threadIdx.x == 0; }
+  __device__ Pair* inbox() const { return plan_.exchanged + slot(); }
+  __device__ Pair* inbox_of(int slot) const { return plan_.exchanged + slot; }
+  __device__ int offset(int buffer, int place) const {
+    return (buffer * inbox_pairs + place) * plan_.slots;
+  }
+  __device__ void sync() const { cg::this_grid().sync(); }
+  __device__ double max(double value) {
+    // Two take turns: one is emptied while nobody uses it.
+    unsigned long long* maximum = plan_.maxima + turn_;
+    turn_ ^= 1;
+    raise_maximum(maximum, value);
+    sync();
+    const double largest = __longlong_as_double(
+        static_cast<long long>(*static_cast<volatile unsigned long long*>(maximum)));
+    if (slot() == 0) plan_.maxima[turn_] = 0;
+    return largest;
+  }
+  __device__ Agreement& agreement() { return agreement_; }
+
+ private:
+  const ResidentPlan& plan_;
+  Agreement& agreement_;
+  int turn_ = 0;
+};
+
+__global__ void __launch_bounds__(grid_threads, grid_blocks_a_multiprocessor)
+    grid_kernel(const ResidentPlan plan) {
+  __shared__ __align__(16) unsigned char agreement[sizeof(Agreement)];
+  GridGroup group(plan, *reinterpret_cast<Agreement*>(agreement));
+  iterate(group, plan);
+}
+
+/// The group of a single block, with its inboxes in shared memory.
+template <int threads>
+class BlockGroup {
+ public:
+  __device__ explicit BlockGroup(Pair* inboxes) : inboxes_(inboxes) {}
+  __device__ int slot() const { return static_cast<int>(threadIdx.x); }
+  __device__ int region() const { return static_cast<int>(blockIdx.x); }
+  __device__ Pair* inbox() const { return inboxes_ + threadIdx.x; }
+  __device__ Pair* inbox_of(int slot) const { return inboxes_ + slot; }
+  __device__ static constexpr int offset(int buffer, int place) {
+    return (buffer * inbox_pairs + place) * threads;
+  }
+  __device__ void sync() const { __syncthreads(); }
+
+ private:
+  Pair* inboxes_;
+};
+
+template <int region_rows, int region_cols, bool looks_at_delta>
+__global__ void __launch_bounds__(region_rows* region_cols, 1)
+    streaming_kernel(const StreamedPlan plan, unsigned long long* largest_change) {
+  extern __shared__ __align__(16) unsigned char inboxes[];
+  BlockGroup<region_rows * region_cols> group(reinterpret_cast<Pair*>(inboxes));
+  const double change = stream<region_rows, region_cols, looks_at_delta>(group, plan);
+  if (looks_at_delta) raise_maximum(largest_change, change);
+}
+
+template <int rows, int cols>
+constexpr std::size_t region_memory = 2 * inbox_pairs * rows * cols * sizeof(Pair);
+
+template <int rows, int cols>
+cudaError_t allow_region() {
+  constexpr int bytes = static_cast<int>(region_memory<rows, cols>);
+  constexpr auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  if (const auto error = cudaFuncSetAttribute(streaming_kernel<rows, cols, false>, limit, bytes))
+    return error;
+  return cudaFuncSetAttribute(streaming_kernel<rows, cols, true>, limit, bytes);
+}
+
+template <int rows, int cols>
+cudaError_t launch_region(std::size_t regions, const StreamedPlan& plan,
+                          unsigned long long* largest_change, cudaStream_t stream) {
+  const auto kernel = largest_change != nullptr ? streaming_kernel<rows, cols, true>
+                                                : streaming_kernel<rows, cols, false>;
+  kernel<<<static_cast<unsigned>(regions), rows * cols, region_memory<rows, cols>, stream>>>(
+      plan, largest_change);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t prepare_grid_kernel(int* most_blocks) {
+  *most_blocks = 0;
+  int device = 0;
+  int cooperative = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  if (const auto error = cudaGetDevice(&device)) return error;
+  if (const auto error =
+          cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device))
+    return error;
+  if (cooperative == 0) return cudaSuccess;
+  if (const auto error =
+          cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device))
+    return error;
+  if (const auto error =
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, grid_kernel, grid_threads, 0))
+    return error;
+  *most_blocks = blocks * multiprocessors;
+  return cudaSuccess;
+}
+
+int grid_kernel_threads() { return grid_threads; }
+
+cudaError_t launch_grid_kernel(int blocks, const ResidentPlan& plan, cudaStream_t stream) {
+  ResidentPlan argument = plan;
+  void* arguments[] = {&argument};
+  return cudaLaunchCooperativeKernel(grid_kernel, static_cast<unsigned>(blocks), grid_threads,
+                                     arguments, 0, stream);
+}
+
+cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols) {
+  int device = 0;
+  int memory = 0;
+  if (const auto error = cudaGetDevice(&device)) return error;
+  if (const auto error =
+          cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
+    return error;
+  const auto available = static_cast<std::size_t>(memory);
+  if (available >= region_memory<16, 32>) {
+    *region_rows = 16;
+    *region_cols = 32;
+    return allow_region<16, 32>();
+  }
+  *region_cols = 16;
+  if (available >= region_memory<16, 16>) {
+    *region_rows = 16;
+    return allow_region<16, 16>();
+  }
+  *region_rows = 8;
+  return allow_region<8, 16>();
+}
+
+cudaError_t launch_streaming_kernel(int region_rows, int region_cols, std::size_t regions,
+                                    const StreamedPlan& plan, unsigned long long* largest_change,
+                                    cudaStream_t stream) {
+  if (region_cols == 32) return launch_region<16, 32>(regions, plan, largest_change, stream);
+  if (region_rows == 16) return launch_region<16, 16>(regions, plan, largest_change, stream);
+  return launch_region<8, 16>(regions, plan, largest_change, stream);
+}
+
+}  // namespace wallheat::gpu

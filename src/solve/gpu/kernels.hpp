@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "solve/gpu/stream.hpp"
+
+// The kernels and how to start them. All return what CUDA says; an error stays until it is fetched.
+
+namespace wallheat::gpu {
+
+/// Allows the cluster kernel what it needs and finds the largest cluster, a power of two, that the
+/// current device can run; 0 where there are no clusters.
+[[nodiscard]] cudaError_t prepare_cluster_kernel(int* most_blocks);
+[[nodiscard]] int cluster_kernel_threads();
+[[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, const ResidentPlan& plan,
+                                                cudaStream_t stream);
+
+/// Finds how many blocks of the grid kernel are resident at a time; 0 where they cannot wait for
+/// each other.
+[[nodiscard]] cudaError_t prepare_grid_kernel(int* most_blocks);
+[[nodiscard]] int grid_kernel_threads();
+[[nodiscard]] cudaError_t launch_grid_kernel(int blocks, const ResidentPlan& plan,
+                                             cudaStream_t stream);
+
+/// Chooses the largest region whose inboxes fit the current device's shared memory.
+[[nodiscard]] cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols);
+[[nodiscard]] cudaError_t launch_streaming_kernel(int region_rows, int region_cols,
+                                                  std::size_t regions, const StreamedPlan& plan,
+                                                  unsigned long long* largest_change,
+                                                  cudaStream_t stream);
+
+}  // namespace wallheat::gpu
