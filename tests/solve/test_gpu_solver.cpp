@@ -34,12 +34,10 @@ std::string name_of(Kernel kernel) {
   return "unknown";
 }
 
-std::unique_ptr<Solver> host_solver(Kernel kernel,
-                                    std::shared_ptr<MemoryPool> pool =
-                                        std::make_shared<MemoryPool>(),
-                                    HostStream::FreeBytes free = nullptr) {
-  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(pool),
-                            kernel);
+std::unique_ptr<Solver> host_solver(
+    Kernel kernel, std::shared_ptr<MemoryPool> pool = std::make_shared<MemoryPool>(),
+    HostStream::FreeBytes free = nullptr) {
+  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(pool), kernel);
 }
 
 class EveryKernel : public testing::TestWithParam<Kernel> {};

@@ -90,10 +90,9 @@ class HostStream final : public Stream {
         threads.emplace_back([&, slot] {
           for (std::size_t region = 0; region < regions; ++region) {
             Group group(crowd, slot, static_cast<int>(region));
-            const double change =
-                largest_change != nullptr
-                    ? stream<region_rows, region_cols, true>(group, plan)
-                    : stream<region_rows, region_cols, false>(group, plan);
+            const double change = largest_change != nullptr
+                                      ? stream<region_rows, region_cols, true>(group, plan)
+                                      : stream<region_rows, region_cols, false>(group, plan);
             changes[static_cast<std::size_t>(slot)] =
                 std::max(changes[static_cast<std::size_t>(slot)], change);
             group.sync();  // a block of its own starts with nobody left in its inboxes
@@ -135,7 +134,9 @@ class HostStream final : public Stream {
     [[nodiscard]] int region() const { return region_; }
     [[nodiscard]] bool leads() const { return slot_ % block_threads == 0; }
     [[nodiscard]] Pair* inbox() const { return inbox_of(slot_); }
-    [[nodiscard]] Pair* inbox_of(int slot) const { return &crowd_.inboxes[static_cast<std::size_t>(slot)]; }
+    [[nodiscard]] Pair* inbox_of(int slot) const {
+      return &crowd_.inboxes[static_cast<std::size_t>(slot)];
+    }
     [[nodiscard]] int offset(int buffer, int place) const {
       return (buffer * inbox_pairs + place) * static_cast<int>(crowd_.slots);
     }

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(region_rows* region_cols, 1)
 }
 
 template <int rows, int cols>
-constexpr std::size_t region_memory = 2 * inbox_pairs * rows * cols * sizeof(Pair);
+constexpr std::size_t region_memory = 2 * inbox_pairs* rows* cols * sizeof(Pair);
 
 template <int rows, int cols>
 cudaError_t allow_region() {
@@ -109,8 +109,7 @@ cudaError_t prepare_grid_kernel(int* most_blocks) {
   int multiprocessors = 0;
   int blocks = 0;
   if (const auto error = cudaGetDevice(&device)) return error;
-  if (const auto error =
-          cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device))
+  if (const auto error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device))
     return error;
   if (cooperative == 0) return cudaSuccess;
   if (const auto error =

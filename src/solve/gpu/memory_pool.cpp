@@ -45,8 +45,9 @@ void MemoryPool::put_back(SizedMemory piece) {
 }
 
 SizedMemory MemoryPool::take_idle(std::size_t bytes) {
-  const auto fits = std::find_if(idle_.begin(), idle_.end(),
-                                 [bytes](const SizedMemory& piece) { return piece.bytes >= bytes; });
+  const auto fits = std::find_if(idle_.begin(), idle_.end(), [bytes](const SizedMemory& piece) {
+    return piece.bytes >= bytes;
+  });
   if (fits == idle_.end()) return {};
   SizedMemory piece = std::move(*fits);
   idle_.erase(fits);

@@ -17,16 +17,16 @@ namespace wallheat::gpu {
 /// A plan on the device. Slot s is thread s % threads of block s / threads of the group. Arrays
 /// have an entry for each slot, those without a tile included.
 struct ResidentPlan {
-  double* cells = nullptr;                  ///< (slots, tile_cells), °C; the start, then the answer
-  const Pair* inboxes = nullptr;            ///< (slots, inbox_pairs): fixed edges, and others
-  const std::uint32_t* interior = nullptr;  ///< (slots)
-  const std::int32_t* neighbours = nullptr; ///< (slots, sides): slots, or no_tile
-  double* kept = nullptr;                   ///< (tile_cells, slots): room for a field to go back to
-  Pair* exchanged = nullptr;                ///< (2, inbox_pairs, slots): a grid's inboxes
-  unsigned long long* maxima = nullptr;     ///< (2), 0: where a grid gathers its largest changes
+  double* cells = nullptr;        ///< (slots, tile_cells), °C; the start, then the answer
+  const Pair* inboxes = nullptr;  ///< (slots, inbox_pairs): fixed edges, and others
+  const std::uint32_t* interior = nullptr;   ///< (slots)
+  const std::int32_t* neighbours = nullptr;  ///< (slots, sides): slots, or no_tile
+  double* kept = nullptr;                ///< (tile_cells, slots): room for a field to go back to
+  Pair* exchanged = nullptr;             ///< (2, inbox_pairs, slots): a grid's inboxes
+  unsigned long long* maxima = nullptr;  ///< (2), 0: where a grid gathers its largest changes
   std::int32_t slots = 0;
   Convergence* convergence = nullptr;  ///< in and out
-  std::int64_t sweeps = 0;             ///< stop, to be started again, after so many sweeps or soon after
+  std::int64_t sweeps = 0;  ///< stop, to be started again, after so many sweeps or soon after
 };
 
 /// What the threads of a block agree on at the end of a window.
@@ -52,10 +52,10 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   const std::uint32_t interior = plan.interior[slot];
   double cells[tile_cells];
   Pair* neighbours[sides];  // their inboxes
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
     cells[cell] = plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell];
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int side = 0; side < sides; ++side) {
     const std::int32_t neighbour = plan.neighbours[slot * sides + side];
     neighbours[side] = neighbour < 0 ? nullptr : group.inbox_of(neighbour);
@@ -94,7 +94,7 @@ WALLHEAT_UNROLL
   // Every block comes to the same agreement on its own, as it is told the same deltas.
   while (const std::int32_t window = group.agreement().window) {
     if (window > 1) {
-WALLHEAT_UNROLL
+      WALLHEAT_UNROLL
       for (int cell = 0; cell < tile_cells; ++cell)
         plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot] = cells[cell];
     }
@@ -116,14 +116,14 @@ WALLHEAT_UNROLL
     }
     group.sync();
     if (group.agreement().go_back) {
-WALLHEAT_UNROLL
+      WALLHEAT_UNROLL
       for (int cell = 0; cell < tile_cells; ++cell)
         cells[cell] = plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot];
       give(buffer);
       group.sync();
     }
   }
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
     plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell] = cells[cell];
   if (slot == 0) *plan.convergence = group.agreement().convergence;

@@ -152,7 +152,8 @@ class StreamSolver final : public Solver {
     const auto neighbours = layout.add<std::int32_t>(slots * sides);
     const std::size_t upload_bytes = layout.bytes();
     const auto kept = layout.add<double>(slots * tile_cells);
-    const auto exchanged = layout.add<Pair>(choice.kind == GroupKind::grid ? 2 * slots * inbox_pairs : 0);
+    const auto exchanged =
+        layout.add<Pair>(choice.kind == GroupKind::grid ? 2 * slots * inbox_pairs : 0);
     const auto maxima = layout.add<unsigned long long>(2);
     const Borrowed borrowed = borrow(layout.bytes());
     std::byte* const device = borrowed.data();
@@ -234,9 +235,11 @@ class StreamSolver final : public Solver {
           return false;
         }
         on_device.to = on_device.from == others[0] ? others[1] : others[0];
-        on_device.sweeps = static_cast<std::int32_t>(std::min<std::int64_t>(left_over, most_sweeps));
+        on_device.sweeps =
+            static_cast<std::int32_t>(std::min<std::int64_t>(left_over, most_sweeps));
         left_over -= on_device.sweeps;
-        stream_->run_streaming(regions.size(), on_device, left_over == 0 ? largest_change : nullptr);
+        stream_->run_streaming(regions.size(), on_device,
+                               left_over == 0 ? largest_change : nullptr);
         on_device.from = on_device.to;
       }
       stream_->copy(host, largest_change, sizeof *largest_change);

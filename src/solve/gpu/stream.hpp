@@ -14,8 +14,9 @@ struct Capacity {
   int cluster_threads = 0;
   int most_cluster_blocks = 0;  ///< a power of two; 0 where blocks cannot share their memory
   int grid_threads = 0;
-  int most_grid_blocks = 0;  ///< that are resident at a time; 0 where they cannot wait for each other
-  int region_rows = 0;       ///< tiles of a streaming block
+  int most_grid_blocks =
+      0;                ///< that are resident at a time; 0 where they cannot wait for each other
+  int region_rows = 0;  ///< tiles of a streaming block
   int region_cols = 0;
   std::size_t memory_bytes = 0;  ///< of the device
 };

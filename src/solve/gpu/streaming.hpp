@@ -57,10 +57,9 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
       exists ? static_cast<std::size_t>(row) * tile_rows * pitch + col * tile_cols : 0;
 
   double cells[tile_cells];
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
-    cells[cell] =
-        exists ? plan.from[corner + cell / tile_cols * pitch + cell % tile_cols] : 0.0;
+    cells[cell] = exists ? plan.from[corner + cell / tile_cols * pitch + cell % tile_cols] : 0.0;
   // At the region's rim nobody gives anything, and it does not matter what is found there.
   for (int place = 0; place < inbox_pairs; ++place) {
     group.inbox()[group.offset(0, place)] = Pair{0, 0};
@@ -94,7 +93,7 @@ WALLHEAT_UNROLL
   const bool in_core = in_row >= rim_tile_rows && in_row < region_rows - rim_tile_rows &&
                        in_col >= rim_tile_cols && in_col < region_cols - rim_tile_cols;
   if (!in_core || interior == 0) return 0;
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
     plan.to[corner + cell / tile_cols * pitch + cell % tile_cols] = cells[cell];
   return change;

@@ -43,7 +43,7 @@ WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[tile_cells], std::uint3
   const double below[tile_cols] = {down01.first, down01.second, down23.first, down23.second};
   Pair lefts{};
   Pair rights{};
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int row = 0; row < tile_rows; ++row) {
     if (row % 2 == 0) {
       lefts = inbox(from_left + row / 2);
@@ -51,7 +51,7 @@ WALLHEAT_UNROLL
     }
     double before = row % 2 == 0 ? lefts.first : lefts.second;
     const double after = row % 2 == 0 ? rights.first : rights.second;
-WALLHEAT_UNROLL
+    WALLHEAT_UNROLL
     for (int col = 0; col < tile_cols; ++col) {
       const int cell = row * tile_cols + col;
       const double old = cells[cell];
@@ -76,7 +76,7 @@ WALLHEAT_UNROLL
 /// being that in the inbox of the neighbour at `side`.
 template <class Give>
 WALLHEAT_HOST_DEVICE inline void give_edges(const double (&cells)[tile_cells], const Give& give) {
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int row = 0; row < tile_rows; row += 2) {
     const int first = row * tile_cols;
     const int second = first + tile_cols;
@@ -84,7 +84,7 @@ WALLHEAT_UNROLL
     give(right, from_left + row / 2,
          Pair{cells[first + tile_cols - 1], cells[second + tile_cols - 1]});
   }
-WALLHEAT_UNROLL
+  WALLHEAT_UNROLL
   for (int col = 0; col < tile_cols; col += 2) {
     constexpr int last_row = tile_cells - tile_cols;
     give(up, from_down + col / 2, Pair{cells[col], cells[col + 1]});

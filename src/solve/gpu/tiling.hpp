@@ -35,8 +35,8 @@ class Tiling {
 
   /// These write a value or more for each slot; one without a tile has no interior cells, no
   /// neighbours, and zeros. What lies outside of the plan is 0 °C.
-  void load_interior(std::uint32_t* interior) const;        ///< shape (slots)
-  void load_neighbours(std::int32_t* neighbours) const;     ///< shape (slots, sides): slots
+  void load_interior(std::uint32_t* interior) const;                ///< shape (slots)
+  void load_neighbours(std::int32_t* neighbours) const;             ///< shape (slots, sides): slots
   void load_cells(const Grid<double>& field, double* cells) const;  ///< shape (slots, tile_cells)
   /// Shape (slots, inbox_pairs): the facing edges of all neighbours in the field.
   void load_inboxes(const Grid<double>& field, Pair* inboxes) const;
