@@ -122,8 +122,9 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
     std::size_t side;
     int blocks;  // of 32 tiles; 0: streamed
   };
-  // 15, 50, 120, 325 and 450 tiles; clusters have up to 8 blocks, a power of two, grids up to 12.
-  for (const auto& [side, blocks] : {Case{20, 1}, {40, 2}, {60, 4}, {100, 11}, {120, 0}}) {
+  // 15, 50, 72, 120, 160, 325 and 450 tiles; clusters have 1, 2, 4, 5 or 8 blocks, grids up to 12.
+  for (const auto& [side, blocks] :
+       {Case{20, 1}, {40, 2}, {48, 4}, {60, 4}, {64, 4}, {72, 8}, {100, 11}, {120, 0}}) {
     auto owned = std::make_unique<HostStream>();
     const HostStream& stream = *owned;
     const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
@@ -136,10 +137,20 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
   }
 }
 
+TEST(GpuSolver, spreads_a_plan_that_is_alone_over_more_blocks) {
+  auto owned = std::make_unique<HostStream>(nullptr, 100);
+  const HostStream& stream = *owned;
+  const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
+  const FloorPlan plan = random_plan(40, 40, 100, 1);  // two blocks would do
+  expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
+                   *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "alone");
+  EXPECT_EQ(stream.most_blocks, 8);
+}
+
 TEST(GpuSolver, goes_on_where_a_launch_left_off) {
   // More sweeps than one launch makes.
   const FloorPlan plan = room(9, 9);
-  const Limits limits{0, 40000};
+  const Limits limits{0, 17000};
   std::vector<std::int64_t> told;
   const Watch watch{{}, [&](std::int64_t iterations, double) { told.push_back(iterations); }};
   expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, watch),
@@ -210,7 +221,7 @@ TEST(GpuSolver, tells_a_plan_too_large_for_the_device_from_memory_that_others_ho
   EXPECT_THROW((void)host_solver(Kernel::streaming, std::make_shared<MemoryPool>(), free)
                    ->solve(room(100, 100), {}, {}),
                std::bad_alloc);
-  const FloorPlan huge = random_plan(8000, 8000, 1, 1);  // three fields are more than 1 GiB
+  const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
   try {
     (void)host_solver(Kernel::streaming)->solve(huge, {}, {});
     FAIL() << "a plan beyond the device's memory was taken";

@@ -27,14 +27,15 @@ class HostStream final : public Stream {
   /// Memory that several streams share; counts down.
   using FreeBytes = std::shared_ptr<std::atomic<std::int64_t>>;
 
-  explicit HostStream(FreeBytes free = nullptr) : free_(std::move(free)) {
-    capacity_ = {.cluster_threads = block_threads,
-                 .most_cluster_blocks = 8,
+  explicit HostStream(FreeBytes free = nullptr, int multiprocessors = 1) : free_(std::move(free)) {
+    capacity_ = {.multiprocessors = multiprocessors,
+                 .cluster_threads = block_threads,
+                 .cluster_blocks = {1, 2, 4, 5, 8},
                  .grid_threads = block_threads,
                  .most_grid_blocks = 12,
                  .region_rows = region_rows,
                  .region_cols = region_cols,
-                 .memory_bytes = std::size_t{1} << 30};
+                 .memory_bytes = std::size_t{64} << 20};
   }
 
   [[nodiscard]] const Capacity& capacity() const override { return capacity_; }

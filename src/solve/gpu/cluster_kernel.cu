@@ -95,8 +95,8 @@ class ClusterLaunch {
 
 }  // namespace
 
-cudaError_t prepare_cluster_kernel(int* most_blocks) {
-  *most_blocks = 0;
+cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks) {
+  cluster_blocks->clear();
   int device = 0;
   int clusters = 0;
   if (const auto error = cudaGetDevice(&device)) return error;
@@ -111,17 +111,15 @@ cudaError_t prepare_cluster_kernel(int* most_blocks) {
   if (const auto error =
           cudaFuncSetAttribute(cluster_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1))
     return error;
-  for (int blocks = most_blocks_of_a_cluster; blocks > 0; blocks /= 2) {
+  for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks) {
     const ClusterLaunch launch(blocks, nullptr);
     int fitting = 0;
     const auto error = cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config());
-    if (error == cudaSuccess && fitting > 0) {
-      *most_blocks = blocks;
-      return cudaSuccess;
-    }
-    if (error == cudaErrorInvalidClusterSize || error == cudaErrorInvalidConfiguration) {
+    if (error == cudaSuccess) {
+      if (fitting > 0) cluster_blocks->push_back(blocks);
+    } else if (error == cudaErrorInvalidClusterSize || error == cudaErrorInvalidConfiguration) {
       (void)cudaGetLastError();  // the answer to the question, and nothing to report later
-    } else if (error != cudaSuccess) {
+    } else {
       return error;
     }
   }

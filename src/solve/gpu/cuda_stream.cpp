@@ -90,7 +90,11 @@ void check(cudaError_t status, const std::string& doing) {
 Capacity prepare_kernels() {
   Capacity capacity;
   const std::string preparing = "preparing its kernels";
-  check(prepare_cluster_kernel(&capacity.most_cluster_blocks), preparing);
+  int device = 0;
+  check(cudaGetDevice(&device), preparing);
+  check(cudaDeviceGetAttribute(&capacity.multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        preparing);
+  check(prepare_cluster_kernel(&capacity.cluster_blocks), preparing);
   check(prepare_grid_kernel(&capacity.most_grid_blocks), preparing);
   check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols), preparing);
   capacity.cluster_threads = cluster_kernel_threads();

@@ -81,15 +81,13 @@ class CudaDevice final : public gpu::DeviceWithKernels {
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
     capacity_ = gpu::prepare_kernels();
-    gpu::check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, ordinal),
-               "its start");
     prove();
   }
 
   [[nodiscard]] bool has(gpu::Kernel kernel) const override {
     switch (kernel) {
       case gpu::Kernel::cluster:
-        return capacity_.most_cluster_blocks > 0;
+        return !capacity_.cluster_blocks.empty();
       case gpu::Kernel::grid:
         return capacity_.most_grid_blocks > 0;
       case gpu::Kernel::streaming:
@@ -105,10 +103,11 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   }
 
   std::size_t plans_at_once() const override {
-    // A plan of 512 x 512 cells takes 8 multiprocessors. For each that is solved, one is being read
-    // and one summarised.
-    constexpr int multiprocessors_a_plan = 8;
-    return 3 * static_cast<std::size_t>(std::max(multiprocessors_ / multiprocessors_a_plan, 1));
+    // A plan of 512 x 512 cells takes some 6 multiprocessors. For each that is solved, one is being
+    // read and one summarised.
+    constexpr int multiprocessors_a_plan = 6;
+    return 3 * static_cast<std::size_t>(
+                   std::max(capacity_.multiprocessors / multiprocessors_a_plan, 1));
   }
 
  private:
@@ -121,7 +120,6 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   }
 
   int ordinal_;
-  int multiprocessors_ = 0;
   gpu::Capacity capacity_;
   std::shared_ptr<gpu::MemoryPool> pool_ = std::make_shared<gpu::MemoryPool>();
 };

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "solve/gpu/stream.hpp"
 
@@ -10,9 +11,9 @@
 
 namespace wallheat::gpu {
 
-/// Allows the cluster kernel what it needs and finds the largest cluster, a power of two, that the
-/// current device can run; 0 where there are no clusters.
-[[nodiscard]] cudaError_t prepare_cluster_kernel(int* most_blocks);
+/// Allows the cluster kernel what it needs and finds, ascending, of how many blocks a cluster can
+/// be on the current device; none where there are no clusters.
+[[nodiscard]] cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks);
 [[nodiscard]] int cluster_kernel_threads();
 [[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, const ResidentPlan& plan,
                                                 cudaStream_t stream);

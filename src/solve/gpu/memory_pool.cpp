@@ -44,6 +44,11 @@ void MemoryPool::put_back(SizedMemory piece) {
   returned_.notify_all();
 }
 
+int MemoryPool::out() {
+  const std::scoped_lock lock(mutex_);
+  return out_;
+}
+
 SizedMemory MemoryPool::take_idle(std::size_t bytes) {
   const auto fits = std::find_if(idle_.begin(), idle_.end(), [bytes](const SizedMemory& piece) {
     return piece.bytes >= bytes;

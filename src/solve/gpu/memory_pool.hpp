@@ -29,6 +29,8 @@ class MemoryPool {
   /// so does take(), where no piece is out that could be waited for.
   [[nodiscard]] SizedMemory take(std::size_t bytes, const Allocate& allocate);
   void put_back(SizedMemory piece);
+  /// How many pieces are out: as many plans are on the device.
+  [[nodiscard]] int out();
 
  private:
   [[nodiscard]] SizedMemory take_idle(std::size_t bytes);

@@ -81,7 +81,7 @@ class StreamSolver final : public Solver {
   StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, Kernel kernel)
       : stream_(std::move(stream)), pool_(std::move(pool)), kernel_(kernel) {
     const Capacity& capacity = stream_->capacity();
-    if ((kernel == Kernel::cluster && capacity.most_cluster_blocks == 0) ||
+    if ((kernel == Kernel::cluster && capacity.cluster_blocks.empty()) ||
         (kernel == Kernel::grid && capacity.most_grid_blocks == 0))
       throw RunError("this GPU cannot run that kernel");
   }
@@ -118,24 +118,41 @@ class StreamSolver final : public Solver {
     int threads;
   };
 
-  /// The fewest blocks that hold the tiles leave most room for other plans.
   [[nodiscard]] Choice choose(std::size_t tiles) const {
     const Capacity& capacity = stream_->capacity();
-    const auto blocks_for = [tiles](int threads) {
-      const auto count = static_cast<std::size_t>(std::max(threads, 1));
-      return (tiles + count - 1) / count;
-    };
-    const bool any = kernel_ == Kernel::automatic;
-    const auto fits = [](std::size_t blocks, int most) {
-      return blocks <= static_cast<std::size_t>(most);
-    };
-    const std::size_t cluster = std::bit_ceil(blocks_for(capacity.cluster_threads));
-    if ((any || kernel_ == Kernel::cluster) && fits(cluster, capacity.most_cluster_blocks))
-      return {GroupKind::cluster, static_cast<int>(cluster), capacity.cluster_threads};
-    const std::size_t grid = blocks_for(capacity.grid_threads);
-    if ((any || kernel_ == Kernel::grid) && fits(grid, capacity.most_grid_blocks))
-      return {GroupKind::grid, static_cast<int>(grid), capacity.grid_threads};
+    if (kernel_ == Kernel::automatic || kernel_ == Kernel::cluster) {
+      const int blocks = cluster_blocks_for(tiles);
+      if (blocks > 0) return {GroupKind::cluster, blocks, capacity.cluster_threads};
+    }
+    if (kernel_ == Kernel::automatic || kernel_ == Kernel::grid) {
+      const std::size_t blocks = blocks_for(tiles, capacity.grid_threads);
+      if (blocks <= static_cast<std::size_t>(capacity.most_grid_blocks))
+        return {GroupKind::grid, static_cast<int>(blocks), capacity.grid_threads};
+    }
     return {GroupKind::grid, 0, 0};
+  }
+
+  static std::size_t blocks_for(std::size_t tiles, int threads) {
+    const auto a_block = static_cast<std::size_t>(std::max(threads, 1));
+    return (tiles + a_block - 1) / a_block;
+  }
+
+  /// How many blocks a plan's cluster is to have; 0 where none holds it. As many as the plans on
+  /// the device leave to each, so that one alone is soon done, but at least two warps' worth of
+  /// tiles for each; and where there are many, no more than it must.
+  [[nodiscard]] int cluster_blocks_for(std::size_t tiles) const {
+    const Capacity& capacity = stream_->capacity();
+    const auto fewest_tiles = static_cast<std::size_t>(std::max(capacity.cluster_threads / 8, 1));
+    const std::size_t needed = blocks_for(tiles, capacity.cluster_threads);
+    const int share = capacity.multiprocessors / (pool_->out() + 1);
+    const std::size_t wanted =
+        std::min<std::size_t>(static_cast<std::size_t>(share), tiles / fewest_tiles);
+    int chosen = 0;
+    for (const int blocks : capacity.cluster_blocks) {
+      const auto size = static_cast<std::size_t>(blocks);
+      if (size >= needed && (chosen == 0 || size <= wanted)) chosen = blocks;
+    }
+    return chosen;
   }
 
   /// Returns false where a stop was requested.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "solve/gpu/memory_pool.hpp"
 #include "solve/gpu/resident.hpp"
@@ -11,12 +12,13 @@ namespace wallheat::gpu {
 
 /// What a device's kernels can take. Threads are those of a block; one thread holds one tile.
 struct Capacity {
+  int multiprocessors = 0;
   int cluster_threads = 0;
-  int most_cluster_blocks = 0;  ///< a power of two; 0 where blocks cannot share their memory
+  /// Ascending: of how many blocks a cluster can be; empty where blocks cannot share their memory.
+  std::vector<int> cluster_blocks;
   int grid_threads = 0;
-  int most_grid_blocks =
-      0;                ///< that are resident at a time; 0 where they cannot wait for each other
-  int region_rows = 0;  ///< tiles of a streaming block
+  int most_grid_blocks = 0;  ///< resident at a time; 0 where they cannot wait for each other
+  int region_rows = 0;       ///< tiles of a streaming block
   int region_cols = 0;
   std::size_t memory_bytes = 0;  ///< of the device
 };
