@@ -16,6 +16,9 @@ struct PredictionQuality {
   double worst_factor = std::numeric_limits<double>::quiet_NaN();  ///< the same for all
 };
 
+/// Judges ratios actual / predicted, in any order.
+[[nodiscard]] PredictionQuality judge_predictions(std::vector<double> ratios);
+
 /// Learns from finished plans how long others will take: seconds = constant + slope * updates, both
 /// at least 0. The constant is what reading, hashing and storing a plan costs. It fits the latest
 /// 256 plans by least absolute relative error, so that a few plans that were held up do not count,
@@ -28,7 +31,9 @@ class CostModel {
   void observe(double updates_predicted, double seconds);
   /// NaN before the first observation.
   [[nodiscard]] double predict_s(double updates) const;
-  [[nodiscard]] PredictionQuality quality() const;
+  [[nodiscard]] PredictionQuality quality() const { return judge_predictions(ratios_); }
+  /// actual / predicted of all predictions that were put to the test.
+  [[nodiscard]] const std::vector<double>& ratios() const { return ratios_; }
 
  private:
   struct Observation {

@@ -31,12 +31,14 @@ struct Machine {
   std::string host;
   std::vector<Core> cores;
   std::vector<Gpu> gpus;
+  std::string no_gpu{};  ///< where gpus is empty: one clause that says why
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
 /// The share of its node that a worker is given.
 struct Placement {
-  std::vector<int> cpus;   ///< one solver thread is pinned to each, in this order
+  std::vector<int> cpus;   ///< without a GPU one solver thread is pinned to each, in this order;
+                           ///< with a GPU all threads that feed it are bound to all of them
   std::optional<int> gpu;  ///< ordinal of the GPU to solve on; the CPU otherwise
   bool shared = false;     ///< true where cores are shared with another worker for want of cores
   friend bool operator==(const Placement&, const Placement&) = default;
@@ -47,12 +49,14 @@ enum class DeviceChoice { automatic, cpu, gpu };
 /// Deals cores and GPUs to the workers of a job; entry i is the share of worker i, which reported
 /// workers[i]. Each host is dealt on its own, and no worker gets what it did not report.
 /// GPUs: unless `device` is cpu, the host's workers take one GPU each in rank order while there are
-/// any, preferably near their cores, and with it one core, preferably of the GPU's NUMA node.
-/// Cores: the others get one socket each, and those that meet on a socket split its cores as evenly
-/// as their cpusets allow. Where there are fewer workers than sockets, a worker takes several whole
-/// sockets. A core stays idle only if all that may use it have `threads_per_worker` cores (0: no
-/// limit) or a GPU. Cores are shared only where a host has too few of them to go round.
-/// Throws RunError where `device` is gpu and a worker gets none, or a worker reported no core.
+/// any, preferably near their cores.
+/// Cores: each worker gets a socket, with a GPU the socket of the GPU's NUMA node, and those that
+/// meet on a socket, GPU or not, split its cores as evenly as their cpusets allow; of these a GPU
+/// worker gets the ones of its GPU's node first. Where a socket is left over, a worker without a
+/// GPU takes it as a whole, too. A core stays idle only if all that may use it have
+/// `threads_per_worker` cores (0: no limit) or a GPU. Cores are shared only where a host has too
+/// few of them to go round. Throws RunError where `device` is gpu and a worker gets none, or a
+/// worker reported no core.
 [[nodiscard]] std::vector<Placement> place_workers(const std::vector<Machine>& workers,
                                                    DeviceChoice device, int threads_per_worker);
 

@@ -52,7 +52,15 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file), stream_(fil
 void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
   Json json = line(event);
   add_worker(json, worker);
+  json["threads"] = worker.threads;
   json["cpus"] = worker.bound_cpus;
+  if (worker.gpu) {
+    json["gpu"] = {{"ordinal", worker.gpu->ordinal},
+                   {"name", worker.gpu->name},
+                   {"uuid", worker.gpu->uuid},
+                   {"memory_bytes", worker.gpu->memory_bytes},
+                   {"numa", worker.gpu->numa}};
+  }
   write(stream_, json);
 }
 

@@ -1,27 +1,50 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
+#include <cstddef>
+#include <memory>
+#include <vector>
 
-#include "app/commands.hpp"
 #include "app/plan_job.hpp"
+#include "app/solver_child.hpp"
 
 namespace wallheat {
 
-/// The program that solves for an isolated job: it calls serve_plans.
-struct SolverProgram {
-  std::filesystem::path file = "/proc/self/exe";
-  Arguments arguments = {"solver-process"};
+/// Solves in a child process, so that a plan that kills its solver costs the plan and not the
+/// worker. Several threads may share the child, each with a lane of its own: with a GPU, whose
+/// plans should all be solved by one process.
+///
+/// Where the child dies, reports that its device failed, or makes no progress with a plan for the
+/// time that a plan is given, a new child takes its place, and somebody is to blame:
+/// * The plan that makes no progress: it fails and may pass another time. What the others were at
+///   is solved anew.
+/// * Otherwise the plan that was at it alone. Where there were several, each of them is tried again
+///   alone in the new child; who kills that is to blame.
+/// A GPU on which several plans in a row are to blame, or that fails again and again with several
+/// plans at once, is itself to blame, and given up: its jobs throw RunError with the reason.
+class IsolatedSolver {
+ public:
+  /// Starts a child with `lanes` lanes (0: as many as keep the device busy) whose threads are bound
+  /// to `cpus` (empty: as the calling thread is). A child ends with the thread that started it:
+  /// this one, or one that a job runs in. Throws RunError where no child can be started.
+  IsolatedSolver(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
+                 std::size_t lanes, const std::vector<int>& cpus,
+                 const SolverProgram& program = {});
+
+  [[nodiscard]] std::size_t lanes() const;
+  /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
+  /// the plan untouched, where after several tries no new child comes up.
+  [[nodiscard]] PlanJob job(std::size_t lane) const;
+
+ private:
+  class Shared;
+  class Lane;
+  std::shared_ptr<Shared> shared_;
 };
 
-/// A job like make_plan_job's that solves in a child process, so that a plan that kills its solver
-/// costs the plan and not the worker. Where the child dies, or makes no progress for `plan_timeout`
-/// (0: never too long), the plan fails, may pass another time, and a new child stands ready for the
-/// next.
+/// The same for one thread with a child of its own. `plan_timeout` 0: never too long.
 ///
-/// To be made, used and destroyed by one thread: the child ends with the thread that started it.
-/// Throws RunError where no child can be started. Unlike other jobs it also throws RunError from a
-/// call, with the plan untouched, where after several tries no new child comes up.
+/// To be made, used and destroyed by one thread.
 [[nodiscard]] PlanJob make_isolated_job(const JobSettings& settings,
                                         std::chrono::duration<double> plan_timeout,
                                         const SolverProgram& program = {});

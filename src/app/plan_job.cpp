@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "app/plan_hash.hpp"
 #include "app/version.hpp"
@@ -53,13 +54,14 @@ PlanResult pending_result(const JobSettings& settings, const Task& task) {
   return result;
 }
 
-PlanJob make_plan_job(const JobSettings& settings) {
-  const std::shared_ptr<Solver> solver = settings.solver.make();
-  return [settings, solver](const Task& task, const Watch& watch) {
+PlanJob make_plan_job(const JobSettings& settings, std::shared_ptr<Solver> solver) {
+  return [settings, solver = std::move(solver)](const Task& task, const Watch& watch) {
     const auto start = std::chrono::steady_clock::now();
     PlanResult result = pending_result(settings, task);
     try {
       solve_into(settings, *solver, watch, result);
+    } catch (const DeviceFault&) {
+      throw;  // no plan's fault, as far as can be told here
     } catch (const std::bad_alloc&) {
       result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
       result.may_pass = true;
@@ -71,6 +73,18 @@ PlanJob make_plan_job(const JobSettings& settings) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
   };
+}
+
+PlanJob make_plan_job(const JobSettings& settings) {
+  return make_plan_job(settings, settings.solver.make());
+}
+
+JobSource open_jobs(const JobSettings& settings,
+                    const std::function<std::shared_ptr<GpuDevice>(int)>& open) {
+  if (!settings.solver.gpu) return {1, [settings] { return make_plan_job(settings); }};
+  const std::shared_ptr<GpuDevice> device = open(*settings.solver.gpu);
+  return {device->plans_at_once(),
+          [settings, device] { return make_plan_job(settings, device->make_solver()); }};
 }
 
 }  // namespace wallheat

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "app/run_options.hpp"
 #include "queue/task_pool.hpp"
+#include "wallheat/gpu.hpp"
 
 namespace wallheat {
 
@@ -24,7 +28,20 @@ struct JobSettings {
 [[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);
 
 /// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
-/// field.
+/// field. It throws DeviceFault where its solver does.
+[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, std::shared_ptr<Solver> solver);
+/// The same with a solver for the CPU.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
+
+/// A device that is open, and the jobs that share it.
+struct JobSource {
+  std::size_t plans_at_once = 1;      ///< so many jobs keep it busy
+  std::function<PlanJob()> make_job;  ///< to be called by the thread that the job is for
+};
+
+/// Opens what the settings ask for, a GPU by `open`. Throws RunError where it cannot be used.
+[[nodiscard]] JobSource open_jobs(
+    const JobSettings& settings,
+    const std::function<std::shared_ptr<GpuDevice>(int)>& open = open_gpu);
 
 }  // namespace wallheat

@@ -30,19 +30,50 @@
 namespace wallheat {
 namespace {
 
+/// The threads of a CPU worker: one on each core, with a child process each.
+WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
+                      const std::vector<int>& cpus) {
+  const JobSettings settings{options.data, options.solver, options.save_fields, host,
+                             options.solver.device_text()};
+  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
+  return {settings.device, cpus.size(), [settings, plan_timeout, cpus](std::size_t thread) {
+            bind_this_thread({cpus.at(thread)});
+            // Its child process inherits the binding.
+            return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
+          }};
+}
+
+/// The threads of a GPU worker: as many as the GPU wants plans at once, on all its cores, with one
+/// child process for all.
+WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, int ordinal,
+                             const std::vector<int>& cpus) {
+  SolverOptions solver = options.solver;
+  solver.gpu = ordinal;
+  const auto gpu = std::find_if(machine.gpus.begin(), machine.gpus.end(),
+                                [&](const Gpu& each) { return each.ordinal == ordinal; });
+  if (gpu == machine.gpus.end()) throw RunError(fmt::format("there is no GPU {} here", ordinal));
+  const JobSettings settings{options.data, solver, options.save_fields, machine.host,
+                             "gpu " + gpu->name};
+  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
+  std::shared_ptr<IsolatedSolver> shared;
+  try {
+    shared = std::make_shared<IsolatedSolver>(settings, plan_timeout, 0, cpus);
+  } catch (const RunError& error) {
+    throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}; --device cpu does without",
+                               ordinal, gpu->name, gpu->uuid, error.what()));
+  }
+  return {settings.device, shared->lanes(), [shared, cpus](std::size_t thread) {
+            bind_this_thread(cpus);
+            return ThreadParts{shared->job(thread), bound_cpus()};
+          }};
+}
+
 WorkerParts worker_parts(const RunOptions& options) {
   WorkerParts parts;
   parts.machine = local_machine();
-  const std::string host = parts.machine.host;
-  parts.device_name = [options](const Placement&) { return options.solver.device_text(); };
-  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
-  parts.prepare_thread = [options, host, plan_timeout](const Placement& placement,
-                                                       std::size_t thread) {
-    bind_this_thread({placement.cpus.at(thread)});
-    const JobSettings settings{options.data, options.solver, options.save_fields, host,
-                               options.solver.device_text()};
-    // Its child process inherits the binding.
-    return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
+  parts.open = [options, machine = parts.machine](const Placement& placement) {
+    return placement.gpu ? open_gpu_worker(options, machine, *placement.gpu, placement.cpus)
+                         : open_cpu(options, machine.host, placement.cpus);
   };
   parts.interrupted = stop_requested;
   parts.patience.worker_s = options.worker_timeout_s;
@@ -65,8 +96,10 @@ bool can_resume(const RunOptions& options) {
                             std::filesystem::exists(options.out.string() + ".wal"));
 }
 
-void check_gpu_choice(const RunOptions& options) {
-  if (options.device != DeviceChoice::gpu) return;
+/// Before any file is made. With more ranks this one may well be where no GPU is; then the workers'
+/// placement tells.
+void check_gpu_choice(const RunOptions& options, int ranks) {
+  if (options.device != DeviceChoice::gpu || ranks > 1) return;
   const GpuSupport support = gpu_support();
   if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
 }
@@ -151,7 +184,7 @@ std::chrono::system_clock::duration time_to_close(std::chrono::system_clock::tim
 int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   StatusLine line;
   const auto logger = make_logger(options.log_level, 0, host_name(), &line);
-  check_gpu_choice(options);
+  check_gpu_choice(options, ranks);
   const PlanIds plans = requested_plans(options);
   for (const std::string& id : plans.duplicates)
     logger->warn("plan {} is named more than once; it is solved once", id);

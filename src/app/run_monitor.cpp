@@ -33,6 +33,14 @@ std::string cpu_list(std::vector<int> cpus) {
   return fmt::format("{}", fmt::join(runs, ","));
 }
 
+std::string gpu_text(const WorkerInfo& worker) {
+  if (!worker.gpu) return "";
+  return fmt::format(
+      "  GPU {}: {}, {:.0f} GiB, {}", worker.gpu->ordinal, worker.gpu->uuid,
+      static_cast<double>(worker.gpu->memory_bytes) / (1 << 30),
+      worker.gpu->numa < 0 ? "NUMA node unknown" : fmt::format("NUMA node {}", worker.gpu->numa));
+}
+
 }  // namespace
 
 RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
@@ -57,13 +65,19 @@ void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
       fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}", "rank", "host", "device", "threads", "cpus"));
   for (const WorkerInfo& worker : workers) {
     worker_table_.push_back(
-        fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}", worker.rank, worker.host, worker.device,
-                    worker.bound_cpus.size(), cpu_list(worker.bound_cpus),
+        fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}{}", worker.rank, worker.host, worker.device,
+                    worker.threads, cpu_list(worker.bound_cpus), gpu_text(worker),
                     worker.shared ? "  (shared: more workers than cores)" : ""));
     shares_[worker.rank].worker = worker;
     if (events_) events_->worker("worker_ready", worker);
   }
   for (const std::string& row : worker_table_) logger_->info("{}", row);
+  std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
+  for (const WorkerInfo& worker : workers) {
+    if (!worker.no_gpu.empty()) without_gpu[worker.no_gpu].push_back(worker.rank);
+  }
+  for (const auto& [reason, ranks] : without_gpu)
+    logger_->info("rank {}: no GPU, as {}", cpu_list(ranks), reason);
 }
 
 void RunMonitor::on_leased(const WorkerInfo& worker, const Task& task) {
@@ -173,7 +187,7 @@ void RunMonitor::write_status(double seconds_left) {
     WorkerStatus worker{rank,
                         share.worker.host,
                         share.worker.device,
-                        share.worker.bound_cpus.size(),
+                        share.worker.threads,
                         share.plans,
                         std::chrono::duration<double>(now - share.heard).count(),
                         share.state,
@@ -227,7 +241,7 @@ void RunMonitor::finish(const std::string& event) {
                   "busy");
   for (const auto& [rank, share] : shares_) {
     const double available_s =
-        elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.bound_cpus.size()));
+        elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.threads));
     logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>3.0f} %", rank, share.worker.host, share.plans,
                   duration_text(share.core_seconds), 100 * share.core_seconds / available_s);
   }

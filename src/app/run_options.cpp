@@ -144,11 +144,14 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
                 "only the first N ids; 0: all");
   solver.declare(options);
-  options.add()("device", po::value(&device)->default_value("auto")->value_name("NAME"),
-                "auto (GPUs where this build can use them, else CPUs), cpu or gpu");
+  options.add()(
+      "device", po::value(&device)->default_value("auto")->value_name("NAME"),
+      "auto (a GPU for each worker as far as they go round, CPUs for the others), cpu, or "
+      "gpu (every worker must get one)");
   options.add()(
       "threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
-      "solver threads a worker, one plan each, at most one for each core of its share; 0: so many");
+      "at most N cores a worker, of its share; one plan a core, on a GPU as many as it wants; 0: "
+      "the whole share");
   options.add()("save-fields", po::bool_switch(&run.save_fields),
                 "store the temperature fields, too");
   options.add()("resume", po::bool_switch(&run.resume),
@@ -215,6 +218,9 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   run.device = choose<DeviceChoice>(
       "device", device,
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
+  if (run.solver.reference && run.device == DeviceChoice::gpu)
+    throw UsageError("--solver-backend reference runs on the CPU, so leave out --device gpu");
+  if (run.solver.reference) run.device = DeviceChoice::cpu;
   const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
   run.progress = choose<ProgressStyle>("progress", progress,
                                        {{"auto", automatic},

@@ -85,17 +85,16 @@ void CostModel::fit() {
   slope_s_ = best.slope;
 }
 
-PredictionQuality CostModel::quality() const {
+PredictionQuality judge_predictions(std::vector<double> ratios) {
   PredictionQuality quality;
-  quality.plans = ratios_.size();
-  if (ratios_.empty()) return quality;
-  std::vector<double> sorted = ratios_;
-  std::sort(sorted.begin(), sorted.end());
-  quality.median_ratio = sorted[sorted.size() / 2];
-  for (double& ratio : sorted) ratio = std::max(ratio, 1 / ratio);
-  std::sort(sorted.begin(), sorted.end());
-  quality.factor_90 = sorted[(sorted.size() * 9 + 9) / 10 - 1];
-  quality.worst_factor = sorted.back();
+  quality.plans = ratios.size();
+  if (ratios.empty()) return quality;
+  std::sort(ratios.begin(), ratios.end());
+  quality.median_ratio = ratios[ratios.size() / 2];
+  for (double& ratio : ratios) ratio = std::max(ratio, 1 / ratio);
+  std::sort(ratios.begin(), ratios.end());
+  quality.factor_90 = ratios[(ratios.size() * 9 + 9) / 10 - 1];
+  quality.worst_factor = ratios.back();
   return quality;
 }
 

@@ -32,7 +32,6 @@ class HostDealer {
   void deal(DeviceChoice device, std::vector<Placement>& placements) {
     if (device != DeviceChoice::cpu) deal_gpus();
     if (device == DeviceChoice::gpu) require_gpus();
-    deal_cores_to_gpu_workers();
     deal_sockets();
     deal_cores_of_sockets();
     for (int worker = 0; worker < size(); ++worker) {
@@ -56,9 +55,6 @@ class HostDealer {
   bool may_use(int worker, std::size_t core) const {
     return std::binary_search(usable(worker).begin(), usable(worker).end(), core);
   }
-
-  /// A GPU worker only feeds its device, for which one core is enough.
-  int core_limit(int worker) const { return gpu_of(worker) != nullptr ? 1 : thread_limit_; }
 
   void give(std::size_t core, int worker) {
     if (owner_[core] != nobody) --core_count(owner_[core]);
@@ -141,9 +137,11 @@ class HostDealer {
       const auto i = static_cast<std::size_t>(worker);
       throw RunError("worker " + std::to_string(ranks_[i]) + " on host " + workers_[i]->host +
                      " gets no GPU of its own (" + std::to_string(holder_.size()) +
-                     " usable for the " + std::to_string(size()) +
-                     " workers there), so start at most one worker for each GPU or let the CPU "
-                     "solve as well");
+                     " usable for the " + std::to_string(size()) + " workers there" +
+                     (workers_[i]->gpus.empty() && !workers_[i]->no_gpu.empty()
+                          ? "; " + workers_[i]->no_gpu
+                          : "") +
+                     "), so start at most one worker for each GPU or let the CPU solve as well");
     }
   }
 
@@ -153,62 +151,53 @@ class HostDealer {
     return gpu_of(worker) != nullptr && gpu_of(worker)->numa == cores_[core].numa;
   }
 
-  void deal_cores_to_gpu_workers() {
-    for (int worker = 0; worker < size(); ++worker) {
-      if (gpu_of(worker) == nullptr) continue;
-      Cores free;
-      for (const std::size_t core : usable(worker)) {
-        if (owner_[core] == nobody) free.push_back(core);
-      }
-      const auto near = std::find_if(free.begin(), free.end(),
-                                     [&](std::size_t core) { return is_near_gpu(worker, core); });
-      if (!free.empty()) give(near != free.end() ? *near : free.front(), worker);
-    }
-  }
-
-  /// The CPU workers, those with the least choice first, so that the others can keep out of their
-  /// way.
-  Workers cpu_workers() const {
+  /// The workers with a GPU or those without, those with the least choice first, so that the others
+  /// can keep out of their way.
+  Workers those(bool with_gpu) const {
     Workers chosen;
     for (int worker = 0; worker < size(); ++worker) {
-      if (gpu_of(worker) == nullptr) chosen.push_back(worker);
+      if ((gpu_of(worker) != nullptr) == with_gpu) chosen.push_back(worker);
     }
     std::stable_sort(chosen.begin(), chosen.end(),
                      [&](int a, int b) { return usable(a).size() < usable(b).size(); });
     return chosen;
   }
 
-  /// The free cores that `worker` may use, counted by socket.
-  std::map<int, int> free_by_socket(int worker) const {
-    std::map<int, int> count;
+  /// The cores that `worker` may use and that are right for it, counted by socket: those near its
+  /// GPU, else all.
+  std::map<int, int> choices_by_socket(int worker) const {
+    std::map<int, int> all;
+    std::map<int, int> near;
     for (const std::size_t core : usable(worker)) {
-      if (owner_[core] == nobody) ++count[cores_[core].socket];
+      ++all[cores_[core].socket];
+      if (is_near_gpu(worker, core)) ++near[cores_[core].socket];
     }
-    return count;
+    return near.empty() ? all : near;
   }
 
-  /// Each CPU worker gets the socket that promises it most cores. Sockets that are left over,
-  /// because there are fewer workers than sockets, go as a whole to a worker as its second, third,
-  /// ...
+  /// Each worker gets the socket that promises it most cores. GPU workers, who have the least
+  /// choice, come first. Sockets that are left over, because there are fewer workers than sockets,
+  /// go as a whole to a CPU worker as its second, third, ...
   void deal_sockets() {
     std::map<int, std::size_t> sockets_of;
-    std::map<int, std::map<int, int>> offers;  // socket -> worker -> cores that it may use there
-    for (const int worker : cpu_workers()) {
-      int best = nobody;
-      double best_share = 0;
-      for (const auto& [socket, free] : free_by_socket(worker)) {
-        offers[socket][worker] = free;
-        const double share = free / static_cast<double>(residents_[socket].size() + 1);
-        if (share > best_share) std::tie(best, best_share) = std::tuple(socket, share);
+    std::map<int, std::map<int, int>> offers;  // socket -> CPU worker -> cores it may use there
+    for (const bool with_gpu : {true, false}) {
+      for (const int worker : those(with_gpu)) {
+        int best = nobody;
+        double best_share = 0;
+        for (const auto& [socket, count] : choices_by_socket(worker)) {
+          if (!with_gpu) offers[socket][worker] = count;
+          const double share = count / static_cast<double>(residents_[socket].size() + 1);
+          if (share > best_share) std::tie(best, best_share) = std::tuple(socket, share);
+        }
+        residents_[best].push_back(worker);
+        ++sockets_of[worker];
       }
-      if (best_share == 0) continue;
-      residents_[best].push_back(worker);
-      ++sockets_of[worker];
     }
-    for (const auto& [socket, free_for] : offers) {
+    for (const auto& [socket, count_for] : offers) {
       if (!residents_[socket].empty()) continue;
       const auto taker =
-          std::max_element(free_for.begin(), free_for.end(), [&](const auto& a, const auto& b) {
+          std::max_element(count_for.begin(), count_for.end(), [&](const auto& a, const auto& b) {
             return std::tuple(a.second, sockets_of[b.first]) <
                    std::tuple(b.second, sockets_of[a.first]);
           });
@@ -224,7 +213,7 @@ class HostDealer {
 
   /// What no resident of the socket may use, by its cpuset or by the limit, goes to whoever may.
   void deal_left_over_cores() {
-    const Workers anyone = cpu_workers();
+    const Workers anyone = those(false);
     deal_free_cores([&](std::size_t) -> const Workers& { return anyone; });
   }
 
@@ -245,23 +234,36 @@ class HostDealer {
     for (const auto& [key, cores] : groups) deal_blocks(cores, std::get<Workers>(key));
   }
 
-  /// Evens out the takers' totals, then gives each its part as one run of neighbouring cores.
+  /// Evens out the takers' totals, then gives each its part as one run of neighbouring cores; GPU
+  /// workers choose first, those near their GPU.
   void deal_blocks(const Cores& cores, const Workers& takers) {
     std::map<int, int> quota;
     const auto total = [&](int worker) { return core_count(worker) + quota[worker]; };
     for (std::size_t dealt = 0; dealt < cores.size(); ++dealt) {
       int poorest = nobody;
       for (const int worker : takers) {
-        if (total(worker) >= core_limit(worker)) continue;
+        if (total(worker) >= thread_limit_) continue;
         if (poorest == nobody || total(worker) < total(poorest)) poorest = worker;
       }
       if (poorest == nobody) break;
       ++quota[poorest];
     }
-    auto next = cores.begin();
-    for (const int worker : takers) {
-      for (int left = quota[worker]; left > 0; --left) give(*next++, worker);
+    for (const bool with_gpu : {true, false}) {
+      for (const int worker : takers) {
+        if ((gpu_of(worker) != nullptr) == with_gpu) give_run(cores, quota[worker], worker);
+      }
     }
+  }
+
+  /// Gives the worker the first so many of `cores` that are still free, near its GPU if possible.
+  void give_run(const Cores& cores, int count, int worker) {
+    Cores free;
+    for (const std::size_t core : cores) {
+      if (owner_[core] == nobody) free.push_back(core);
+    }
+    std::stable_partition(free.begin(), free.end(),
+                          [&](std::size_t core) { return is_near_gpu(worker, core); });
+    for (int i = 0; i < count; ++i) give(free[static_cast<std::size_t>(i)], worker);
   }
 
   /// Finds a core for a worker that the dealing above left without one: a free core, else one of a

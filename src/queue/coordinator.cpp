@@ -106,15 +106,14 @@ class Coordinator {
         stopping_ = stopping_ || farewell->interrupted;
         gone_.insert(envelope->from);
         waiting.erase(envelope->from);
-        parts_.observer->on_worker_left({envelope->from, "its host", "", {}, false},
-                                        farewell->reason);
+        parts_.observer->on_worker_left(placed_worker(envelope->from), farewell->reason);
       }
     }
     for (const int rank : waiting) {
       last_reason_ = "rank " + std::to_string(rank) + " did not " + what + " within " +
                      std::to_string(std::lround(patience.count())) + " s";
       gone_.insert(rank);
-      parts_.observer->on_worker_lost({rank, "its host", "", {}, false}, parts_.patience.start_s);
+      parts_.observer->on_worker_lost(placed_worker(rank), parts_.patience.start_s);
     }
   }
 
@@ -135,25 +134,54 @@ class Coordinator {
     if (placed_ranks.empty() && !stopping_)
       throw RunError("no worker could start: " + last_reason_);
     const auto placements = place_workers(machine_list, parts_.device, parts_.threads_per_worker);
-    for (std::size_t i = 0; i < placements.size(); ++i)
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+      placed_[placed_ranks[i]] = describe(placed_ranks[i], machine_list[i], placements[i]);
       send(placed_ranks[i], Placed{placements[i]});
+    }
 
-    collect<Ready>({placed_ranks.begin(), placed_ranks.end()}, "get ready",
-                   [&](int rank, const Ready& ready) {
-                     workers_[rank] = {rank, ready.host, ready.device, ready.bound_cpus, false};
-                   });
+    collect<Ready>(
+        {placed_ranks.begin(), placed_ranks.end()}, "get ready",
+        [&](int rank, const Ready& ready) { workers_[rank] = ready_worker(rank, ready); });
     for (const int rank : gone_) workers_.erase(rank);
     if (workers_.empty() && !stopping_) throw RunError("no worker could start: " + last_reason_);
 
     std::vector<WorkerInfo> table;
-    for (std::size_t i = 0; i < placements.size(); ++i) {
-      const auto worker = workers_.find(placed_ranks[i]);
-      if (worker == workers_.end()) continue;
-      worker->second.shared = placements[i].shared;
-      queue_.worker_joined(worker->first, worker->second.bound_cpus.size());
-      table.push_back(worker->second);
+    for (const auto& [rank, worker] : workers_) {
+      join(worker);
+      table.push_back(worker);
     }
     parts_.observer->on_workers_ready(table);
+  }
+
+  /// What is known of a worker once it is placed.
+  [[nodiscard]] WorkerInfo describe(int rank, const Machine& machine,
+                                    const Placement& placement) const {
+    WorkerInfo info{rank, machine.host, "", {}, placement.shared};
+    for (const Gpu& gpu : machine.gpus) {
+      if (gpu.ordinal == placement.gpu) info.gpu = gpu;
+    }
+    if (!info.gpu && parts_.device != DeviceChoice::cpu)
+      info.no_gpu = machine.gpus.empty() ? machine.no_gpu : "the others of its host have them all";
+    return info;
+  }
+
+  /// What is known of a worker before it is ready.
+  [[nodiscard]] WorkerInfo placed_worker(int rank) const {
+    const auto placed = placed_.find(rank);
+    return placed == placed_.end() ? WorkerInfo{rank, "its host", "", {}, false} : placed->second;
+  }
+
+  [[nodiscard]] WorkerInfo ready_worker(int rank, const Ready& ready) const {
+    WorkerInfo info = placed_worker(rank);
+    info.host = ready.host;
+    info.device = ready.device;
+    info.threads = ready.threads;
+    info.bound_cpus = ready.bound_cpus;
+    return info;
+  }
+
+  void join(const WorkerInfo& worker) {
+    queue_.worker_joined(worker.rank, worker.threads, worker.device);
   }
 
   /// Takes in all messages that are at hand, so that their results are stored together.
@@ -175,7 +203,7 @@ class Coordinator {
     const auto lost = lost_.find(worker);
     if (lost == lost_.end()) return;
     parts_.observer->on_worker_back(lost->second);
-    queue_.worker_joined(worker, lost->second.bound_cpus.size());
+    join(lost->second);
     workers_[worker] = lost->second;
     lost_.erase(lost);
     send(worker, Recall{std::numeric_limits<std::uint64_t>::max()});
@@ -265,9 +293,9 @@ class Coordinator {
   /// A worker that nobody waited for any more is ready after all.
   void on(int worker, const Ready& ready) {
     if (workers_.contains(worker)) return;
-    const WorkerInfo info{worker, ready.host, ready.device, ready.bound_cpus, false};
+    const WorkerInfo info = ready_worker(worker, ready);
     workers_[worker] = info;
-    queue_.worker_joined(worker, info.bound_cpus.size());
+    join(info);
     parts_.observer->on_worker_back(info);
   }
   // Too late to be placed, or gone for good: neither is a reason to stop the others.
@@ -365,6 +393,7 @@ class Coordinator {
   const CoordinatorParts& parts_;
   WorkQueue queue_;
   std::unordered_map<std::uint32_t, QueuedPlan> plans_;
+  std::map<int, WorkerInfo> placed_;
   std::map<int, WorkerInfo> workers_;
   std::map<int, WorkerInfo> lost_;
   std::set<int> gone_;  // took leave while the workers were placed

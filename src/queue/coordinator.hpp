@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,8 +28,11 @@ struct WorkerInfo {
   int rank = 0;
   std::string host;
   std::string device;
-  std::vector<int> bound_cpus;  ///< one entry a solver thread; -1 where it is not bound
+  std::vector<int> bound_cpus;  ///< all that its solver threads may use
   bool shared = false;          ///< it shares cores with another worker for want of cores
+  std::size_t threads = 1;      ///< plans that it solves at a time
+  std::optional<Gpu> gpu{};     ///< the GPU it solves on; the CPU otherwise
+  std::string no_gpu{};         ///< why not, where a GPU was not ruled out: one clause
 };
 
 /// Hears what happens, in order; for logs and progress.

@@ -25,7 +25,7 @@ void fields_of(Visit& visit, R& gpu) {
 }
 template <class Visit, Is<Machine> R>
 void fields_of(Visit& visit, R& machine) {
-  visit(machine.host, machine.cores, machine.gpus);
+  visit(machine.host, machine.cores, machine.gpus, machine.no_gpu);
 }
 template <class Visit, Is<Placement> R>
 void fields_of(Visit& visit, R& placement) {
@@ -58,7 +58,7 @@ void fields_of(Visit& visit, R& hello) {
 }
 template <class Visit, Is<Ready> R>
 void fields_of(Visit& visit, R& ready) {
-  visit(ready.host, ready.device, ready.bound_cpus);
+  visit(ready.host, ready.device, ready.threads, ready.bound_cpus);
 }
 template <class Visit, Is<Report> R>
 void fields_of(Visit& visit, R& report) {

@@ -30,8 +30,9 @@ struct Hello {
 };
 struct Ready {
   std::string host;
-  std::string device;
-  std::vector<int> bound_cpus;  ///< read back from the system, one entry a solver thread
+  std::string device;           ///< its kind: devices of one name are of one speed
+  std::uint32_t threads = 0;    ///< how many plans it solves at a time
+  std::vector<int> bound_cpus;  ///< read back from the system: all that its threads may use
 };
 struct Report {
   std::vector<std::uint32_t> started;

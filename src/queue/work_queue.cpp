@@ -12,6 +12,8 @@ constexpr double prefetch_s = 0.1;
 constexpr std::size_t most_waiting = 1024;
 // Nine of ten predictions of floor plans' times are within this factor.
 constexpr double caution = 1.3;
+// A plan is copied once, and once more for a worker that is much quicker.
+constexpr std::size_t most_holders = 3;
 
 }  // namespace
 
@@ -37,8 +39,9 @@ WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
   }
 }
 
-void WorkQueue::worker_joined(int worker, std::size_t threads) {
+void WorkQueue::worker_joined(int worker, std::size_t threads, const std::string& kind) {
   workers_[worker].threads = std::max<std::size_t>(1, threads);
+  workers_[worker].cost = &costs_[kind];
 }
 
 void WorkQueue::worker_left(int worker) {
@@ -103,13 +106,15 @@ WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t plan, doubl
   const auto found = plans_.find(plan);
   if (found == plans_.end()) return Answer::unknown;
   release(plan, found->second, worker);
-  if (const auto known = workers_.find(worker); known != workers_.end()) {
+  const auto known = workers_.find(worker);
+  if (known != workers_.end()) {
     double& mean = known->second.mean_s;
     constexpr double weight = 0.2;
     mean = mean > 0 ? mean + weight * (seconds - mean) : seconds;
   }
   if (found->second.state == State::finished) return Answer::repeated;
-  if (found->second.updates > 0) cost_.observe(found->second.updates, seconds);
+  if (known != workers_.end() && found->second.updates > 0)
+    known->second.cost->observe(found->second.updates, seconds);
   finish(plan, found->second);
   return Answer::first;
 }
@@ -168,9 +173,29 @@ std::int32_t WorkQueue::failures(std::uint32_t plan) const {
   return found == plans_.end() ? 0 : found->second.failures;
 }
 
-double WorkQueue::expected_s(const Plan& plan) const {
-  return plan.updates > 0 ? cost_.predict_s(plan.updates)
+/// NaN where nothing is known.
+double WorkQueue::expected_s(const Plan& plan, const Worker& worker) {
+  return plan.updates > 0 ? worker.cost->predict_s(plan.updates)
                           : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// How long a running plan will still take there. One that takes longer than was expected may be on
+/// a sick machine: it may take as long again.
+double WorkQueue::left_s(const Plan& plan, const Holder& holder) const {
+  const double elapsed = clock_s_ - holder.started_s;
+  const double left = expected_s(plan, workers_.at(holder.worker)) - elapsed;
+  return left > 0 ? left : elapsed;
+}
+
+std::vector<int> WorkQueue::fastest_first() const {
+  std::vector<int> ids;
+  for (const auto& [id, worker] : workers_) ids.push_back(id);
+  const auto mean_s = [&](int id) {
+    const double mean = workers_.at(id).mean_s;
+    return mean > 0 ? mean : std::numeric_limits<double>::infinity();
+  };
+  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return mean_s(a) < mean_s(b); });
+  return ids;
 }
 
 /// About how long a plan would wait at this worker before a thread takes it.
@@ -183,32 +208,36 @@ double WorkQueue::start_delay_s(const Worker& worker) const {
 std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::vector<Order> orders;
   std::map<int, std::size_t> grants;
+  // Whoever is fast gets the longest plans.
+  const std::vector<int> ids = fastest_first();
   std::size_t left = pending_.size();
-  std::size_t all_threads = 0;
-  for (const auto& [id, worker] : workers_) {
-    all_threads += worker.threads;
+  std::size_t all_prefetch = 0;
+  for (const int id : ids) {
+    const Worker& worker = workers_[id];
+    all_prefetch += worker.prefetch();
     grants[id] = std::min(worker.idle(), left);
     left -= grants[id];
   }
   // What is left over waits at the workers; each gets at most half of its fair share, so that the
   // batches shrink towards the end.
-  // Where time is short and nothing can be foretold yet, nothing waits: what waits will be started.
-  if (std::isfinite(time_left_s) && !std::isfinite(cost_.predict_s(1))) left = 0;
   const std::size_t to_share = left;
-  for (const auto& [id, worker] : workers_) {
+  for (const int id : ids) {
+    const Worker& worker = workers_[id];
+    // Where time is short and nothing can be foretold, nothing waits: what waits will be started.
+    if (std::isfinite(time_left_s) && !std::isfinite(worker.cost->predict_s(1))) continue;
     const std::size_t waiting = worker.load() + grants[id] > worker.threads
                                     ? worker.load() + grants[id] - worker.threads
                                     : 0;
     if (waiting > worker.prefetch() / 2) continue;
-    const std::size_t fair = to_share * worker.threads / (2 * all_threads);
+    const std::size_t fair = to_share * worker.prefetch() / (2 * all_prefetch);
     const std::size_t more =
         std::min({left, worker.prefetch() - waiting, std::max<std::size_t>(1, fair)});
     grants[id] += more;
     left -= more;
   }
-  for (const auto& [id, count] : grants) assign(id, count, time_left_s, orders);
+  for (const int id : ids) assign(id, grants[id], time_left_s, orders);
   // A plan may be kept from a worker where it failed: anyone idle may have it.
-  for (const auto& [id, worker] : workers_) assign(id, worker.idle(), time_left_s, orders);
+  for (const int id : ids) assign(id, workers_[id].idle(), time_left_s, orders);
   if (orders.empty()) recall_for_the_idle(orders);
   if (orders.empty()) copy_for_the_idle(orders, time_left_s);
   return orders;
@@ -223,7 +252,8 @@ void WorkQueue::assign(int worker, std::size_t count, double time_left_s,
     const bool elsewhere = plan.failed_at == worker && workers_.size() > 1;
     // False where nothing is known: NaN.
     const bool too_long =
-        start_delay_s(workers_[worker]) + caution * expected_s(plan) > time_left_s;
+        start_delay_s(workers_[worker]) + caution * expected_s(plan, workers_[worker]) >
+        time_left_s;
     if (elsewhere || too_long || time_left_s <= 0) {
       ++next;
       continue;
@@ -269,9 +299,6 @@ void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
 }
 
 void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
-  // What will take longest from now is copied first. A plan that takes longer than was expected may
-  // be on a sick machine: it may take as long again.
-  std::vector<std::pair<double, std::uint32_t>> candidates;
   const auto any = [&](auto property) {
     return std::any_of(workers_.begin(), workers_.end(),
                        [&](const auto& each) { return property(each.second); });
@@ -280,42 +307,56 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
   // What is on its way back must not be copied.
   if (any([](const Worker& worker) { return worker.recalling || worker.waiting > 0; })) return;
   if (workers_.size() < 2 || time_left_s <= 0) return;
+  // What will take longest from now is copied first.
+  std::vector<std::pair<double, std::uint32_t>> candidates;
   for (const std::uint32_t number : held_) {
     const Plan& plan = plans_[number];
-    if (plan.state != State::leased || plan.holders.size() != 1 || !plan.holders[0].running)
-      continue;
-    const double elapsed = clock_s_ - plan.holders[0].started_s;
-    const double left = expected_s(plan) - elapsed;
-    candidates.emplace_back(left > 0 ? left : elapsed, number);
+    if (plan.state != State::leased || plan.holders.size() >= most_holders) continue;
+    double left = std::numeric_limits<double>::infinity();
+    for (const Holder& holder : plan.holders) left = std::min(left, left_s(plan, holder));
+    candidates.emplace_back(left, number);
   }
   std::sort(candidates.rbegin(), candidates.rend());
-  for (auto& [id, worker] : workers_) {
+  for (const int id : fastest_first()) {
+    Worker& worker = workers_[id];
     Order order{Order::Kind::assign, id, {}, 0};
     for (auto& [left, number] : candidates) {
       if (worker.idle() == 0) break;
       const Plan& plan = plans_[number];
-      if (plan.holders.size() != 1 || plan.holders[0].worker == id || plan.failed_at == id)
-        continue;
-      if (caution * expected_s(plan) > time_left_s) continue;
+      const bool has_it = std::any_of(plan.holders.begin(), plan.holders.end(),
+                                      [&](const Holder& holder) { return holder.worker == id; });
+      const double expected = caution * expected_s(plan, worker);
+      if (has_it || plan.failed_at == id || expected > time_left_s) continue;
+      // One copy costs nothing and may save much. Another only where it should be done well before:
+      // plans that slow workers copied from each other must not be kept from a fast one.
+      const bool quicker = plan.holders.size() < most_holders && 2 * expected < left;
+      if (plan.holders.size() > 1 && !quicker) continue;
       lease(number, id, order);
+      left = std::min(left, expected);  // NaN changes nothing
     }
     if (!order.plans.empty()) orders.push_back(std::move(order));
   }
 }
 
 double WorkQueue::seconds_left() const {
+  const double mean_updates =
+      known_plans_ > 0 ? known_updates_ / static_cast<double>(known_plans_) : 0;
   double rate = 0;
-  double threads = 0;
   for (const auto& [id, worker] : workers_) {
-    threads += static_cast<double>(worker.threads);
-    if (worker.mean_s > 0) rate += static_cast<double>(worker.threads) / worker.mean_s;
-  }
-  if (known_plans_ > 0 && threads > 0) {
-    const double mean_s = cost_.predict_s(known_updates_ / static_cast<double>(known_plans_));
-    if (std::isfinite(mean_s)) return mean_s * static_cast<double>(unfinished_) / threads;
+    const double foreseen_s = mean_updates > 0 ? worker.cost->predict_s(mean_updates)
+                                               : std::numeric_limits<double>::quiet_NaN();
+    const double mean_s = std::isfinite(foreseen_s) ? foreseen_s : worker.mean_s;
+    if (mean_s > 0) rate += static_cast<double>(worker.threads) / mean_s;
   }
   return rate > 0 ? static_cast<double>(unfinished_) / rate
                   : std::numeric_limits<double>::quiet_NaN();
+}
+
+PredictionQuality WorkQueue::prediction_quality() const {
+  std::vector<double> ratios;
+  for (const auto& [kind, cost] : costs_)
+    ratios.insert(ratios.end(), cost.ratios().begin(), cost.ratios().end());
+  return judge_predictions(std::move(ratios));
 }
 
 std::vector<std::uint32_t> WorkQueue::held_by(int worker) const {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,7 +38,9 @@ struct QueueRules {
 /// first, as far as they are known (see set_work). Each worker has as many plans running as it has
 /// threads and some more waiting, so that it never waits for an answer; short plans wait in larger
 /// numbers. When nothing is pending, plans that wait behind a busy worker are recalled for an idle
-/// one; when nothing waits either, idle workers get copies of what others are still at.
+/// one; when nothing waits either, idle workers get copies of what others are still at. Workers may
+/// be of several kinds, as fast as they like: each kind's times are learnt on their own, so that
+/// batches, time limits and the end of the run follow each worker's own pace.
 class WorkQueue {
  public:
   struct Item {
@@ -46,10 +49,12 @@ class WorkQueue {
   };
   /// Takes the plans in the order in which they should be started, other things being equal.
   explicit WorkQueue(const std::vector<Item>& plans, QueueRules rules = {});
+  WorkQueue(WorkQueue&&) = default;
 
   // Events. Each is tolerant of what a late or repeated message may say.
 
-  void worker_joined(int worker, std::size_t threads);
+  /// `kind` names its device: devices of one name are of one speed.
+  void worker_joined(int worker, std::size_t threads, const std::string& kind = {});
   /// It says good-bye: its plans are pending again, and no plan is to blame.
   void worker_left(int worker);
   /// It is gone without a word. Its plans are pending again, but for those that have now lost
@@ -89,8 +94,8 @@ class WorkQueue {
   [[nodiscard]] bool all_finished() const { return unfinished_ == 0; }
   /// Plans waiting or running somewhere.
   [[nodiscard]] std::size_t leased() const { return unfinished_ - pending_.size(); }
-  /// How good the predictions of plans' times were.
-  [[nodiscard]] PredictionQuality prediction_quality() const { return cost_.quality(); }
+  /// How good the predictions of plans' times were, on all kinds of devices.
+  [[nodiscard]] PredictionQuality prediction_quality() const;
   /// True where some worker has the plan, be it finished or not.
   [[nodiscard]] bool is_held(std::uint32_t plan) const { return held_.contains(plan); }
   /// All failures of a plan so far, earlier sessions included.
@@ -116,6 +121,7 @@ class WorkQueue {
   };
   struct Worker {
     std::size_t threads = 1;
+    CostModel* cost = nullptr;  ///< its kind's, in costs_
     std::size_t waiting = 0;
     std::size_t running = 0;
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
@@ -130,7 +136,9 @@ class WorkQueue {
   using Key = std::tuple<std::int32_t, double, std::uint32_t, std::uint32_t>;
 
   [[nodiscard]] static Key key(std::uint32_t number, const Plan& plan);
-  [[nodiscard]] double expected_s(const Plan& plan) const;
+  [[nodiscard]] static double expected_s(const Plan& plan, const Worker& worker);
+  [[nodiscard]] double left_s(const Plan& plan, const Holder& holder) const;
+  [[nodiscard]] std::vector<int> fastest_first() const;
   [[nodiscard]] double start_delay_s(const Worker& worker) const;
   void put_back(std::uint32_t number, Plan& plan);
   void release(std::uint32_t number, Plan& plan, int worker);
@@ -147,9 +155,9 @@ class WorkQueue {
   std::unordered_set<std::uint32_t> held_;  ///< plans with holders, finished ones included
   std::map<int, Worker> workers_;
   std::size_t unfinished_;
-  CostModel cost_;
-  double known_updates_ = 0;     ///< of unfinished plans
-  std::size_t known_plans_ = 0;  ///< unfinished plans whose work is known
+  std::map<std::string, CostModel> costs_;  ///< by kind of device; references stay valid
+  double known_updates_ = 0;                ///< of unfinished plans
+  std::size_t known_plans_ = 0;             ///< unfinished plans whose work is known
   double clock_s_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -58,20 +59,24 @@ class Worker {
 
   void on(const Placed& placed) {
     if (leaving_) return;  // said before this message was on its way
-    const std::size_t threads = placed.placement.cpus.size();
-    Ready ready{parts_.machine.host, parts_.device_name(placed.placement), {}};
-    std::vector<std::vector<int>> bound(threads);
+    Ready ready{parts_.machine.host, {}, 0, {}};
     try {
-      pool_.emplace(threads, [&](std::size_t thread) {
-        ThreadParts thread_parts = parts_.prepare_thread(placed.placement, thread);
+      device_ = parts_.open(placed.placement);
+      std::vector<std::vector<int>> bound(device_.threads);
+      pool_.emplace(device_.threads, [&](std::size_t thread) {
+        ThreadParts thread_parts = device_.prepare_thread(thread);
         bound[thread] = std::move(thread_parts.bound_cpus);
         return std::move(thread_parts.job);
       });
+      std::set<int> cpus;
+      for (const auto& of_thread : bound) cpus.insert(of_thread.begin(), of_thread.end());
+      ready.bound_cpus.assign(cpus.begin(), cpus.end());
     } catch (const std::exception& error) {
       leave(error.what());
       return;
     }
-    for (const auto& cpus : bound) ready.bound_cpus.push_back(cpus.empty() ? -1 : cpus.front());
+    ready.device = device_.kind;
+    ready.threads = static_cast<std::uint32_t>(device_.threads);
     send(std::move(ready));
   }
 
@@ -135,6 +140,7 @@ class Worker {
 
   Link& link_;
   const WorkerParts& parts_;
+  WorkerDevice device_;
   std::optional<TaskPool> pool_;
   std::string reason_;
   bool leaving_ = false;

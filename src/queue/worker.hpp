@@ -18,6 +18,14 @@ struct ThreadParts {
   std::vector<int> bound_cpus;  ///< read back from the system
 };
 
+/// The device that a worker solves on.
+struct WorkerDevice {
+  std::string kind;         ///< a short text for tables and rows; one name, one speed
+  std::size_t threads = 1;  ///< solver threads to make, each with a plan at a time
+  /// Called in each solver thread: binds it and makes its solver.
+  std::function<ThreadParts(std::size_t thread)> prepare_thread;
+};
+
 /// Silence of the other side for so long means that it is gone.
 struct Patience {
   double worker_s = 30;  ///< rank 0's with a worker
@@ -34,10 +42,8 @@ struct Patience {
 /// What a worker is made of; the application supplies it.
 struct WorkerParts {
   Machine machine;
-  /// Called in each solver thread: binds it and makes its solver.
-  std::function<ThreadParts(const Placement&, std::size_t thread)> prepare_thread;
-  /// A short text for the device that a placement gives, for tables and rows.
-  std::function<std::string(const Placement&)> device_name;
+  /// Makes the device that a placement gives ready for its threads; it is kept as long as they are.
+  std::function<WorkerDevice(const Placement&)> open;
   Interrupted interrupted;
   Patience patience;
 };

@@ -129,13 +129,19 @@ void prefer_local_memory() { syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL
 Machine local_machine() {
   const Topology topology = load_topology();
   const Bitmap allowed = process_binding(topology.get());
-  Machine machine{
-      .host = host_name(), .cores = list_cores(topology.get(), allowed.get()), .gpus = {}};
+  Machine machine{.host = host_name(),
+                  .cores = list_cores(topology.get(), allowed.get()),
+                  .gpus = {},
+                  .no_gpu = {}};
   if (machine.cores.empty()) {
     throw RunError("this process may use no cpu that " + machine.host + " has");
   }
   GpuSupport support = gpu_support();
-  if (support.can_solve) machine.gpus = std::move(support.gpus);
+  if (support.can_solve) {
+    machine.gpus = std::move(support.gpus);
+  } else {
+    machine.no_gpu = std::move(support.reason);
+  }
   return machine;
 }
 

@@ -1,7 +1,7 @@
 // A solver process whose plans can go wrong in every way: where a plan's name is a fault, that
-// happens; other plans are solved as ever. `faulty_solver DIR PLAN LIMIT` is a parent that has a
-// plan solved by itself as a child, with a limit in seconds, and makes the file DIR/begun on the
-// way.
+// happens; other plans are solved as ever. With a GPU it has a FakeGpu. `faulty_solver DIR PLAN
+// LIMIT` is a parent that has a plan solved by itself as a child, with a limit in seconds, and
+// makes the file DIR/begun on the way.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -22,6 +22,7 @@
 
 #include "app/isolated_job.hpp"
 #include "app/solver_process.hpp"
+#include "support/fake_gpu.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -110,7 +111,13 @@ int main(int argc, char** argv) {
   // A build with sanitizers would catch these and exit.
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) ::signal(number, SIG_DFL);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) return serve_plans(faulty_job);
+  if (words.empty()) {
+    return serve_plans([](const JobSettings& settings) {
+      if (settings.solver.gpu)
+        return open_jobs(settings, [&](int) { return std::make_shared<FakeGpu>(settings.data); });
+      return JobSource{1, [settings] { return faulty_job(settings); }};
+    });
+  }
   const std::filesystem::path directory = words[0];
   const auto begun = [&](std::int64_t, double) { std::ofstream(directory / "begun") << ""; };
   SolverProgram program;

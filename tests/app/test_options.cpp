@@ -100,6 +100,10 @@ TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
   EXPECT_EQ(again.solver.limits.tolerance, 0.5);
 }
 
+TEST(RunOptions, keep_the_reference_solver_on_the_cpu) {
+  EXPECT_EQ(parsed({"--solver-backend", "reference"}).device, DeviceChoice::cpu);
+}
+
 TEST(RunOptions, refuse_what_makes_no_sense) {
   const TemporaryDirectory directory;
   std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";
@@ -118,6 +122,8 @@ TEST(RunOptions, refuse_what_makes_no_sense) {
   EXPECT_THAT(refused({"--threads", "-2"}), HasSubstr("--threads"));
   EXPECT_THAT(refused({"--first", "-2"}), HasSubstr("--first"));
   EXPECT_THAT(refused({"--device", "tpu"}), HasSubstr("auto, cpu, gpu"));
+  EXPECT_THAT(refused({"--device", "gpu", "--solver-backend", "reference"}),
+              HasSubstr("leave out --device gpu"));
   EXPECT_THAT(refused({"--isa", "mmx"}), HasSubstr("avx512"));
   EXPECT_THAT(refused({"--resume", "--overwrite"}), HasSubstr("exclude"));
   EXPECT_THAT(refused({"--ids", "f", "10000"}), HasSubstr("not both"));

@@ -405,14 +405,21 @@ TEST_F(IsolatedJobTest, keeps_the_memory_it_needs_over_many_plans) {
 
 TEST(SolverSetup, comes_through_unchanged_and_is_refused_when_torn) {
   const SolverSetup setup{
-      {"some where", {{0.1, 77}, true, Isa::avx2}, true, "host 1", "cpu avx2"}, 4711, 125ms};
+      {"some where", {{0.1, 77}, true, Isa::avx2, 3}, true, "host 1", "cpu avx2"},
+      4711,
+      125ms,
+      64,
+      {8, 9}};
   const Bytes bytes = encode(setup);
   const SolverSetup copy = decode_setup(bytes);
   EXPECT_EQ(encode(copy), bytes);
   EXPECT_EQ(copy.settings.data, "some where");
   EXPECT_EQ(copy.settings.solver.limits.tolerance, 0.1);
   EXPECT_EQ(copy.settings.solver.isa, Isa::avx2);
+  EXPECT_EQ(copy.settings.solver.gpu, 3);
   EXPECT_EQ(copy.parent, 4711);
+  EXPECT_EQ(copy.lanes, 64U);
+  EXPECT_THAT(copy.cpus, ElementsAre(8, 9));
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_THROW((void)decode_setup(std::span(bytes).first(size)), DecodeError);
 }

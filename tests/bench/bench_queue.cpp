@@ -158,10 +158,12 @@ WorkerParts worker_parts(const Settings& settings, int ranks) {
   parts.machine.host = "bench";
   for (int cpu = 0; cpu < settings.threads * (ranks - 1); ++cpu)
     parts.machine.cores.push_back({cpu, 0, 0});
-  parts.device_name = [](const Placement&) { return std::string("none"); };
-  parts.prepare_thread = [](const Placement& placement, std::size_t thread) {
-    return ThreadParts{[](const Task& task, const Watch&) { return answer(task); },
-                       {placement.cpus.at(thread)}};
+  parts.open = [](const Placement& placement) {
+    return WorkerDevice{"none", placement.cpus.size(), [cpus = placement.cpus](std::size_t thread) {
+                          return ThreadParts{
+                              [](const Task& task, const Watch&) { return answer(task); },
+                              {cpus.at(thread)}};
+                        }};
   };
   parts.interrupted = [] { return false; };
   return parts;

@@ -219,17 +219,48 @@ std::vector<Gpu> eight_gpus() {
   return gpus;
 }
 
-TEST(PlaceWorkers, gives_four_workers_a_gpu_each_and_a_core_near_it) {
+TEST(PlaceWorkers, gives_four_workers_a_gpu_each_and_the_cores_near_it) {
   const auto placements = place(alike(4, sockets_of(2, 8, 2), eight_gpus()));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(placements[static_cast<std::size_t>(i)].gpu, i);
-  EXPECT_THAT(cpus_of(placements), ElementsAre(Cpus{12}, Cpus{13}, Cpus{8}, Cpus{9}));
+  EXPECT_THAT(cpus_of(placements),
+              ElementsAre(Cpus{12, 13}, Cpus{14, 15}, Cpus{8, 9}, Cpus{10, 11}))
+      << "all of the socket, each its node's";
 }
 
-TEST(PlaceWorkers, leaves_the_other_cores_to_the_workers_beyond_the_gpus) {
-  const auto placements = place(alike(10, sockets_of(2, 8, 2), eight_gpus()));
+TEST(PlaceWorkers, gives_a_lone_gpu_worker_the_socket_of_its_gpu) {
+  const auto cores = sockets_of(2, 8);
+  EXPECT_THAT(cpus_of(place(alike(1, cores, {gpu(0, "GPU-a", 1)}))), ElementsAre(range(8, 15)));
+  EXPECT_THAT(cpus_of(place(alike(1, cores, {gpu(0, "GPU-a", -1)}))), ElementsAre(range(0, 7)))
+      << "any, where nobody knows which is near";
+}
+
+TEST(PlaceWorkers, limits_the_cores_that_feed_a_gpu) {
+  EXPECT_THAT(
+      cpus_of(place(alike(1, sockets_of(2, 8), {gpu(0, "GPU-a", 1)}), DeviceChoice::gpu, 3)),
+      ElementsAre(Cpus{8, 9, 10}));
+}
+
+TEST(PlaceWorkers, splits_a_socket_evenly_between_those_with_and_those_without_a_gpu) {
+  // Three workers to two GPUs: the third goes where there is more room.
+  const auto cores = sockets_of(2, 6);
+  const std::vector<Gpu> gpus = {gpu(0, "GPU-a", 0), gpu(1, "GPU-b", 0)};
+  EXPECT_EQ(
+      place(alike(3, cores, gpus)),
+      (std::vector<Placement>{
+          {{0, 1, 2}, 0, false}, {{3, 4, 5}, 1, false}, {range(6, 11), std::nullopt, false}}));
+  EXPECT_EQ(place(alike(4, cores, {gpu(0, "GPU-a", 0)})),
+            (std::vector<Placement>{{{0, 1, 2}, 0, false},
+                                    {{6, 7, 8}, std::nullopt, false},
+                                    {{3, 4, 5}, std::nullopt, false},
+                                    {{9, 10, 11}, std::nullopt, false}}));
+}
+
+TEST(PlaceWorkers, leaves_the_workers_beyond_the_gpus_their_share_of_cores) {
+  const auto placements = place(alike(10, sockets_of(2, 16, 2), eight_gpus()));
   for (int i = 0; i < 8; ++i) EXPECT_EQ(placements[static_cast<std::size_t>(i)].gpu, i);
-  EXPECT_EQ(placements[8], (Placement{{2, 3, 6, 7}, std::nullopt, false}));
-  EXPECT_EQ(placements[9], (Placement{{10, 11, 14, 15}, std::nullopt, false}));
+  EXPECT_THAT(core_counts(placements), ElementsAre(4, 3, 3, 3, 4, 3, 3, 3, 3, 3));
+  EXPECT_EQ(placements[8], (Placement{{6, 7, 15}, std::nullopt, false}));
+  EXPECT_EQ(placements[9], (Placement{{22, 23, 31}, std::nullopt, false}));
 }
 
 TEST(PlaceWorkers, uses_no_gpu_where_the_cpu_is_asked_for) {
@@ -247,7 +278,7 @@ TEST(PlaceWorkers, tells_slurm_s_one_gpu_per_task_apart_by_uuid) {
   EXPECT_EQ(placements[0].gpu, 0);
   EXPECT_EQ(placements[1].gpu, 0);
   EXPECT_EQ(placements[2].gpu, std::nullopt);
-  EXPECT_THAT(cpus_of(placements), ElementsAre(Cpus{0}, Cpus{1}, Cpus{2, 3}));
+  EXPECT_THAT(cpus_of(placements), ElementsAre(Cpus{0, 1}, Cpus{2}, Cpus{3}));
 }
 
 TEST(PlaceWorkers, names_a_gpu_by_the_worker_s_own_ordinal) {
@@ -292,6 +323,17 @@ TEST(PlaceWorkers, names_host_and_worker_that_get_no_gpu_where_one_is_demanded) 
     FAIL() << "no error";
   } catch (const RunError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("worker 2"), HasSubstr("host n0")));
+  }
+}
+
+TEST(PlaceWorkers, says_why_a_host_has_no_gpu_where_one_is_demanded) {
+  std::vector<Machine> workers = alike(1, sockets_of(1, 2));
+  workers[0].no_gpu = "the driver is asleep";
+  try {
+    place(workers, DeviceChoice::gpu);
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the driver is asleep"));
   }
 }
 
@@ -403,9 +445,7 @@ void check_cores(const HostView& host, int thread_limit) {
   EXPECT_EQ(shared_beyond_one, how_many_go_without(host.usable)) << "sharing without need";
   for (std::size_t i = 0; i < host.shares.size(); ++i) {
     const Placement& share = *host.shares[i];
-    const auto most = static_cast<std::size_t>(share.gpu           ? 1
-                                               : thread_limit == 0 ? 1000
-                                                                   : thread_limit);
+    const auto most = static_cast<std::size_t>(thread_limit == 0 ? 1000 : thread_limit);
     EXPECT_GE(share.cpus.size(), 1U);
     EXPECT_LE(share.cpus.size(), most);
     EXPECT_EQ(std::set<int>(share.cpus.begin(), share.cpus.end()).size(), share.cpus.size());
@@ -415,7 +455,7 @@ void check_cores(const HostView& host, int thread_limit) {
       shares_a_core = shares_a_core || host.users.at(cpu) > 1;
     }
     EXPECT_EQ(share.shared, shares_a_core);
-    if (share.cpus.size() == most) continue;
+    if (share.cpus.size() == most || share.gpu) continue;
     for (const int cpu : host.usable[i]) {
       EXPECT_TRUE(host.users.contains(cpu)) << "cpu " << cpu << " is idle";
     }

@@ -51,7 +51,7 @@ std::vector<std::string> seeds() {
   result.field.resize(9);
   const Machine machine{"node", {{0, 0, 0}, {1, 0, 1}}, {{0, "gpu", "uuid", 1 << 30, 0}}};
   const std::vector<Message> messages{Hello{machine},
-                                      Ready{"node", "cpu", {0, 1}},
+                                      Ready{"node", "cpu", 2, {0, 1}},
                                       Report{{1, 2}, {result, result}},
                                       Heartbeat{{{7, 100, 0.5, 2.5}}},
                                       Returned{{1, 2, 3}},

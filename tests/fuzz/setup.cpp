@@ -23,6 +23,11 @@ std::vector<std::string> seeds() {
   setup.settings.solver.isa = Isa::baseline;
   setup.progress_interval = std::chrono::duration<double>(std::numeric_limits<double>::max());
   add();
+  setup.progress_interval = std::chrono::duration<double>(1);
+  setup.settings.solver.gpu = 3;
+  setup.lanes = 0;
+  setup.cpus = {0, 8};
+  add();
   return inputs;
 }
 
@@ -33,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace wallheat::fuzz;
   accepts<DecodeError>([&] {
     const SolverSetup setup = decode_setup(bytes_of(text_of(data, size)));
-    const auto [limits, reference, isa] = setup.settings.solver;
+    const auto [limits, reference, isa, gpu] = setup.settings.solver;
     require(isa == Isa::baseline || isa == Isa::avx2 || isa == Isa::avx512, "no such isa");
     // As serve_plans does.
     const auto interval =

@@ -39,6 +39,7 @@ class Recorder final : public RunObserver {
   void on_stored(const PlanResult&) override { ++stored_; }
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     left_[worker.rank] = reason;
+    if (when_left_) when_left_(worker.rank);
   }
   void on_failed_try(const PlanResult& result) override { failed_tries_.push_back(result); }
   void on_conflict(const PlanResult& failed) override {
@@ -71,6 +72,7 @@ class Recorder final : public RunObserver {
   std::function<void()> when_conflict_;
   std::function<void(const PlanProgress&)> when_progress_;
   std::function<void(int rank)> when_lost_;
+  std::function<void(int rank)> when_left_;
   std::function<void(int rank)> when_back_;
   int leased_ = 0;
   int started_ = 0;
@@ -101,10 +103,12 @@ class LocalRun {
         worker.patience.worker_s = worker_timeout_s;
         worker.machine.host = "host";
         for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
-        worker.device_name = [](const Placement&) { return std::string("test"); };
         worker.interrupted = [this] { return worker_interrupted_.load(); };
-        worker.prepare_thread = [=](const Placement& placement, std::size_t thread) {
-          return ThreadParts{make_job(rank, thread), {placement.cpus.at(thread)}};
+        worker.open = [=](const Placement& placement) {
+          return WorkerDevice{
+              "test", placement.cpus.size(), [=](std::size_t thread) {
+                return ThreadParts{make_job(rank, thread), {placement.cpus.at(thread)}};
+              }};
         };
         (void)run_worker(*network_.link(rank), worker);
       });
@@ -170,7 +174,7 @@ class MuteWorker {
     while (!task) {
       const Message message = wait_for_message();
       if (std::holds_alternative<Placed>(message))
-        link_->send(0, encode(Ready{"mute", "test", {0}}));
+        link_->send(0, encode(Ready{"mute", "test", 1, {0}}));
       if (const auto* assign = std::get_if<Assign>(&message)) task = assign->tasks.front();
       if (std::holds_alternative<Finish>(message)) return;
     }
@@ -256,6 +260,26 @@ TEST(Coordinator, gives_the_plans_of_a_worker_that_cannot_start_to_the_others) {
   EXPECT_EQ(run.recorder_.workers_.size(), 2U);
 }
 
+TEST(Coordinator, goes_on_without_a_worker_whose_device_is_given_up) {
+  // Rank 1 waits for that, so that the run cannot end before.
+  std::atomic<bool> left = false;
+  LocalRun run(2, 50, [&](int rank, std::size_t) {
+    return [&, rank](const Task& task, const Watch&) {
+      if (rank == 2) throw DeviceFault("it is broken");
+      left.wait(false);
+      return solved(task);
+    };
+  });
+  run.recorder_.when_left_ = [&](int) {
+    left = true;
+    left.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 50U);
+  EXPECT_THAT(run.recorder_.left_[2], HasSubstr("it is broken"));
+  for (const auto& [id, rows] : run.sink_.stored_) EXPECT_EQ(rows.back().failures, 0) << id;
+}
+
 TEST(Coordinator, fails_with_the_reason_when_no_worker_can_start) {
   LocalRun run(2, 5, [](int, std::size_t) -> PlanJob { throw RunError("no solver anywhere"); });
   try {
@@ -338,7 +362,7 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
   const std::jthread slow([&] {
     link->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}}));
     given_up.wait(false);
-    link->send(0, encode(Ready{"slow", "test", {0}}));
+    link->send(0, encode(Ready{"slow", "test", 1, {0}}));
     link->send(0, encode(Hello{}));    // nonsense that must not
     link->send(0, encode(Goodbye{}));  // end the run
     for (;;) {
@@ -490,10 +514,9 @@ TEST(Worker, leaves_when_rank_0_falls_silent) {
   LocalNetwork network(2);
   WorkerParts parts;
   parts.machine = {"host", {{0, 0, 0}}, {}};
-  parts.device_name = [](const Placement&) { return std::string("test"); };
   parts.interrupted = [] { return false; };
-  parts.prepare_thread = [](const Placement&, std::size_t) {
-    return ThreadParts{quick_job(1, 0), {0}};
+  parts.open = [](const Placement&) {
+    return WorkerDevice{"test", 1, [](std::size_t) { return ThreadParts{quick_job(1, 0), {0}}; }};
   };
   parts.patience.worker_s = 0.05;
   const auto rank0 = network.link(0);

@@ -34,8 +34,8 @@ PlanResult full_result() {
 }
 
 std::vector<Message> one_of_each() {
-  return {Hello{{"node7", {{0, 0, 0}, {1, 0, 0}}, {{0, "A GPU", "GPU-1", 1ULL << 37, 1}}}},
-          Ready{"node7", "cpu avx512", {0, 1, -1}},
+  return {Hello{{"node7", {{0, 0, 0}, {1, 0, 0}}, {{0, "A GPU", "GPU-1", 1ULL << 37, 1}}, "why"}},
+          Ready{"node7", "cpu avx512", 3, {0, 1, 2}},
           Report{{4, 5}, {full_result(), PlanResult{}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}},
           Returned{{1, 2, 3}},

@@ -239,18 +239,90 @@ TEST(WorkQueue, starts_nothing_that_would_not_end_in_time) {
   EXPECT_FALSE(queue.all_finished());
 }
 
+/// A queue of `count` equal plans in which each worker has solved one, as fast as its kind is.
+WorkQueue with_a_gpu_and_a_cpu(std::uint32_t count, double gpu_s, double cpu_s) {
+  WorkQueue queue(plans(count + 2));
+  for (std::uint32_t plan = 0; plan < count + 2; ++plan) queue.set_work(plan, 1e9);
+  queue.worker_joined(1, 1, "cpu");
+  queue.worker_joined(2, 1, "gpu");
+  for (const Order& order : queue.orders(1e9)) {
+    for (const std::uint32_t plan : order.plans) queue.plan_started(order.worker, plan);
+    EXPECT_EQ(order.plans.size(), 1U);
+    (void)queue.plan_finished(order.worker, order.plans[0], order.worker == 1 ? cpu_s : gpu_s);
+  }
+  return queue;
+}
+
+TEST(WorkQueue, foresees_each_kind_of_device_by_its_own_pace) {
+  WorkQueue queue = with_a_gpu_and_a_cpu(1000, 0.02, 4);
+  EXPECT_NEAR(queue.seconds_left(), 1000 / (1 / 0.02 + 1 / 4.0), 1e-6);
+  const auto orders = queue.orders(3);
+  ASSERT_EQ(orders.size(), 1U) << "the CPU would not end in time";
+  EXPECT_EQ(orders[0].worker, 2);
+}
+
+TEST(WorkQueue, takes_a_second_worker_of_a_kind_for_as_fast_as_the_first) {
+  WorkQueue queue = with_a_gpu_and_a_cpu(1000, 0.02, 4);
+  queue.worker_left(2);
+  queue.worker_joined(3, 1, "gpu");
+  queue.worker_joined(4, 1, "cpu");
+  const auto orders = queue.orders(3);
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].worker, 3);
+}
+
+TEST(WorkQueue, lets_more_plans_wait_at_a_fast_worker_and_gives_it_the_longest) {
+  WorkQueue queue = with_a_gpu_and_a_cpu(1000, 0.002, 2);
+  queue.set_work(500, 5e9);
+  std::map<int, std::vector<std::uint32_t>> given;
+  for (const Order& order : queue.orders()) given[order.worker] = order.plans;
+  EXPECT_EQ(given[1].size(), 2U) << "one that runs and one that waits";
+  EXPECT_EQ(given[2].size(), 51U) << "one that runs, and what lasts a tenth of a second";
+  EXPECT_EQ(given[2][0], 500U);
+}
+
+TEST(WorkQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
+  WorkQueue queue(plans(3));
+  for (std::uint32_t plan = 0; plan < 3; ++plan) queue.set_work(plan, 1e9);
+  const auto start = [&](int worker, std::uint32_t plan) {
+    ASSERT_THAT(queue.orders(1e9), ElementsAre(Order{Order::Kind::assign, worker, {plan}, 0}));
+    queue.plan_started(worker, plan);
+  };
+  // Plan 0 shows that a GPU takes a tenth of a second, plan 1 that a CPU takes a minute.
+  queue.worker_joined(1, 1, "gpu");
+  start(1, 0);
+  (void)queue.plan_finished(1, 0, 0.1);
+  queue.worker_left(1);
+  queue.worker_joined(2, 1, "cpu");
+  start(2, 1);
+  (void)queue.plan_finished(2, 1, 60);
+  start(2, 2);
+  queue.worker_joined(3, 1, "cpu");
+  start(3, 2);
+  queue.worker_joined(4, 1, "cpu");
+  EXPECT_THAT(queue.orders(), IsEmpty()) << "a third of the same would not help";
+  queue.worker_joined(5, 1, "gpu");
+  start(5, 2);
+}
+
 /// A cluster under a simulated clock: threads take plans as real workers do, messages take time,
 /// and whoever reads the seed can repeat what happened.
 class SimulatedCluster {
  public:
-  SimulatedCluster(unsigned seed, std::size_t count, std::vector<std::size_t> threads)
+  /// `slowness`: how many times as long as the fastest each worker takes; empty: all are equal.
+  SimulatedCluster(unsigned seed, std::size_t count, std::vector<std::size_t> threads,
+                   std::vector<double> slowness = {})
       : random_(seed),
         queue_(plans(static_cast<std::uint32_t>(count))),
-        threads_(std::move(threads)) {
-    for (std::size_t plan = 0; plan < count; ++plan)
+        threads_(std::move(threads)),
+        slowness_(std::move(slowness)) {
+    slowness_.resize(threads_.size(), 1);
+    for (std::size_t plan = 0; plan < count; ++plan) {
       seconds_.push_back(0.2 + static_cast<double>(random_() % 1000) / 500);
+      queue_.set_work(static_cast<std::uint32_t>(plan), 1e9 * seconds_.back());
+    }
     for (std::size_t i = 0; i < threads_.size(); ++i) {
-      queue_.worker_joined(static_cast<int>(i), threads_[i]);
+      join(i);
       waiting_.emplace_back();
       running_.push_back(0);
     }
@@ -289,6 +361,11 @@ class SimulatedCluster {
     friend bool operator<(const Event& a, const Event& b) { return a.time > b.time; }
   };
 
+  void join(std::size_t worker) {
+    queue_.worker_joined(static_cast<int>(worker), threads_[worker],
+                         std::to_string(slowness_[worker]));
+  }
+
   double message_time() { return 0.0005 + static_cast<double>(random_() % 100) * 1e-5; }
 
   void obey() {
@@ -304,8 +381,8 @@ class SimulatedCluster {
     if (event.done) {
       const std::uint32_t plan = event.order.plans.front();
       --running_[worker];
-      if (queue_.plan_finished(static_cast<int>(worker), plan, seconds_[plan]) ==
-          WorkQueue::Answer::first)
+      if (queue_.plan_finished(static_cast<int>(worker), plan,
+                               seconds_[plan] * slowness_[worker]) == WorkQueue::Answer::first)
         ++answers_[plan];
     } else if (event.order.kind == Order::Kind::assign) {
       for (const std::uint32_t plan : event.order.plans) waiting_[worker].push_back(plan);
@@ -326,7 +403,7 @@ class SimulatedCluster {
       waiting_[worker].pop_front();
       ++running_[worker];
       queue_.plan_started(static_cast<int>(worker), plan);
-      events_.push({now_ + seconds_[plan],
+      events_.push({now_ + seconds_[plan] * slowness_[worker],
                     worker,
                     lives_[worker],
                     {Order::Kind::assign, 0, {plan}, 0},
@@ -344,12 +421,13 @@ class SimulatedCluster {
     ++lives_[worker];
     waiting_[worker].clear();
     running_[worker] = 0;
-    queue_.worker_joined(static_cast<int>(worker), threads_[worker]);
+    join(worker);
   }
 
   std::mt19937 random_;
   WorkQueue queue_;
   std::vector<std::size_t> threads_;
+  std::vector<double> slowness_;
   std::vector<double> seconds_;
   std::vector<std::deque<std::uint32_t>> waiting_;
   std::vector<std::size_t> running_;
@@ -365,7 +443,9 @@ TEST(WorkQueue, loses_no_plan_and_solves_none_twice_in_any_order_of_events) {
     const std::size_t count = 1 + random() % 120;
     std::vector<std::size_t> threads(1 + random() % 6);
     for (auto& number : threads) number = 1 + random() % 4;
-    SimulatedCluster cluster(seed, count, threads);
+    std::vector<double> slowness(seed % 2 == 0 ? 0 : threads.size());
+    for (auto& number : slowness) number = random() % 2 == 0 ? 1 : 30;
+    SimulatedCluster cluster(seed, count, threads, slowness);
     cluster.run(seed % 3 == 0 ? 0 : 20);
     ASSERT_EQ(cluster.answers().size(), count) << "seed " << seed;
     for (const auto& [plan, times] : cluster.answers())
@@ -381,6 +461,18 @@ TEST(WorkQueue, keeps_all_threads_busy_to_the_end) {
     // No schedule without foresight can promise to be better than one longest plan (2.2 s) beyond
     // an even share; messages take some milliseconds.
     EXPECT_LT(cluster.makespan(), cluster.work() / threads + 2.2 + 0.1) << "seed " << seed;
+  }
+}
+
+TEST(WorkQueue, is_held_up_by_slow_workers_no_longer_than_a_fast_one_takes_for_a_plan) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    // Two CPU sockets next to a GPU on which 40 plans at a time take a twentieth of what they take
+    // on a core.
+    SimulatedCluster cluster(seed, 1500, {16, 40, 16}, {20, 1, 20});
+    cluster.run(0);
+    const double rate = 40 + 32 / 20.0;
+    // Beyond an even share: the plan that the GPU is at (2.2 s) before it can copy the last one.
+    EXPECT_LT(cluster.makespan(), cluster.work() / rate + 2 * 2.2 + 0.1) << "seed " << seed;
   }
 }
 
