@@ -12,6 +12,7 @@
 #include "app/catalogue.hpp"
 #include "app/commands.hpp"
 #include "app/forecast.hpp"
+#include "app/gpu_watch.hpp"
 #include "app/isolated_job.hpp"
 #include "app/run_monitor.hpp"
 #include "app/run_options.hpp"
@@ -43,6 +44,13 @@ WorkerParts worker_parts(const RunOptions& options) {
                                options.solver.device_text()};
     // Its child process inherits the binding.
     return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
+  };
+  parts.sample_gpu = [gpus = parts.machine.gpus, host, level = options.log_level](
+                         const Placement& placement) {
+    const auto gpu = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& candidate) {
+      return candidate.ordinal == placement.gpu;
+    });
+    return gpu == gpus.end() ? GpuSamples{} : watch_gpu(*gpu, level, host);
   };
   parts.interrupted = stop_requested;
   parts.patience.worker_s = options.worker_timeout_s;
@@ -209,14 +217,17 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   forecast.reset();
   monitor.finish(interrupted ? "run_stopped" : "run_finished");
   const RunTally& tally = monitor.tally();
-  store.close({{"ended_utc", utc_now()},
+  Attributes end{{"ended_utc", utc_now()},
                {"end", interrupted ? "stopped early" : "finished"},
                {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
                {"predictions", monitor.predictions()},
                {"restored", std::to_string(tally.restored)},
                {"solved", std::to_string(tally.solved)},
                {"failed", std::to_string(tally.failed)},
-               {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}});
+               {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}};
+  if (const auto gpus = monitor.gpu_table(); !gpus.empty())
+    end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
+  store.close(end);
   try {
     remove_run_status(status_path(options.out));
   } catch (const RunError& error) {

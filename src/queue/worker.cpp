@@ -46,7 +46,8 @@ class Worker {
       report_news();
       next_heartbeat_s_ -= passed_s;
       if (next_heartbeat_s_ <= 0) {
-        send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{}});
+        send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
+                       gpu_samples_ ? gpu_samples_() : std::nullopt});
         next_heartbeat_s_ = parts_.patience.heartbeat_s();
       }
       if (!leaving_ && parts_.interrupted()) leave("interrupted");
@@ -71,6 +72,7 @@ class Worker {
       leave(error.what());
       return;
     }
+    if (placed.placement.gpu && parts_.sample_gpu) gpu_samples_ = parts_.sample_gpu(placed.placement);
     for (const auto& cpus : bound) ready.bound_cpus.push_back(cpus.empty() ? -1 : cpus.front());
     send(std::move(ready));
   }
@@ -136,6 +138,7 @@ class Worker {
   Link& link_;
   const WorkerParts& parts_;
   std::optional<TaskPool> pool_;
+  GpuSamples gpu_samples_;  // empty without a GPU
   std::string reason_;
   bool leaving_ = false;
   bool farewell_said_ = false;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "queue/link.hpp"
 #include "queue/task_pool.hpp"
+#include "wallheat/gpu_usage.hpp"
 
 namespace wallheat {
 
@@ -17,6 +19,9 @@ struct ThreadParts {
   PlanJob job;
   std::vector<int> bound_cpus;  ///< read back from the system
 };
+
+/// What a GPU has told since the last call, if anything. Must not wait.
+using GpuSamples = std::function<std::optional<GpuSample>()>;
 
 /// Silence of the other side for so long means that it is gone.
 struct Patience {
@@ -38,6 +43,8 @@ struct WorkerParts {
   std::function<ThreadParts(const Placement&, std::size_t thread)> prepare_thread;
   /// A short text for the device that a placement gives, for tables and rows.
   std::function<std::string(const Placement&)> device_name;
+  /// Begins to sample the GPU of a placement that has one. It and what it returns may be empty.
+  std::function<GpuSamples(const Placement&)> sample_gpu;
   Interrupted interrupted;
   Patience patience;
 };
