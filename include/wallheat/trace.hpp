@@ -13,4 +13,11 @@ class TraceRange {
   TraceRange& operator=(const TraceRange&) = delete;
 };
 
+/// Calls a function in a range of its own; returns what it returns.
+template <class Function>
+auto traced(const char* name, Function function) {
+  const TraceRange range(name);
+  return function();
+}
+
 }  // namespace wallheat

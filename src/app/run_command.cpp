@@ -27,6 +27,8 @@
 #include "wallheat/gpu.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/result_store.hpp"
+#include "wallheat/trace.hpp"
+#include "wallheat/worth_a_gpu.hpp"
 
 namespace wallheat {
 namespace {
@@ -60,7 +62,10 @@ WorkerParts worker_parts(const RunOptions& options) {
 class StoreSink final : public ResultSink {
  public:
   explicit StoreSink(ResultStore& store) : store_(store) {}
-  void store(std::span<const PlanResult> results) override { store_.store(results); }
+  void store(std::span<const PlanResult> results) override {
+    const TraceRange range("store");
+    store_.store(results);
+  }
   void publish() override { store_.publish(); }
 
  private:
@@ -123,6 +128,30 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, bool inter
   logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(),
               duration_text(elapsed), static_cast<double>(tally.solved + tally.failed) / elapsed,
               duration_text(tally.core_seconds));
+}
+
+/// What `auto` means for these plans.
+DeviceChoice device_for(const RunOptions& options, const std::vector<QueuedPlan>& plans,
+                        spdlog::logger& logger) {
+  if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
+  std::vector<GridShape> shapes;
+  // Evenly over the list, as the largest may come first.
+  constexpr std::size_t looks = 16;
+  for (std::size_t look = 0; look < std::min(looks, plans.size()); ++look) {
+    const Task& task = plans[look * plans.size() / std::min(looks, plans.size())].task;
+    try {
+      shapes.push_back(floor_plan_shape(options.data, task.id));
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
+  }
+  if (worth_a_gpu(shapes)) return options.device;
+  if (!gpu_support().gpus.empty())
+    logger.info(
+        "most plans have less than {0:.0f} x {0:.0f} cells, so the CPU solves them; --device gpu "
+        "takes the GPUs all the same",
+        gpu_break_even_side);
+  return DeviceChoice::cpu;
 }
 
 /// The plans of this shard that want solving; counts all others of it.
@@ -199,7 +228,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
     for (const auto& [plan, estimate] : forecast->take()) news.emplace_back(plan, estimate.updates);
     return news;
   };
-  parts.device = options.device;
+  parts.device = device_for(options, parts.plans, *logger);
   parts.threads_per_worker = options.threads;
   parts.max_attempts = options.max_attempts;
   parts.patience.worker_s = options.worker_timeout_s;
