@@ -44,7 +44,7 @@ struct GpuBenchSettings {
   SolverFactory cpu_solver;
   /// Of plans, in cells, ascending: where to look for break-even.
   std::vector<std::size_t> sides = {32, 48, 64, 96, 128, 192, 256, 384, 512};
-  double least_s = 2;              ///< each flow lasts as long, at least
+  double least_s = 2;                            ///< each flow lasts as long, at least
   std::function<void(const std::string&)> tell;  ///< hears what is measured next; may be empty
 };
 
@@ -89,9 +89,9 @@ struct GpuBench {
   [[nodiscard]] double speedup_alone() const;
 };
 
-/// The side in cells from which on the GPU is the faster one at all larger sides that were measured;
-/// between two of these interpolated, both axes being logarithmic. The smallest side where it
-/// always is, NaN where it is not at the largest.
+/// The side in cells from which on the GPU is the faster one at all larger sides that were
+/// measured; between two of these interpolated, both axes being logarithmic. The smallest side
+/// where it always is, NaN where it is not at the largest.
 [[nodiscard]] double break_even_side(const std::vector<SideRate>& rates);
 
 /// Measures a GPU; takes one to two minutes. Each solver first makes one iteration, untimed. Throws

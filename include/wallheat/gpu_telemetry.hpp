@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "wallheat/gpu_usage.hpp"
 
@@ -46,6 +47,7 @@ class GpuSampler {
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;
+  std::thread thread_;
 };
 
 }  // namespace wallheat

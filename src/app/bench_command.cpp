@@ -264,8 +264,8 @@ int bench_command(const Arguments& arguments) {
 
   const SolverOptions solver = solver_options.finish();
   if (device == "gpu") {
-    bench_gpu(solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); },
-              json);
+    bench_gpu(
+        solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, json);
     return exit_done;
   }
   const auto plans = bench_plans(data, count, static_cast<std::size_t>(size));

@@ -27,7 +27,18 @@ Json to_json(const Flow& flow, const GpuBench& bench) {
   return json;
 }
 
-Json to_json(const GpuBench& bench) {
+/// The cores that share the socket of the first.
+std::vector<int> cpus_of_a_socket() {
+  const Machine machine = local_machine();
+  std::vector<int> cpus;
+  for (const Core& core : machine.cores)
+    if (core.socket == machine.cores.front().socket) cpus.push_back(core.cpu);
+  return cpus;
+}
+
+}  // namespace
+
+std::string to_json_text(const GpuBench& bench) {
   Json json{{"device", bench.name},
             {"fp64_additions_per_s", bench.ceiling.fp64_additions_per_s},
             {"shared_bytes_per_s", bench.ceiling.shared_bytes_per_s},
@@ -50,19 +61,8 @@ Json to_json(const GpuBench& bench) {
   }
   json["break_even_side"] =
       std::isnan(bench.break_even_side) ? Json(nullptr) : Json(bench.break_even_side);
-  return json;
+  return json.dump(1) + "\n";
 }
-
-/// The cores that share the socket of the first.
-std::vector<int> cpus_of_a_socket() {
-  const Machine machine = local_machine();
-  std::vector<int> cpus;
-  for (const Core& core : machine.cores)
-    if (core.socket == machine.cores.front().socket) cpus.push_back(core.cpu);
-  return cpus;
-}
-
-}  // namespace
 
 void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans,
                bool json) {
@@ -82,7 +82,7 @@ void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>
   settings.tell = [](const std::string& what) { fmt::print(stderr, "measuring {}\n", what); };
   const GpuBench bench = measure_gpu(gpu, settings);
   if (json) {
-    fmt::print("{}\n", to_json(bench).dump(1));
+    fmt::print("{}", to_json_text(bench));
   } else {
     fmt::print("{}", to_text(bench));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "app/run_options.hpp"
@@ -13,6 +14,8 @@ struct GpuBenchPlans {
   std::vector<FloorPlan> in_memory;
   PlanFiles files;  ///< count 0: none
 };
+
+[[nodiscard]] std::string to_json_text(const GpuBench& bench);
 
 /// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
 /// solver of `solver`, and prints tables or JSON; `plans` is called once it is known that there is

@@ -98,21 +98,22 @@ std::string gpu_text(const GpuSample& sample) {
 }
 
 std::string gpu_header() {
-  return fmt::format("{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}  {}",
-                     "rank", "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz",
-                     "energy J", "plans", "J/plan", "slowed down by");
+  return fmt::format(
+      "{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}  {}", "rank",
+      "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz", "energy J", "plans", "J/plan",
+      "slowed down by");
 }
 
 std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage, std::size_t plans) {
   const auto mean_and_max = [](const MeanAndMax& reading) {
     return fmt::format("{} / {}", cell(reading.mean()), cell(reading.max()));
   };
-  return fmt::format("{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}  {}",
-                     rank, host, mean_and_max(usage.utilisation_pct),
-                     cell(usage.memory_used_bytes.max() * 1e-9, 1), mean_and_max(usage.power_w),
-                     cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),
-                     cell(usage.energy_j), plans, cell(per_plan(usage.energy_j, plans), 2),
-                     fmt::join(slowdown_reasons(usage.slowdown), ", "));
+  return fmt::format(
+      "{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}  {}", rank, host,
+      mean_and_max(usage.utilisation_pct), cell(usage.memory_used_bytes.max() * 1e-9, 1),
+      mean_and_max(usage.power_w), cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),
+      cell(usage.energy_j), plans, cell(per_plan(usage.energy_j, plans), 2),
+      fmt::join(slowdown_reasons(usage.slowdown), ", "));
 }
 
 }  // namespace wallheat

@@ -15,7 +15,8 @@ namespace wallheat {
 /// Means and maxima that are known, and energy per plan.
 [[nodiscard]] nlohmann::ordered_json to_json(const GpuUsage& usage, std::size_t plans);
 
-/// "97 % busy, 3.0 of 141.0 GB, 512 W, 61 °C, 1980 MHz", as far as it is known; empty if nothing is.
+/// "97 % busy, 3.0 of 141.0 GB, 512 W, 61 °C, 1980 MHz", as far as it is known; empty if nothing
+/// is.
 [[nodiscard]] std::string gpu_text(const GpuSample& sample);
 /// Title of the columns of gpu_row.
 [[nodiscard]] std::string gpu_header();

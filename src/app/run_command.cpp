@@ -47,8 +47,8 @@ WorkerParts worker_parts(const RunOptions& options) {
     // Its child process inherits the binding.
     return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
   };
-  parts.sample_gpu = [gpus = parts.machine.gpus, host, level = options.log_level](
-                         const Placement& placement) {
+  parts.sample_gpu = [gpus = parts.machine.gpus, host,
+                      level = options.log_level](const Placement& placement) {
     const auto gpu = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& candidate) {
       return candidate.ordinal == placement.gpu;
     });
@@ -247,13 +247,13 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   monitor.finish(interrupted ? "run_stopped" : "run_finished");
   const RunTally& tally = monitor.tally();
   Attributes end{{"ended_utc", utc_now()},
-               {"end", interrupted ? "stopped early" : "finished"},
-               {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
-               {"predictions", monitor.predictions()},
-               {"restored", std::to_string(tally.restored)},
-               {"solved", std::to_string(tally.solved)},
-               {"failed", std::to_string(tally.failed)},
-               {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}};
+                 {"end", interrupted ? "stopped early" : "finished"},
+                 {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
+                 {"predictions", monitor.predictions()},
+                 {"restored", std::to_string(tally.restored)},
+                 {"solved", std::to_string(tally.solved)},
+                 {"failed", std::to_string(tally.failed)},
+                 {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}};
   if (const auto gpus = monitor.gpu_table(); !gpus.empty())
     end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
   store.close(end);

@@ -7,10 +7,12 @@ namespace wallheat {
 
 std::vector<std::string> slowdown_reasons(std::uint64_t slowdown) {
   // nvml.h, NVIDIA's "NVML API Reference Guide", nvmlClocksThrottleReasons.
-  constexpr std::pair<std::uint64_t, const char*> names[] = {
-      {0x004, "power cap"},           {0x008, "hardware slowdown"}, {0x010, "sync boost"},
-      {0x020, "thermal, by software"}, {0x040, "thermal, by hardware"},
-      {0x080, "power brake"}};
+  constexpr std::pair<std::uint64_t, const char*> names[] = {{0x004, "power cap"},
+                                                             {0x008, "hardware slowdown"},
+                                                             {0x010, "sync boost"},
+                                                             {0x020, "thermal, by software"},
+                                                             {0x040, "thermal, by hardware"},
+                                                             {0x080, "power brake"}};
   std::vector<std::string> reasons;
   for (const auto& [bit, name] : names) {
     if ((slowdown & bit) != 0) reasons.emplace_back(name);

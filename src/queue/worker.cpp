@@ -72,7 +72,8 @@ class Worker {
       leave(error.what());
       return;
     }
-    if (placed.placement.gpu && parts_.sample_gpu) gpu_samples_ = parts_.sample_gpu(placed.placement);
+    if (placed.placement.gpu && parts_.sample_gpu)
+      gpu_samples_ = parts_.sample_gpu(placed.placement);
     for (const auto& cpus : bound) ready.bound_cpus.push_back(cpus.empty() ? -1 : cpus.front());
     send(std::move(ready));
   }

@@ -114,12 +114,12 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   write_status();
   const Finished finished = look();
   EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
-                                  HasSubstr("solved   1"), HasSubstr("12.50 plans/s"),
-                                  HasSubstr("left       3 min 20 s"),
-                                  HasSubstr("advice     wait\n"), HasSubstr("node7"),
-                                  HasSubstr("c (3."), HasSubstr("iteration 512, delta 0.12 °C"),
-                                  HasSubstr("GPU: 512 W\n")));
+  EXPECT_THAT(
+      finished.out,
+      AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
+            HasSubstr("solved   1"), HasSubstr("12.50 plans/s"), HasSubstr("left       3 min 20 s"),
+            HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("c (3."),
+            HasSubstr("iteration 512, delta 0.12 °C"), HasSubstr("GPU: 512 W\n")));
   const auto seen = json();
   EXPECT_EQ(seen["state"], "being written");
   EXPECT_EQ(seen["pending"], 3);

@@ -19,7 +19,8 @@ using namespace wallheat;
 
 constexpr const char* usage =
     "Usage: bench_gpu [PLANS [SIZE [DIR]]]\n"
-    "Measures the first GPU against its own ceilings, a plain kernel and this machine's cores. Takes "
+    "Measures the first GPU against its own ceilings, a plain kernel and this machine's cores. "
+    "Takes "
     "some minutes.\n"
     "  PLANS  plans, and the most that are in flight (default: 512)\n"
     "  SIZE   cells along a side of generated plans, 16 to 16384 (default: 512)\n"

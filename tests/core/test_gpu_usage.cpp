@@ -22,8 +22,7 @@ TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
   EXPECT_EQ(usage.energy_j, 900);
   EXPECT_TRUE(std::isnan(usage.temperature_c.mean()));
   EXPECT_TRUE(std::isnan(usage.temperature_c.max()));
-  EXPECT_THAT(slowdown_reasons(usage.slowdown),
-              ElementsAre("power cap", "thermal, by software"));
+  EXPECT_THAT(slowdown_reasons(usage.slowdown), ElementsAre("power cap", "thermal, by software"));
 }
 
 TEST(GpuUsage, keeps_a_gpu_below_zero_degrees_honest) {

@@ -108,7 +108,8 @@ class LocalRun {
         worker.machine.host = "host";
         for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
         if (gpu_samples)
-          for (int gpu = 0; gpu < workers; ++gpu) worker.machine.gpus.push_back({gpu, "", "", 0, 0});
+          for (int gpu = 0; gpu < workers; ++gpu)
+            worker.machine.gpus.push_back({gpu, "", "", 0, 0});
         worker.sample_gpu = [=](const Placement&) { return gpu_samples; };
         worker.device_name = [](const Placement&) { return std::string("test"); };
         worker.interrupted = [this] { return worker_interrupted_.load(); };

@@ -10,8 +10,8 @@
 namespace wallheat {
 namespace {
 
-/// One iteration. Fields have a ring of 0 °C around them: `pitch` is a row's length with it. Changes
-/// are not negative, so their bits, taken as integers, are in the same order.
+/// One iteration. Fields have a ring of 0 °C around them: `pitch` is a row's length with it.
+/// Changes are not negative, so their bits, taken as integers, are in the same order.
 __global__ void iterate_once(const double* __restrict__ old_field, double* __restrict__ new_field,
                              const std::uint8_t* __restrict__ interior, int rows, int cols,
                              std::size_t pitch, unsigned long long* largest_change) {
@@ -96,10 +96,10 @@ class BaselineSolver final : public Solver {
       ++solution.iterations;
       solution.converged = has_converged(solution.last_delta, limits.tolerance);
     }
-    gpu::check(cudaMemcpy2DAsync(solution.field.cells.data(), row_bytes, old_field + pitch + 1,
-                                 pitch * sizeof(double), row_bytes, rows, cudaMemcpyDeviceToHost,
-                                 stream),
-               "copying a field");
+    gpu::check(
+        cudaMemcpy2DAsync(solution.field.cells.data(), row_bytes, old_field + pitch + 1,
+                          pitch * sizeof(double), row_bytes, rows, cudaMemcpyDeviceToHost, stream),
+        "copying a field");
     gpu::check(cudaStreamSynchronize(stream), "copying a field");
     return solution;
   }

@@ -337,15 +337,19 @@ Gpu gpu_to_measure() {
 
 GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings) {
   const auto device = open_gpu(gpu.ordinal);
-  GpuUnderTest under_test{.name = gpu.name + ", " + gpu.uuid, .device = device.get(), .baseline = {},
-                          .ceiling = measure_gpu_ceiling(gpu.ordinal), .sample = {}};
+  GpuUnderTest under_test{.name = gpu.name + ", " + gpu.uuid,
+                          .device = device.get(),
+                          .baseline = {},
+                          .ceiling = measure_gpu_ceiling(gpu.ordinal),
+                          .sample = {}};
   under_test.baseline = [&](std::size_t) { return make_gpu_baseline_solver(gpu.ordinal); };
   std::optional<GpuTelemetry> telemetry;
   try {
     telemetry.emplace(gpu.uuid);
     under_test.sample = [&] { return telemetry->sample(); };
   } catch (const RunError& error) {
-    if (settings.tell) settings.tell(std::string("(without its utilisation: ") + error.what() + ")");
+    if (settings.tell)
+      settings.tell(std::string("(without its utilisation: ") + error.what() + ")");
   }
   return measure_gpu(under_test, settings);
 }

@@ -57,8 +57,8 @@ void add_break_even(Text& text, const GpuBench& bench) {
            bench.cpu_cores);
   text.add("%12s  %12s  %12s  %8s\n", "side, cells", "GPU plans/s", "CPU plans/s", "GPU/CPU");
   for (const SideRate& rate : bench.sides) {
-    text.add("%12zu  %12.1f  %12.1f  %8.2f\n", rate.side, rate.gpu_plans_per_s, rate.cpu_plans_per_s,
-             rate.gpu_plans_per_s / rate.cpu_plans_per_s);
+    text.add("%12zu  %12.1f  %12.1f  %8.2f\n", rate.side, rate.gpu_plans_per_s,
+             rate.cpu_plans_per_s, rate.gpu_plans_per_s / rate.cpu_plans_per_s);
   }
   if (std::isnan(bench.break_even_side)) {
     text.add("the GPU is behind up to the largest of these\n");

@@ -31,8 +31,7 @@ __global__ void __launch_bounds__(threads_a_block)
 /// Cells that each thread has in shared memory: so many reads are under way at a time.
 constexpr int cells_a_thread = 4;
 
-__global__ void __launch_bounds__(threads_a_block)
-    rotate_cells(std::int64_t rounds, double* sink) {
+__global__ void __launch_bounds__(threads_a_block) rotate_cells(std::int64_t rounds, double* sink) {
   // A warp's 32 cells are neighbours: two wavefronts of 128 bytes, no conflict. Volatile, so that
   // each read and each write is made.
   __shared__ volatile double cells[cells_a_thread][threads_a_block];
@@ -118,9 +117,8 @@ GpuCeiling measure_gpu_ceiling(int ordinal) {
     add_chains<<<adders, threads_a_block>>>(1e-9, rounds, sink.data());
   });
   const int movers = blocks_that_fill(ordinal, rotate_cells);
-  const double moves = best_rounds_per_s([&](std::int64_t rounds) {
-    rotate_cells<<<movers, threads_a_block>>>(rounds, sink.data());
-  });
+  const double moves = best_rounds_per_s(
+      [&](std::int64_t rounds) { rotate_cells<<<movers, threads_a_block>>>(rounds, sink.data()); });
   return {additions * chains * threads_a_block * adders,
           moves * cells_a_thread * threads_a_block * movers * 2 * sizeof(double)};
 }

@@ -1,16 +1,14 @@
-#include "wallheat/gpu_telemetry.hpp"
-
 #include <dlfcn.h>
 
 #include <cmath>
 #include <condition_variable>
-#include <future>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "solve/gpu/nvml.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/gpu_telemetry.hpp"
 
 namespace wallheat {
 namespace {
@@ -155,17 +153,17 @@ struct GpuSampler::Shared {
 
   GpuTelemetry telemetry;  // the thread's alone
   std::mutex mutex;
-  std::condition_variable stop_wanted;
+  std::condition_variable changed;
   bool stop = false;
+  bool ended = false;
   std::optional<GpuSample> latest;
   std::string error;
   bool told = false;  // of the error
-  std::promise<void> ended;
 };
 
 GpuSampler::GpuSampler(GpuTelemetry telemetry, std::chrono::milliseconds interval)
     : shared_(std::make_shared<Shared>(std::move(telemetry))) {
-  std::thread([shared = shared_, interval] {
+  thread_ = std::thread([shared = shared_, interval] {
     std::unique_lock lock(shared->mutex);
     while (!shared->stop && shared->error.empty()) {
       lock.unlock();
@@ -179,21 +177,25 @@ GpuSampler::GpuSampler(GpuTelemetry telemetry, std::chrono::milliseconds interva
       lock.lock();
       if (sample) shared->latest = sample;
       shared->error = std::move(error);
-      shared->stop_wanted.wait_for(lock, interval, [&] { return shared->stop; });
+      shared->changed.wait_for(lock, interval, [&] { return shared->stop; });
     }
-    lock.unlock();
-    shared->ended.set_value_at_thread_exit();
-  }).detach();
+    shared->ended = true;
+    shared->changed.notify_all();
+  });
 }
 
 GpuSampler::~GpuSampler() {
-  {
-    const std::scoped_lock lock(shared_->mutex);
-    shared_->stop = true;
-  }
-  shared_->stop_wanted.notify_all();
+  std::unique_lock lock(shared_->mutex);
+  shared_->stop = true;
+  shared_->changed.notify_all();
   constexpr std::chrono::seconds patience{2};
-  (void)shared_->ended.get_future().wait_for(patience);
+  const bool ended = shared_->changed.wait_for(lock, patience, [&] { return shared_->ended; });
+  lock.unlock();
+  if (ended) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
 }
 
 std::optional<GpuSample> GpuSampler::take() {
