@@ -13,7 +13,7 @@ only_in() { # only_in FOLDER PATTERN: includes matching PATTERN may stand in src
 }
 only_in link 'mpi\.h'
 only_in store 'hdf5|H5|zlib\.h'
-only_in solve 'cuda|cooperative_groups|nvml|hwloc|immintrin\.h'
+only_in solve 'cuda|cooperative_groups|nvml|nvtx|hwloc|immintrin\.h'
 only_in app 'spdlog/|fmt/|boost/|nlohmann/|xxhash\.h|cairo'
 
 # Arrows between our own folders point down: app uses all, link uses queue, everyone uses core.

@@ -4,10 +4,12 @@
 #include <barrier>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
+#include "app/bench_gpu.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "app/run_options.hpp"
@@ -206,6 +208,19 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
   return plans;
 }
 
+/// The same plans for a GPU, which takes all of a data set end to end.
+GpuBenchPlans gpu_bench_plans(const std::filesystem::path& data, int count, std::size_t size) {
+  const auto first = static_cast<std::size_t>(count);
+  if (data.empty()) return {generate_floor_plans(first, size), {}};
+  const auto ids = read_ids(data / "building_ids.txt").ids;
+  GpuBenchPlans plans;
+  for (BenchPlan& plan : bench_plans(data, count, size))
+    plans.in_memory.push_back(std::move(plan.plan));
+  plans.files = {data.string(), ids.size(),
+                 [data, ids](std::size_t number) { return load_floor_plan(data, ids[number]); }};
+  return plans;
+}
+
 }  // namespace
 
 int bench_command(const Arguments& arguments) {
@@ -215,29 +230,44 @@ int bench_command(const Arguments& arguments) {
   std::int64_t size = 0;
   bool json = false;
   bool scaling_wanted = false;
+  std::string device;
   SolverOptionParser solver_options;
   Options options("bench [options]",
                   "Measures the solver on plans of a directory, or on generated ones, against what "
                   "this core could do\n"
-                  "at best: reading, storing and scheduling are left out. Wants an idle machine.");
+                  "at best: reading, storing and scheduling are left out. Wants an idle machine.\n"
+                  "With --device gpu: the first GPU against its own ceilings, a plain kernel and "
+                  "this CPU socket, for 1, 2,\n"
+                  "4, ... plans in flight, and end to end; takes some minutes.");
+  options.add()("device", po::value(&device)->default_value("cpu")->value_name("NAME"),
+                "cpu or gpu");
   options.add()("data,d", po::value(&data)->value_name("DIR"),
                 "plans to use; default: generated ones (seed 1)");
-  options.add()("plans,n", po::value(&count)->default_value(8)->value_name("N"),
-                "the first N plans");
+  constexpr int by_device = std::numeric_limits<int>::min();
+  options.add()("plans,n",
+                po::value(&count)->default_value(by_device, "8, on a GPU 512")->value_name("N"),
+                "the first N plans; on a GPU also the most in flight");
   options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
                 "cells along a side of generated plans");
   options.add()("repeat", po::value(&repeat)->default_value(5)->value_name("N"),
-                "measurements of each figure");
+                "measurements of each figure (CPU)");
   options.add()("scaling", po::value(&scaling_wanted)->default_value(true)->value_name("BOOL"),
-                "measure 1, 2, 4, ... threads, too");
+                "measure 1, 2, 4, ... threads, too (CPU)");
   options.add()("json", po::bool_switch(&json), "print JSON instead of tables");
   solver_options.declare(options);
   if (!options.parse(arguments)) return exit_done;
+  if (device != "cpu" && device != "gpu") throw UsageError("--device must be cpu or gpu");
+  if (count == by_device) count = device == "gpu" ? 512 : 8;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
   const SolverOptions solver = solver_options.finish();
+  if (device == "gpu") {
+    bench_gpu(
+        solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, json);
+    return exit_done;
+  }
   const auto plans = bench_plans(data, count, static_cast<std::size_t>(size));
   std::vector<PlanRate> rates;
   Ceiling ceiling;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "app/gpu_text.hpp"
 #include "app/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -90,6 +91,20 @@ void EventLog::failure(const std::string& event, const PlanResult& result) {
   Json json = result_line(event, result);
   json["failures"] = result.failures;
   json["error"] = result.error;
+  write(stream_, json);
+}
+
+void EventLog::gpu_sample(const WorkerInfo& worker, const GpuSample& sample) {
+  Json json = line("gpu_sample");
+  add_worker(json, worker);
+  json.update(to_json(sample));
+  write(stream_, json);
+}
+
+void EventLog::gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans) {
+  Json json = line("gpu_usage");
+  add_worker(json, worker);
+  json.update(to_json(usage, plans));
   write(stream_, json);
 }
 

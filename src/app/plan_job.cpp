@@ -10,6 +10,7 @@
 #include "app/version.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/field_codec.hpp"
+#include "wallheat/trace.hpp"
 
 namespace wallheat {
 namespace {
@@ -20,10 +21,12 @@ void solve_into(const JobSettings& settings, Solver& solver, const Watch& watch,
   // The stamps come first: a file that changes while it is read is found changed by the next
   // resume.
   result.input_stamps = floor_plan_stamps(settings.data, result.id);
-  const FloorPlan plan = load_floor_plan(settings.data, result.id);
+  const FloorPlan plan = traced("read", [&] { return load_floor_plan(settings.data, result.id); });
   result.input_hash = plan_hash(plan);
-  const auto solution = solver.solve(plan, settings.solver.limits, watch);
+  const auto solution =
+      traced("solve", [&] { return solver.solve(plan, settings.solver.limits, watch); });
   if (!solution) return;
+  const TraceRange summarise("summarise");
   describe_solution(plan, *solution, result);
   if (settings.save_fields) result.field = compress_field(solution->field);
 }

@@ -12,6 +12,7 @@
 #include "app/catalogue.hpp"
 #include "app/commands.hpp"
 #include "app/forecast.hpp"
+#include "app/gpu_watch.hpp"
 #include "app/isolated_job.hpp"
 #include "app/run_monitor.hpp"
 #include "app/run_options.hpp"
@@ -26,6 +27,8 @@
 #include "wallheat/gpu.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/result_store.hpp"
+#include "wallheat/trace.hpp"
+#include "wallheat/worth_a_gpu.hpp"
 
 namespace wallheat {
 namespace {
@@ -62,10 +65,12 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
     throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}; --device cpu does without",
                                ordinal, gpu->name, gpu->uuid, error.what()));
   }
-  return {settings.device, shared->lanes(), [shared, cpus](std::size_t thread) {
+  return {settings.device, shared->lanes(),
+          [shared, cpus](std::size_t thread) {
             bind_this_thread(cpus);
             return ThreadParts{shared->job(thread), bound_cpus()};
-          }};
+          },
+          watch_gpu(*gpu, options.log_level, machine.host)};
 }
 
 WorkerParts worker_parts(const RunOptions& options) {
@@ -83,7 +88,10 @@ WorkerParts worker_parts(const RunOptions& options) {
 class StoreSink final : public ResultSink {
  public:
   explicit StoreSink(ResultStore& store) : store_(store) {}
-  void store(std::span<const PlanResult> results) override { store_.store(results); }
+  void store(std::span<const PlanResult> results) override {
+    const TraceRange range("store");
+    store_.store(results);
+  }
   void publish() override { store_.publish(); }
 
  private:
@@ -148,6 +156,30 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, bool inter
   logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(),
               duration_text(elapsed), static_cast<double>(tally.solved + tally.failed) / elapsed,
               duration_text(tally.core_seconds));
+}
+
+/// What `auto` means for these plans.
+DeviceChoice device_for(const RunOptions& options, const std::vector<QueuedPlan>& plans,
+                        spdlog::logger& logger) {
+  if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
+  std::vector<GridShape> shapes;
+  // Evenly over the list, as the largest may come first.
+  constexpr std::size_t looks = 16;
+  for (std::size_t look = 0; look < std::min(looks, plans.size()); ++look) {
+    const Task& task = plans[look * plans.size() / std::min(looks, plans.size())].task;
+    try {
+      shapes.push_back(floor_plan_shape(options.data, task.id));
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
+  }
+  if (worth_a_gpu(shapes)) return options.device;
+  if (!gpu_support().gpus.empty())
+    logger.info(
+        "most plans have less than {0:.0f} x {0:.0f} cells, so the CPU solves them; --device gpu "
+        "takes the GPUs all the same",
+        gpu_break_even_side);
+  return DeviceChoice::cpu;
 }
 
 /// The plans of this shard that want solving; counts all others of it.
@@ -224,7 +256,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
     for (const auto& [plan, estimate] : forecast->take()) news.emplace_back(plan, estimate.updates);
     return news;
   };
-  parts.device = options.device;
+  parts.device = device_for(options, parts.plans, *logger);
   parts.threads_per_worker = options.threads;
   parts.max_attempts = options.max_attempts;
   parts.patience.worker_s = options.worker_timeout_s;
@@ -242,14 +274,17 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   forecast.reset();
   monitor.finish(interrupted ? "run_stopped" : "run_finished");
   const RunTally& tally = monitor.tally();
-  store.close({{"ended_utc", utc_now()},
-               {"end", interrupted ? "stopped early" : "finished"},
-               {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
-               {"predictions", monitor.predictions()},
-               {"restored", std::to_string(tally.restored)},
-               {"solved", std::to_string(tally.solved)},
-               {"failed", std::to_string(tally.failed)},
-               {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}});
+  Attributes end{{"ended_utc", utc_now()},
+                 {"end", interrupted ? "stopped early" : "finished"},
+                 {"workers", fmt::format("{}", fmt::join(monitor.worker_table(), "\n"))},
+                 {"predictions", monitor.predictions()},
+                 {"restored", std::to_string(tally.restored)},
+                 {"solved", std::to_string(tally.solved)},
+                 {"failed", std::to_string(tally.failed)},
+                 {"seconds", fmt::format("{:.3f}", monitor.elapsed_s())}};
+  if (const auto gpus = monitor.gpu_table(); !gpus.empty())
+    end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
+  store.close(end);
   try {
     remove_run_status(status_path(options.out));
   } catch (const RunError& error) {

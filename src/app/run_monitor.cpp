@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/gpu_text.hpp"
 #include "app/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -130,6 +131,23 @@ void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProg
   }
 }
 
+void RunMonitor::on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) {
+  WorkerShare& share = shares_[worker.rank];
+  share.gpu.add(sample);
+  share.gpu_now = sample;
+  if (events_) events_->gpu_sample(worker, sample);
+}
+
+std::vector<std::string> RunMonitor::gpu_table() const {
+  std::vector<std::string> table;
+  for (const auto& [rank, share] : shares_) {
+    if (share.gpu.samples == 0) continue;
+    if (table.empty()) table.push_back(gpu_header());
+    table.push_back(gpu_row(rank, share.worker.host, share.gpu, share.plans));
+  }
+  return table;
+}
+
 void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
   logger_->info("rank {} on {} has left: {}", worker.rank, worker.host, reason);
   shares_[worker.rank].state = "left";
@@ -191,7 +209,8 @@ void RunMonitor::write_status(double seconds_left) {
                         share.plans,
                         std::chrono::duration<double>(now - share.heard).count(),
                         share.state,
-                        {}};
+                        {},
+                        share.gpu_now};
     for (const PlanProgress& plan : share.running)
       worker.running.push_back(
           {facts_.ids->at(plan.index), plan.iterations, plan.delta, plan.seconds});
@@ -245,7 +264,10 @@ void RunMonitor::finish(const std::string& event) {
     logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>3.0f} %", rank, share.worker.host, share.plans,
                   duration_text(share.core_seconds), 100 * share.core_seconds / available_s);
   }
+  for (const std::string& row : gpu_table()) logger_->info("{}", row);
   if (!events_) return;
+  for (const auto& [rank, share] : shares_)
+    if (share.gpu.samples > 0) events_->gpu_usage(share.worker, share.gpu, share.plans);
   events_->run(event);
   events_->flush();
 }

@@ -52,6 +52,7 @@ class RunMonitor final : public RunObserver {
   void on_failed_try(const PlanResult& result) override;
   void on_conflict(const PlanResult& failed) override;
   void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
+  void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) override;
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
   void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
   void on_worker_back(const WorkerInfo& worker) override;
@@ -67,6 +68,8 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] double elapsed_s() const;
   /// A sentence on how good the predictions were; empty where there were too few.
   [[nodiscard]] const std::string& predictions() const { return predictions_; }
+  /// What each GPU did, as lines of text; empty where none told anything.
+  [[nodiscard]] std::vector<std::string> gpu_table() const;
   /// The workers' table as lines of text; empty before they are ready.
   [[nodiscard]] const std::vector<std::string>& worker_table() const { return worker_table_; }
 
@@ -79,6 +82,8 @@ class RunMonitor final : public RunObserver {
     std::string state = "working";
     Clock::time_point heard = Clock::now();
     std::vector<PlanProgress> running;
+    GpuUsage gpu;
+    std::optional<GpuSample> gpu_now;
   };
   void write_status(double seconds_left);
   [[nodiscard]] std::string progress_text(double seconds_left) const;

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/gpu_text.hpp"
 #include "core/bytes.hpp"
 #include "wallheat/error.hpp"
 
@@ -50,6 +51,7 @@ static void to_json(Json& json, const WorkerStatus& worker) {
           {"device", worker.device}, {"threads", worker.threads},
           {"plans", worker.plans},   {"last_heard_s", worker.last_heard_s},
           {"state", worker.state},   {"running", worker.running}};
+  if (worker.gpu) json["gpu"] = to_json(*worker.gpu);
 }
 
 static void from_json(const Json& json, WorkerStatus& worker) {
@@ -61,6 +63,7 @@ static void from_json(const Json& json, WorkerStatus& worker) {
   json.at("last_heard_s").get_to(worker.last_heard_s);
   json.at("state").get_to(worker.state);
   json.at("running").get_to(worker.running);
+  if (json.contains("gpu")) worker.gpu = gpu_sample_from_json(json["gpu"]);
 }
 
 static void to_json(Json& json, const RunStatus& status) {

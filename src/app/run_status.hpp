@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wallheat/gpu_usage.hpp"
+
 namespace wallheat {
 
 /// A plan that a worker is at.
@@ -29,6 +31,7 @@ struct WorkerStatus {
   double last_heard_s = 0;  ///< seconds since its last message
   std::string state;        ///< one word: working, idle, left, lost, ...
   std::vector<RunningPlan> running;
+  std::optional<GpuSample> gpu{};  ///< what its GPU told last; nothing where it has none
 };
 
 /// What a run is doing at one moment. Rank 0 writes it every few seconds for whoever looks on.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/commands.hpp"
+#include "app/gpu_text.hpp"
 #include "app/options.hpp"
 #include "app/run_status.hpp"
 #include "app/scheduler.hpp"
@@ -219,6 +220,7 @@ void print_workers(const Look& look) {
     fmt::print("{:>5}  {:<20}  {:<24}  {:>7}  {:>7}  {:>10}  {:<8}  {}\n", worker.rank, worker.host,
                worker.device, worker.threads, worker.plans,
                duration_text(worker.last_heard_s + age_s), worker.state, running);
+    if (worker.gpu) fmt::print("{:>5}  GPU: {}\n", "", gpu_text(*worker.gpu));
   }
 }
 

@@ -273,8 +273,10 @@ class Coordinator {
   }
 
   void on(int worker, const Heartbeat& heartbeat) {
-    if (const auto known = workers_.find(worker); known != workers_.end())
-      parts_.observer->on_heartbeat(known->second, heartbeat.running);
+    const auto known = workers_.find(worker);
+    if (known == workers_.end()) return;
+    parts_.observer->on_heartbeat(known->second, heartbeat.running);
+    if (heartbeat.gpu) parts_.observer->on_gpu_sample(known->second, *heartbeat.gpu);
   }
 
   void on(int worker, const Returned& returned) { queue_.plans_returned(worker, returned.plans); }

@@ -51,6 +51,8 @@ class RunObserver {
   virtual void on_conflict(const PlanResult& failed) = 0;
   /// How far its running plans are.
   virtual void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) = 0;
+  /// What its GPU tells, about once a second.
+  virtual void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) = 0;
   /// Its plans are pending again.
   virtual void on_worker_left(const WorkerInfo& worker, const std::string& reason) = 0;
   /// It left without a word; its plans are pending again.

@@ -68,9 +68,15 @@ template <class Visit, Is<PlanProgress> R>
 void fields_of(Visit& visit, R& progress) {
   visit(progress.index, progress.iterations, progress.delta, progress.seconds);
 }
+template <class Visit, Is<GpuSample> R>
+void fields_of(Visit& visit, R& sample) {
+  visit(sample.utilisation_pct, sample.memory_used_bytes, sample.memory_total_bytes, sample.power_w,
+        sample.temperature_c, sample.sm_clock_mhz, sample.energy_j, sample.uncorrected_ecc_errors,
+        sample.slowdown);
+}
 template <class Visit, Is<Heartbeat> R>
 void fields_of(Visit& visit, R& heartbeat) {
-  visit(heartbeat.running);
+  visit(heartbeat.running, heartbeat.gpu);
 }
 template <class Visit, Is<Goodbye> R>
 void fields_of(Visit& visit, R&) {

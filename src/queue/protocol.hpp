@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "wallheat/gpu_usage.hpp"
 #include "wallheat/placement.hpp"
 #include "wallheat/plan_result.hpp"
 
@@ -45,9 +47,10 @@ struct PlanProgress {
   double delta = 0;    ///< °C, looked at last; NaN before that
   double seconds = 0;  ///< since it was started
 };
-/// From a worker with its running plans; from rank 0 empty.
+/// From a worker with its running plans and what its GPU tells, if it has one; from rank 0 empty.
 struct Heartbeat {
   std::vector<PlanProgress> running;
+  std::optional<GpuSample> gpu{};
 };
 /// Answers every Recall; also sent after Stop with whatever was not finished.
 struct Returned {

@@ -47,7 +47,8 @@ class Worker {
       report_news();
       next_heartbeat_s_ -= passed_s;
       if (next_heartbeat_s_ <= 0) {
-        send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{}});
+        send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
+                       device_.gpu_samples ? device_.gpu_samples() : std::nullopt});
         next_heartbeat_s_ = parts_.patience.heartbeat_s();
       }
       if (!leaving_ && parts_.interrupted()) leave("interrupted");

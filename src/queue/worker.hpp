@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "queue/link.hpp"
 #include "queue/task_pool.hpp"
+#include "wallheat/gpu_usage.hpp"
 
 namespace wallheat {
 
@@ -18,12 +20,16 @@ struct ThreadParts {
   std::vector<int> bound_cpus;  ///< read back from the system
 };
 
+/// What a GPU has told since the last call, if anything. Must not wait.
+using GpuSamples = std::function<std::optional<GpuSample>()>;
+
 /// The device that a worker solves on.
 struct WorkerDevice {
   std::string kind;         ///< a short text for tables and rows; one name, one speed
   std::size_t threads = 1;  ///< solver threads to make, each with a plan at a time
   /// Called in each solver thread: binds it and makes its solver.
   std::function<ThreadParts(std::size_t thread)> prepare_thread;
+  GpuSamples gpu_samples{};  ///< empty without a GPU
 };
 
 /// Silence of the other side for so long means that it is gone.

@@ -32,7 +32,8 @@ RunStatus full_status() {
   status.shard = "2/4";
   status.workers = {
       {1, "node1", "cpu avx2", 8, 15, 0.25, "working", {{"0007", 512, 0.125, 3.5}, {"0008", 0}}},
-      {2, "node2", "cpu avx512", 4, 8, 31.5, "lost", {}}};
+      {2, "node2", "cpu avx512", 4, 8, 31.5, "lost", {}},
+      {3, "node2", "gpu", 1, 80, 0.5, "idle", {}, GpuSample{.power_w = 512.5, .slowdown = 0x24}}};
   return status;
 }
 
@@ -44,10 +45,14 @@ TEST(RunStatus, comes_through_its_file_unchanged) {
   EXPECT_EQ(to_json_text(copy), to_json_text(full_status()));
   EXPECT_EQ(copy.shard, "2/4");
   EXPECT_EQ(copy.seconds_left, 5.5);
-  ASSERT_EQ(copy.workers.size(), 2U);
+  ASSERT_EQ(copy.workers.size(), 3U);
   EXPECT_EQ(copy.workers[0].running[0].delta, 0.125);
   EXPECT_TRUE(std::isnan(copy.workers[0].running[1].delta));
   EXPECT_EQ(copy.workers[1].last_heard_s, 31.5);
+  EXPECT_FALSE(copy.workers[1].gpu);
+  EXPECT_EQ(copy.workers[2].gpu.value().power_w, 512.5);
+  EXPECT_EQ(copy.workers[2].gpu->slowdown, 0x24U);
+  EXPECT_TRUE(std::isnan(copy.workers[2].gpu->utilisation_pct));
 }
 
 TEST(RunStatus, says_nothing_of_the_time_left_where_it_is_unknown) {

@@ -55,7 +55,8 @@ class Status : public testing::Test {
     status.host = "node1";
     status.plans_per_s = 12.5;
     status.seconds_left = 200;
-    status.workers = {{1, "node7", "cpu avx2", 8, 15, 0.25, "working", {{"c", 512, 0.125, 3.5}}}};
+    status.workers = {{1, "node7", "cpu avx2", 8, 15, 0.25, "working", {{"c", 512, 0.125, 3.5}}},
+                      {2, "node8", "gpu", 1, 90, 0.25, "idle", {}, GpuSample{.power_w = 512}}};
     write_run_status(status_path(file_), status);
   }
   /// As a process of another host would leave it, on a file system without locks.
@@ -113,11 +114,12 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   write_status();
   const Finished finished = look();
   EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
-                                  HasSubstr("solved   1"), HasSubstr("12.50 plans/s"),
-                                  HasSubstr("left       3 min 20 s"),
-                                  HasSubstr("advice     wait\n"), HasSubstr("node7"),
-                                  HasSubstr("c (3."), HasSubstr("iteration 512, delta 0.12 °C")));
+  EXPECT_THAT(
+      finished.out,
+      AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
+            HasSubstr("solved   1"), HasSubstr("12.50 plans/s"), HasSubstr("left       3 min 20 s"),
+            HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("c (3."),
+            HasSubstr("iteration 512, delta 0.12 °C"), HasSubstr("GPU: 512 W\n")));
   const auto seen = json();
   EXPECT_EQ(seen["state"], "being written");
   EXPECT_EQ(seen["pending"], 3);

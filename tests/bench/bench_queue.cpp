@@ -121,6 +121,7 @@ class Silent final : public RunObserver {
     std::fprintf(stderr, "bench_queue: plan %s: %s\n", failed.id.c_str(), failed.error.c_str());
   }
   void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress>) override {}
+  void on_gpu_sample(const WorkerInfo&, const GpuSample&) override {}
   void on_worker_lost(const WorkerInfo& worker, double) override {
     std::fprintf(stderr, "bench_queue: rank %d is lost\n", worker.rank);
   }

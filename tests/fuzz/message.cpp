@@ -54,6 +54,7 @@ std::vector<std::string> seeds() {
                                       Ready{"node", "cpu", 2, {0, 1}},
                                       Report{{1, 2}, {result, result}},
                                       Heartbeat{{{7, 100, 0.5, 2.5}}},
+                                      Heartbeat{{}, GpuSample{.utilisation_pct = 97}},
                                       Returned{{1, 2, 3}},
                                       Farewell{"no memory", true},
                                       Goodbye{},

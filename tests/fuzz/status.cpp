@@ -14,7 +14,15 @@ std::vector<std::string> seeds() {
   const std::string small = to_json_text(status);
   status.seconds_left = 1.5;
   status.shard = "1/2";
-  status.workers.push_back({1, "node", "cpu", 2, 5, 0.1, "working", {{"10000", 100, 0.5, 1}}});
+  status.workers.push_back({1,
+                            "node",
+                            "cpu",
+                            2,
+                            5,
+                            0.1,
+                            "working",
+                            {{"10000", 100, 0.5, 1}},
+                            GpuSample{.power_w = 512, .slowdown = 4}});
   const auto with_pid = [&](const std::string& number) {
     std::string text = small;
     return text.replace(text.find("\"pid\": 0") + 7, 1, number);

@@ -50,6 +50,9 @@ class Recorder final : public RunObserver {
     for (const PlanProgress& progress : running)
       if (when_progress_) when_progress_(progress);
   }
+  void on_gpu_sample(const WorkerInfo&, const GpuSample& sample) override {
+    if (when_gpu_sample_) when_gpu_sample_(sample);
+  }
   void on_worker_lost(const WorkerInfo& worker, double) override {
     lost_.push_back(worker.rank);
     if (when_lost_) when_lost_(worker.rank);
@@ -71,6 +74,7 @@ class Recorder final : public RunObserver {
   std::string stop_reason_;
   std::function<void()> when_conflict_;
   std::function<void(const PlanProgress&)> when_progress_;
+  std::function<void(const GpuSample&)> when_gpu_sample_;
   std::function<void(int rank)> when_lost_;
   std::function<void(int rank)> when_left_;
   std::function<void(int rank)> when_back_;
@@ -87,7 +91,9 @@ class LocalRun {
   using MakeJob = std::function<PlanJob(int rank, std::size_t thread)>;
 
   /// Ranks above `workers` take part, but what they do is the test's business: see MuteWorker.
-  LocalRun(int workers, int plans, MakeJob make_job, int others = 0, double worker_timeout_s = 30)
+  /// Where there are samples of a GPU, each worker has one.
+  LocalRun(int workers, int plans, MakeJob make_job, int others = 0, double worker_timeout_s = 30,
+           const GpuSamples& gpu_samples = {})
       : network_(workers + others + 1) {
     for (int plan = 0; plan < plans; ++plan) {
       parts_.plans.push_back(
@@ -103,12 +109,17 @@ class LocalRun {
         worker.patience.worker_s = worker_timeout_s;
         worker.machine.host = "host";
         for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
+        if (gpu_samples)
+          for (int gpu = 0; gpu < workers; ++gpu)
+            worker.machine.gpus.push_back({gpu, "", "", 0, 0});
         worker.interrupted = [this] { return worker_interrupted_.load(); };
         worker.open = [=](const Placement& placement) {
           return WorkerDevice{
-              "test", placement.cpus.size(), [=](std::size_t thread) {
+              "test", placement.cpus.size(),
+              [=](std::size_t thread) {
                 return ThreadParts{make_job(rank, thread), {placement.cpus.at(thread)}};
-              }};
+              },
+              gpu_samples};
         };
         (void)run_worker(*network_.link(rank), worker);
       });
@@ -461,6 +472,26 @@ TEST(Coordinator, reports_a_faulty_device_when_two_workers_disagree) {
   EXPECT_EQ(row.status, PlanStatus::failed);
   EXPECT_THAT(row.error, HasSubstr("one of these devices is faulty"));
   EXPECT_THAT(row.error, testing::AllOf(HasSubstr("rank 1"), HasSubstr("rank 2")));
+}
+
+TEST(Coordinator, hears_what_a_workers_gpu_tells) {
+  std::atomic<bool> heard = false;
+  LocalRun run(
+      1, 1,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const Watch&) {
+          heard.wait(false);
+          return solved(task);
+        };
+      },
+      0, 5, [] { return GpuSample{.utilisation_pct = 97}; });
+  run.recorder_.when_gpu_sample_ = [&](const GpuSample& sample) {
+    EXPECT_EQ(sample.utilisation_pct, 97);
+    heard = true;
+    heard.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_TRUE(heard);
 }
 
 TEST(Coordinator, stops_when_the_time_is_up) {

@@ -33,11 +33,14 @@ PlanResult full_result() {
   return result;
 }
 
+GpuSample full_sample() { return {97, 3e9, 141e9, 512.5, 61, 1980, 7e4, 1, 0x24}; }
+
 std::vector<Message> one_of_each() {
   return {Hello{{"node7", {{0, 0, 0}, {1, 0, 0}}, {{0, "A GPU", "GPU-1", 1ULL << 37, 1}}, "why"}},
           Ready{"node7", "cpu avx512", 3, {0, 1, 2}},
           Report{{4, 5}, {full_result(), PlanResult{}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}},
+          Heartbeat{{{4, 256, 0.5, 1.25}}, full_sample()},
           Returned{{1, 2, 3}},
           Farewell{"interrupted", true},
           Goodbye{},
@@ -84,6 +87,21 @@ TEST(Protocol, carries_every_column_of_a_result) {
   EXPECT_EQ(result.input_stamps, expected.input_stamps);
   EXPECT_EQ(result.error, expected.error);
   EXPECT_EQ(result.field, expected.field);
+}
+
+TEST(Protocol, carries_every_reading_of_a_gpu) {
+  const auto heartbeat = std::get<Heartbeat>(decode(encode(Heartbeat{{}, full_sample()})));
+  ASSERT_TRUE(heartbeat.gpu);
+  EXPECT_EQ(heartbeat.gpu->utilisation_pct, 97);
+  EXPECT_EQ(heartbeat.gpu->memory_used_bytes, 3e9);
+  EXPECT_EQ(heartbeat.gpu->memory_total_bytes, 141e9);
+  EXPECT_EQ(heartbeat.gpu->power_w, 512.5);
+  EXPECT_EQ(heartbeat.gpu->temperature_c, 61);
+  EXPECT_EQ(heartbeat.gpu->sm_clock_mhz, 1980);
+  EXPECT_EQ(heartbeat.gpu->energy_j, 7e4);
+  EXPECT_EQ(heartbeat.gpu->uncorrected_ecc_errors, 1);
+  EXPECT_EQ(heartbeat.gpu->slowdown, 0x24U);
+  EXPECT_FALSE(std::get<Heartbeat>(decode(encode(Heartbeat{}))).gpu);
 }
 
 TEST(Protocol, refuses_a_message_cut_anywhere) {

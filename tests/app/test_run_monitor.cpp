@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/run_monitor.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A run with two workers; at the second is a GPU.
+class MonitoredRun : public testing::Test {
+ protected:
+  void begin() {
+    monitor_.emplace(make_logger("off", 0, "node0", nullptr), line_, ProgressStyle::none,
+                     EventLog(directory_ / "events.jsonl"),
+                     RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
+                     RunTally{.total = 2});
+    monitor_->on_workers_ready({cpu_, gpu_});
+  }
+  void solve(std::uint32_t plan, int rank) {
+    PlanResult result;
+    result.index = plan;
+    result.id = ids_.at(plan);
+    result.status = PlanStatus::converged;
+    result.rank = rank;
+    monitor_->on_stored(result);
+  }
+  std::vector<nlohmann::json> events(const std::string& name) {
+    std::vector<nlohmann::json> found;
+    std::ifstream file(directory_ / "events.jsonl");
+    for (std::string line; std::getline(file, line);) {
+      auto json = nlohmann::json::parse(line);
+      if (json["event"] == name) found.push_back(std::move(json));
+    }
+    return found;
+  }
+
+  const TemporaryDirectory directory_;
+  const std::vector<std::string> ids_ = {"a", "b"};
+  const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
+  const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
+  StatusLine line_;
+  std::optional<RunMonitor> monitor_;
+};
+
+TEST_F(MonitoredRun, tells_what_each_gpu_did) {
+  begin();
+  monitor_->on_gpu_sample(gpu_, {.utilisation_pct = 90, .power_w = 400, .energy_j = 0});
+  monitor_->on_gpu_sample(gpu_,
+                          {.utilisation_pct = 100, .power_w = 500, .energy_j = 900, .slowdown = 4});
+  solve(0, 2);
+  solve(1, 2);
+  monitor_->finish("run_finished");
+
+  const auto samples = events("gpu_sample");
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_EQ(samples[1]["rank"], 2);
+  EXPECT_EQ(samples[1]["device"], "gpu");
+  EXPECT_EQ(samples[1]["power_w"], 500);
+  EXPECT_EQ(samples[1]["slowdown_reasons"], nlohmann::json({"power cap"}));
+  EXPECT_FALSE(samples[1].contains("temperature_c")) << "nobody told it";
+  const auto usages = events("gpu_usage");
+  ASSERT_EQ(usages.size(), 1U);
+  EXPECT_EQ(usages[0]["plans"], 2);
+  EXPECT_EQ(usages[0]["utilisation_pct_mean"], 95);
+  EXPECT_EQ(usages[0]["power_w_max"], 500);
+  EXPECT_EQ(usages[0]["energy_j_per_plan"], 450);
+  EXPECT_THAT(monitor_->gpu_table(),
+              ElementsAre(HasSubstr("J/plan"), AllOf(HasSubstr("node2"), HasSubstr("95 / 100"),
+                                                     HasSubstr("450.00"), HasSubstr("power cap"))));
+}
+
+TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {
+  begin();
+  solve(0, 1);
+  monitor_->on_heartbeat(cpu_, {});
+  monitor_->finish("run_finished");
+  EXPECT_THAT(events("gpu_sample"), IsEmpty());
+  EXPECT_THAT(events("gpu_usage"), IsEmpty());
+  EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace wallheat

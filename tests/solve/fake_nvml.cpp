@@ -1,0 +1,89 @@
+// Stands for libnvidia-ml.so.1 in tests. The UUID that is asked for chooses the behaviour:
+//   GPU-good      tells everything; its energy counter goes up by 1.5 J a call
+//   GPU-silent    tells its power (200 W) only
+//   GPU-failing   answers once, and is lost then
+// With OLD_DRIVER, functions that came later are missing.
+
+#include <cstring>
+
+namespace {
+
+enum Status : int { success = 0, not_supported = 3, not_found = 6, gpu_is_lost = 15 };
+
+struct Device {
+  const char* uuid;
+  bool tells_all;
+  bool fails;
+  unsigned long long energy_mj;
+  int calls;
+};
+Device devices[] = {{"GPU-good", true, false, 5000, 0},
+                    {"GPU-silent", false, false, 0, 0},
+                    {"GPU-failing", true, true, 0, 0}};
+
+template <class T, class Value>
+Status tell(const Device* device, T* target, Value value) {
+  if (device->fails && device->calls > 1) return gpu_is_lost;
+  if (!device->tells_all) return not_supported;
+  *target = value;
+  return success;
+}
+
+struct Utilization {
+  unsigned gpu, memory;
+};
+struct Memory {
+  unsigned long long total, free, used;
+};
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() { return success; }
+int nvmlShutdown() { return success; }
+const char* nvmlErrorString(int status) {
+  if (status == not_found) return "Not Found";
+  return status == gpu_is_lost ? "GPU is lost" : "some other error";
+}
+int nvmlDeviceGetHandleByUUID(const char* uuid, Device** device) {
+  for (Device& known : devices) {
+    if (std::strcmp(known.uuid, uuid) != 0) continue;
+    *device = &known;
+    return success;
+  }
+  return not_found;
+}
+int nvmlDeviceGetUtilizationRates(Device* device, Utilization* utilization) {
+  ++device->calls;  // the first reading of each sample
+  return tell(device, utilization, Utilization{97, 40});
+}
+int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
+  return tell(device, memory, Memory{150'000'000'000, 147'000'000'000, 3'000'000'000});
+}
+int nvmlDeviceGetPowerUsage(Device* device, unsigned* milliwatts) {
+  if (!device->tells_all) {
+    *milliwatts = 200'000;
+    return success;
+  }
+  return tell(device, milliwatts, 512'500U);
+}
+int nvmlDeviceGetTemperature(Device* device, int sensor, unsigned* celsius) {
+  return sensor == 0 ? tell(device, celsius, 61U) : not_supported;
+}
+int nvmlDeviceGetClockInfo(Device* device, int type, unsigned* mhz) {
+  return type == 1 ? tell(device, mhz, 1980U) : not_supported;
+}
+#ifndef OLD_DRIVER
+int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
+  device->energy_mj += 1500;
+  return tell(device, millijoules, device->energy_mj);
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(Device* device, unsigned long long* reasons) {
+  return tell(device, reasons, 0x5ULL);  // idle, and the power cap
+}
+int nvmlDeviceGetTotalEccErrors(Device* device, int kind, int counter, unsigned long long* count) {
+  return kind == 1 && counter == 0 ? tell(device, count, 2ULL) : not_supported;
+}
+#endif
+}
