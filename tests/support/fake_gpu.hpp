@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -66,8 +67,9 @@ class FakeGpu final : public GpuDevice {
         explicit Running(std::atomic<int>& all) : count(all) { ++count; }
         ~Running() { --count; }
       } running(gpu_.running_);
-      const auto fault = static_cast<GpuFault>(plan.domain(0, 0));
-      const auto number = static_cast<int>(plan.domain(0, 1));
+      const std::vector<double>& cells = plan.domain.cells;
+      const auto fault = static_cast<GpuFault>(cells[0]);
+      const int number = cells.size() > 1 ? static_cast<int>(cells[1]) : 0;
       if (gpu_.broken_) throw DeviceFault("the fake GPU is broken");
       if (fault != GpuFault::none) gpu_.write(fault, number);
       switch (fault) {
