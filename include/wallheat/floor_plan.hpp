@@ -47,6 +47,10 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
 [[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
                                          const std::string& id);
 
+/// Throws InputError "<where>: the value in row r, column c is ..." where one is NaN, infinite or
+/// beyond 1e300, which no solver takes.
+void check_values(const Grid<double>& domain, const std::string& where);
+
 /// Number of interior cells.
 [[nodiscard]] std::int64_t count_interior(const FloorPlan& plan);
 

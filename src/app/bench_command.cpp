@@ -15,7 +15,7 @@
 #include "wallheat/error.hpp"
 #include "wallheat/generator.hpp"
 #include "wallheat/machine.hpp"
-#include "wallheat/plan_ids.hpp"
+#include "wallheat/plan_pack.hpp"
 
 namespace po = boost::program_options;
 
@@ -200,9 +200,10 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
     }
     return plans;
   }
-  auto ids = read_ids(data / "building_ids.txt").ids;
+  const auto source = open_plan_source(data);
+  auto ids = source->ids().ids;
   if (ids.size() > static_cast<std::size_t>(count)) ids.resize(static_cast<std::size_t>(count));
-  for (const std::string& id : ids) plans.push_back({id, load_floor_plan(data, id)});
+  for (const std::string& id : ids) plans.push_back({id, source->load(id)});
   return plans;
 }
 
@@ -217,11 +218,11 @@ int bench_command(const Arguments& arguments) {
   bool scaling_wanted = false;
   SolverOptionParser solver_options;
   Options options("bench [options]",
-                  "Measures the solver on plans of a directory, or on generated ones, against what "
+                  "Measures the solver on given plans, or on generated ones, against what "
                   "this core could do\n"
                   "at best: reading, storing and scheduling are left out. Wants an idle machine.");
-  options.add()("data,d", po::value(&data)->value_name("DIR"),
-                "plans to use; default: generated ones (seed 1)");
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "directory or pack of plans to use; default: generated ones (seed 1)");
   options.add()("plans,n", po::value(&count)->default_value(8)->value_name("N"),
                 "the first N plans");
   options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),

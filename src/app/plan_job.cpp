@@ -9,17 +9,18 @@
 #include "app/version.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/field_codec.hpp"
+#include "wallheat/plan_pack.hpp"
 
 namespace wallheat {
 namespace {
 
 /// Solves one plan into `result`; leaves it pending if stopped.
-void solve_into(const JobSettings& settings, Solver& solver, const Watch& watch,
-                PlanResult& result) {
+void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
+                const Watch& watch, PlanResult& result) {
   // The stamps come first: a file that changes while it is read is found changed by the next
   // resume.
-  result.input_stamps = floor_plan_stamps(settings.data, result.id);
-  const FloorPlan plan = load_floor_plan(settings.data, result.id);
+  result.input_stamps = source.stamps(result.id);
+  const FloorPlan plan = source.load(result.id);
   result.input_hash = plan_hash(plan);
   const auto solution = solver.solve(plan, settings.solver.limits, watch);
   if (!solution) return;
@@ -55,11 +56,12 @@ PlanResult pending_result(const JobSettings& settings, const Task& task) {
 
 PlanJob make_plan_job(const JobSettings& settings) {
   const std::shared_ptr<Solver> solver = settings.solver.make();
-  return [settings, solver](const Task& task, const Watch& watch) {
+  const SharedPlanSource source = open_plan_source(settings.data);
+  return [settings, source, solver](const Task& task, const Watch& watch) {
     const auto start = std::chrono::steady_clock::now();
     PlanResult result = pending_result(settings, task);
     try {
-      solve_into(settings, *solver, watch, result);
+      solve_into(settings, *source, *solver, watch, result);
     } catch (const std::bad_alloc&) {
       result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
       result.may_pass = true;

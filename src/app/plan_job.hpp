@@ -13,7 +13,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
 
 /// Where and how a worker's job runs; these facts go into each row.
 struct JobSettings {
-  std::filesystem::path data;
+  std::filesystem::path data;  ///< for open_plan_source
   SolverOptions solver;
   bool save_fields = false;
   std::string host;
@@ -24,7 +24,7 @@ struct JobSettings {
 [[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);
 
 /// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
-/// field.
+/// field. Throws RunError where the plans' source cannot be opened.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
 
 }  // namespace wallheat
