@@ -11,12 +11,14 @@
 namespace wallheat {
 
 /// Where floor plans come from: a directory, or a pack (wallheat/plan_pack.hpp). Several threads
-/// may use one at once. All but ids() throw InputError, which names the file and the plan, where
-/// the plan is missing or damaged; that plan fails then, and no other.
+/// may use one at once. What takes an id throws InputError, which names the file and the plan,
+/// where the plan is missing or damaged; that plan fails then, and no other.
 class PlanSource {
  public:
   virtual ~PlanSource() = default;
 
+  /// The directory or file, for sentences about it.
+  [[nodiscard]] virtual std::filesystem::path path() const = 0;
   /// All plans in their order. Throws RunError where there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
   [[nodiscard]] virtual FloorPlan load(const std::string& id) const = 0;

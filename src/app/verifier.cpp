@@ -223,9 +223,9 @@ std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Finding
     const std::uint64_t hash = plan_hash(plan);
     if (hash != row.input_hash) {
       findings.add(Check::inputs, row.id,
-                   fmt::format("its input has changed since it was solved: input_hash is {:016x} "
-                               "in the file, {:016x} now",
-                               row.input_hash, hash));
+                   fmt::format("its input in {} has changed since it was solved: input_hash is "
+                               "{:016x} in the file, {:016x} now",
+                               plans_->path().string(), row.input_hash, hash));
       return std::nullopt;
     }
     Differences differences("by the plan");

@@ -9,6 +9,7 @@ class DirectorySource final : public PlanSource {
  public:
   explicit DirectorySource(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
+  [[nodiscard]] std::filesystem::path path() const override { return directory_; }
   [[nodiscard]] PlanIds ids() const override { return read_ids(directory_ / "building_ids.txt"); }
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     return load_floor_plan(directory_, id);

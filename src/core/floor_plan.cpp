@@ -14,9 +14,6 @@
 namespace wallheat {
 namespace {
 
-// Four neighbours of this size still have a finite sum, so no iteration can make an infinity.
-constexpr double largest_value = 1e300;
-
 std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
   check_id(id);
   return directory / (id + "_domain.npy");

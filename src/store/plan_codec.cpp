@@ -1,7 +1,9 @@
 #include "store/plan_codec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <optional>
 #include <unordered_map>
 
@@ -71,11 +73,9 @@ void look_up(std::span<const Code> codes, std::span<const double> values,
              std::vector<double>& cells) {
   std::vector<double> table(values.begin(), values.end());
   table.resize(std::size_t{1} << (8 * sizeof(Code)));
-  Code largest = 0;
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    largest = std::max(largest, codes[i]);
-    cells[i] = table[codes[i]];
-  }
+  for (std::size_t i = 0; i < codes.size(); ++i) cells[i] = table[codes[i]];
+  Code largest = 0;  // in a loop of its own, which the compiler vectorises
+  for (const Code code : codes) largest = std::max(largest, code);
   if (largest >= values.size()) throw DecodeError("a code has no value");
 }
 
@@ -129,9 +129,22 @@ Grid<std::uint8_t> decode_interior(GridShape shape, std::span<const std::byte> i
   const std::size_t stride = bytes_of_mask_row(shape.cols);
   const auto bits = unpacked(interior, shape.rows, stride, 1, "the cells of its mask");
   Grid<std::uint8_t> mask(shape.rows, shape.cols);
+  static constexpr auto unpacked_bytes = [] {
+    std::array<std::array<std::uint8_t, 8>, 256> all{};
+    for (std::size_t eight = 0; eight < all.size(); ++eight) {
+      for (std::size_t cell = 0; cell < 8; ++cell) all[eight][cell] = eight >> (7 - cell) & 1;
+    }
+    return all;
+  }();
   for (std::size_t row = 0; row < shape.rows; ++row) {
-    for (std::size_t col = 0; col < shape.cols; ++col) {
-      mask(row, col) = static_cast<std::uint8_t>(bits[row * stride + col / 8] >> (7 - col % 8)) & 1;
+    const std::byte* from = bits.data() + row * stride;
+    std::uint8_t* to = mask.cells.data() + row * shape.cols;
+    for (std::size_t eight = 0; eight < shape.cols / 8; ++eight) {
+      std::memcpy(to + 8 * eight, unpacked_bytes[static_cast<std::size_t>(from[eight])].data(), 8);
+    }
+    if (const std::size_t rest = shape.cols % 8; rest > 0) {
+      std::memcpy(to + shape.cols - rest,
+                  unpacked_bytes[static_cast<std::size_t>(from[stride - 1])].data(), rest);
     }
   }
   return mask;
