@@ -47,6 +47,14 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
 [[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
                                          const std::string& id);
 
+/// The largest value, either way, that a start field may have: four neighbours of this size still
+/// have a finite sum, so no iteration can make an infinity.
+inline constexpr double largest_value = 1e300;
+
+/// Throws InputError "<where>: the value in row r, column c is ..." where one is NaN, infinite or
+/// beyond largest_value.
+void check_values(const Grid<double>& domain, const std::string& where);
+
 /// Number of interior cells.
 [[nodiscard]] std::int64_t count_interior(const FloorPlan& plan);
 

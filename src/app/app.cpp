@@ -29,6 +29,7 @@ constexpr std::array commands{
     Command{"verify", "check a result file against its floor plans", verify_command},
     Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "make synthetic floor plans", generate_command},
+    Command{"pack", "put a directory of floor plans into one small file", pack_command},
     Command{"devices", "show what this machine offers: cores, instruction sets, GPUs",
             devices_command},
     Command{"bench", "measure the solver against what this machine could do at best",

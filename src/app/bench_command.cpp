@@ -17,7 +17,7 @@
 #include "wallheat/error.hpp"
 #include "wallheat/generator.hpp"
 #include "wallheat/machine.hpp"
-#include "wallheat/plan_ids.hpp"
+#include "wallheat/plan_pack.hpp"
 
 namespace po = boost::program_options;
 
@@ -202,9 +202,10 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
     }
     return plans;
   }
-  auto ids = read_ids(data / "building_ids.txt").ids;
+  const auto source = open_plan_source(data);
+  auto ids = source->ids().ids;
   if (ids.size() > static_cast<std::size_t>(count)) ids.resize(static_cast<std::size_t>(count));
-  for (const std::string& id : ids) plans.push_back({id, load_floor_plan(data, id)});
+  for (const std::string& id : ids) plans.push_back({id, source->load(id)});
   return plans;
 }
 
@@ -212,12 +213,13 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
 GpuBenchPlans gpu_bench_plans(const std::filesystem::path& data, int count, std::size_t size) {
   const auto first = static_cast<std::size_t>(count);
   if (data.empty()) return {generate_floor_plans(first, size), {}};
-  const auto ids = read_ids(data / "building_ids.txt").ids;
+  const SharedPlanSource source = open_plan_source(data);
+  const auto ids = source->ids().ids;
   GpuBenchPlans plans;
   for (BenchPlan& plan : bench_plans(data, count, size))
     plans.in_memory.push_back(std::move(plan.plan));
   plans.files = {data.string(), ids.size(),
-                 [data, ids](std::size_t number) { return load_floor_plan(data, ids[number]); }};
+                 [source, ids](std::size_t number) { return source->load(ids[number]); }};
   return plans;
 }
 
@@ -233,7 +235,7 @@ int bench_command(const Arguments& arguments) {
   std::string device;
   SolverOptionParser solver_options;
   Options options("bench [options]",
-                  "Measures the solver on plans of a directory, or on generated ones, against what "
+                  "Measures the solver on given plans, or on generated ones, against what "
                   "this core could do\n"
                   "at best: reading, storing and scheduling are left out. Wants an idle machine.\n"
                   "With --device gpu: the first GPU against its own ceilings, a plain kernel and "
@@ -241,8 +243,8 @@ int bench_command(const Arguments& arguments) {
                   "4, ... plans in flight, and end to end; takes some minutes.");
   options.add()("device", po::value(&device)->default_value("cpu")->value_name("NAME"),
                 "cpu or gpu");
-  options.add()("data,d", po::value(&data)->value_name("DIR"),
-                "plans to use; default: generated ones (seed 1)");
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "directory or pack of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
   options.add()("plans,n",
                 po::value(&count)->default_value(by_device, "8, on a GPU 512")->value_name("N"),

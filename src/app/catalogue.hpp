@@ -8,21 +8,24 @@
 #include "app/run_options.hpp"
 #include "wallheat/plan_ids.hpp"
 #include "wallheat/plan_result.hpp"
+#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 
-/// The plans that a run is asked for. Throws RunError where there is no directory or no id.
-[[nodiscard]] PlanIds requested_plans(const RunOptions& options);
+/// The plans that are asked for: `ids`, else those of `ids_file`, else all of the source; of them
+/// the first `first` (0: all). Throws RunError where there are none.
+[[nodiscard]] PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
+                                      const std::filesystem::path& ids_file, std::size_t first);
 
-/// The shape of each plan from its file's header; {0, 0} for plans of other shards and where it
-/// cannot be read (the plan will fail with the reason when it is solved).
-[[nodiscard]] std::vector<GridShape> plan_shapes(const std::filesystem::path& data,
+/// The shape of each plan, without its cells being read; {0, 0} for plans of other shards and where
+/// it cannot be read (the plan will fail with the reason when it is solved).
+[[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source,
                                                  const std::vector<std::string>& ids,
                                                  const Shard& shard);
 
 /// The solved rows whose input is not what it was, each as "ID (why)". Size and time stamp decide
 /// where they can; only where they differ is a plan read and hashed.
-[[nodiscard]] std::vector<std::string> changed_inputs(const std::filesystem::path& data,
+[[nodiscard]] std::vector<std::string> changed_inputs(const PlanSource& source,
                                                       std::span<const PlanResult> rows);
 
 }  // namespace wallheat

@@ -18,6 +18,7 @@ using Arguments = std::vector<std::string>;
 
 // One function a command; each returns an ExitStatus and throws UsageError or RunError.
 int run_command(const Arguments& arguments);
+int pack_command(const Arguments& arguments);
 int solve_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);

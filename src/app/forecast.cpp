@@ -5,12 +5,10 @@
 
 #include <exception>
 
-#include "wallheat/floor_plan.hpp"
-
 namespace wallheat {
 
-Forecast::Forecast(std::filesystem::path data, std::vector<Task> tasks, const Limits& limits)
-    : data_(std::move(data)),
+Forecast::Forecast(SharedPlanSource source, std::vector<Task> tasks, const Limits& limits)
+    : source_(std::move(source)),
       tasks_(std::move(tasks)),
       limits_(limits),
       reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
@@ -28,7 +26,7 @@ void Forecast::read_all(const std::stop_token& stop) {
   for (const Task& task : tasks_) {
     if (stop.stop_requested()) return;
     try {
-      const auto estimate = estimate_work(load_interior(data_, task.id), limits_);
+      const auto estimate = estimate_work(source_->interior(task.id), limits_);
       const std::scoped_lock lock(mutex_);
       ready_.emplace_back(task.index, estimate);
     } catch (const std::exception&) {

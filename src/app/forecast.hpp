@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "queue/protocol.hpp"
+#include "wallheat/plan_source.hpp"
 #include "wallheat/work_estimate.hpp"
 
 namespace wallheat {
@@ -17,7 +17,7 @@ namespace wallheat {
 /// masks, in the order given, and ends when it has seen all.
 class Forecast {
  public:
-  Forecast(std::filesystem::path data, std::vector<Task> tasks, const Limits& limits);
+  Forecast(SharedPlanSource source, std::vector<Task> tasks, const Limits& limits);
   /// Stops after the plan at hand.
   ~Forecast() = default;
   Forecast(const Forecast&) = delete;
@@ -30,7 +30,7 @@ class Forecast {
  private:
   void read_all(const std::stop_token& stop);
 
-  std::filesystem::path data_;
+  SharedPlanSource source_;
   std::vector<Task> tasks_;
   Limits limits_;
   std::mutex mutex_;

@@ -10,18 +10,19 @@
 #include "app/version.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/field_codec.hpp"
+#include "wallheat/plan_pack.hpp"
 #include "wallheat/trace.hpp"
 
 namespace wallheat {
 namespace {
 
 /// Solves one plan into `result`; leaves it pending if stopped.
-void solve_into(const JobSettings& settings, Solver& solver, const Watch& watch,
-                PlanResult& result) {
+void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
+                const Watch& watch, PlanResult& result) {
   // The stamps come first: a file that changes while it is read is found changed by the next
   // resume.
-  result.input_stamps = floor_plan_stamps(settings.data, result.id);
-  const FloorPlan plan = traced("read", [&] { return load_floor_plan(settings.data, result.id); });
+  result.input_stamps = source.stamps(result.id);
+  const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.input_hash = plan_hash(plan);
   const auto solution =
       traced("solve", [&] { return solver.solve(plan, settings.solver.limits, watch); });
@@ -57,12 +58,14 @@ PlanResult pending_result(const JobSettings& settings, const Task& task) {
   return result;
 }
 
-PlanJob make_plan_job(const JobSettings& settings, std::shared_ptr<Solver> solver) {
-  return [settings, solver = std::move(solver)](const Task& task, const Watch& watch) {
+PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
+                      std::shared_ptr<Solver> solver) {
+  return [settings, source = std::move(source), solver = std::move(solver)](const Task& task,
+                                                                            const Watch& watch) {
     const auto start = std::chrono::steady_clock::now();
     PlanResult result = pending_result(settings, task);
     try {
-      solve_into(settings, *solver, watch, result);
+      solve_into(settings, *source, *solver, watch, result);
     } catch (const DeviceFault&) {
       throw;  // no plan's fault, as far as can be told here
     } catch (const std::bad_alloc&) {
@@ -79,15 +82,17 @@ PlanJob make_plan_job(const JobSettings& settings, std::shared_ptr<Solver> solve
 }
 
 PlanJob make_plan_job(const JobSettings& settings) {
-  return make_plan_job(settings, settings.solver.make());
+  return make_plan_job(settings, open_plan_source(settings.data), settings.solver.make());
 }
 
 JobSource open_jobs(const JobSettings& settings,
                     const std::function<std::shared_ptr<GpuDevice>(int)>& open) {
   if (!settings.solver.gpu) return {1, [settings] { return make_plan_job(settings); }};
+  const SharedPlanSource source = open_plan_source(settings.data);
   const std::shared_ptr<GpuDevice> device = open(*settings.solver.gpu);
-  return {device->plans_at_once(),
-          [settings, device] { return make_plan_job(settings, device->make_solver()); }};
+  return {device->plans_at_once(), [settings, source, device] {
+            return make_plan_job(settings, source, device->make_solver());
+          }};
 }
 
 }  // namespace wallheat

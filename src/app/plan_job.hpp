@@ -9,6 +9,7 @@
 #include "app/run_options.hpp"
 #include "queue/task_pool.hpp"
 #include "wallheat/gpu.hpp"
+#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 
@@ -17,7 +18,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
 
 /// Where and how a worker's job runs; these facts go into each row.
 struct JobSettings {
-  std::filesystem::path data;
+  std::filesystem::path data;  ///< for open_plan_source
   SolverOptions solver;
   bool save_fields = false;
   std::string host;
@@ -29,8 +30,10 @@ struct JobSettings {
 
 /// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
 /// field. It throws DeviceFault where its solver does.
-[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, std::shared_ptr<Solver> solver);
-/// The same with a solver for the CPU.
+[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
+                                    std::shared_ptr<Solver> solver);
+/// The same with a source of its own and a solver for the CPU. Throws RunError where the source
+/// cannot be opened.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
 
 /// A device that is open, and the jobs that share it.

@@ -26,6 +26,7 @@
 #include "wallheat/error.hpp"
 #include "wallheat/gpu.hpp"
 #include "wallheat/machine.hpp"
+#include "wallheat/plan_pack.hpp"
 #include "wallheat/result_store.hpp"
 #include "wallheat/trace.hpp"
 #include "wallheat/worth_a_gpu.hpp"
@@ -113,8 +114,9 @@ void check_gpu_choice(const RunOptions& options, int ranks) {
 }
 
 /// Refuses to mix answers to different inputs in one file.
-void check_restored_inputs(const RunOptions& options, const ResultStore& store) {
-  const auto changed = changed_inputs(options.data, store.restored());
+void check_restored_inputs(const RunOptions& options, const PlanSource& source,
+                           const ResultStore& store) {
+  const auto changed = changed_inputs(source, store.restored());
   if (changed.empty()) return;
   const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
   throw RunError(fmt::format(
@@ -159,8 +161,8 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, bool inter
 }
 
 /// What `auto` means for these plans.
-DeviceChoice device_for(const RunOptions& options, const std::vector<QueuedPlan>& plans,
-                        spdlog::logger& logger) {
+DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
+                        const std::vector<QueuedPlan>& plans, spdlog::logger& logger) {
   if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
   std::vector<GridShape> shapes;
   // Evenly over the list, as the largest may come first.
@@ -168,7 +170,7 @@ DeviceChoice device_for(const RunOptions& options, const std::vector<QueuedPlan>
   for (std::size_t look = 0; look < std::min(looks, plans.size()); ++look) {
     const Task& task = plans[look * plans.size() / std::min(looks, plans.size())].task;
     try {
-      shapes.push_back(floor_plan_shape(options.data, task.id));
+      shapes.push_back(source.shape(task.id));
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }
@@ -217,14 +219,15 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   StatusLine line;
   const auto logger = make_logger(options.log_level, 0, host_name(), &line);
   check_gpu_choice(options, ranks);
-  const PlanIds plans = requested_plans(options);
+  const SharedPlanSource source = open_plan_source(options.data);
+  const PlanIds plans = requested_plans(*source, options.ids, options.ids_file, options.first);
   for (const std::string& id : plans.duplicates)
     logger->warn("plan {} is named more than once; it is solved once", id);
 
   std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
   if (!options.events.empty()) events.emplace(options.events);
   StorePlan store_plan{plans.ids, options.solver.settings(), options.save_fields, {}};
-  if (options.save_fields) store_plan.shapes = plan_shapes(options.data, plans.ids, options.shard);
+  if (options.save_fields) store_plan.shapes = plan_shapes(*source, plans.ids, options.shard);
   const Attributes session = session_start(options, ranks);
   std::vector<std::string> report;
   const bool resuming = can_resume(options);
@@ -232,7 +235,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
       resuming ? ResultStore::resume(options.out, store_plan, session, &report)
                : ResultStore::create(options.out, store_plan, session, options.overwrite);
   for (const std::string& sentence : report) logger->warn("{}", sentence);
-  check_restored_inputs(options, store);
+  check_restored_inputs(options, *source, store);
 
   StoreSink sink(store);
   CoordinatorParts parts;
@@ -249,14 +252,13 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   RunMonitor monitor(logger, line, options.progress, std::move(events), facts, tally_at_start);
   std::vector<Task> tasks;
   for (const QueuedPlan& plan : parts.plans) tasks.push_back(plan.task);
-  std::optional<Forecast> forecast(std::in_place, options.data, std::move(tasks),
-                                   options.solver.limits);
+  std::optional<Forecast> forecast(std::in_place, source, std::move(tasks), options.solver.limits);
   parts.new_estimates = [&] {
     std::vector<std::pair<std::uint32_t, double>> news;
     for (const auto& [plan, estimate] : forecast->take()) news.emplace_back(plan, estimate.updates);
     return news;
   };
-  parts.device = device_for(options, parts.plans, *logger);
+  parts.device = device_for(options, *source, parts.plans, *logger);
   parts.threads_per_worker = options.threads;
   parts.max_attempts = options.max_attempts;
   parts.patience.worker_s = options.worker_timeout_s;

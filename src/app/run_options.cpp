@@ -72,9 +72,7 @@ std::string RunOptions::text() const {
     return "auto";
   };
   std::string lines = fmt::format("data = {}\nout = {}\n", data.string(), out.string());
-  if (ids.empty())
-    lines += fmt::format(
-        "ids = {}\n", ids_file.empty() ? (data / "building_ids.txt").string() : ids_file.string());
+  if (!ids_file.empty()) lines += fmt::format("ids = {}\n", ids_file.string());
   for (const std::string& id : ids) lines += fmt::format("id = {}\n", id);
   lines += fmt::format("first = {}\ntolerance = {}\nmax-iterations = {}\n", first,
                        solver.limits.tolerance, solver.limits.max_iterations);
@@ -127,20 +125,22 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   std::string time_limit;
   std::int64_t first = 0;
 
-  Options options("run --data DIR --out FILE [options] [ID ...]",
+  Options options("run --data PLANS --out FILE [options] [ID ...]",
                   "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
                   "and writes, the\n"
                   "other ranks solve; without mpirun one process does both.\n"
                   "Exit status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some "
                   "plans failed,\n"
                   "75 stopped early with work left (run again with --resume).");
-  options.add()("data,d", po::value(&run.data)->value_name("DIR"),
-                "directory with ID_domain.npy and ID_interior.npy");
+  options.add()("data,d", po::value(&run.data)->value_name("PLANS"),
+                "directory with ID_domain.npy and ID_interior.npy, or a file that 'wallheat pack' "
+                "made of one");
   options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
   options.add()("id", po::value(&run.ids)->value_name("ID"),
                 "solve this plan (also as an argument); default: all of --ids");
-  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"),
-                "file with one id a line (default: DIR/building_ids.txt)");
+  options.add()(
+      "ids", po::value(&run.ids_file)->value_name("FILE"),
+      "file with one id a line (default: building_ids.txt of a directory, all plans of a pack)");
   options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
                 "only the first N ids; 0: all");
   solver.declare(options);

@@ -34,7 +34,7 @@ struct SolverOptions {
 struct RunOptions {
   std::filesystem::path data;
   std::filesystem::path out;
-  std::filesystem::path ids_file;  ///< empty: building_ids.txt in data
+  std::filesystem::path ids_file;  ///< empty: all plans of data
   std::vector<std::string> ids;    ///< given as arguments
   std::size_t first = 0;           ///< 0: all
   SolverOptions solver;

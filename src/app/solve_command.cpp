@@ -10,6 +10,7 @@
 #include "app/run_options.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/picture.hpp"
+#include "wallheat/plan_pack.hpp"
 #include "wallheat/python_float.hpp"
 
 namespace po = boost::program_options;
@@ -21,11 +22,11 @@ int solve_command(const Arguments& arguments) {
   std::filesystem::path data;
   std::filesystem::path png;
   SolverOptionParser solver_options;
-  Options options("solve ID --data DIR [options]",
+  Options options("solve ID --data PLANS [options]",
                   "Solves one floor plan and prints its statistics.");
   options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
-  options.add()("data,d", po::value(&data)->value_name("DIR"),
-                "directory with ID_domain.npy and ID_interior.npy");
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
   options.add()("png", po::value(&png)->value_name("FILE"),
                 "draw start field and steady state side by side");
   solver_options.declare(options);
@@ -41,7 +42,7 @@ int solve_command(const Arguments& arguments) {
     throw RunError(fmt::format("--png: the directory of {} does not exist", png.string()));
   }
   const SolverOptions solver = solver_options.finish();
-  const FloorPlan plan = load_floor_plan(data, id);
+  const FloorPlan plan = open_plan_source(data)->load(id);
   const auto start = std::chrono::steady_clock::now();
   const auto solution = solver.make()->solve(plan, solver.limits, {});
   const double seconds =

@@ -190,7 +190,7 @@ Findings Verifier::examine(std::size_t index, Solver* solver) const {
   Findings findings;
   check_row(row, limits_, findings);
   const auto field = stored_field(index, findings);
-  if (data_.empty()) return findings;
+  if (!plans_) return findings;
   const auto plan = unchanged_plan(row, findings);
   if (!plan) return findings;
   check_temperatures(row, *plan, field, findings);
@@ -219,13 +219,13 @@ std::optional<Grid<double>> Verifier::stored_field(std::size_t index, Findings& 
 std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Findings& findings) const {
   findings.count(Check::inputs);
   try {
-    FloorPlan plan = load_floor_plan(data_, row.id);
+    FloorPlan plan = plans_->load(row.id);
     const std::uint64_t hash = plan_hash(plan);
     if (hash != row.input_hash) {
       findings.add(Check::inputs, row.id,
                    fmt::format("its input in {} has changed since it was solved: input_hash is "
                                "{:016x} in the file, {:016x} now",
-                               data_.string(), row.input_hash, hash));
+                               plans_->path().string(), row.input_hash, hash));
       return std::nullopt;
     }
     Differences differences("by the plan");

@@ -2,11 +2,11 @@
 
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "wallheat/plan_source.hpp"
 #include "wallheat/result_store.hpp"
 #include "wallheat/solver.hpp"
 
@@ -34,10 +34,10 @@ struct Findings {
 /// Checks the answers of a result file; several threads may use one.
 class Verifier {
  public:
-  /// `data` is the directory of the floor plans; without it (empty) only the file itself is
-  /// checked. `limits` are those that the file was made with.
-  Verifier(const ResultReader& reader, std::filesystem::path data, const Limits& limits)
-      : reader_(reader), data_(std::move(data)), limits_(limits) {}
+  /// `plans` are the inputs; without them (null) only the file itself is checked. `limits` are
+  /// those that the file was made with.
+  Verifier(const ResultReader& reader, SharedPlanSource plans, const Limits& limits)
+      : reader_(reader), plans_(std::move(plans)), limits_(limits) {}
 
   /// Checks row `index`, which has an answer. With a solver the plan is solved again, too.
   [[nodiscard]] Findings examine(std::size_t index, Solver* solver) const;
@@ -50,7 +50,7 @@ class Verifier {
                    Findings& findings) const;
 
   const ResultReader& reader_;
-  std::filesystem::path data_;
+  SharedPlanSource plans_;
   Limits limits_;
 };
 

@@ -19,6 +19,7 @@
 #include "app/version.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/machine.hpp"
+#include "wallheat/plan_pack.hpp"
 
 namespace po = boost::program_options;
 
@@ -39,7 +40,7 @@ struct VerifyOptions {
 std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   VerifyOptions verify;
   Options options(
-      "verify FILE --data DIR [options]",
+      "verify FILE --data PLANS [options]",
       "Checks a result file: checksums and decoding of all rows and fields, that inputs are what "
       "they were,\n"
       "that no temperature is impossible; and solves some plans again, with the file's own "
@@ -51,8 +52,8 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
       "yet 75, or failed 3.");
   options.add()("file", po::value(&verify.file)->value_name("FILE"),
                 "the result file (also as an argument)");
-  options.add()("data,d", po::value(&verify.data)->value_name("DIR"),
-                "directory with the floor plans; may be left out with --sample 0");
+  options.add()("data,d", po::value(&verify.data)->value_name("PLANS"),
+                "the floor plans, as for 'wallheat run'; may be left out with --sample 0");
   options.add()("sample", po::value(&verify.sample)->default_value(10)->value_name("N"),
                 "solve N plans, chosen at random, again; 0: none");
   options.add()("all", po::bool_switch(&verify.all), "solve all plans again");
@@ -69,8 +70,6 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
     throw UsageError("--solver-backend must be vector or reference, not '" + verify.backend + "'");
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing (to check the file alone, give --sample 0)");
-  if (!verify.data.empty() && !std::filesystem::is_directory(verify.data))
-    throw RunError("--data: there is no directory " + verify.data.string());
   return verify;
 }
 
@@ -157,6 +156,7 @@ int verify_command(const Arguments& arguments) {
   if (!options) return exit_done;
   const ResultReader reader(options->file);
   const Limits limits = recorded_limits(reader, *options);
+  const SharedPlanSource plans = options->data.empty() ? nullptr : open_plan_source(options->data);
   const std::vector<PlanResult>& rows = reader.rows();
 
   std::vector<std::size_t> answered;
@@ -173,7 +173,7 @@ int verify_command(const Arguments& arguments) {
     fmt::print(stderr, "solving {} of {} answered plan(s) again\n", sample.size(), answered.size());
   }
   const Findings findings =
-      examine_all(Verifier(reader, options->data, limits), answered, sample, options->backend);
+      examine_all(Verifier(reader, plans, limits), answered, sample, options->backend);
 
   fmt::print(
       "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered.size(),

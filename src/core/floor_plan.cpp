@@ -14,9 +14,6 @@
 namespace wallheat {
 namespace {
 
-// Four neighbours of this size still have a finite sum, so no iteration can make an infinity.
-constexpr double largest_value = 1e300;
-
 std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
   check_id(id);
   return directory / (id + "_domain.npy");
@@ -52,17 +49,7 @@ FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::str
                      " differs from the domain's, " +
                      shape_text(plan.domain.rows, plan.domain.cols));
   }
-  const auto bad = std::find_if_not(plan.domain.cells.begin(), plan.domain.cells.end(),
-                                    [](double value) { return std::abs(value) <= largest_value; });
-  if (bad != plan.domain.cells.end()) {
-    const auto cell = static_cast<std::size_t>(bad - plan.domain.cells.begin());
-    throw InputError(domain_path.string() + ": the value in row " +
-                     std::to_string(cell / plan.domain.cols) + ", column " +
-                     std::to_string(cell % plan.domain.cols) + " is " +
-                     (std::isnan(*bad)   ? "NaN"
-                      : std::isinf(*bad) ? "infinite"
-                                         : "too large for the sum of four neighbours"));
-  }
+  check_values(plan.domain, domain_path.string());
   return plan;
 }
 
@@ -82,6 +69,18 @@ PlanStamps floor_plan_stamps(const std::filesystem::path& directory, const std::
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
   return npy::read_shape(domain_file(directory, id));
+}
+
+void check_values(const Grid<double>& domain, const std::string& where) {
+  const auto bad = std::find_if_not(domain.cells.begin(), domain.cells.end(),
+                                    [](double value) { return std::abs(value) <= largest_value; });
+  if (bad == domain.cells.end()) return;
+  const auto cell = static_cast<std::size_t>(bad - domain.cells.begin());
+  throw InputError(where + ": the value in row " + std::to_string(cell / domain.cols) +
+                   ", column " + std::to_string(cell % domain.cols) + " is " +
+                   (std::isnan(*bad)   ? "NaN"
+                    : std::isinf(*bad) ? "infinite"
+                                       : "too large for the sum of four neighbours"));
 }
 
 std::int64_t count_interior(const FloorPlan& plan) {

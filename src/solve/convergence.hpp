@@ -21,13 +21,12 @@ namespace wallheat {
 class Convergence {
  public:
   Convergence() = default;
-  /// `largest_value`: the largest magnitude in the start field, in °C.
-  WALLHEAT_HOST_DEVICE Convergence(double tolerance, std::int64_t max_iterations,
-                                   double largest_value)
+  /// `largest`: the largest magnitude in the start field, in °C.
+  WALLHEAT_HOST_DEVICE Convergence(double tolerance, std::int64_t max_iterations, double largest)
       : tolerance_(tolerance),
         // One update rounds by at most 2.25 largest * epsilon / 2, a difference of two twice that
         // and its own rounding on top: 8 * largest * epsilon covers it with room to spare.
-        margin_per_sweep_(8 * largest_value * std::numeric_limits<double>::epsilon()),
+        margin_per_sweep_(8 * largest * std::numeric_limits<double>::epsilon()),
         max_iterations_(max_iterations) {}
 
   [[nodiscard]] WALLHEAT_HOST_DEVICE bool finished() const {

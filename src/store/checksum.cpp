@@ -4,9 +4,9 @@
 
 namespace wallheat::store {
 
-std::uint32_t crc32_of(std::span<const std::byte> bytes) {
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
   return static_cast<std::uint32_t>(
-      ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+      ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace wallheat::store

@@ -74,13 +74,14 @@ Handle open_file(const std::filesystem::path& file, Access access) {
   return opened;
 }
 
-Handle create_file(const std::filesystem::path& file) {
+Handle create_file(const std::filesystem::path& file, Space space) {
   prepare_hdf5();
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "prepare a new file");
-  // Pages keep metadata apart from fields and aligned, so that a kill cannot tear an object in two.
-  checked(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_PAGE, false, 1),
-          "choose paged space");
-  checked(H5Pset_file_space_page_size(creation.get(), 4096), "choose the page size");
+  if (space == Space::paged) {
+    checked(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_PAGE, false, 1),
+            "choose paged space");
+    checked(H5Pset_file_space_page_size(creation.get(), 4096), "choose the page size");
+  }
   const auto list = access_list(Access::write);
   return {H5Fcreate(file.c_str(), H5F_ACC_TRUNC, creation.get(), list.get()), H5Fclose,
           "create the file"};

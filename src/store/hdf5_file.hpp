@@ -26,8 +26,14 @@ enum class FileState { missing, foreign, closed, left_open };
 /// run.
 [[nodiscard]] Handle open_file(const std::filesystem::path& file, Access access);
 
-/// Makes a new file without rows, fields or sessions.
-[[nodiscard]] Handle create_file(const std::filesystem::path& file);
+/// How a new file's space is given out.
+enum class Space {
+  paged,  ///< metadata apart from fields and aligned, so that a kill cannot tear an object in two
+  dense,  ///< no gaps: for a file that is not used before it is complete
+};
+
+/// Makes a new file with nothing in it.
+[[nodiscard]] Handle create_file(const std::filesystem::path& file, Space space = Space::paged);
 
 /// The descriptor that HDF5 writes the file with.
 [[nodiscard]] int descriptor_of(const Handle& file);

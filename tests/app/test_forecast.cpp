@@ -41,7 +41,7 @@ TEST_F(ForecastTest, estimates_plans_in_order_and_passes_over_those_it_cannot_re
   std::filesystem::remove(directory_ / "large_domain.npy");  // the mask suffices
   const Limits limits{1e-3, 500};
   Forecast forecast(
-      directory_.path(),
+      directory_source(directory_.path()),
       {{7, "large"}, {8, "missing"}, {9, "broken"}, {3, "../small"}, {4, "wall"}, {2, "small"}},
       limits);
   std::vector<std::uint32_t> order;
@@ -63,7 +63,7 @@ TEST_F(ForecastTest, can_be_given_up_before_it_is_done) {
   for (std::uint32_t index = 0; index < 1'000'000; ++index) tasks.push_back({index, "plan"});
   ::alarm(60);  // kills the test where the forecast does not end
   {
-    Forecast forecast(directory_.path(), std::move(tasks), {});
+    Forecast forecast(directory_source(directory_.path()), std::move(tasks), {});
     wait_until("an estimate", [&] { return !forecast.take().empty(); });
   }
   EXPECT_GT(::alarm(0), 0U);

@@ -202,6 +202,86 @@ TEST_F(Wallheat, refuses_to_mix_settings_or_changed_input_in_one_file) {
   EXPECT_THAT(input.err, AllOf(HasSubstr("00002"), HasSubstr("--overwrite")));
 }
 
+TEST_F(Wallheat, answers_from_a_pack_as_from_the_directory) {
+  generate(6, 48);
+  std::ofstream(directory_ / "plans" / "00004_interior.npy") << "torn";
+  const Finished packed = wallheat({"pack", "--data", path("plans"), "--out", path("plans.h5")});
+  EXPECT_EQ(packed.status, 3);
+  EXPECT_THAT(packed.err,
+              AllOf(HasSubstr("plan 00004 is left out"), HasSubstr("00004_interior.npy")));
+  EXPECT_THAT(packed.out, HasSubstr("5 plan(s) packed and read back, 1 left out"));
+
+  const auto run_on = [&](const std::string& data, const std::string& out, const Words& more) {
+    Words words{"run", "--data", path(data), "--out", path(out), "--save-fields"};
+    words.insert(words.end(), more.begin(), more.end());
+    return wallheat(words);
+  };
+  EXPECT_EQ(run_on("plans", "a.h5", {}).status, 3);
+  EXPECT_EQ(run_program(mpirun(3, {"run", "--data", path("plans.h5"), "--out", path("b.h5"),
+                                   "--save-fields"}))
+                .status,
+            3);
+  auto from_directory = answers("a.h5");
+  auto from_pack = answers("b.h5");
+  ASSERT_EQ(from_directory.size(), 6U);
+  EXPECT_THAT(from_pack.at(3), AllOf(HasSubstr("plans.h5: plan 00004 was left out of this pack"),
+                                     HasSubstr("00004_interior.npy")));
+  from_directory.erase(from_directory.begin() + 3);
+  from_pack.erase(from_pack.begin() + 3);
+  EXPECT_EQ(from_pack, from_directory);
+  EXPECT_EQ(wallheat({"export", path("b.h5")}).out, wallheat({"export", path("a.h5")}).out);
+
+  for (const auto& [file, data] : {std::pair("a.h5", "plans.h5"), std::pair("b.h5", "plans")}) {
+    const Finished verified = wallheat({"verify", path(file), "--data", path(data), "--all"});
+    EXPECT_EQ(verified.status, 3) << verified.out;
+    EXPECT_THAT(verified.out, HasSubstr("ok: 5 plan(s) are what they were"));
+    const Finished resumed = run_on(data, file, {"--resume"});
+    EXPECT_EQ(resumed.status, 3);
+    EXPECT_THAT(resumed.err, HasSubstr("restored 5"));
+  }
+}
+
+TEST_F(Wallheat, finds_a_plan_that_changed_from_one_pack_to_the_next) {
+  generate(3, 32);
+  const Words pack{"pack", "--data", path("plans"), "--out", path("plans.h5"), "--overwrite"};
+  ASSERT_EQ(wallheat(pack).status, 0);
+  const Words take{"run", "--data", path("plans.h5"), "--out", path("results.h5"), "--resume"};
+  ASSERT_EQ(wallheat(take).status, 0);
+  ASSERT_EQ(wallheat(pack).status, 0);  // a new time stamp, the same content
+  const Finished same = wallheat(take);
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_THAT(same.err, HasSubstr("restored 3"));
+  FloorPlan changed = load_floor_plan(directory_ / "plans", "00002");
+  changed.domain(0, 0) += 1;
+  save_floor_plan(directory_ / "plans", "00002", changed);
+  ASSERT_EQ(wallheat(pack).status, 0);
+  const Finished other = wallheat(take);
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("00002 (other content)"), HasSubstr("--overwrite")));
+}
+
+TEST_F(Wallheat, reads_packs_in_every_command_that_takes_plans) {
+  generate(4, 48);
+  ASSERT_EQ(
+      wallheat({"pack", "--data", path("plans"), "--out", path("p.h5"), "--first", "3"}).status, 0);
+  EXPECT_EQ(wallheat({"pack", "--data", path("p.h5"), "--out", path("q.h5"), "00002"}).status, 0);
+  const Finished solved = wallheat({"solve", "00002", "--data", path("q.h5")});
+  EXPECT_EQ(solved.status, 0) << solved.err;
+  EXPECT_THAT(solved.out, HasSubstr("plan             00002"));
+  const Finished missing = wallheat({"solve", "00001", "--data", path("q.h5")});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.err, HasSubstr("there is no plan 00001 in this pack"));
+  const Finished bench =
+      wallheat({"bench", "--data", path("p.h5"), "--repeat", "1", "--scaling", "false", "--json"});
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, AllOf(HasSubstr("00001"), HasSubstr("00003")));
+  const Finished results = wallheat(run());
+  ASSERT_EQ(results.status, 0);
+  const Finished wrong = wallheat({"run", "--data", path("results.h5"), "--out", path("other.h5")});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("holds results, not floor plans"));
+}
+
 TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
   generate(2, 32);
   std::ofstream(directory_ / "empty") << "\n\n";
@@ -243,6 +323,10 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {{"summary", path("plans")}, 1, "plans"},
       {{"solve", "nothing", "--data", path("plans")}, 1, "nothing_domain.npy"},
       {{"generate", "--out", path("plans")}, 1, "exists"},
+      {{"pack", "--data", path("plans"), "--out", path("existing.h5")}, 1, "--overwrite"},
+      {{"pack", "--data", path("none"), "--out", path("x.h5")}, 1, "there is no directory"},
+      {{"pack", "--data", path("plans")}, 2, "--out is missing"},
+      {{"run", "--data", path("existing.h5"), "--out", path("x.h5")}, 1, "nor a pack"},
       {{"generate", "--out", path("x"), "--size", "3"}, 2, "16 to 16384"},
       {{"conquer"}, 2, "there is no command 'conquer'"},
       {{}, 2, "no command"},

@@ -11,7 +11,9 @@
 
 #include "child_process.hpp"
 #include "store_fixture.hpp"
+#include "support/shapes.hpp"
 #include "wallheat/merge.hpp"
+#include "wallheat/plan_pack.hpp"
 #include "wallheat/repair.hpp"
 
 namespace wallheat::store_test {
@@ -351,6 +353,41 @@ TEST_P(EveryKillPoint, loses_nothing_that_was_acknowledged) {
 INSTANTIATE_TEST_SUITE_P(Stories, EveryKillPoint,
                          testing::Combine(testing::Range<std::size_t>(0, 12),
                                           testing::Values(Death::before, Death::half_way)));
+
+/// Packs the plans of a directory; the hash is none, as the test itself compares.
+void pack(const std::filesystem::path& out, const std::filesystem::path& data) {
+  PackOptions options;
+  options.overwrite = true;
+  options.hash = [](const FloorPlan& plan) { return plan.domain.cells.size(); };
+  (void)pack_plans(out, *directory_source(data), make_ids(3), options);
+}
+
+TEST_F(KilledStore, a_killed_packing_leaves_no_pack_or_a_whole_one) {
+  int missing = 0, whole = 0;
+  for (int n = 1;; n += stride()) {
+    start_over();
+    for (std::size_t i = 0; i < 3; ++i)
+      save_floor_plan(directory, make_ids(3)[i], room(20 + i, 30));
+    const auto ending = run_until_change(n, Death::half_way, [&] { pack(file, directory); });
+    if (ending == Ending::not_traceable) GTEST_SKIP() << "processes cannot be traced here";
+    SCOPED_TRACE("killed before change " + std::to_string(n));
+    if (std::filesystem::exists(file)) {
+      ++whole;
+    } else {
+      ++missing;
+      pack(file, directory);  // whatever the kill left is in nobody's way
+    }
+    const auto source = open_plan_source(file);
+    for (std::size_t i = 0; i < 3; ++i)
+      ASSERT_EQ(source->load(make_ids(3)[i]).domain, room(20 + i, 30).domain);
+    if (ending == Ending::finished) break;
+    pack(file, directory);
+    EXPECT_FALSE(std::filesystem::exists(file.string() + ".new"));
+    EXPECT_FALSE(std::filesystem::exists(lock));
+  }
+  EXPECT_GT(missing, 1);
+  EXPECT_GE(whole, 1);
+}
 
 /// The largest file that this process may write; stands in for a full disk and needs no rights.
 void limit_files_to(std::uintmax_t bytes) {

@@ -1,0 +1,368 @@
+#include <gmock/gmock.h>
+#include <hdf5.h>
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <thread>
+
+#include "store/plan_codec.hpp"
+#include "support/process.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/plan_pack.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Plans in memory.
+class MemorySource final : public PlanSource {
+ public:
+  void add(const std::string& id, FloorPlan plan) {
+    ids_.push_back(id);
+    plans_[id] = std::move(plan);
+  }
+  void add_unreadable(const std::string& id) { ids_.push_back(id); }
+
+  [[nodiscard]] std::filesystem::path path() const override { return "memory"; }
+  [[nodiscard]] PlanIds ids() const override { return {ids_, {}}; }
+  [[nodiscard]] FloorPlan load(const std::string& id) const override {
+    const auto found = plans_.find(id);
+    if (found == plans_.end()) throw InputError(id + "_domain.npy: torn");
+    return found->second;
+  }
+  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id) const override {
+    return load(id).interior;
+  }
+  [[nodiscard]] GridShape shape(const std::string& id) const override {
+    const FloorPlan plan = load(id);
+    return {plan.domain.rows, plan.domain.cols};
+  }
+  [[nodiscard]] PlanStamps stamps(const std::string&) const override { return {}; }
+
+ private:
+  std::vector<std::string> ids_;
+  std::map<std::string, FloorPlan> plans_;
+};
+
+/// FNV-1a of all bits.
+std::uint64_t simple_hash(const FloorPlan& plan) {
+  std::uint64_t hash = 14695981039346656037U;
+  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
+  add(plan.domain.cols);
+  for (const double value : plan.domain.cells) add(std::bit_cast<std::uint64_t>(value));
+  for (const auto cell : plan.interior.cells) add(cell);
+  return hash;
+}
+
+/// Bit for bit.
+bool same(const FloorPlan& a, const FloorPlan& b) {
+  return a.interior == b.interior && a.domain.rows == b.domain.rows &&
+         a.domain.cols == b.domain.cols &&
+         std::memcmp(a.domain.cells.data(), b.domain.cells.data(),
+                     a.domain.cells.size() * sizeof(double)) == 0;
+}
+
+FloorPlan numbered_values(std::size_t rows, std::size_t cols, std::size_t distinct) {
+  FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols, 1)};
+  for (std::size_t i = 0; i < rows * cols; ++i)
+    plan.domain.cells[i] = 0.1 * static_cast<double>((i * 7919) % distinct);
+  return plan;
+}
+
+class PlanPackTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::filesystem::path file() const { return directory_ / "plans.h5"; }
+  static PackOptions options() {
+    PackOptions chosen;
+    chosen.threads = 3;
+    chosen.hash = simple_hash;
+    return chosen;
+  }
+  PackReport pack() { return pack_plans(file(), plans_, plans_.ids().ids, options()); }
+  void add_some() {
+    for (const auto& [name, plan] : awkward_plans()) plans_.add(name, plan);
+  }
+  /// What opening or loading says.
+  template <class Error, class Step>
+  static std::string refusal(Step step) {
+    try {
+      step();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  }
+  /// Flips a bit in the middle of the place where the pack holds `bytes`.
+  void damage(const std::vector<std::byte>& bytes) const {
+    std::string text = file_text(file());
+    const auto place =
+        text.find(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    ASSERT_NE(place, std::string::npos);
+    text[place + bytes.size() / 2] ^= 0x10;
+    std::ofstream(file(), std::ios::binary) << text;
+  }
+
+  TemporaryDirectory directory_;
+  MemorySource plans_;
+};
+
+TEST_F(PlanPackTest, gives_every_plan_back_bit_for_bit) {
+  add_some();
+  plans_.add("\xC3\xA9tage \xE5\x8F\xB0 1", room(20, 30));
+  plans_.add(std::string(max_id_length, 'x'), room(9, 7));
+  plans_.add("256 values", numbered_values(31, 33, 256));
+  plans_.add("257 values", numbered_values(31, 33, 257));
+  plans_.add("65536 values", numbered_values(300, 301, 65536));
+  plans_.add("65537 values", numbered_values(300, 301, 65537));
+  FloorPlan zeros = room(8, 9);
+  zeros.domain.cells[3] = -0.0;
+  zeros.domain.cells[4] = 0.0;
+  zeros.domain.cells[5] = std::numeric_limits<double>::denorm_min();
+  zeros.domain.cells[6] = -1e300;
+  zeros.domain.cells[7] = static_cast<double>(0.1F);
+  plans_.add("-0", zeros);
+
+  const PackReport report = pack();
+  const auto ids = plans_.ids().ids;
+  EXPECT_EQ(report.plans, ids.size());
+  EXPECT_TRUE(report.left_out.empty());
+  EXPECT_EQ(report.bytes_out, std::filesystem::file_size(file()));
+  const auto source = open_plan_source(file());
+  EXPECT_EQ(source->ids().ids, ids);
+  std::uint64_t cells = 0;
+  for (const std::string& id : ids) {
+    const FloorPlan plan = plans_.load(id);
+    EXPECT_TRUE(same(source->load(id), plan)) << id;
+    EXPECT_EQ(source->interior(id), plan.interior) << id;
+    EXPECT_EQ(source->shape(id), plans_.shape(id)) << id;
+    cells += plan.domain.cells.size();
+  }
+  EXPECT_EQ(report.bytes_in, cells * 9);
+}
+
+TEST_F(PlanPackTest, is_a_hundredth_of_the_npy_files) {
+  plans_.add("1", room(512, 512));
+  plans_.add("2", room(500, 512));
+  const PackReport report = pack();
+  EXPECT_LT(report.bytes_out * 100, report.bytes_in);
+}
+
+TEST_F(PlanPackTest, can_be_read_by_any_hdf5_program) {
+  const FloorPlan few = random_plan(21, 13, 60, 7);
+  const FloorPlan many = numbered_values(40, 50, 1000);
+  const FloorPlan all = numbered_values(300, 301, 70000);
+  plans_.add("few", few);
+  plans_.add("many", many);
+  plans_.add("all", all);
+  (void)pack();
+
+  const hid_t opened = H5Fopen(file().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  ASSERT_GE(opened, 0);
+  const auto read = [&](const std::string& name, hid_t type, auto& cells) {
+    const hid_t dataset = H5Dopen2(opened, name.c_str(), H5P_DEFAULT);
+    EXPECT_GE(dataset, 0) << name;
+    const hid_t space = H5Dget_space(dataset);
+    cells.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    EXPECT_GE(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells.data()), 0) << name;
+    H5Sclose(space);
+    H5Dclose(dataset);
+  };
+  std::vector<double> values;
+  std::vector<std::uint16_t> codes;
+  for (const auto& [number, plan] : std::map<int, FloorPlan>{{0, few}, {1, many}}) {
+    read("/values/" + std::to_string(number), H5T_NATIVE_DOUBLE, values);
+    read("/codes/" + std::to_string(number), H5T_NATIVE_UINT16, codes);
+    ASSERT_EQ(codes.size(), plan.domain.cells.size());
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      ASSERT_EQ(values.at(codes[i]), plan.domain.cells[i]) << i;
+  }
+  std::vector<std::uint8_t> bits;
+  read("/interior/0", H5T_NATIVE_UINT8, bits);
+  ASSERT_EQ(bits.size(), 21U * 2);
+  for (std::size_t row = 0; row < 21; ++row) {
+    for (std::size_t col = 0; col < 13; ++col)
+      ASSERT_EQ(bits[row * 2 + col / 8] >> (7 - col % 8) & 1, few.interior(row, col));
+  }
+  read("/codes/2", H5T_NATIVE_DOUBLE, values);
+  EXPECT_EQ(values, all.domain.cells);
+  H5Fclose(opened);
+}
+
+TEST_F(PlanPackTest, serves_many_threads_at_once) {
+  add_some();
+  (void)pack();
+  const auto source = open_plan_source(file());
+  const auto ids = plans_.ids().ids;
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < 20; ++round) {
+          for (const std::string& id : ids)
+            wrong += same(source->load(id), plans_.load(id)) ? 0 : 1;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(PlanPackTest, keeps_the_place_and_the_reason_of_a_plan_that_cannot_be_read) {
+  plans_.add("a", room(9, 9));
+  plans_.add_unreadable("torn");
+  plans_.add("b", room(7, 9));
+  const PackReport report = pack();
+  EXPECT_EQ(report.plans, 2U);
+  ASSERT_EQ(report.left_out.size(), 1U);
+  EXPECT_EQ(report.left_out[0].id, "torn");
+  const auto source = open_plan_source(file());
+  EXPECT_THAT(source->ids().ids, ElementsAre("a", "torn", "b"));
+  EXPECT_TRUE(same(source->load("b"), room(7, 9)));
+  const auto expected = AllOf(HasSubstr("plans.h5"), HasSubstr("plan torn was left out"),
+                              HasSubstr("torn_domain.npy: torn"));
+  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("torn"); }), expected);
+  EXPECT_THAT(refusal<InputError>([&] { (void)source->shape("torn"); }), expected);
+  EXPECT_THAT(refusal<InputError>([&] { (void)source->stamps("torn"); }), expected);
+}
+
+TEST_F(PlanPackTest, names_the_plan_that_it_does_not_have) {
+  plans_.add("a", room(9, 9));
+  (void)pack();
+  const auto source = open_plan_source(file());
+  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("b"); }),
+              AllOf(HasSubstr("plans.h5"), HasSubstr("there is no plan b in this pack")));
+  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("../a"); }), HasSubstr("'/'"));
+}
+
+TEST_F(PlanPackTest, writes_nothing_where_no_plan_can_be_read) {
+  plans_.add_unreadable("torn");
+  EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }),
+              AllOf(HasSubstr("none of the 1 plan(s)"), HasSubstr("torn_domain.npy: torn")));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(PlanPackTest, replaces_a_file_only_when_told_to) {
+  plans_.add("a", room(9, 9));
+  std::ofstream(file()) << "precious";
+  EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
+  EXPECT_EQ(file_text(file()), "precious");
+  PackOptions replace = options();
+  replace.overwrite = true;
+  (void)pack_plans(file(), plans_, plans_.ids().ids, replace);
+  EXPECT_TRUE(same(open_plan_source(file())->load("a"), room(9, 9)));
+}
+
+TEST_F(PlanPackTest, leaves_the_old_file_when_stopped) {
+  add_some();
+  (void)pack();
+  const std::string before = file_text(file());
+  PackOptions stopped = options();
+  stopped.overwrite = true;
+  stopped.threads = 1;
+  std::size_t checked = 0;
+  stopped.checked = [&](std::size_t done) { checked = done; };
+  stopped.interrupted = [&] { return checked > 0; };  // as late as it can be
+  EXPECT_THAT(
+      refusal<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, stopped); }),
+      HasSubstr("nothing was written"));
+  EXPECT_EQ(file_text(file()), before);
+  EXPECT_FALSE(std::filesystem::exists(file().string() + ".new"));
+}
+
+TEST_F(PlanPackTest, finds_a_plan_that_does_not_come_back_as_it_was) {
+  plans_.add("a", room(9, 9));
+  PackOptions forgetful = options();
+  forgetful.threads = 1;
+  std::uint64_t calls = 0;
+  forgetful.hash = [&](const FloorPlan&) { return ++calls; };
+  EXPECT_THAT(
+      refusal<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, forgetful); }),
+      AllOf(HasSubstr("plan a was not read back as it was packed"), HasSubstr("hash differs")));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(PlanPackTest, loses_no_other_plan_to_a_damaged_one) {
+  plans_.add("a", room(40, 50));
+  plans_.add("b", random_plan(40, 50, 60, 1));
+  plans_.add("c", room(41, 50));
+  (void)pack();
+  const std::string whole = file_text(file());
+  const auto packed = store::encode_plan(plans_.load("b"));
+  for (const auto& chunk : {packed.codes, packed.interior}) {
+    damage(chunk);
+    const auto source = open_plan_source(file());
+    EXPECT_THAT(
+        refusal<InputError>([&] { (void)source->load("b"); }),
+        AllOf(HasSubstr("plans.h5"), HasSubstr("plan b is damaged"), HasSubstr("checksum")));
+    EXPECT_TRUE(same(source->load("a"), plans_.load("a")));
+    EXPECT_TRUE(same(source->load("c"), plans_.load("c")));
+    std::ofstream(file(), std::ios::binary | std::ios::trunc) << whole;
+  }
+}
+
+TEST_F(PlanPackTest, refuses_what_is_no_pack_in_one_sentence) {
+  plans_.add("a", room(40, 50));
+  (void)pack();
+  const std::string whole = file_text(file());
+  const auto refused = [&](const std::string& bytes) {
+    std::ofstream(file(), std::ios::binary | std::ios::trunc) << bytes;
+    const std::string sentence = refusal<RunError>([&] { (void)open_plan_source(file()); });
+    EXPECT_THAT(sentence, AllOf(HasSubstr("plans.h5"), Not(HasSubstr("\n"))));
+    return sentence;
+  };
+  EXPECT_THAT(refused(""), HasSubstr("neither a directory of floor plans nor a pack"));
+  EXPECT_THAT(refused("id,mean_temp\n"),
+              HasSubstr("neither a directory of floor plans nor a pack"));
+  EXPECT_THAT(refused(whole.substr(0, whole.size() / 2)), HasSubstr("pack the plans anew"));
+  std::filesystem::remove(file());
+  EXPECT_THAT(refusal<RunError>([&] { (void)open_plan_source(file()); }),
+              HasSubstr("there is no directory or pack"));
+}
+
+TEST_F(PlanPackTest, refuses_a_pack_of_another_version_and_files_of_another_kind) {
+  const auto refused = [&](const char* mark, const char* version) {
+    const hid_t made = H5Fcreate(file().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t scalar = H5Screate(H5S_SCALAR);
+    for (const auto& [name, value] :
+         std::map<std::string, std::string>{{"wallheat", mark}, {"format_version", version}}) {
+      const hid_t type = H5Tcopy(H5T_C_S1);
+      H5Tset_size(type, value.size() + 1);
+      const hid_t attribute =
+          H5Acreate2(made, name.c_str(), type, scalar, H5P_DEFAULT, H5P_DEFAULT);
+      H5Awrite(attribute, type, value.c_str());
+      H5Aclose(attribute);
+      H5Tclose(type);
+    }
+    H5Sclose(scalar);
+    H5Fclose(made);
+    return refusal<RunError>([&] { (void)open_plan_source(file()); });
+  };
+  EXPECT_THAT(refused("plans", "2"),
+              AllOf(HasSubstr("format version 2"), HasSubstr("version 1 only")));
+  EXPECT_THAT(refused("results", "2"), HasSubstr("holds results, not floor plans"));
+  EXPECT_THAT(refused("something", "1"), HasSubstr("no pack of floor plans"));
+}
+
+TEST_F(PlanPackTest, has_other_stamps_when_it_was_written_anew) {
+  plans_.add("a", room(9, 9));
+  (void)pack();
+  const PlanStamps before = open_plan_source(file())->stamps("a");
+  EXPECT_EQ(open_plan_source(file())->stamps("a"), before);
+  std::filesystem::last_write_time(
+      file(), std::filesystem::last_write_time(file()) + std::chrono::seconds(5));
+  EXPECT_NE(open_plan_source(file())->stamps("a"), before);
+}
+
+}  // namespace
+}  // namespace wallheat
