@@ -225,4 +225,14 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   return run;
 }
 
+std::filesystem::path exit_status_file_among(const Arguments& arguments) {
+  const std::string name = "--exit-status-file";
+  std::filesystem::path file;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (arguments[k] == name && k + 1 < arguments.size()) file = arguments[k + 1];
+    if (arguments[k].starts_with(name + "=")) file = arguments[k].substr(name.size() + 1);
+  }
+  return file;
+}
+
 }  // namespace wallheat
