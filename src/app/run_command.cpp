@@ -270,7 +270,10 @@ int run_in_one_process(const RunOptions& options) {
 /// A worker rank's whole life.
 int work(MpiSession& mpi, Link& link, const RunOptions& options) {
   try {
-    if (run_worker(link, worker_parts(options))) return exit_done;
+    if (run_worker(link, worker_parts(options))) {
+      mpi.end(exit_done);
+      return exit_done;
+    }
     mpi.leave_without_the_lost(exit_done);
   } catch (const std::exception& error) {
     fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
@@ -301,6 +304,7 @@ int run_command(const Arguments& arguments) {
                fmt::join(outcome.unheard, ", "), outcome.status);
     mpi.leave_without_the_lost(outcome.status);
   }
+  mpi.end(outcome.status);
   return outcome.status;
 }
 
