@@ -294,7 +294,9 @@ int run_command(const Arguments& arguments) {
   if (!options) return exit_done;
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(*options);
-  MpiSession mpi;
+  Patience patience;
+  patience.worker_s = options->worker_timeout_s;
+  MpiSession mpi(std::chrono::duration<double>(patience.together_s()));
   if (mpi.size() == 1) return run_in_one_process(*options);
   const auto link = mpi.link();
   if (mpi.rank() != 0) return work(mpi, *link, *options);

@@ -173,7 +173,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("worker-timeout",
                 po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
                 "a worker that is silent for so long is lost, and its plans go to others; workers "
-                "wait four times as long for rank 0");
+                "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
   options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
                 "write the exit status there once the result file is closed, as mpirun's own may "
                 "be another");
