@@ -11,6 +11,20 @@
 namespace po = boost::program_options;
 
 namespace wallheat {
+namespace {
+
+/// What Boost says of a mistake. Its sentences have places for the user's own words, and where such
+/// a word looks like a place itself, Boost would never come to an end of filling it in.
+std::string sentence(const po::error& error, const std::string& given) {
+  for (const char* place :
+       {"%option%", "%value%", "%prefix%", "%original_token%", "%canonical_option%"}) {
+    if (given.find(place) != std::string::npos)
+      return fmt::format("an option is unknown or has a wrong value, maybe that with '{}'", place);
+  }
+  return error.what();
+}
+
+}  // namespace
 
 Options::Options(std::string synopsis, std::string purpose)
     : synopsis_(std::move(synopsis)), purpose_(std::move(purpose)) {
@@ -25,6 +39,8 @@ po::options_description_easy_init Options::add() { return description_.add_optio
 void Options::positional(const char* name, int max_count) { positional_.add(name, max_count); }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
+  std::string given;
+  for (const std::string& argument : arguments) given += argument + "\n";
   try {
     // A guessed abbreviation could be --overwrite.
     const int style =
@@ -46,15 +62,17 @@ bool Options::parse(const std::vector<std::string>& arguments) {
       std::ifstream stream(file);
       if (!stream || std::filesystem::is_directory(file))
         throw UsageError(fmt::format("the configuration file {} cannot be read", file));
+      std::stringstream text;
+      text << stream.rdbuf();
       try {
-        po::store(po::parse_config_file(stream, description_), values_);
+        po::store(po::parse_config_file(text, description_), values_);
       } catch (const po::error& error) {
-        throw UsageError(fmt::format("{}: {}", file, error.what()));
+        throw UsageError(fmt::format("{}: {}", file, sentence(error, text.str())));
       }
     }
     po::notify(values_);
   } catch (const po::error& error) {
-    throw UsageError(error.what());
+    throw UsageError(sentence(error, given));
   }
   return true;
 }
