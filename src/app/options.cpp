@@ -13,15 +13,23 @@ namespace po = boost::program_options;
 namespace wallheat {
 namespace {
 
-/// What Boost says of a mistake. Its sentences have places for the user's own words, and where such
-/// a word looks like a place itself, Boost would never come to an end of filling it in.
-std::string sentence(const po::error& error, const std::string& given) {
-  for (const char* place :
-       {"%option%", "%value%", "%prefix%", "%original_token%", "%canonical_option%"}) {
-    if (given.find(place) != std::string::npos)
-      return fmt::format("an option is unknown or has a wrong value, maybe that with '{}'", place);
+/// The first word between two %, as Boost writes the places in its sentences; empty: there is none.
+std::string place_in(const std::string& text) {
+  for (std::size_t start = text.find('%'); start != std::string::npos;) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", start + 1);
+    if (end == std::string::npos) break;
+    if (text[end] == '%' && end > start + 1) return text.substr(start, end + 1 - start);
+    start = text.find('%', end);
   }
-  return error.what();
+  return {};
+}
+
+/// What Boost says of a mistake. It fills the user's words into places of its sentence until no
+/// such place is left, which is never where a word looks like a place itself.
+std::string sentence(const po::error& error, const std::string& given) {
+  const std::string place = place_in(given);
+  if (place.empty()) return error.what();
+  return fmt::format("an option is unknown or has a wrong value, maybe that with '{}'", place);
 }
 
 }  // namespace

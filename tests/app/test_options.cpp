@@ -133,8 +133,12 @@ TEST(RunOptions, refuse_what_looks_like_a_place_in_a_sentence_of_boost) {
   std::ofstream(directory / "place.cfg") << "threads %original_token%= 2\n";
   EXPECT_THAT(refusal({"--config", (directory / "place.cfg").string()}),
               AllOf(HasSubstr("place.cfg"), HasSubstr("%original_token%")));
+  std::ofstream(directory / "line.cfg") << "da%%%&%invalid_line%\n";
+  EXPECT_THAT(refusal({"--config", (directory / "line.cfg").string()}),
+              HasSubstr("%invalid_line%"));
   EXPECT_THAT(refusal({"--tolerance", "%value%"}), HasSubstr("%value%"));
   EXPECT_THAT(refusal({"--%option%"}), HasSubstr("%option%"));
+  EXPECT_THAT(refusal({"--tolerance", "100%"}), HasSubstr("tolerance"));
   EXPECT_EQ(parsed({"--events", "%value%"}).events, "%value%");
 }
 
