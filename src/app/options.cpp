@@ -11,6 +11,28 @@
 namespace po = boost::program_options;
 
 namespace wallheat {
+namespace {
+
+/// The first word between two %, as Boost writes the places in its sentences; empty: there is none.
+std::string place_in(const std::string& text) {
+  for (std::size_t start = text.find('%'); start != std::string::npos;) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", start + 1);
+    if (end == std::string::npos) break;
+    if (text[end] == '%' && end > start + 1) return text.substr(start, end + 1 - start);
+    start = text.find('%', end);
+  }
+  return {};
+}
+
+/// What Boost says of a mistake. It fills the user's words into places of its sentence until no
+/// such place is left, which is never where a word looks like a place itself.
+std::string sentence(const po::error& error, const std::string& given) {
+  const std::string place = place_in(given);
+  if (place.empty()) return error.what();
+  return fmt::format("an option is unknown or has a wrong value, maybe that with '{}'", place);
+}
+
+}  // namespace
 
 Options::Options(std::string synopsis, std::string purpose)
     : synopsis_(std::move(synopsis)), purpose_(std::move(purpose)) {
@@ -25,6 +47,8 @@ po::options_description_easy_init Options::add() { return description_.add_optio
 void Options::positional(const char* name, int max_count) { positional_.add(name, max_count); }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
+  std::string given;
+  for (const std::string& argument : arguments) given += argument + "\n";
   try {
     // A guessed abbreviation could be --overwrite.
     const int style =
@@ -46,15 +70,17 @@ bool Options::parse(const std::vector<std::string>& arguments) {
       std::ifstream stream(file);
       if (!stream || std::filesystem::is_directory(file))
         throw UsageError(fmt::format("the configuration file {} cannot be read", file));
+      std::stringstream text;
+      text << stream.rdbuf();
       try {
-        po::store(po::parse_config_file(stream, description_), values_);
+        po::store(po::parse_config_file(text, description_), values_);
       } catch (const po::error& error) {
-        throw UsageError(fmt::format("{}: {}", file, error.what()));
+        throw UsageError(fmt::format("{}: {}", file, sentence(error, text.str())));
       }
     }
     po::notify(values_);
   } catch (const po::error& error) {
-    throw UsageError(error.what());
+    throw UsageError(sentence(error, given));
   }
   return true;
 }

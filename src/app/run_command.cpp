@@ -297,14 +297,13 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
 }
 
-/// Tells a wrapper how the run ended, as mpirun may tell something else.
-void write_exit_status(const RunOptions& options, int status) {
-  if (options.exit_status_file.empty()) return;
-  std::ofstream file(options.exit_status_file);
+/// Tells a wrapper how the run ended, as mpirun may tell something else. An empty path: nobody.
+void write_exit_status(const std::filesystem::path& path, int status) {
+  if (path.empty()) return;
+  std::ofstream file(path);
   file << status << '\n' << std::flush;
   if (!file)
-    fmt::print(stderr, "wallheat: the exit status cannot be written to {}\n",
-               options.exit_status_file.string());
+    fmt::print(stderr, "wallheat: the exit status cannot be written to {}\n", path.string());
 }
 
 struct RunOutcome {
@@ -318,14 +317,14 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options, int ran
   try {
     outcome.status = coordinate_run(link, options, ranks);
   } catch (const UsageError&) {
-    write_exit_status(options, exit_usage);
+    write_exit_status(options.exit_status_file, exit_usage);
     (void)dismiss_workers(link);
     throw;
   } catch (const std::exception& error) {
     // Said at once: a lost rank may keep the rest of this program from ever being reached.
     fmt::print(stderr, "wallheat: {}\n", error.what());
   }
-  write_exit_status(options, outcome.status);
+  write_exit_status(options.exit_status_file, outcome.status);
   outcome.unheard = dismiss_workers(link);
   return outcome;
 }
@@ -341,7 +340,10 @@ int run_in_one_process(const RunOptions& options) {
 /// A worker rank's whole life.
 int work(MpiSession& mpi, Link& link, const RunOptions& options) {
   try {
-    if (run_worker(link, worker_parts(options))) return exit_done;
+    if (run_worker(link, worker_parts(options))) {
+      mpi.end(exit_done);
+      return exit_done;
+    }
     mpi.leave_without_the_lost(exit_done);
   } catch (const std::exception& error) {
     fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
@@ -352,11 +354,19 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
 }  // namespace
 
 int run_command(const Arguments& arguments) {
-  const auto options = parse_run_options(arguments);
+  std::optional<RunOptions> options;
+  try {
+    options = parse_run_options(arguments);
+  } catch (const UsageError&) {
+    if (launched_rank() == 0) write_exit_status(exit_status_file_among(arguments), exit_usage);
+    throw;
+  }
   if (!options) return exit_done;
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(*options);
-  MpiSession mpi;
+  Patience patience;
+  patience.worker_s = options->worker_timeout_s;
+  MpiSession mpi(std::chrono::duration<double>(patience.together_s()));
   if (mpi.size() == 1) return run_in_one_process(*options);
   const auto link = mpi.link();
   if (mpi.rank() != 0) return work(mpi, *link, *options);
@@ -366,6 +376,7 @@ int run_command(const Arguments& arguments) {
                fmt::join(outcome.unheard, ", "), outcome.status);
     mpi.leave_without_the_lost(outcome.status);
   }
+  mpi.end(outcome.status);
   return outcome.status;
 }
 

@@ -176,7 +176,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("worker-timeout",
                 po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
                 "a worker that is silent for so long is lost, and its plans go to others; workers "
-                "wait four times as long for rank 0");
+                "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
   options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
                 "write the exit status there once the result file is closed, as mpirun's own may "
                 "be another");
@@ -229,6 +229,16 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                                         {"none", ProgressStyle::none}});
   run.command_line = joined(arguments);
   return run;
+}
+
+std::filesystem::path exit_status_file_among(const Arguments& arguments) {
+  const std::string name = "--exit-status-file";
+  std::filesystem::path file;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (arguments[k] == name && k + 1 < arguments.size()) file = arguments[k + 1];
+    if (arguments[k].starts_with(name + "=")) file = arguments[k].substr(name.size() + 1);
+  }
+  return file;
 }
 
 }  // namespace wallheat

@@ -62,6 +62,10 @@ struct RunOptions {
 /// Nothing where --help was asked for. Throws UsageError.
 [[nodiscard]] std::optional<RunOptions> parse_run_options(const Arguments& arguments);
 
+/// What --exit-status-file names among arguments that may be wrong otherwise; empty where none
+/// does.
+[[nodiscard]] std::filesystem::path exit_status_file_among(const Arguments& arguments);
+
 class Options;
 
 /// Declares the options that choose a solver; call finish() after parsing.

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <list>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -158,6 +161,9 @@ void remove_shared_memory_of_this_run() {
   }
 }
 
+/// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
+bool survives_deaths() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
+
 /// True where the parent of this process is mpirun itself, not one of its daemons.
 bool is_child_of_mpirun() {
   std::ifstream file("/proc/" + std::to_string(::getppid()) + "/comm");
@@ -165,6 +171,37 @@ bool is_child_of_mpirun() {
   std::getline(file, name);
   return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
 }
+
+// Ends this process when a call that waits for all ranks takes too long.
+class Watch {
+ public:
+  Watch(std::chrono::duration<double> patience, const char* what, int status)
+      : thread_([=](const std::stop_token& stop) {
+          // One after the other, rank 0 first: the first to leave is the end of a run under plain
+          // mpirun, which at times hangs itself where several leave at once.
+          const auto longest = patience * (1 + 0.25 * std::min(launched_rank(), 4));
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any().wait_for(lock, stop, longest, [] { return false; });
+          if (!stop.stop_requested()) leave(longest, what, status);
+        }) {}
+
+ private:
+  [[noreturn]] static void leave(std::chrono::duration<double> waited, const char* what,
+                                 int status) {
+    std::fprintf(
+        stderr,
+        "wallheat: rank %d leaves, as MPI has not %s in all ranks for %.0f s: one of them or "
+        "its host may be lost or stopped\n",
+        launched_rank(), what, waited.count());
+    remove_shared_memory_of_this_run();
+    if (survives_deaths() && launched_rank() == 0 && is_child_of_mpirun())
+      ::kill(::getppid(), SIGTERM);
+    std::_Exit(status);
+  }
+
+  std::jthread thread_;
+};
 
 }  // namespace
 
@@ -175,7 +212,8 @@ int launched_rank() {
   return text != nullptr ? std::atoi(text) : 0;
 }
 
-MpiSession::MpiSession() {
+MpiSession::MpiSession(std::chrono::duration<double> patience) : patience_(patience) {
+  const Watch watch(patience_, "started", EXIT_FAILURE);
   int provided = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED)
@@ -183,7 +221,13 @@ MpiSession::MpiSession() {
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
-MpiSession::~MpiSession() { MPI_Finalize(); }
+MpiSession::~MpiSession() { end(EXIT_FAILURE); }
+
+void MpiSession::end(int status) {
+  if (std::exchange(ended_, true)) return;
+  const Watch watch(patience_, "ended", status);
+  MPI_Finalize();
+}
 
 int MpiSession::rank() const {
   int rank = 0;
@@ -208,7 +252,7 @@ void MpiSession::leave_without_the_lost(int status) {
     std::_Exit(status);
   }
   // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
-  if (std::getenv("OMPI_MCA_orte_enable_recovery") == nullptr) MPI_Abort(MPI_COMM_WORLD, status);
+  if (!survives_deaths()) MPI_Abort(MPI_COMM_WORLD, status);
   if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
   std::_Exit(status);
 }

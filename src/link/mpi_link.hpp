@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -13,10 +14,15 @@ namespace wallheat {
 /// The rank that the launcher gave this process, before MPI is started; 0 without a launcher.
 [[nodiscard]] int launched_rank();
 
-/// MPI from start to end. At most one per process.
+/// MPI from start to end. At most one per process. MPI starts and ends in all ranks together, so
+/// one that is lost or stopped by then would keep all others waiting for ever. Instead a process
+/// that has waited for longer than its patience says so and leaves, whereupon plain mpirun ends the
+/// run.
 class MpiSession {
  public:
-  MpiSession();
+  /// `patience` of rank 0 with the start and with the end of MPI, each; workers have up to twice as
+  /// much. Where the start takes longer, this process leaves with EXIT_FAILURE.
+  explicit MpiSession(std::chrono::duration<double> patience = std::chrono::minutes(3));
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
@@ -24,9 +30,16 @@ class MpiSession {
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
   [[nodiscard]] std::unique_ptr<Link> link();
+  /// Ends MPI; the destructor does where nobody else did. Where the end takes too long, this
+  /// process leaves with `status`.
+  void end(int status);
   /// Ends this rank, and where it can the whole run, without MPI_Finalize, which would wait for
   /// ranks that are gone. Removes the shared memory that the run has on this host.
   [[noreturn]] void leave_without_the_lost(int status);
+
+ private:
+  std::chrono::duration<double> patience_;
+  bool ended_ = false;
 };
 
 /// The MPI library's own name and version, for provenance.

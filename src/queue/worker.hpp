@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ struct Patience {
   [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
   /// The same before the work begins: rank 0 looks at the inputs of all plans first.
   [[nodiscard]] double rank0_start_s() const { return 10 * rank0_s(); }
+  /// Rank 0's with the start and the end of MPI, which all ranks do together.
+  [[nodiscard]] double together_s() const { return std::max(30.0, rank0_s()); }
   /// Time from one heartbeat to the next.
   [[nodiscard]] double heartbeat_s() const { return worker_s < 10 ? worker_s / 10 : 1; }
 };

@@ -35,4 +35,19 @@ class FileLock {
   std::optional<PosixFile> held_;
 };
 
+/// What `work` returns, called while FILE.lock is held for `file`. The lock is removed however it
+/// ends.
+template <class Work>
+auto with_file_lock(const std::filesystem::path& file, const Work& work) {
+  FileLock lock(file);
+  try {
+    auto result = work();
+    lock.remove();
+    return result;
+  } catch (...) {
+    lock.remove();
+    throw;
+  }
+}
+
 }  // namespace wallheat::store

@@ -283,15 +283,7 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
       }
     }
-    FileLock lock(path);
-    try {
-      auto report = merge(path, parts, options);
-      lock.remove();
-      return report;
-    } catch (...) {
-      lock.remove();
-      throw;
-    }
+    return with_file_lock(path, [&] { return merge(path, parts, options); });
   });
 }
 

@@ -94,15 +94,7 @@ RepairReport repair_results(const fs::path& file) {
     }
     auto lock_file = path;
     const bool lock_was_there = fs::exists(lock_file += ".lock");
-    FileLock lock(path);
-    try {
-      auto report = repair(path, lock_was_there);
-      lock.remove();
-      return report;
-    } catch (...) {
-      lock.remove();
-      throw;
-    }
+    return with_file_lock(path, [&] { return repair(path, lock_was_there); });
   });
 }
 

@@ -9,6 +9,7 @@
 namespace wallheat {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -131,6 +132,20 @@ TEST(RunOptions, refuse_what_makes_no_sense) {
   EXPECT_THAT(refused({"--config", (directory / "typo.cfg").string()}), HasSubstr("tolerence"));
   EXPECT_THAT(refused({"--config", (directory / "none.cfg").string()}), HasSubstr("none.cfg"));
   EXPECT_THAT(refused({"--config", directory.path().string()}), HasSubstr("cannot be read"));
+}
+
+TEST(RunOptions, refuse_what_looks_like_a_place_in_a_sentence_of_boost) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "place.cfg") << "threads %original_token%= 2\n";
+  EXPECT_THAT(refusal({"--config", (directory / "place.cfg").string()}),
+              AllOf(HasSubstr("place.cfg"), HasSubstr("%original_token%")));
+  std::ofstream(directory / "line.cfg") << "da%%%&%invalid_line%\n";
+  EXPECT_THAT(refusal({"--config", (directory / "line.cfg").string()}),
+              HasSubstr("%invalid_line%"));
+  EXPECT_THAT(refusal({"--tolerance", "%value%"}), HasSubstr("%value%"));
+  EXPECT_THAT(refusal({"--%option%"}), HasSubstr("%option%"));
+  EXPECT_THAT(refusal({"--tolerance", "100%"}), HasSubstr("tolerance"));
+  EXPECT_EQ(parsed({"--events", "%value%"}).events, "%value%");
 }
 
 TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {

@@ -375,6 +375,20 @@ TEST_F(Wallheat, says_what_is_wrong_once_and_with_its_status_under_mpirun) {
   EXPECT_EQ(run_program(mpirun(3, run({"--ids", path("none")}))).status, 1);
 }
 
+TEST_F(Wallheat, tells_a_wrapper_about_wrong_usage_too) {
+  for (const std::vector<std::string>& file :
+       {std::vector<std::string>{"--exit-status-file", path("status")},
+        std::vector<std::string>{"--exit-status-file=" + path("status")}}) {
+    std::filesystem::remove(path("status"));
+    std::vector<std::string> wrong = run({"--no-such-option"});
+    wrong.insert(wrong.end(), file.begin(), file.end());
+    EXPECT_EQ(run_program(mpirun(2, wrong)).status, 2);
+    std::string told;
+    std::ifstream(path("status")) >> told;
+    EXPECT_EQ(told, "2");
+  }
+}
+
 TEST_F(Wallheat, stops_in_the_middle_of_a_plan_when_asked_to_and_goes_on_later) {
   generate(24, 300);
   ASSERT_EQ(wallheat(run({"--save-fields"}, "undisturbed.h5")).status, 0);

@@ -20,7 +20,9 @@ std::vector<std::string> seeds() {
               "exit-status-file = status\n",
           needed + "time-limit = 1:30:00\nshard = none\nconfig = other.cfg\nhelp = 1\n",
           needed + "[section]\ntolerance = nan\nthreads = 99999999999999999999\n",
-          needed + "time-limit = 999999d999999h\n"};
+          needed + "time-limit = 999999d999999h\n",
+          needed + "threads %original_token%= 2\n",
+          needed + "da%%%&%invalid_line%\n"};
 }
 
 }  // namespace wallheat::fuzz

@@ -20,7 +20,12 @@ shift
 [ $# -eq 0 ] || targets=("$@")
 corpus=${WALLHEAT_FUZZ_CORPUS:-${XDG_CACHE_HOME:-$HOME/.cache}/wallheat-fuzz}
 
-(cd "$root" && cmake --preset fuzz > /dev/null && cmake --build --preset fuzz > /dev/null)
+build() { cd "$root" && cmake --preset fuzz && cmake --build --preset fuzz; }
+if ! said=$(build 2>&1); then
+  echo "$said" >&2
+  echo "tests/fuzz/run.sh: the preset 'fuzz' does not build" >&2
+  exit 1
+fi
 
 # On a tmpfs if there is one: the targets write files and sync them.
 scratch=$(mktemp -d -p "$([ -d /dev/shm ] && echo /dev/shm || echo "${TMPDIR:-/tmp}")" wallheat-fuzz.XXXXXX)

@@ -1,0 +1,39 @@
+#include <gmock/gmock.h>
+
+#include "support/process.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// MPI starts and ends in all ranks together; without a limit these runs would never end.
+Finished run_with_stopped_rank(const std::string& moment, int rank) {
+  return run_program({"mpirun", "-n", "3", "--oversubscribe", "--bind-to", "none",
+                      WALLHEAT_STOPPED_RANK, moment, std::to_string(rank)});
+}
+
+TEST(MpiSession, gives_up_a_start_that_a_stopped_rank_keeps_from_ending) {
+  for (const int rank : {0, 2}) {
+    const Finished finished = run_with_stopped_rank("start", rank);
+    EXPECT_NE(finished.status, 0) << "stopped: rank " << rank;
+    EXPECT_THAT(finished.err, HasSubstr("MPI has not started in all ranks"));
+  }
+}
+
+TEST(MpiSession, gives_up_an_end_that_a_stopped_rank_keeps_from_ending) {
+  const Finished finished = run_with_stopped_rank("end", 2);
+  EXPECT_EQ(finished.status, 75) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("rank 0 leaves, as MPI has not ended in all ranks"));
+  EXPECT_NE(run_with_stopped_rank("end", 0).status, 0);
+}
+
+TEST(MpiSession, says_nothing_where_all_ranks_take_part) {
+  const Finished finished = run_with_stopped_rank("never", 0);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, Not(HasSubstr("MPI has not")));
+}
+
+}  // namespace
+}  // namespace wallheat
