@@ -16,6 +16,7 @@
 #include "wallheat/error.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/result_store.hpp"
+#include "wallheat/worth_a_gpu.hpp"
 
 // Workers that solve on a GPU: many plans at once in one child process, and what becomes of them
 // when one of them, or the device, goes wrong. The GPU is a fake: see support/fake_gpu.hpp.
@@ -259,12 +260,28 @@ TEST_F(GpuWorkerTest, stops_all_that_it_is_at) {
 
 // --- the whole program ---------------------------------------------------------------------------
 
+/// A room in a corner of a plan that is large enough for a GPU by the rule of --device auto.
+FloorPlan room_on_a_large_plot(std::size_t rows, std::size_t cols) {
+  constexpr std::size_t side = 170;
+  static_assert(side > gpu_break_even_side);
+  const FloorPlan small = room(rows, cols);
+  FloorPlan plan{Grid<double>(side, side, 25.0), Grid<std::uint8_t>(side, side)};
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t col = 0; col < cols; ++col) {
+      plan.domain(row, col) = small.domain(row, col);
+      plan.interior(row, col) = small.interior(row, col);
+    }
+  }
+  return plan;
+}
+
 class FakeGpuRun : public testing::Test {
  protected:
   FakeGpuRun() {
     for (int plan = 0; plan < 24; ++plan) {
       const std::string id = "p" + std::to_string(plan);
-      save_floor_plan(directory_.path(), id, room(20 + static_cast<std::size_t>(plan), 30));
+      save_floor_plan(directory_.path(), id,
+                      room_on_a_large_plot(20 + static_cast<std::size_t>(plan), 30));
       ids_ += id + "\n";
     }
     std::ofstream(directory_ / "building_ids.txt") << ids_;
@@ -302,8 +319,6 @@ class FakeGpuRun : public testing::Test {
 };
 
 TEST_F(FakeGpuRun, solves_on_gpus_and_cpus_of_a_host_in_one_run) {
-  const std::vector<std::string> mpirun{"mpirun",          "-n",        "4",
-                                        "--oversubscribe", "--bind-to", "none"};
   ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
   const Finished mixed = run({"env", "CUDA_VISIBLE_DEVICES=1", "mpirun", "-n", "3",
                               "--oversubscribe", "--bind-to", "none"},
@@ -318,6 +333,16 @@ TEST_F(FakeGpuRun, solves_on_gpus_and_cpus_of_a_host_in_one_run) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_EQ(bytes_of(found[i]), bytes_of(expected[i])) << found[i].id;
+}
+
+TEST_F(FakeGpuRun, leaves_small_plans_to_the_cpu_unless_told_otherwise) {
+  save_floor_plan(directory_.path(), "small", room(20, 30));
+  std::ofstream(directory_ / "building_ids.txt") << "small\n";
+  const Finished finished =
+      run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "auto");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("so the CPU solves them; --device gpu takes the GPUs"));
+  EXPECT_THAT(ResultReader(path("x.h5")).rows().front().device, testing::StartsWith("cpu "));
 }
 
 TEST_F(FakeGpuRun, solves_on_a_gpu_in_one_process) {
