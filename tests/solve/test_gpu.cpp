@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solve/gpu/solver.hpp"
+#include "support/kernel_name.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
@@ -111,19 +112,7 @@ TEST_P(OnGpu, gives_up_when_asked_to) {
 
 INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu,
                          testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
-                         [](const auto& test) -> std::string {
-                           switch (test.param) {
-                             case Kernel::cluster:
-                               return "cluster";
-                             case Kernel::grid:
-                               return "grid";
-                             case Kernel::streaming:
-                               return "streaming";
-                             case Kernel::automatic:
-                               break;
-                           }
-                           return "automatic";
-                         });
+                         [](const auto& test) { return name_of(test.param); });
 
 }  // namespace
 }  // namespace wallheat

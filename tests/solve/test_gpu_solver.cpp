@@ -12,6 +12,7 @@
 
 #include "solve/gpu/solver.hpp"
 #include "support/host_stream.hpp"
+#include "support/kernel_name.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
@@ -19,20 +20,6 @@
 
 namespace wallheat::gpu {
 namespace {
-
-std::string name_of(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::automatic:
-      return "automatic";
-    case Kernel::cluster:
-      return "cluster";
-    case Kernel::grid:
-      return "grid";
-    case Kernel::streaming:
-      return "streaming";
-  }
-  return "unknown";
-}
 
 std::unique_ptr<Solver> host_solver(
     Kernel kernel, std::shared_ptr<MemoryPool> pool = std::make_shared<MemoryPool>(),
