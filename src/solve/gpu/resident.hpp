@@ -87,8 +87,6 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
     choose_window(agreement);
   }
   group.sync();
-  give(0);
-  group.sync();
 
   int buffer = 0;
   // Every block comes to the same agreement on its own, as it is told the same deltas.
@@ -99,14 +97,15 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
         plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot] = cells[cell];
     }
     for (std::int32_t left_over = window - 1; left_over > 0; --left_over) {
-      sweep<false>(cells, interior, received(buffer));
-      buffer ^= 1;
       give(buffer);
       group.sync();
+      sweep<false>(cells, interior, received(buffer));
+      buffer ^= 1;
     }
+    give(buffer);
+    group.sync();
     const double change = sweep<true>(cells, interior, received(buffer));
     buffer ^= 1;
-    give(buffer);
     const double delta = group.max(change);
     if (group.leads()) {
       Agreement& agreement = group.agreement();
@@ -119,8 +118,6 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
       WALLHEAT_UNROLL
       for (int cell = 0; cell < tile_cells; ++cell)
         cells[cell] = plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot];
-      give(buffer);
-      group.sync();
     }
   }
   WALLHEAT_UNROLL

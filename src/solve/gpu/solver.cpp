@@ -11,6 +11,7 @@
 
 #include "solve/gpu/tiling.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/trace.hpp"
 
 namespace wallheat::gpu {
 namespace {
@@ -176,12 +177,15 @@ class StreamSolver final : public Solver {
     std::byte* const device = borrowed.data();
     std::byte* const host = pinned(upload_bytes);
 
-    tiling.load_cells(plan.domain, at<double>(host, cells));
-    tiling.load_inboxes(plan.domain, at<Pair>(host, inboxes));
-    tiling.load_interior(at<std::uint32_t>(host, interior));
-    tiling.load_neighbours(at<std::int32_t>(host, neighbours));
-    std::memcpy(host + control, &convergence, sizeof convergence);
-    stream_->copy(device, host, upload_bytes);
+    {
+      const TraceRange range("copy");
+      tiling.load_cells(plan.domain, at<double>(host, cells));
+      tiling.load_inboxes(plan.domain, at<Pair>(host, inboxes));
+      tiling.load_interior(at<std::uint32_t>(host, interior));
+      tiling.load_neighbours(at<std::int32_t>(host, neighbours));
+      std::memcpy(host + control, &convergence, sizeof convergence);
+      stream_->copy(device, host, upload_bytes);
+    }
     const ResidentPlan on_device{.cells = at<double>(device, cells),
                                  .inboxes = at<Pair>(device, inboxes),
                                  .interior = at<std::uint32_t>(device, interior),
@@ -205,6 +209,7 @@ class StreamSolver final : public Solver {
         throw DeviceFault("the GPU's kernel ended without an iteration");
       if (watch.progress) watch.progress(convergence.iterations(), convergence.last_delta());
     }
+    const TraceRange range("copy");
     tiling.store_cells(at<double>(host, cells), field);
     return true;
   }
