@@ -293,6 +293,7 @@ class Round:
             if session.gauge(gauge) >= before + least:
                 time.sleep(pause_s)  # what is written comes in bursts: this spreads the moments
                 return session.running()
+            self.wake_the_last(session)  # with nobody else left the moment would never come
             time.sleep(0.001)
         return False
 
