@@ -31,6 +31,9 @@ class CostModel {
   void observe(double updates_predicted, double seconds);
   /// NaN before the first observation.
   [[nodiscard]] double predict_s(double updates) const;
+  /// The most updates that are predicted to end within so many seconds: infinite where no number
+  /// is too much or nothing is known, negative where none is.
+  [[nodiscard]] double updates_within(double seconds) const;
   [[nodiscard]] PredictionQuality quality() const { return judge_predictions(ratios_); }
   /// actual / predicted of all predictions that were put to the test.
   [[nodiscard]] const std::vector<double>& ratios() const { return ratios_; }

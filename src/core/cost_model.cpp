@@ -60,6 +60,13 @@ void CostModel::observe(double updates_predicted, double seconds) {
 
 double CostModel::predict_s(double updates) const { return constant_s_ + slope_s_ * updates; }
 
+double CostModel::updates_within(double seconds) const {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  if (std::isnan(constant_s_)) return any;
+  if (slope_s_ > 0) return (seconds - constant_s_) / slope_s_;
+  return constant_s_ <= seconds ? any : -1;
+}
+
 void CostModel::fit() {
   since_fit_ = 0;
   // Least squares of the relative error, then a few rounds with each plan weighted by the inverse

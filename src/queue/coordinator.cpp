@@ -5,10 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "queue/background_thread.hpp"
 #include "queue/stopwatch.hpp"
 #include "queue/work_queue.hpp"
 #include "wallheat/error.hpp"
@@ -22,8 +25,11 @@ constexpr std::chrono::milliseconds look_interval{5};
 // mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
 // long.
 constexpr std::chrono::seconds stop_patience{10};
-// A batch of results is stored together once no more are at hand, or at this many.
-constexpr std::size_t largest_batch = 1024;
+// So many messages are taken in before anything else is looked at.
+constexpr std::size_t most_messages = 1024;
+
+/// Shared with what is told about it later.
+using WorkerPointer = std::shared_ptr<const WorkerInfo>;
 
 /// True where two answers to the same plan are the same to the last bit.
 bool same_answer(const PlanResult& a, const PlanResult& b) {
@@ -40,36 +46,113 @@ bool same_answer(const PlanResult& a, const PlanResult& b) {
          same_bits(a.statistics.pct_below_15, b.statistics.pct_below_15);
 }
 
+/// Tells all ranks but some that rank 0 lives. By the clock, whatever rank 0 was at in between.
+class HeartbeatTimer {
+ public:
+  explicit HeartbeatTimer(double interval_s) : interval_(interval_s) {}
+  void tell(Link& link, const std::map<int, WorkerInfo>& but_for) {
+    const auto now = Clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::duration_cast<Clock::duration>(interval_);
+    for (int rank = 1; rank < link.size(); ++rank)
+      if (!but_for.contains(rank)) link.send(rank, encode(Heartbeat{}));
+  }
+
+ private:
+  std::chrono::duration<double> interval_;
+  Clock::time_point next_ = Clock::now();
+};
+
+/// What is to be stored and told, in order. Filled by the thread that never waits, worked off by
+/// the one that does.
+struct Records {
+  enum class Kind { result, failed_try, conflict, abandoned };
+  struct Record {
+    Kind kind = Kind::result;
+    PlanResult result;
+    PlanProgress last{};  ///< of an abandoned plan
+  };
+  std::vector<std::function<void(RunObserver&)>> events;
+  std::vector<Record> results;
+  std::size_t bytes = 0;  ///< of fields
+
+  void add(Kind kind, PlanResult result) {
+    bytes += result.field.size();
+    results.push_back({kind, std::move(result), {}});
+  }
+  /// So much that no more should be asked for.
+  [[nodiscard]] bool is_much() const { return results.size() > 100'000 || bytes > (1U << 30); }
+};
+
+void tell(RunObserver& observer, const Records::Record& record) {
+  switch (record.kind) {
+    case Records::Kind::result:
+      return observer.on_stored(record.result);
+    case Records::Kind::failed_try:
+      return observer.on_failed_try(record.result);
+    case Records::Kind::conflict:
+      return observer.on_conflict(record.result);
+    case Records::Kind::abandoned:
+      return observer.on_abandoned(
+          {{record.result.index, record.result.id}, record.result.attempts, record.last});
+  }
+}
+
+void work_off(Records& records, ResultSink& sink, RunObserver& observer) {
+  for (const auto& event : records.events) event(observer);
+  if (records.results.empty()) return;
+  // A plan may have failed twice, or failed and been answered, since the last time: what came last
+  // is stored.
+  std::vector<PlanResult> rows;
+  std::unordered_map<std::uint32_t, std::size_t> places;
+  for (const Records::Record& record : records.results) {
+    const auto [place, is_new] = places.emplace(record.result.index, rows.size());
+    if (is_new) {
+      rows.push_back(record.result);
+    } else {
+      rows[place->second] = record.result;
+    }
+  }
+  std::unordered_map<std::uint32_t, PlanResult> otherwise;
+  for (PlanResult& row : sink.store(rows)) otherwise.insert_or_assign(row.index, std::move(row));
+  for (Records::Record& record : records.results) {
+    if (const auto stored = otherwise.find(record.result.index);
+        stored != otherwise.end() && record.kind == Records::Kind::result)
+      record.result = stored->second;
+    tell(observer, record);
+  }
+}
+
 class Coordinator {
  public:
   Coordinator(Link& link, const CoordinatorParts& parts)
       : link_(link),
         parts_(parts),
-        queue_(items(parts.plans), {parts.max_attempts, parts.patience.worker_s}) {
+        queue_(items(parts.plans), {parts.max_attempts, parts.patience.worker_s}),
+        heartbeat_(parts.patience.heartbeat_s()) {
     for (const QueuedPlan& plan : parts.plans) plans_[plan.task.index] = plan;
   }
 
   RunEnd run() {
     place();
-    if (stopping_) begin_stop("asked to before the work began");
     while (!queue_.all_finished()) {
       receive();
       take_estimates();
       watch_workers();
       send_orders();
-      store();
-      parts_.sink->publish();
-      parts_.observer->on_tick(queue_.seconds_left());
-      if (!stopping_ && parts_.interrupted()) begin_stop("asked to");
-      if (!stopping_ && time_left_s() <= 0) begin_stop("the time limit");
-      if (stopping_ && (workers_.empty() || Clock::now() > stop_deadline_))
-        return RunEnd::interrupted;
-      if (workers_.empty() && !queue_.all_finished()) {
+      record();
+      if (!stop_ && parts_.interrupted()) begin_stop(RunEnd::interrupted, "asked to");
+      if (!stop_ && time_left_s() <= 0) begin_stop(RunEnd::out_of_time, "the time limit");
+      if (stop_ && (workers_.empty() || Clock::now() > stop_deadline_)) break;
+      if (workers_.empty() && starting_.empty() && !queue_.all_finished()) {
+        finish_recording();
         throw RunError("all workers have left, the last because of: " + last_reason_);
       }
     }
-    store();  // a last failure may have ended the run
-    return RunEnd::finished;
+    const bool stopped = !queue_.all_finished();
+    if (stopped) record_abandoned();
+    finish_recording();
+    return stopped ? *stop_ : RunEnd::finished;
   }
 
   [[nodiscard]] PredictionQuality prediction_quality() const { return queue_.prediction_quality(); }
@@ -87,70 +170,80 @@ class Coordinator {
 
   void send(int worker, const Message& message) { link_.send(worker, encode(message)); }
 
-  /// Collects one message of type T from every rank in `waiting` that does not take leave instead.
-  /// A rank that says nothing for too long is done without.
-  template <class T, class Take>
-  void collect(std::set<int> waiting, const char* what, Take take) {
-    const std::chrono::duration<double> patience(parts_.patience.start_s);
-    const auto deadline = Clock::now() + patience;
-    while (!waiting.empty() && Clock::now() < deadline) {
-      const auto envelope = link_.receive(look_interval);
-      if (!envelope) continue;
-      const Message message = decode(envelope->message);
-      if (const auto* wanted = std::get_if<T>(&message)) {
-        take(envelope->from, *wanted);
-        waiting.erase(envelope->from);
-      }
-      if (const auto* farewell = std::get_if<Farewell>(&message)) {
-        last_reason_ = farewell->reason;
-        stopping_ = stopping_ || farewell->interrupted;
-        gone_.insert(envelope->from);
-        waiting.erase(envelope->from);
-        parts_.observer->on_worker_left(placed_worker(envelope->from), farewell->reason);
-      }
-    }
-    for (const int rank : waiting) {
-      last_reason_ = "rank " + std::to_string(rank) + " did not " + what + " within " +
-                     std::to_string(std::lround(patience.count())) + " s";
-      gone_.insert(rank);
-      parts_.observer->on_worker_lost(placed_worker(rank), parts_.patience.start_s);
-    }
+  /// `event` is called with the observer, later and in another thread.
+  template <class Event>
+  void observe(Event event) {
+    news_.events.emplace_back(std::move(event));
   }
 
   void place() {
-    std::set<int> ranks;
-    for (int rank = 1; rank < link_.size(); ++rank) ranks.insert(rank);
-    std::vector<int> placed_ranks;
     std::map<int, Machine> machines;
-    collect<Hello>(ranks, "report",
-                   [&](int rank, const Hello& hello) { machines[rank] = hello.machine; });
-
+    gather_machines(machines);
+    if (stop_) return;
+    std::vector<int> ranks;
     std::vector<Machine> machine_list;
     for (const auto& [rank, machine] : machines) {
-      if (gone_.contains(rank)) continue;
-      placed_ranks.push_back(rank);
+      ranks.push_back(rank);
       machine_list.push_back(machine);
     }
-    if (placed_ranks.empty() && !stopping_)
+    if (ranks.empty()) {
+      finish_recording();
       throw RunError("no worker could start: " + last_reason_);
+    }
     const auto placements = place_workers(machine_list, parts_.device, parts_.threads_per_worker);
     for (std::size_t i = 0; i < placements.size(); ++i) {
-      placed_[placed_ranks[i]] = describe(placed_ranks[i], machine_list[i], placements[i]);
-      send(placed_ranks[i], Placed{placements[i]});
+      starting_[ranks[i]] = describe(ranks[i], machine_list[i], placements[i]);
+      send(ranks[i], Placed{placements[i]});
     }
+    start_deadline_ = start_deadline();
+  }
 
-    collect<Ready>(
-        {placed_ranks.begin(), placed_ranks.end()}, "get ready",
-        [&](int rank, const Ready& ready) { workers_[rank] = ready_worker(rank, ready); });
-    for (const int rank : gone_) workers_.erase(rank);
-    if (workers_.empty() && !stopping_) throw RunError("no worker could start: " + last_reason_);
+  [[nodiscard]] Clock::time_point start_deadline() const {
+    const std::chrono::duration<double> patience(parts_.patience.start_s);
+    return patience < Clock::time_point::max() - Clock::now()
+               ? Clock::now() + std::chrono::duration_cast<Clock::duration>(patience)
+               : Clock::time_point::max();
+  }
 
-    std::vector<WorkerInfo> table;
-    for (const auto& [rank, worker] : workers_) {
-      join(worker);
-      table.push_back(worker);
+  /// The machines of all workers but those that leave instead. One that says nothing for too long
+  /// is done without.
+  void gather_machines(std::map<int, Machine>& machines) {
+    std::set<int> waiting;
+    for (int rank = 1; rank < link_.size(); ++rank) waiting.insert(rank);
+    const auto deadline = start_deadline();
+    while (!waiting.empty() && Clock::now() < deadline && !stop_) {
+      heartbeat_.tell(link_, {});
+      record();
+      if (parts_.interrupted())
+        begin_stop(RunEnd::interrupted, "asked to before the work began");
+      const auto envelope = link_.receive(look_interval);
+      if (!envelope) continue;
+      const int from = envelope->from;
+      const Message message = decode(envelope->message);
+      if (const auto* hello = std::get_if<Hello>(&message)) {
+        machines[from] = hello->machine;
+        waiting.erase(from);
+      }
+      if (const auto* leaving = std::get_if<Leaving>(&message)) on(from, *leaving);
+      if (const auto* farewell = std::get_if<Farewell>(&message)) {
+        on(from, *farewell);
+        machines.erase(from);
+        waiting.erase(from);
+      }
     }
-    parts_.observer->on_workers_ready(table);
+    if (stop_) return;
+    for (const int rank : waiting) lose_before_start(unknown_worker(rank), "report");
+  }
+
+  void lose_before_start(const WorkerInfo& worker, const char* what) {
+    const double patience_s = parts_.patience.start_s;
+    last_reason_ = "rank " + std::to_string(worker.rank) + " did not " + what + " within " +
+                   std::to_string(std::lround(patience_s)) + " s";
+    observe([=](RunObserver& observer) { observer.on_worker_lost(worker, patience_s); });
+  }
+
+  [[nodiscard]] static WorkerInfo unknown_worker(int rank) {
+    return {rank, "its host", "", {}, false};
   }
 
   /// What is known of a worker once it is placed.
@@ -165,33 +258,21 @@ class Coordinator {
     return info;
   }
 
-  /// What is known of a worker before it is ready.
-  [[nodiscard]] WorkerInfo placed_worker(int rank) const {
-    const auto placed = placed_.find(rank);
-    return placed == placed_.end() ? WorkerInfo{rank, "its host", "", {}, false} : placed->second;
+  void join(const WorkerPointer& worker) {
+    workers_[worker->rank] = worker;
+    queue_.worker_joined(worker->rank, worker->threads, worker->device);
+    // It was not there when the others were told.
+    if (stop_) send(worker->rank, Stop{});
   }
 
-  [[nodiscard]] WorkerInfo ready_worker(int rank, const Ready& ready) const {
-    WorkerInfo info = placed_worker(rank);
-    info.host = ready.host;
-    info.device = ready.device;
-    info.threads = ready.threads;
-    info.bound_cpus = ready.bound_cpus;
-    return info;
-  }
-
-  void join(const WorkerInfo& worker) {
-    queue_.worker_joined(worker.rank, worker.threads, worker.device);
-  }
-
-  /// Takes in all messages that are at hand, so that their results are stored together.
+  /// Takes in the messages that are at hand, so that their results are stored together.
   void receive() {
     auto envelope = link_.receive(look_interval);
-    while (envelope) {
+    for (std::size_t taken = 1; envelope; ++taken) {
       const int from = envelope->from;
       hear(from);
       std::visit([&](auto&& message) { on(from, message); }, decode(envelope->message));
-      if (batch_.size() >= largest_batch) return;
+      if (taken == most_messages) return;
       envelope = link_.receive(std::chrono::microseconds{0});
     }
   }
@@ -202,20 +283,26 @@ class Coordinator {
     queue_.worker_heard(worker);
     const auto lost = lost_.find(worker);
     if (lost == lost_.end()) return;
-    parts_.observer->on_worker_back(lost->second);
-    join(lost->second);
-    workers_[worker] = lost->second;
+    const auto info = std::make_shared<const WorkerInfo>(lost->second);
     lost_.erase(lost);
+    observe([info](RunObserver& observer) { observer.on_worker_back(*info); });
+    join(info);
     send(worker, Recall{std::numeric_limits<std::uint64_t>::max()});
   }
 
   void on(int worker, Report& report) {
+    const auto known = workers_.find(worker);
     for (const std::uint32_t plan : report.started) {
       const auto queued = plans_.find(plan);
       if (queued == plans_.end()) continue;
-      if (queue_.plan_started(worker, plan)) ++queued->second.attempts;
-      if (workers_.contains(worker))
-        parts_.observer->on_started(workers_[worker], queued->second.task);
+      if (queue_.plan_started(worker, plan)) {
+        ++queued->second.attempts;
+        started_.insert_or_assign(plan, PlanProgress{plan});
+      }
+      if (known != workers_.end())
+        observe([info = known->second, task = queued->second.task](RunObserver& observer) {
+          observer.on_started(*info, task);
+        });
     }
     for (PlanResult& result : report.results) {
       result.rank = worker;
@@ -237,27 +324,34 @@ class Coordinator {
       case WorkQueue::Answer::first:
         break;
     }
+    started_.erase(result.index);
     result.attempts = plans_.at(result.index).attempts;
     result.failures = queue_.failures(result.index);
-    if (queue_.is_held(result.index)) copied_.emplace(result.index, result);
-    batch_.push_back(std::move(result));
+    if (queue_.is_left_over(result.index)) copied_.emplace(result.index, result);
+    news_.add(Records::Kind::result, std::move(result));
   }
 
   void take_failure(int worker, PlanResult& result) {
     const auto failure = queue_.plan_failed(worker, result.index, result.may_pass);
     if (failure == WorkQueue::Failure::of_a_copy) return;
+    started_.erase(result.index);
     result.attempts = plans_.at(result.index).attempts;
     result.failures = queue_.failures(result.index);
-    if (failure == WorkQueue::Failure::to_be_tried_again) to_be_tried_again_.insert(result.index);
-    batch_.push_back(std::move(result));
+    news_.add(failure == WorkQueue::Failure::to_be_tried_again ? Records::Kind::failed_try
+                                                               : Records::Kind::result,
+              std::move(result));
   }
 
   /// The second answer to a plan that was copied for an idle worker.
   void compare(const PlanResult& second) {
-    const auto first = copied_.find(second.index);
-    if (first == copied_.end() || same_answer(first->second, second)) return;
-    store();  // the first answer, if it is still in the batch
-    PlanResult failed = first->second;
+    const auto found = copied_.find(second.index);
+    if (found == copied_.end()) return;
+    if (same_answer(found->second, second)) {
+      if (!queue_.is_left_over(second.index)) copied_.erase(found);
+      return;
+    }
+    PlanResult failed = std::move(found->second);
+    copied_.erase(found);
     const auto place = [](const PlanResult& answer) {
       return "rank " + std::to_string(answer.rank) + " (" + answer.device + " on " + answer.host +
              ")";
@@ -267,38 +361,59 @@ class Coordinator {
                    " gave different answers, so one of these devices is faulty";
     ++failed.failures;
     failed.field.clear();
-    copied_.erase(first);
-    parts_.sink->store({&failed, 1});
-    parts_.observer->on_conflict(failed);
+    news_.add(Records::Kind::conflict, std::move(failed));
   }
 
   void on(int worker, const Heartbeat& heartbeat) {
     const auto known = workers_.find(worker);
     if (known == workers_.end()) return;
-    parts_.observer->on_heartbeat(known->second, heartbeat.running);
-    if (heartbeat.gpu) parts_.observer->on_gpu_sample(known->second, *heartbeat.gpu);
+    for (const PlanProgress& progress : heartbeat.running) {
+      const auto started = started_.find(progress.index);
+      if (started != started_.end() && progress.seconds >= started->second.seconds)
+        started->second = progress;
+    }
+    observe([info = known->second, heartbeat](RunObserver& observer) {
+      observer.on_heartbeat(*info, heartbeat.running);
+      if (heartbeat.gpu) observer.on_gpu_sample(*info, *heartbeat.gpu);
+    });
   }
 
   void on(int worker, const Returned& returned) { queue_.plans_returned(worker, returned.plans); }
 
+  void on(int worker, const Leaving& leaving) {
+    queue_.worker_leaving(worker);
+    // The signal may reach a worker before it reaches rank 0.
+    if (leaving.interrupted && !stop_) begin_stop(RunEnd::interrupted, "asked to");
+  }
+
   void on(int worker, const Farewell& farewell) {
     last_reason_ = farewell.reason;
     queue_.worker_left(worker);
-    if (const auto known = workers_.find(worker); known != workers_.end()) {
-      parts_.observer->on_worker_left(known->second, farewell.reason);
-      workers_.erase(known);
-    }
-    // The signal may reach a worker before it reaches rank 0.
-    if (farewell.interrupted && !stopping_) begin_stop("asked to");
+    WorkerInfo info = unknown_worker(worker);
+    if (const auto known = workers_.find(worker); known != workers_.end()) info = *known->second;
+    if (const auto placed = starting_.find(worker); placed != starting_.end())
+      info = placed->second;
+    workers_.erase(worker);
+    starting_.erase(worker);
+    observe([info, reason = farewell.reason](RunObserver& observer) {
+      observer.on_worker_left(info, reason);
+    });
+    if (farewell.interrupted && !stop_) begin_stop(RunEnd::interrupted, "asked to");
   }
 
-  /// A worker that nobody waited for any more is ready after all.
+  /// Maybe one that nobody waited for any more.
   void on(int worker, const Ready& ready) {
     if (workers_.contains(worker)) return;
-    const WorkerInfo info = ready_worker(worker, ready);
-    workers_[worker] = info;
-    join(info);
-    parts_.observer->on_worker_back(info);
+    const auto placed = starting_.find(worker);
+    WorkerInfo info = placed != starting_.end() ? placed->second : unknown_worker(worker);
+    starting_.erase(worker);
+    info.host = ready.host;
+    info.device = ready.device;
+    info.threads = ready.threads;
+    info.bound_cpus = ready.bound_cpus;
+    const auto joined = std::make_shared<const WorkerInfo>(std::move(info));
+    observe([joined](RunObserver& observer) { observer.on_worker_ready(*joined); });
+    join(joined);
   }
   // Too late to be placed, or gone for good: neither is a reason to stop the others.
   void on(int, const Hello&) {}
@@ -314,47 +429,48 @@ class Coordinator {
     for (const auto& [plan, updates] : parts_.new_estimates()) queue_.set_work(plan, updates);
   }
 
-  /// Sends the heartbeat, and gives up workers that are silent.
+  /// Sends the heartbeat, and gives up workers that are silent or do not get ready.
   void watch_workers() {
-    const double passed_s = watch_.lap_s();
-    for (const int worker : queue_.time_passed(passed_s)) give_up(worker);
-    next_heartbeat_s_ -= passed_s;
-    if (next_heartbeat_s_ > 0) return;
-    next_heartbeat_s_ = parts_.patience.heartbeat_s();
-    for (int rank = 1; rank < link_.size(); ++rank) {
-      if (!lost_.contains(rank)) send(rank, Heartbeat{});
+    for (const int worker : queue_.time_passed(watch_.lap_s())) give_up(worker);
+    if (!starting_.empty() && Clock::now() > start_deadline_) {
+      for (const auto& [rank, worker] : starting_) lose_before_start(worker, "get ready");
+      starting_.clear();
     }
+    heartbeat_.tell(link_, lost_);
   }
 
   void give_up(int worker) {
-    const WorkerInfo info = workers_.at(worker);
-    last_reason_ = "rank " + std::to_string(worker) + " on " + info.host + " fell silent";
-    lost_[worker] = info;
+    const WorkerPointer info = workers_.at(worker);
+    last_reason_ = "rank " + std::to_string(worker) + " on " + info->host + " fell silent";
+    lost_[worker] = *info;
     workers_.erase(worker);
-    parts_.observer->on_worker_lost(info, parts_.patience.worker_s);
+    observe([info, silent_s = parts_.patience.worker_s](RunObserver& observer) {
+      observer.on_worker_lost(*info, silent_s);
+    });
     for (const std::uint32_t plan : queue_.worker_lost(worker)) {
+      started_.erase(plan);
       PlanResult result;
       result.index = plan;
       result.id = plans_.at(plan).task.id;
       result.status = PlanStatus::failed;
       result.rank = worker;
-      result.host = info.host;
-      result.device = info.device;
+      result.host = info->host;
+      result.device = info->device;
       result.attempts = plans_.at(plan).attempts;
       result.failures = parts_.max_attempts;
       result.error = "was running at " + std::to_string(parts_.max_attempts) +
                      " workers when they fell silent, last at " + last_reason_;
-      batch_.push_back(std::move(result));
+      news_.add(Records::Kind::result, std::move(result));
     }
   }
 
   void send_orders() {
-    if (stopping_) return;
+    if (stop_ || news_.is_much()) return;
     const double left_s = time_left_s();
     const auto orders = queue_.orders(left_s);
-    if (orders.empty() && queue_.leased() == 0 && !queue_.all_finished() && !workers_.empty() &&
-        left_s < std::numeric_limits<double>::infinity()) {
-      begin_stop("no plan is left that would end within the time limit");
+    if (orders.empty() && !queue_.any_busy() && !queue_.all_finished() && !workers_.empty() &&
+        starting_.empty() && left_s < std::numeric_limits<double>::infinity()) {
+      begin_stop(RunEnd::out_of_time, "no plan is left that would end within the time limit");
       return;
     }
     for (const Order& order : orders) {
@@ -363,31 +479,51 @@ class Coordinator {
         continue;
       }
       Assign assign;
-      for (const std::uint32_t plan : order.plans) {
-        assign.tasks.push_back(plans_.at(plan).task);
-        parts_.observer->on_leased(workers_.at(order.worker), assign.tasks.back());
-      }
+      for (const std::uint32_t plan : order.plans) assign.tasks.push_back(plans_.at(plan).task);
       send(order.worker, assign);
+      observe([info = workers_.at(order.worker),
+               tasks = std::move(assign.tasks)](RunObserver& observer) {
+        for (const Task& task : tasks) observer.on_leased(*info, task);
+      });
     }
   }
 
-  void store() {
-    if (batch_.empty()) return;
-    parts_.sink->store(batch_);
-    for (const PlanResult& result : batch_) {
-      if (result.status == PlanStatus::failed && to_be_tried_again_.erase(result.index) > 0) {
-        parts_.observer->on_failed_try(result);
-      } else {
-        parts_.observer->on_stored(result);
-      }
-    }
-    batch_.clear();
+  /// Hands over what has happened since the last time, where that is done with.
+  void record() {
+    if (!recorder_.is_free()) return;
+    recorder_.run([this, left_s = queue_.seconds_left(),
+                   records = std::make_shared<Records>(std::exchange(news_, {}))] {
+      work_off(*records, *parts_.sink, *parts_.observer);
+      parts_.sink->publish();
+      parts_.observer->on_tick(left_s);
+    });
   }
 
-  void begin_stop(const std::string& reason) {
-    stopping_ = true;
+  /// Waits until all is stored and told, while the workers are told that rank 0 lives.
+  void finish_recording() {
+    while (!recorder_.is_free_within(look_interval)) heartbeat_.tell(link_, lost_);
+    record();
+    while (!recorder_.is_free_within(look_interval)) heartbeat_.tell(link_, lost_);
+  }
+
+  /// Plans that the end of the run cuts short have been started all the same: the next session is
+  /// to know.
+  void record_abandoned() {
+    for (const auto& [plan, progress] : started_) {
+      const QueuedPlan& queued = plans_.at(plan);
+      PlanResult result;
+      result.index = plan;
+      result.id = queued.task.id;
+      result.attempts = queued.attempts;
+      result.failures = queue_.failures(plan);
+      news_.results.push_back({Records::Kind::abandoned, std::move(result), progress});
+    }
+  }
+
+  void begin_stop(RunEnd end, const std::string& reason) {
+    stop_ = end;
     stop_deadline_ = Clock::now() + stop_patience;
-    parts_.observer->on_stopping(reason);
+    observe([reason](RunObserver& observer) { observer.on_stopping(reason); });
     for (const auto& [rank, worker] : workers_) send(rank, Stop{});
   }
 
@@ -395,21 +531,32 @@ class Coordinator {
   const CoordinatorParts& parts_;
   WorkQueue queue_;
   std::unordered_map<std::uint32_t, QueuedPlan> plans_;
-  std::map<int, WorkerInfo> placed_;
-  std::map<int, WorkerInfo> workers_;
+  std::map<int, WorkerInfo> starting_;  // placed, but not ready
+  std::map<int, WorkerPointer> workers_;
   std::map<int, WorkerInfo> lost_;
-  std::set<int> gone_;  // took leave while the workers were placed
-  std::vector<PlanResult> batch_;
-  std::set<std::uint32_t> to_be_tried_again_;  // failures in the batch that are not the last word
+  std::map<std::uint32_t, PlanProgress> started_;  // and not finished: how far each was last
   std::unordered_map<std::uint32_t, PlanResult> copied_;  // first answers that may be repeated
   Stopwatch watch_;
-  double next_heartbeat_s_ = 0;
+  HeartbeatTimer heartbeat_;
+  Clock::time_point start_deadline_;
   std::string last_reason_;
-  bool stopping_ = false;
+  std::optional<RunEnd> stop_;  // once it has to end early
   Clock::time_point stop_deadline_;
+  Records news_;
+  BackgroundThread recorder_;  // last: it uses what is above
 };
 
 }  // namespace
+
+void keep_workers_waiting(Link& link, const Patience& patience, std::function<void()> work) {
+  HeartbeatTimer heartbeat(patience.heartbeat_s());
+  BackgroundThread thread;
+  thread.run(std::move(work));
+  do {
+    heartbeat.tell(link, {});
+    link.flush(std::chrono::milliseconds{0});
+  } while (!thread.is_free_within(look_interval));
+}
 
 RunEnd coordinate(Link& link, const CoordinatorParts& parts) {
   Coordinator coordinator(link, parts);

@@ -14,11 +14,14 @@
 
 namespace wallheat {
 
-/// Where results go. After store() returns they are on disk.
+/// Where results go. Called by a thread of the coordinator's own, so that a slow disk keeps nobody
+/// else waiting.
 class ResultSink {
  public:
   virtual ~ResultSink() = default;
-  virtual void store(std::span<const PlanResult> results) = 0;
+  /// When this returns, they are on disk. Returns the rows that had to be stored otherwise than
+  /// asked: as failed, each with the reason. A pending one only tells how often it was started.
+  [[nodiscard]] virtual std::vector<PlanResult> store(std::span<const PlanResult> results) = 0;
   /// Called every now and then: whoever reads along may see what is new.
   virtual void publish() = 0;
 };
@@ -35,14 +38,22 @@ struct WorkerInfo {
   std::string no_gpu{};         ///< why not, where a GPU was not ruled out: one clause
 };
 
-/// Hears what happens, in order; for logs and progress.
+/// A plan that was given up in the middle because the run had to stop.
+struct AbandonedPlan {
+  Task task;
+  std::int32_t attempts = 0;  ///< starts over all sessions
+  PlanProgress last{};        ///< how far it was when its worker last said so
+};
+
+/// Hears what happens, in order; for logs and progress. Called by the thread that stores.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  virtual void on_workers_ready(const std::vector<WorkerInfo>& workers) = 0;
+  /// It has joined and gets work.
+  virtual void on_worker_ready(const WorkerInfo& worker) = 0;
   virtual void on_leased(const WorkerInfo& worker, const Task& task) = 0;
   virtual void on_started(const WorkerInfo& worker, const Task& task) = 0;
-  /// The result is on disk.
+  /// The result is on disk. It may come after a failure of the same plan that was stored before.
   virtual void on_stored(const PlanResult& result) = 0;
   /// The failure is on disk, and the plan will be tried again.
   virtual void on_failed_try(const PlanResult& result) = 0;
@@ -61,6 +72,8 @@ class RunObserver {
   virtual void on_worker_back(const WorkerInfo& worker) = 0;
   /// The plans at hand are abandoned because of this.
   virtual void on_stopping(const std::string& reason) = 0;
+  /// At the end of a run that is stopped early; that it was started is on disk.
+  virtual void on_abandoned(const AbandonedPlan& plan) = 0;
   /// At the end: how good the predictions of plans' times were.
   virtual void on_predictions_judged(const PredictionQuality& quality) = 0;
   /// Called every few milliseconds; seconds_left is NaN while it cannot be estimated.
@@ -89,12 +102,22 @@ struct CoordinatorParts {
   Interrupted interrupted;
 };
 
-enum class RunEnd { finished, interrupted };
+enum class RunEnd {
+  finished,
+  interrupted,  ///< it was asked to stop
+  out_of_time   ///< the time limit was reached, or nothing that is left fits in
+};
 
-/// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker that falls
-/// silent is given up, and its plans go to others. The workers stay until they are dismissed.
-/// Throws RunError where no worker reports or can be placed, or all have left; and whatever the
-/// sink throws.
+/// Does `work`, which may take long, and lets the workers know meanwhile that rank 0 lives. Throws
+/// what it throws.
+void keep_workers_waiting(Link& link, const Patience& patience, std::function<void()> work);
+
+/// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker begins as
+/// soon as it is ready. One that falls silent is given up, and its plans go to others. The workers
+/// stay until they are dismissed. Neither sink nor observer can hold up the calling thread, which
+/// tells the workers that rank 0 lives; where they fall far behind, no more plans are handed out.
+/// Throws RunError where no worker reports or can be placed, or all have left; and whatever sink
+/// and observer throw.
 [[nodiscard]] RunEnd coordinate(Link& link, const CoordinatorParts& parts);
 
 /// Tells all workers to go home. Rank 0 must do so once, however it ends. Returns the ranks that

@@ -86,6 +86,10 @@ template <class Visit, Is<Returned> R>
 void fields_of(Visit& visit, R& returned) {
   visit(returned.plans);
 }
+template <class Visit, Is<Leaving> R>
+void fields_of(Visit& visit, R& leaving) {
+  visit(leaving.interrupted);
+}
 template <class Visit, Is<Farewell> R>
 void fields_of(Visit& visit, R& farewell) {
   visit(farewell.reason, farewell.interrupted);

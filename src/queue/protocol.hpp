@@ -14,8 +14,9 @@
 
 // What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
 // Assign and Recall and answers with Report, until Finish, which it answers with Goodbye; Leave is
-// the end. Stop makes it abandon everything at hand. Both sides send a Heartbeat every now and
-// then: MPI does not tell when a rank is gone, so silence must.
+// the end. Stop makes it abandon everything at hand: it is Leaving, gives back what it has, and says
+// Farewell. Both sides send a Heartbeat every now and then: MPI does not tell when a rank is gone, so
+// silence must.
 
 namespace wallheat {
 
@@ -56,10 +57,14 @@ struct Heartbeat {
 struct Returned {
   std::vector<std::uint32_t> plans;
 };
-/// The worker takes no more plans; whatever it still held is free again.
+/// The worker takes no more plans, and gives back those that it has by and by.
+struct Leaving {
+  bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
+};
+/// It is at nothing any more; whatever it still held is free again.
 struct Farewell {
   std::string reason;
-  bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
+  bool interrupted = false;  ///< as in Leaving
 };
 
 /// A worker's last word.
@@ -82,8 +87,8 @@ struct Leave {
   bool together = false;
 };
 
-using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Farewell, Goodbye, Placed,
-                             Assign, Recall, Stop, Finish, Leave>;
+using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Leaving, Farewell, Goodbye,
+                             Placed, Assign, Recall, Stop, Finish, Leave>;
 
 [[nodiscard]] Bytes encode(const Message& message);
 /// Throws DecodeError where the bytes are no message.

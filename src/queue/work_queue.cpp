@@ -35,41 +35,51 @@ WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
     Plan& plan = plans_[item.plan];
     plan.position = position++;
     plan.failures = item.failures;
-    pending_.insert(key(item.plan, plan));
+    add_pending(item.plan, plan);
   }
 }
 
 void WorkQueue::worker_joined(int worker, std::size_t threads, const std::string& kind) {
-  workers_[worker].threads = std::max<std::size_t>(1, threads);
-  workers_[worker].cost = &costs_[kind];
+  Worker& joined = workers_[worker];
+  joined.threads = std::max<std::size_t>(1, threads);
+  joined.cost = &costs_[kind];
+  joined.leaving = false;
+}
+
+void WorkQueue::worker_leaving(int worker) {
+  if (const auto known = workers_.find(worker); known != workers_.end())
+    known->second.leaving = true;
 }
 
 void WorkQueue::worker_left(int worker) {
-  for (const std::uint32_t number : held_by(worker)) {
+  const auto known = workers_.find(worker);
+  if (known == workers_.end()) return;
+  for (const auto& [number, lease] : known->second.leases) {
     Plan& plan = plans_[number];
-    release(number, plan, worker);
-    if (plan.holders.empty()) put_back(number, plan);
+    forget_lease(plan, worker);
+    if (plan.state == State::leased && plan.holders.empty()) add_pending(number, plan);
   }
-  workers_.erase(worker);
+  workers_.erase(known);
 }
 
 std::vector<std::uint32_t> WorkQueue::worker_lost(int worker) {
   std::vector<std::uint32_t> given_up;
-  for (const std::uint32_t number : held_by(worker)) {
+  const auto known = workers_.find(worker);
+  if (known == workers_.end()) return given_up;
+  for (const auto& [number, lease] : known->second.leases) {
     Plan& plan = plans_[number];
-    const auto holder = std::find_if(plan.holders.begin(), plan.holders.end(),
-                                     [&](const Holder& each) { return each.worker == worker; });
-    if (holder->running) ++plan.lost_workers;
-    release(number, plan, worker);
+    forget_lease(plan, worker);
+    if (plan.state != State::leased) continue;
+    if (lease.running) ++plan.lost_workers;
     if (!plan.holders.empty()) continue;
     if (plan.lost_workers >= rules_.max_attempts) {
-      finish(number, plan);
+      finish(number, plan, State::failed);
       given_up.push_back(number);
     } else {
-      put_back(number, plan);
+      add_pending(number, plan);
     }
   }
-  workers_.erase(worker);
+  workers_.erase(known);
   return given_up;
 }
 
@@ -87,57 +97,60 @@ std::vector<int> WorkQueue::time_passed(double seconds) {
   return silent;
 }
 
-bool WorkQueue::plan_started(int worker, std::uint32_t plan) {
-  const auto found = plans_.find(plan);
+bool WorkQueue::plan_started(int worker, std::uint32_t number) {
+  const auto found = plans_.find(number);
   if (found == plans_.end()) return true;
-  bool first = true;
-  for (Holder& holder : found->second.holders) {
-    first = first && (holder.worker == worker || !holder.running);
-    if (holder.worker != worker || holder.running) continue;
-    holder.running = true;
-    holder.started_s = clock_s_;
-    --workers_[worker].waiting;
-    ++workers_[worker].running;
+  const Plan& plan = found->second;
+  if (const auto known = workers_.find(worker); known != workers_.end()) {
+    const auto lease = known->second.leases.find(number);
+    if (lease != known->second.leases.end() && !lease->second.running) {
+      lease->second = {true, clock_s_};
+      ++known->second.running;
+    }
   }
-  return first;
+  return !plan.finished() &&
+         std::none_of(plan.holders.begin(), plan.holders.end(), [&](int holder) {
+           return holder != worker && workers_.at(holder).leases.at(number).running;
+         });
 }
 
-WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t plan, double seconds) {
-  const auto found = plans_.find(plan);
+WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t number, double seconds) {
+  const auto found = plans_.find(number);
   if (found == plans_.end()) return Answer::unknown;
-  release(plan, found->second, worker);
+  Plan& plan = found->second;
+  release(number, plan, worker);
   const auto known = workers_.find(worker);
   if (known != workers_.end()) {
     double& mean = known->second.mean_s;
     constexpr double weight = 0.2;
     mean = mean > 0 ? mean + weight * (seconds - mean) : seconds;
   }
-  if (found->second.state == State::finished) return Answer::repeated;
-  if (known != workers_.end() && found->second.updates > 0)
-    known->second.cost->observe(found->second.updates, seconds);
-  finish(plan, found->second);
+  if (plan.state == State::answered) return Answer::repeated;
+  if (known != workers_.end() && plan.updates > 0)
+    known->second.cost->observe(plan.updates, seconds);
+  if (plan.state == State::failed) {
+    plan.state = State::answered;  // late, but as good as any
+  } else {
+    finish(number, plan, State::answered);
+  }
   return Answer::first;
 }
 
-WorkQueue::Failure WorkQueue::plan_failed(int worker, std::uint32_t plan, bool may_pass) {
-  const auto found = plans_.find(plan);
-  if (found == plans_.end() || found->second.state == State::finished) {
-    if (found != plans_.end()) release(plan, found->second, worker);
-    return Failure::of_a_copy;
-  }
-  Plan& failed = found->second;
-  if (failed.state == State::pending) pending_.erase(key(plan, failed));
-  ++failed.failures;
-  failed.failed_at = worker;
-  release(plan, failed, worker);
-  if (!failed.holders.empty()) return Failure::to_be_tried_again;  // somebody is at it
-  if (may_pass && failed.failures < rules_.max_attempts) {
-    failed.state = State::pending;
-    pending_.insert(key(plan, failed));
+WorkQueue::Failure WorkQueue::plan_failed(int worker, std::uint32_t number, bool may_pass) {
+  const auto found = plans_.find(number);
+  if (found == plans_.end()) return Failure::of_a_copy;
+  Plan& plan = found->second;
+  release(number, plan, worker);
+  if (plan.finished()) return Failure::of_a_copy;
+  remove_pending(number, plan);  // where it is pending it gets another place
+  ++plan.failures;
+  plan.failed_at = worker;
+  if (!plan.holders.empty()) return Failure::to_be_tried_again;  // somebody is at it
+  if (may_pass && plan.failures < rules_.max_attempts) {
+    add_pending(number, plan);
     return Failure::to_be_tried_again;
   }
-  failed.state = State::leased;  // out of pending_, whatever it was
-  finish(plan, failed);
+  finish(number, plan, State::failed);
   return Failure::final;
 }
 
@@ -149,23 +162,32 @@ void WorkQueue::plans_returned(int worker, const std::vector<std::uint32_t>& pla
     const auto found = plans_.find(number);
     if (found == plans_.end()) continue;
     Plan& plan = found->second;
-    const std::size_t holders = plan.holders.size();
     release(number, plan, worker);
-    if (plan.state == State::leased && plan.holders.size() < holders && plan.holders.empty())
-      put_back(number, plan);
+    if (plan.state == State::leased && plan.holders.empty()) add_pending(number, plan);
   }
 }
 
 void WorkQueue::set_work(std::uint32_t number, double updates) {
   const auto found = plans_.find(number);
-  if (found == plans_.end() || found->second.state == State::finished || !(updates > 0)) return;
+  if (found == plans_.end() || found->second.finished() || !(updates > 0)) return;
   Plan& plan = found->second;
   const bool pending = plan.state == State::pending;
-  if (pending) pending_.erase(key(number, plan));
+  remove_pending(number, plan);
   known_plans_ += plan.updates > 0 ? 0 : 1;
   known_updates_ += updates - plan.updates;
   plan.updates = updates;
-  if (pending) pending_.insert(key(number, plan));
+  if (pending) add_pending(number, plan);
+}
+
+bool WorkQueue::any_busy() const {
+  return std::any_of(workers_.begin(), workers_.end(), [](const auto& each) {
+    return each.second.load() > 0 || each.second.recalling || each.second.leaving;
+  });
+}
+
+bool WorkQueue::is_left_over(std::uint32_t plan) const {
+  const auto found = plans_.find(plan);
+  return found != plans_.end() && found->second.leftovers > 0;
 }
 
 std::int32_t WorkQueue::failures(std::uint32_t plan) const {
@@ -181,9 +203,9 @@ double WorkQueue::expected_s(const Plan& plan, const Worker& worker) {
 
 /// How long a running plan will still take there. One that takes longer than was expected may be on
 /// a sick machine: it may take as long again.
-double WorkQueue::left_s(const Plan& plan, const Holder& holder) const {
-  const double elapsed = clock_s_ - holder.started_s;
-  const double left = expected_s(plan, workers_.at(holder.worker)) - elapsed;
+double WorkQueue::left_s(const Plan& plan, const Worker& worker, const Lease& lease) const {
+  const double elapsed = clock_s_ - lease.started_s;
+  const double left = expected_s(plan, worker) - elapsed;
   return left > 0 ? left : elapsed;
 }
 
@@ -199,9 +221,9 @@ std::vector<int> WorkQueue::fastest_first() const {
 }
 
 /// About how long a plan would wait at this worker before a thread takes it.
-double WorkQueue::start_delay_s(const Worker& worker) const {
+double WorkQueue::start_delay_s(const Worker& worker) {
   return worker.idle() > 0 ? 0
-                           : worker.mean_s * static_cast<double>(worker.waiting + 1) /
+                           : worker.mean_s * static_cast<double>(worker.waiting() + 1) /
                                  static_cast<double>(worker.threads);
 }
 
@@ -210,7 +232,7 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::map<int, std::size_t> grants;
   // Whoever is fast gets the longest plans.
   const std::vector<int> ids = fastest_first();
-  std::size_t left = pending_.size();
+  std::size_t left = pending_count_;
   std::size_t all_prefetch = 0;
   for (const int id : ids) {
     const Worker& worker = workers_[id];
@@ -223,6 +245,7 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
   const std::size_t to_share = left;
   for (const int id : ids) {
     const Worker& worker = workers_[id];
+    if (worker.leaving) continue;
     // Where time is short and nothing can be foretold, nothing waits: what waits will be started.
     if (std::isfinite(time_left_s) && !std::isfinite(worker.cost->predict_s(1))) continue;
     const std::size_t waiting = worker.load() + grants[id] > worker.threads
@@ -235,41 +258,57 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
     grants[id] += more;
     left -= more;
   }
-  for (const int id : ids) assign(id, grants[id], time_left_s, orders);
-  // A plan may be kept from a worker where it failed: anyone idle may have it.
-  for (const int id : ids) assign(id, workers_[id].idle(), time_left_s, orders);
+  const Takes takes = workers_.size() == 1 ? Takes::any_plan : Takes::what_failed_elsewhere;
+  for (const int id : ids) assign(id, grants[id], takes, time_left_s, orders);
+  // Some plans were not for the worker that they were granted to: anyone idle may have them.
+  for (const int id : ids) assign(id, workers_[id].idle(), takes, time_left_s, orders);
+  // Nobody else has time enough for what is left.
+  if (orders.empty() && !any_busy()) {
+    for (const int id : ids) assign(id, workers_[id].idle(), Takes::any_plan, time_left_s, orders);
+  }
   if (orders.empty()) recall_for_the_idle(orders);
   if (orders.empty()) copy_for_the_idle(orders, time_left_s);
   return orders;
 }
 
-void WorkQueue::assign(int worker, std::size_t count, double time_left_s,
+void WorkQueue::assign(int worker, std::size_t count, Takes takes, double time_left_s,
                        std::vector<Order>& orders) {
+  if (count == 0 || pending_count_ == 0 || time_left_s <= 0) return;
   Order order{Order::Kind::assign, worker, {}, 0};
-  for (auto next = pending_.begin(); next != pending_.end() && order.plans.size() < count;) {
-    const std::uint32_t number = std::get<3>(*next);
-    const Plan& plan = plans_[number];
-    const bool elsewhere = plan.failed_at == worker && workers_.size() > 1;
-    // False where nothing is known: NaN.
-    const bool too_long =
-        start_delay_s(workers_[worker]) + caution * expected_s(plan, workers_[worker]) >
-        time_left_s;
-    if (elsewhere || too_long || time_left_s <= 0) {
-      ++next;
-      continue;
-    }
-    next = pending_.erase(next);
-    lease(number, worker, order);
+  for (auto& [failed_at, pending] : pending_) {
+    if (takes == Takes::any_plan || failed_at != worker)
+      assign_from(pending, worker, count, time_left_s, order);
   }
   if (!order.plans.empty()) orders.push_back(std::move(order));
 }
 
+void WorkQueue::assign_from(std::set<Key>& pending, int id, std::size_t count, double time_left_s,
+                            Order& order) {
+  const Worker& worker = workers_[id];
+  for (auto next = pending.begin(); next != pending.end() && order.plans.size() < count;) {
+    const std::uint32_t number = std::get<3>(*next);
+    const double left_s = time_left_s - start_delay_s(worker);
+    // False where nothing is known: NaN.
+    if (caution * expected_s(plans_[number], worker) > left_s) {
+      // So are all that are longer: the next to look at is the longest that fits. Plans of unknown
+      // length come last.
+      const double fits = std::max(0.0, worker.cost->updates_within(left_s / caution));
+      const Key longest{std::get<0>(*next), -fits, 0, 0};
+      next = longest > *next ? pending.lower_bound(longest) : std::next(next);
+      continue;
+    }
+    ++next;  // before its key is gone
+    lease(number, id, order);
+  }
+}
+
 void WorkQueue::lease(std::uint32_t number, int worker, Order& order) {
   Plan& plan = plans_[number];
+  remove_pending(number, plan);
   plan.state = State::leased;
-  plan.holders.push_back({worker, false, 0});
-  held_.insert(number);
-  ++workers_[worker].waiting;
+  plan.holders.push_back(worker);
+  leased_.insert(number);
+  workers_[worker].leases[number] = {};
   order.plans.push_back(number);
 }
 
@@ -279,21 +318,19 @@ void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
     idle += worker.idle();
     if (worker.recalling) return;  // its answer may be enough
   }
+  const auto to_spare = [](const Worker& worker) {
+    return worker.recalling || worker.leaving || worker.load() <= worker.threads
+               ? 0
+               : std::min(worker.waiting(), worker.load() - worker.threads);
+  };
   while (idle > 0) {
-    const auto busiest =
-        std::max_element(workers_.begin(), workers_.end(), [](const auto& a, const auto& b) {
-          const auto waiting = [](const Worker& worker) {
-            return worker.recalling || worker.load() <= worker.threads
-                       ? 0
-                       : worker.load() - worker.threads;
-          };
-          return waiting(a.second) < waiting(b.second);
-        });
-    Worker& worker = busiest->second;
-    if (worker.recalling || worker.load() <= worker.threads || worker.waiting == 0) return;
-    const std::size_t count = std::min({idle, worker.waiting, worker.load() - worker.threads});
+    const auto busiest = std::max_element(
+        workers_.begin(), workers_.end(),
+        [&](const auto& a, const auto& b) { return to_spare(a.second) < to_spare(b.second); });
+    const std::size_t count = std::min(idle, to_spare(busiest->second));
+    if (count == 0) return;
     orders.push_back({Order::Kind::recall, busiest->first, {}, count});
-    worker.recalling = true;
+    busiest->second.recalling = true;
     idle -= count;
   }
 }
@@ -305,15 +342,18 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
   };
   if (!any([](const Worker& worker) { return worker.idle() > 0; })) return;
   // What is on its way back must not be copied.
-  if (any([](const Worker& worker) { return worker.recalling || worker.waiting > 0; })) return;
+  if (any([](const Worker& worker) { return worker.recalling || worker.waiting() > 0; })) return;
   if (workers_.size() < 2 || time_left_s <= 0) return;
   // What will take longest from now is copied first.
   std::vector<std::pair<double, std::uint32_t>> candidates;
-  for (const std::uint32_t number : held_) {
+  for (const std::uint32_t number : leased_) {
     const Plan& plan = plans_[number];
-    if (plan.state != State::leased || plan.holders.size() >= most_holders) continue;
+    if (plan.holders.size() >= most_holders) continue;
     double left = std::numeric_limits<double>::infinity();
-    for (const Holder& holder : plan.holders) left = std::min(left, left_s(plan, holder));
+    for (const int holder : plan.holders) {
+      const Worker& worker = workers_.at(holder);
+      if (!worker.leaving) left = std::min(left, left_s(plan, worker, worker.leases.at(number)));
+    }
     candidates.emplace_back(left, number);
   }
   std::sort(candidates.rbegin(), candidates.rend());
@@ -323,8 +363,7 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
     for (auto& [left, number] : candidates) {
       if (worker.idle() == 0) break;
       const Plan& plan = plans_[number];
-      const bool has_it = std::any_of(plan.holders.begin(), plan.holders.end(),
-                                      [&](const Holder& holder) { return holder.worker == id; });
+      const bool has_it = worker.leases.contains(number);
       const double expected = caution * expected_s(plan, worker);
       if (has_it || plan.failed_at == id || expected > time_left_s) continue;
       // One copy costs nothing and may save much. Another only where it should be done well before:
@@ -359,40 +398,47 @@ PredictionQuality WorkQueue::prediction_quality() const {
   return judge_predictions(std::move(ratios));
 }
 
-std::vector<std::uint32_t> WorkQueue::held_by(int worker) const {
-  std::vector<std::uint32_t> held;
-  for (const std::uint32_t number : held_) {
-    const Plan& plan = plans_.at(number);
-    if (std::any_of(plan.holders.begin(), plan.holders.end(),
-                    [&](const Holder& each) { return each.worker == worker; }))
-      held.push_back(number);
-  }
-  return held;
-}
-
-void WorkQueue::release(std::uint32_t number, Plan& plan, int worker) {
-  for (auto holder = plan.holders.begin(); holder != plan.holders.end();) {
-    if (holder->worker != worker) {
-      ++holder;
-      continue;
-    }
-    Worker& known = workers_[worker];
-    --(holder->running ? known.running : known.waiting);
-    holder = plan.holders.erase(holder);
-  }
-  if (plan.holders.empty()) held_.erase(number);
-}
-
-void WorkQueue::put_back(std::uint32_t number, Plan& plan) {
-  if (plan.state != State::leased) return;
+void WorkQueue::add_pending(std::uint32_t number, Plan& plan) {
+  leased_.erase(number);
   plan.state = State::pending;
-  pending_.insert(key(number, plan));
+  pending_[plan.failed_at].insert(key(number, plan));
+  ++pending_count_;
+}
+
+/// Does nothing where it is not pending. The caller gives it another state, or adds it again.
+void WorkQueue::remove_pending(std::uint32_t number, const Plan& plan) {
+  if (plan.state != State::pending) return;
+  const auto pending = pending_.find(plan.failed_at);
+  pending_count_ -= pending->second.erase(key(number, plan));
+}
+
+/// On the plan's side; on the worker's it is still there.
+void WorkQueue::forget_lease(Plan& plan, int worker) {
+  if (plan.finished()) {
+    --plan.leftovers;
+  } else {
+    std::erase(plan.holders, worker);
+  }
+}
+
+/// The worker does not have the plan any more, if it had.
+void WorkQueue::release(std::uint32_t number, Plan& plan, int worker) {
+  const auto known = workers_.find(worker);
+  if (known == workers_.end()) return;
+  const auto lease = known->second.leases.find(number);
+  if (lease == known->second.leases.end()) return;
+  if (lease->second.running) --known->second.running;
+  known->second.leases.erase(lease);
+  forget_lease(plan, worker);
 }
 
 /// Copies that others are still at stay with them: their threads are busy until they answer.
-void WorkQueue::finish(std::uint32_t number, Plan& plan) {
-  if (plan.state == State::pending) pending_.erase(key(number, plan));
-  plan.state = State::finished;
+void WorkQueue::finish(std::uint32_t number, Plan& plan, State state) {
+  remove_pending(number, plan);
+  leased_.erase(number);
+  plan.state = state;
+  plan.leftovers = static_cast<std::int32_t>(plan.holders.size());
+  plan.holders.clear();
   --unfinished_;
   if (plan.updates <= 0) return;
   known_updates_ -= plan.updates;

@@ -34,13 +34,17 @@ struct QueueRules {
 /// Decides which worker solves which plan. A pure state machine: events go in, orders come out; it
 /// knows no messages and no files, and time only as what it is told has passed.
 ///
-/// A plan is pending, leased (waiting at a worker, then running) or finished. Longest plans go
-/// first, as far as they are known (see set_work). Each worker has as many plans running as it has
-/// threads and some more waiting, so that it never waits for an answer; short plans wait in larger
-/// numbers. When nothing is pending, plans that wait behind a busy worker are recalled for an idle
-/// one; when nothing waits either, idle workers get copies of what others are still at. Workers may
-/// be of several kinds, as fast as they like: each kind's times are learnt on their own, so that
-/// batches, time limits and the end of the run follow each worker's own pace.
+/// A plan is pending, leased (waiting at a worker, then running), answered or failed. Longest plans
+/// go first, as far as they are known (see set_work). Each worker has as many plans running as it
+/// has threads and some more waiting, so that it never waits for an answer; short plans wait in
+/// larger numbers. When nothing is pending, plans that wait behind a busy worker are recalled for
+/// an idle one; when nothing waits either, idle workers get copies of what others are still at.
+/// Workers may be of several kinds, as fast as they like: each kind's times are learnt on their
+/// own, so that batches, time limits and the end of the run follow each worker's own pace.
+///
+/// A plan leaves the leased state with its first answer. Whoever else is still at it keeps a thread
+/// busy with a leftover: a second answer that can be compared, but that nothing waits for. A failed
+/// plan that is answered after all, by a worker that was thought lost, is answered.
 class WorkQueue {
  public:
   struct Item {
@@ -55,10 +59,12 @@ class WorkQueue {
 
   /// `kind` names its device: devices of one name are of one speed.
   void worker_joined(int worker, std::size_t threads, const std::string& kind = {});
-  /// It says good-bye: its plans are pending again, and no plan is to blame.
+  /// It gets nothing more, and gives back what it has by and by.
+  void worker_leaving(int worker);
+  /// It is gone, as it said: its plans are pending again, and no plan is to blame.
   void worker_left(int worker);
   /// It is gone without a word. Its plans are pending again, but for those that have now lost
-  /// max_attempts workers: these are finished, and returned.
+  /// max_attempts workers: these have failed, and are returned.
   std::vector<std::uint32_t> worker_lost(int worker);
   /// It said something.
   void worker_heard(int worker);
@@ -73,6 +79,7 @@ class WorkQueue {
     repeated,  ///< another worker was first; the answers should be equal
     unknown    ///< nobody asked for it
   };
+  /// `seconds` is what the worker took.
   Answer plan_finished(int worker, std::uint32_t plan, double seconds);
   enum class Failure {
     final,
@@ -91,68 +98,87 @@ class WorkQueue {
   [[nodiscard]] std::vector<Order> orders(
       double time_left_s = std::numeric_limits<double>::infinity());
 
+  /// True where every plan is answered or has failed.
   [[nodiscard]] bool all_finished() const { return unfinished_ == 0; }
-  /// Plans waiting or running somewhere.
-  [[nodiscard]] std::size_t leased() const { return unfinished_ - pending_.size(); }
+  /// True while some worker has plans or leftovers, so that another order may come without any news
+  /// but theirs.
+  [[nodiscard]] bool any_busy() const;
   /// How good the predictions of plans' times were, on all kinds of devices.
   [[nodiscard]] PredictionQuality prediction_quality() const;
-  /// True where some worker has the plan, be it finished or not.
-  [[nodiscard]] bool is_held(std::uint32_t plan) const { return held_.contains(plan); }
+  /// True where the plan is answered and somebody is still at it.
+  [[nodiscard]] bool is_left_over(std::uint32_t plan) const;
   /// All failures of a plan so far, earlier sessions included.
   [[nodiscard]] std::int32_t failures(std::uint32_t plan) const;
   /// Estimated seconds until the end at the present rate; NaN before the first result.
   [[nodiscard]] double seconds_left() const;
 
  private:
-  enum class State : std::uint8_t { pending, leased, finished };
-  struct Holder {
-    int worker = 0;
-    bool running = false;
-    double started_s = 0;  ///< on the queue's clock
-  };
+  enum class State : std::uint8_t { pending, leased, answered, failed };
   struct Plan {
     State state = State::pending;
     std::uint32_t position = 0;
     std::int32_t failures = 0;
     std::int32_t lost_workers = 0;
-    int failed_at = -1;  ///< the worker of the last failure: to be tried elsewhere
-    double updates = 0;  ///< 0 where not known
-    std::vector<Holder> holders;
+    int failed_at = no_worker;   ///< the worker of the last failure: to be tried elsewhere
+    double updates = 0;          ///< 0 where not known
+    std::vector<int> holders;    ///< the workers that have a lease; only while leased
+    std::int32_t leftovers = 0;  ///< how many have it after it was answered or failed
+    [[nodiscard]] bool finished() const {
+      return state == State::answered || state == State::failed;
+    }
+  };
+  struct Lease {
+    bool running = false;
+    double started_s = 0;  ///< on the queue's clock
   };
   struct Worker {
     std::size_t threads = 1;
-    CostModel* cost = nullptr;  ///< its kind's, in costs_
-    std::size_t waiting = 0;
-    std::size_t running = 0;
+    CostModel* cost = nullptr;                        ///< its kind's, in costs_
+    std::unordered_map<std::uint32_t, Lease> leases;  ///< of all that it has, leftovers included
+    std::size_t running = 0;                          ///< of its leases
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
     bool recalling = false;
+    bool leaving = false;
     double silent_s = 0;
-    [[nodiscard]] std::size_t load() const { return waiting + running; }
-    [[nodiscard]] std::size_t idle() const { return load() < threads ? threads - load() : 0; }
+    [[nodiscard]] std::size_t load() const { return leases.size(); }
+    [[nodiscard]] std::size_t waiting() const { return leases.size() - running; }
+    [[nodiscard]] std::size_t idle() const {
+      return !leaving && load() < threads ? threads - load() : 0;
+    }
     /// How many plans it should have waiting.
     [[nodiscard]] std::size_t prefetch() const;
   };
   /// Orders the pending plans: untroubled before failed, long before short.
   using Key = std::tuple<std::int32_t, double, std::uint32_t, std::uint32_t>;
+  static constexpr int no_worker = -1;
 
   [[nodiscard]] static Key key(std::uint32_t number, const Plan& plan);
   [[nodiscard]] static double expected_s(const Plan& plan, const Worker& worker);
-  [[nodiscard]] double left_s(const Plan& plan, const Holder& holder) const;
+  [[nodiscard]] double left_s(const Plan& plan, const Worker& worker, const Lease& lease) const;
   [[nodiscard]] std::vector<int> fastest_first() const;
-  [[nodiscard]] double start_delay_s(const Worker& worker) const;
-  void put_back(std::uint32_t number, Plan& plan);
+  [[nodiscard]] static double start_delay_s(const Worker& worker);
+  void add_pending(std::uint32_t number, Plan& plan);
+  void remove_pending(std::uint32_t number, const Plan& plan);
+  static void forget_lease(Plan& plan, int worker);
   void release(std::uint32_t number, Plan& plan, int worker);
-  void finish(std::uint32_t number, Plan& plan);
-  [[nodiscard]] std::vector<std::uint32_t> held_by(int worker) const;
+  void finish(std::uint32_t number, Plan& plan, State state);
   void lease(std::uint32_t number, int worker, Order& order);
-  void assign(int worker, std::size_t count, double time_left_s, std::vector<Order>& orders);
+  /// Whether a worker takes plans that failed last on itself.
+  enum class Takes { what_failed_elsewhere, any_plan };
+  void assign(int worker, std::size_t count, Takes takes, double time_left_s,
+              std::vector<Order>& orders);
+  void assign_from(std::set<Key>& pending, int worker, std::size_t count, double time_left_s,
+                   Order& order);
   void recall_for_the_idle(std::vector<Order>& orders);
   void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);
 
   QueueRules rules_;
-  std::set<Key> pending_;
+  /// By the worker where they failed last, which takes none of its own: nobody looks through plans
+  /// that are not for it.
+  std::map<int, std::set<Key>> pending_;
+  std::size_t pending_count_ = 0;
   std::unordered_map<std::uint32_t, Plan> plans_;
-  std::unordered_set<std::uint32_t> held_;  ///< plans with holders, finished ones included
+  std::unordered_set<std::uint32_t> leased_;
   std::map<int, Worker> workers_;
   std::size_t unfinished_;
   std::map<std::string, CostModel> costs_;  ///< by kind of device; references stay valid

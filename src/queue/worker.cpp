@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "queue/background_thread.hpp"
 #include "queue/stopwatch.hpp"
 #include "wallheat/error.hpp"
 
@@ -30,6 +31,12 @@ class Rank0Lost : public RunError {
 class Worker {
  public:
   Worker(Link& link, const WorkerParts& parts) : link_(link), parts_(parts) {}
+  ~Worker() {
+    starter_.wait();
+    started_.reset();  // while the thread lives that started its child processes
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   void run() {
     send(Hello{parts_.machine});
@@ -40,10 +47,11 @@ class Worker {
       }
       const double passed_s = watch_.lap_s();
       silent_s_ += passed_s;
-      if (silent_s_ > (pool_ ? parts_.patience.rank0_s() : parts_.patience.rank0_start_s()))
+      if (silent_s_ > parts_.patience.rank0_s())
         throw Rank0Lost("rank 0 has said nothing for " +
                         std::to_string(static_cast<int>(silent_s_)) +
                         " s and seems to be gone; what was stored is safe, go on with --resume");
+      take_start();
       report_news();
       next_heartbeat_s_ -= passed_s;
       if (next_heartbeat_s_ <= 0) {
@@ -58,27 +66,42 @@ class Worker {
  private:
   void send(Message message) { link_.send(0, encode(message)); }
 
+  /// Loads solvers, which may take minutes, while this thread tells that the worker lives.
   void on(const Placed& placed) {
     if (leaving_) return;  // said before this message was on its way
-    Ready ready{parts_.machine.host, {}, 0, {}};
+    starting_ = true;
+    starter_.run([this, placement = placed.placement] { start(placement); });
+  }
+
+  /// In the starter's thread, which lives as long as this worker: a child process ends with the
+  /// thread that started it.
+  void start(const Placement& placement) {
+    device_ = parts_.open(placement);
+    std::vector<std::vector<int>> bound(device_.threads);
+    started_.emplace(device_.threads, [&](std::size_t thread) {
+      ThreadParts thread_parts = device_.prepare_thread(thread);
+      bound[thread] = std::move(thread_parts.bound_cpus);
+      return std::move(thread_parts.job);
+    });
+    std::set<int> cpus;
+    for (const auto& of_thread : bound) cpus.insert(of_thread.begin(), of_thread.end());
+    bound_cpus_.assign(cpus.begin(), cpus.end());
+  }
+
+  void take_start() {
+    if (!starting_) return;
     try {
-      device_ = parts_.open(placed.placement);
-      std::vector<std::vector<int>> bound(device_.threads);
-      pool_.emplace(device_.threads, [&](std::size_t thread) {
-        ThreadParts thread_parts = device_.prepare_thread(thread);
-        bound[thread] = std::move(thread_parts.bound_cpus);
-        return std::move(thread_parts.job);
-      });
-      std::set<int> cpus;
-      for (const auto& of_thread : bound) cpus.insert(of_thread.begin(), of_thread.end());
-      ready.bound_cpus.assign(cpus.begin(), cpus.end());
+      if (!starter_.is_free()) return;
     } catch (const std::exception& error) {
-      leave(error.what());
+      starting_ = false;
+      if (!leaving_) leave(error.what());
       return;
     }
-    ready.device = device_.kind;
-    ready.threads = static_cast<std::uint32_t>(device_.threads);
-    send(std::move(ready));
+    starting_ = false;
+    if (leaving_) return;
+    pool_ = &*started_;
+    send(Ready{parts_.machine.host, device_.kind, static_cast<std::uint32_t>(device_.threads),
+               bound_cpus_});
   }
 
   void on(const Assign& assign) {
@@ -110,6 +133,7 @@ class Worker {
   void leave(std::string reason) {
     leaving_ = true;
     reason_ = std::move(reason);
+    send(Leaving{parts_.interrupted()});
     if (!pool_) return;
     send(Returned{pool_->take_back(std::numeric_limits<std::size_t>::max())});
     pool_->abandon_running();
@@ -142,7 +166,10 @@ class Worker {
   Link& link_;
   const WorkerParts& parts_;
   WorkerDevice device_;
-  std::optional<TaskPool> pool_;
+  std::optional<TaskPool> started_;  // the starter's, until it is done
+  TaskPool* pool_ = nullptr;         // the same, once it is ready
+  std::vector<int> bound_cpus_;
+  bool starting_ = false;
   std::string reason_;
   bool leaving_ = false;
   bool farewell_said_ = false;
@@ -150,6 +177,7 @@ class Worker {
   Stopwatch watch_;
   double silent_s_ = 0;
   double next_heartbeat_s_ = 0;
+  BackgroundThread starter_;  // last: it uses what is above
 };
 
 /// Waits for Leave, but not for long: rank 0 only waits for the others' good-byes.
@@ -179,8 +207,9 @@ void wait_for_finish(Link& link, const Patience& patience) {
 }  // namespace
 
 bool run_worker(Link& link, const WorkerParts& parts) {
+  Worker worker(link, parts);  // its threads may take a while to end: the good-bye comes first
   try {
-    Worker(link, parts).run();
+    worker.run();
   } catch (const Rank0Lost&) {
     throw;
   } catch (const std::exception& error) {

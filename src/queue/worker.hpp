@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,15 +39,19 @@ struct Patience {
   double worker_s = 30;  ///< rank 0's with a worker
   /// Rank 0's with a worker that starts: its solver threads may take two minutes to load.
   double start_s = 180;
-  /// A worker's with rank 0, which may have to wait for a slow file system.
+  /// A worker's with rank 0.
   [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
-  /// The same before the work begins: rank 0 looks at the inputs of all plans first.
-  [[nodiscard]] double rank0_start_s() const { return 10 * rank0_s(); }
   /// Rank 0's with the start and the end of MPI, which all ranks do together.
   [[nodiscard]] double together_s() const { return std::max(30.0, rank0_s()); }
   /// Time from one heartbeat to the next.
   [[nodiscard]] double heartbeat_s() const { return worker_s < 10 ? worker_s / 10 : 1; }
 };
+
+/// In one process neither side can be gone, however long it waits for a disk or a terminal.
+[[nodiscard]] inline Patience endless_patience() {
+  constexpr double for_ever = std::numeric_limits<double>::infinity();
+  return {for_ever, for_ever};
+}
 
 /// What a worker is made of; the application supplies it.
 struct WorkerParts {

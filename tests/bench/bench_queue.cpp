@@ -93,7 +93,7 @@ class MeasuredLink final : public Link {
 class MeasuredSink final : public ResultSink {
  public:
   explicit MeasuredSink(ResultStore* store) : store_(store) {}
-  void store(std::span<const PlanResult> results) override {
+  std::vector<PlanResult> store(std::span<const PlanResult> results) override {
     stored.items += results.size();
     if (store_ != nullptr) stored.time([&] { store_->store(results); });
   }
@@ -109,7 +109,10 @@ class MeasuredSink final : public ResultSink {
 
 class Silent final : public RunObserver {
  public:
-  void on_workers_ready(const std::vector<WorkerInfo>&) override { start = Clock::now(); }
+  void on_worker_ready(const WorkerInfo&) override {
+    if (start == Clock::time_point{}) start = Clock::now();
+  }
+  void on_abandoned(const AbandonedPlan&) override {}
   void on_leased(const WorkerInfo&, const Task&) override {}
   void on_started(const WorkerInfo&, const Task&) override {}
   void on_stored(const PlanResult&) override {}

@@ -19,24 +19,43 @@ using testing::HasSubstr;
 
 class MemorySink final : public ResultSink {
  public:
-  void store(std::span<const PlanResult> results) override {
+  std::vector<PlanResult> store(std::span<const PlanResult> results) override {
+    if (when_store_) when_store_();
     if (fail_) throw RunError("the disk is full");
-    for (const PlanResult& result : results) stored_[result.id].push_back(result);
+    std::vector<PlanResult> refused;
+    for (PlanResult result : results) {
+      if (result.id == refuses_ && is_answer(result.status)) {
+        result.status = PlanStatus::failed;
+        result.error = "it has no place";
+        refused.push_back(result);
+      }
+      stored_[result.id].push_back(result);
+    }
+    return refused;
   }
   void publish() override {}
 
   std::map<std::string, std::vector<PlanResult>> stored_;
+  std::function<void()> when_store_;
+  std::string refuses_;
   bool fail_ = false;
 };
 
 class Recorder final : public RunObserver {
  public:
-  void on_workers_ready(const std::vector<WorkerInfo>& workers) override { workers_ = workers; }
+  void on_worker_ready(const WorkerInfo& worker) override {
+    workers_.push_back(worker);
+    if (when_ready_) when_ready_(worker.rank);
+  }
+  void on_abandoned(const AbandonedPlan& plan) override { abandoned_.push_back(plan); }
   void on_leased(const WorkerInfo&, const Task&) override { ++leased_; }
   void on_started(const WorkerInfo&, const Task&) override {
     if (++started_ == interrupt_after_) interrupted_ = true;
   }
-  void on_stored(const PlanResult&) override { ++stored_; }
+  void on_stored(const PlanResult& result) override {
+    ++stored_;
+    last_[result.id] = result.status;
+  }
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     left_[worker.rank] = reason;
     if (when_left_) when_left_(worker.rank);
@@ -55,6 +74,7 @@ class Recorder final : public RunObserver {
   }
   void on_worker_lost(const WorkerInfo& worker, double) override {
     lost_.push_back(worker.rank);
+    ++lost_count_;
     if (when_lost_) when_lost_(worker.rank);
   }
   void on_worker_back(const WorkerInfo& worker) override {
@@ -63,21 +83,28 @@ class Recorder final : public RunObserver {
   }
   void on_stopping(const std::string& reason) override { stop_reason_ = reason; }
   void on_predictions_judged(const PredictionQuality&) override {}
-  void on_tick(double) override {}
+  void on_tick(double) override {
+    if (when_tick_) when_tick_();
+  }
 
   std::vector<WorkerInfo> workers_;
+  std::vector<AbandonedPlan> abandoned_;
   std::map<int, std::string> left_;
   std::vector<PlanResult> failed_tries_;
   std::vector<PlanResult> conflicts_;
   std::vector<int> lost_;
   std::vector<int> back_;
   std::string stop_reason_;
+  std::map<std::string, PlanStatus> last_;  ///< of on_stored
+  std::function<void(int rank)> when_ready_;
+  std::function<void()> when_tick_;
   std::function<void()> when_conflict_;
   std::function<void(const PlanProgress&)> when_progress_;
   std::function<void(const GpuSample&)> when_gpu_sample_;
   std::function<void(int rank)> when_lost_;
   std::function<void(int rank)> when_left_;
   std::function<void(int rank)> when_back_;
+  std::atomic<int> lost_count_ = 0;
   int leased_ = 0;
   int started_ = 0;
   int stored_ = 0;
@@ -250,15 +277,40 @@ TEST(Coordinator, stops_with_what_is_done_when_interrupted) {
   LocalRun run(2, 100, endless_job);
   run.recorder_.interrupt_after_ = 3;
   EXPECT_EQ(run.run(), RunEnd::interrupted);
-  EXPECT_TRUE(run.sink_.stored_.empty());
+  for (const auto& [id, rows] : run.sink_.stored_)
+    EXPECT_EQ(rows.back().status, PlanStatus::pending) << id;
   EXPECT_EQ(run.recorder_.left_.size(), 2U);
+}
+
+TEST(Coordinator, stores_that_abandoned_plans_were_started) {
+  LocalRun run(1, 3, endless_job);
+  run.parts_.threads_per_worker = 1;
+  run.parts_.plans[0].attempts = 4;
+  run.recorder_.when_progress_ = [&](const PlanProgress&) { run.recorder_.interrupted_ = true; };
+  EXPECT_EQ(run.run(), RunEnd::interrupted);
+  ASSERT_EQ(run.sink_.stored_.size(), 1U) << "the others were not started";
+  const PlanResult& row = run.sink_.stored_["plan0"].back();
+  EXPECT_EQ(row.status, PlanStatus::pending);
+  EXPECT_EQ(row.attempts, 5);
+  ASSERT_EQ(run.recorder_.abandoned_.size(), 1U);
+  EXPECT_EQ(run.recorder_.abandoned_[0].task.id, "plan0");
+  EXPECT_EQ(run.recorder_.abandoned_[0].attempts, 5);
+  EXPECT_EQ(run.recorder_.stored_, 0) << "that is no result";
+}
+
+TEST(Coordinator, says_that_the_time_was_too_short) {
+  LocalRun run(1, 1, endless_job);
+  std::atomic<double> left_s = 100;
+  run.parts_.time_left_s = [&] { return left_s.load(); };
+  run.recorder_.when_progress_ = [&](const PlanProgress&) { left_s = 0; };
+  EXPECT_EQ(run.run(), RunEnd::out_of_time);
 }
 
 TEST(Coordinator, stops_too_when_the_signal_reaches_the_workers_alone) {
   LocalRun run(2, 100, endless_job);
   run.worker_interrupted_ = true;
   EXPECT_EQ(run.run(), RunEnd::interrupted);
-  EXPECT_EQ(run.recorder_.left_.size(), 2U);
+  EXPECT_FALSE(run.recorder_.stop_reason_.empty());
 }
 
 TEST(Coordinator, gives_the_plans_of_a_worker_that_cannot_start_to_the_others) {
@@ -348,31 +400,32 @@ TEST(Coordinator, takes_back_a_worker_that_speaks_again) {
 }
 
 TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join) {
+  // The first plan is solved before the slow worker is ready, the second one after it has joined.
   std::atomic<bool> joined = false;
   LocalRun run(
       1, 2,
       [&](int, std::size_t) {
         return [&](const Task& task, const Watch&) {
-          joined.wait(false);
+          if (task.index > 0) joined.wait(false);
           return solved(task);
         };
       },
       1);
-  run.parts_.patience.start_s = 0.5;
   run.parts_.threads_per_worker = 1;
-  std::atomic<bool> given_up = false;
-  run.recorder_.when_lost_ = [&](int) {
-    given_up = true;
-    given_up.notify_all();
+  std::atomic<bool> first_is_stored = false;
+  run.sink_.when_store_ = [&] {
+    first_is_stored = true;
+    first_is_stored.notify_all();
   };
-  run.recorder_.when_back_ = [&](int) {
+  run.recorder_.when_ready_ = [&](int rank) {
+    if (rank != 2) return;
     joined = true;
     joined.notify_all();
   };
   const auto link = run.network_.link(2);
   const std::jthread slow([&] {
     link->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}}));
-    given_up.wait(false);
+    first_is_stored.wait(false);
     link->send(0, encode(Ready{"slow", "test", 1, {0}}));
     link->send(0, encode(Hello{}));    // nonsense that must not
     link->send(0, encode(Goodbye{}));  // end the run
@@ -389,8 +442,173 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
     link->send(0, encode(Goodbye{}));
   });
   EXPECT_EQ(run.run(), RunEnd::finished);
-  EXPECT_THAT(run.recorder_.back_, testing::ElementsAre(2));
+  EXPECT_EQ(run.recorder_.workers_.size(), 2U);
   EXPECT_EQ(run.sink_.stored_.size(), 2U);
+}
+
+TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const Watch&) {
+          while (run.recorder_.lost_count_ == 0) std::this_thread::yield();
+          return solved(task);
+        };
+      },
+      1);
+  run.parts_.patience.start_s = 0.2;
+  run.goodbye_patience_ = std::chrono::milliseconds{200};
+  run.network_.link(2)->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}}));
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_THAT(run.recorder_.lost_, testing::ElementsAre(2));
+}
+
+/// Counts rank 0's heartbeats as one of the workers that takes part in nothing else.
+class Listener {
+ public:
+  Listener(LocalRun& run, int rank, bool says_hello) : link_(run.network_.link(rank)) {
+    run.goodbye_patience_ = std::chrono::milliseconds{200};
+    if (says_hello) link_->send(0, encode(Hello{{"listener", {{0, 0, 0}}, {}}}));
+  }
+  void wait_for_heartbeats(int count) {
+    while (count > 0) {
+      const auto envelope = link_->receive(std::chrono::milliseconds{50});
+      if (envelope && std::holds_alternative<Heartbeat>(decode(envelope->message))) --count;
+    }
+  }
+  std::unique_ptr<Link> link_;
+};
+
+TEST(Coordinator, tells_the_workers_that_it_lives_while_it_waits_for_the_first_word_of_one) {
+  LocalRun run(1, 2, quick_job, 2, 0.5);
+  Listener listener(run, 2, true);
+  const std::jthread late([&, link = run.network_.link(3)] {
+    listener.wait_for_heartbeats(10);
+    link->send(0, encode(Farewell{"not for me", false}));
+  });
+  run.parts_.patience.start_s = 30;
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.recorder_.left_.at(3), "not for me");
+}
+
+TEST(Coordinator, tells_the_workers_that_it_lives_while_a_result_is_stored) {
+  LocalRun run(1, 2, quick_job, 1, 0.5);
+  Listener listener(run, 2, true);
+  run.sink_.when_store_ = [&] { listener.wait_for_heartbeats(20); };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 2U);
+}
+
+TEST(Coordinator, tells_the_workers_that_it_lives_while_it_prepares) {
+  LocalNetwork network(2);
+  const auto link = network.link(0);
+  const auto worker = network.link(1);
+  Patience patience;
+  patience.worker_s = 0.1;
+  int heard = 0;
+  keep_workers_waiting(*link, patience, [&] {
+    while (heard < 20) {
+      const auto envelope = worker->receive(std::chrono::milliseconds{50});
+      if (envelope && std::holds_alternative<Heartbeat>(decode(envelope->message))) ++heard;
+    }
+  });
+  EXPECT_EQ(heard, 20);
+  EXPECT_THROW(keep_workers_waiting(*link, patience, [] { throw RunError("no such file"); }),
+               RunError);
+}
+
+TEST(Coordinator, needs_no_sign_of_life_within_one_process) {
+  const Patience patience = endless_patience();
+  EXPECT_GT(patience.rank0_s(), 1e300);
+  LocalRun run(1, 20, quick_job, 0, patience.worker_s);
+  run.parts_.patience = patience;
+  EXPECT_EQ(run.run(), RunEnd::finished);
+}
+
+TEST(Coordinator, gives_nothing_to_a_worker_that_is_on_its_way_out) {
+  // One of its threads is broken, the other at a plan that does not stop before the run was looked
+  // at often: each look could lease the same plans again.
+  std::atomic<bool> released = false;
+  LocalRun run(1, 1000, [&](int, std::size_t thread) {
+    return [&, thread](const Task& task, const Watch&) {
+      if (thread == 1) throw RunError("no solver process comes up any more");
+      released.wait(false);
+      return solved(task);
+    };
+  });
+  std::atomic<int> ticks = 0;
+  run.recorder_.when_tick_ = [&] {
+    if (++ticks != 200) return;
+    released = true;
+    released.notify_all();
+  };
+  EXPECT_THROW((void)run.run(), RunError) << "its only worker has left";
+  EXPECT_LT(run.recorder_.leased_, 20);
+}
+
+TEST(Coordinator, tries_again_though_a_plan_failed_twice_while_the_disk_was_slow) {
+  std::atomic<int> tries = 0;
+  LocalRun run(2, 2, [&](int, std::size_t) {
+    return [&](const Task& task, const Watch&) {
+      PlanResult result = solved(task);
+      if (task.index == 0) return result;
+      if (++tries < 3) {
+        result.status = PlanStatus::failed;
+        result.may_pass = true;
+      }
+      tries.notify_all();
+      return result;
+    };
+  });
+  run.sink_.when_store_ = [&] {
+    for (int now = tries; now < 3; now = tries) tries.wait(now);
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.recorder_.failed_tries_.size(), 2U);
+  EXPECT_EQ(run.recorder_.stored_, 2);
+  EXPECT_EQ(run.recorder_.last_.at("plan1"), PlanStatus::converged);
+  EXPECT_EQ(run.sink_.stored_.at("plan1").back().attempts, 3);
+}
+
+TEST(Coordinator, reports_a_plan_as_failed_whose_result_has_no_place) {
+  LocalRun run(2, 3, quick_job);
+  run.sink_.refuses_ = "plan1";
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.recorder_.last_.at("plan0"), PlanStatus::converged);
+  EXPECT_EQ(run.recorder_.last_.at("plan1"), PlanStatus::failed);
+}
+
+TEST(Coordinator, stores_the_late_answer_to_a_plan_that_was_given_up) {
+  // The mute worker's plan is given up at its first loss; the other worker's plan ends only after
+  // it has spoken again.
+  std::atomic<bool> back = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const Watch&) {
+          back.wait(false);
+          return solved(task);
+        };
+      },
+      1, 1);
+  run.parts_.max_attempts = 1;
+  run.parts_.threads_per_worker = 1;
+  MuteWorker mute(run, 2);
+  run.recorder_.when_lost_ = [&](int) { mute.speak(); };
+  run.recorder_.when_tick_ = [&] {
+    for (const auto& [id, status] : run.recorder_.last_) {
+      if (status != PlanStatus::converged || back.exchange(true)) continue;
+      back.notify_all();
+    }
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.recorder_.last_.size(), 2U);
+  int failures = 0;
+  for (const auto& [id, rows] : run.sink_.stored_) {
+    for (const PlanResult& row : rows) failures += row.status == PlanStatus::failed ? 1 : 0;
+    EXPECT_EQ(rows.back().status, PlanStatus::converged) << id;
+  }
+  EXPECT_EQ(failures, 1) << "it had been given up";
 }
 
 TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_disk) {
@@ -406,15 +624,17 @@ TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_di
     };
   });
   EXPECT_EQ(run.run(), RunEnd::finished);
-  const auto& rows = run.sink_.stored_["plan0"];
-  ASSERT_EQ(rows.size(), 3U);
-  for (int row = 0; row < 3; ++row) {
-    EXPECT_EQ(rows[static_cast<std::size_t>(row)].attempts, row + 1);
-    EXPECT_EQ(rows[static_cast<std::size_t>(row)].failures, std::min(row + 1, 2));
+  const auto& failures = run.recorder_.failed_tries_;
+  ASSERT_EQ(failures.size(), 2U);
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(failures[static_cast<std::size_t>(k)].attempts, k + 1);
+    EXPECT_EQ(failures[static_cast<std::size_t>(k)].failures, k + 1);
   }
-  EXPECT_NE(rows[0].rank, rows[1].rank) << "tried elsewhere";
-  EXPECT_EQ(rows[2].status, PlanStatus::converged);
-  EXPECT_EQ(run.recorder_.failed_tries_.size(), 2U);
+  EXPECT_NE(failures[0].rank, failures[1].rank) << "tried elsewhere";
+  const PlanResult& row = run.sink_.stored_["plan0"].back();
+  EXPECT_EQ(row.status, PlanStatus::converged);
+  EXPECT_EQ(row.attempts, 3);
+  EXPECT_EQ(row.failures, 2);
   EXPECT_EQ(run.recorder_.stored_, 1);
 }
 
@@ -498,7 +718,7 @@ TEST(Coordinator, stops_when_the_time_is_up) {
   LocalRun run(2, 100, endless_job);
   std::atomic<int> asked = 0;
   run.parts_.time_left_s = [&] { return ++asked < 20 ? 1e9 : 0.0; };
-  EXPECT_EQ(run.run(), RunEnd::interrupted);
+  EXPECT_EQ(run.run(), RunEnd::out_of_time);
   EXPECT_THAT(run.recorder_.stop_reason_, HasSubstr("time limit"));
 }
 
@@ -520,7 +740,7 @@ TEST(Coordinator, ends_when_no_plan_fits_the_time_that_is_left) {
   };
   run.parts_.time_left_s = [] { return 20.0; };
   run.parts_.plans[1].failures = 1;  // so it comes second, though longer
-  EXPECT_EQ(run.run(), RunEnd::interrupted);
+  EXPECT_EQ(run.run(), RunEnd::out_of_time);
   EXPECT_EQ(run.sink_.stored_.size(), 1U);
 }
 

@@ -205,9 +205,9 @@ TEST(WorkQueue, copies_the_last_plans_for_idle_workers_longest_first) {
   EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {2}, 0}));
   EXPECT_THAT(queue.orders(), IsEmpty()) << "one copy of a plan";
   EXPECT_EQ(queue.plan_finished(2, 2, 1), WorkQueue::Answer::first);
-  EXPECT_TRUE(queue.is_held(2)) << "a second answer may come";
+  EXPECT_TRUE(queue.is_left_over(2)) << "a second answer may come";
   EXPECT_EQ(queue.plan_finished(1, 2, 1), WorkQueue::Answer::repeated);
-  EXPECT_FALSE(queue.is_held(2));
+  EXPECT_FALSE(queue.is_left_over(2));
 }
 
 TEST(WorkQueue, lets_the_copy_go_on_when_the_first_try_fails) {
@@ -235,8 +235,91 @@ TEST(WorkQueue, starts_nothing_that_would_not_end_in_time) {
   (void)queue.plan_finished(1, 0, 1);
   (void)queue.plan_finished(1, 2, 1);
   EXPECT_THAT(queue.orders(50), IsEmpty());
-  EXPECT_EQ(queue.leased(), 0U);
+  EXPECT_FALSE(queue.any_busy()) << "so nothing is worth waiting for";
   EXPECT_FALSE(queue.all_finished());
+}
+
+/// Plans of which worker 1 has solved the first, a copy of which keeps worker 2 busy.
+WorkQueue with_a_leftover_at_worker_2() {
+  WorkQueue queue = all_running_at_worker_1(1);
+  queue.worker_joined(2, 1);
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {0}, 0}));
+  queue.plan_started(2, 0);
+  EXPECT_EQ(queue.plan_finished(1, 0, 1), WorkQueue::Answer::first);
+  return queue;
+}
+
+TEST(WorkQueue, finishes_a_plan_once_even_if_its_copies_are_lost) {
+  // One failure is enough to give a plan up.
+  WorkQueue queue = all_running_at_worker_1(2, {1, 30});
+  queue.worker_joined(2, 1);
+  ASSERT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {1}, 0}));
+  queue.plan_started(2, 1);
+  EXPECT_EQ(queue.plan_finished(1, 1, 1), WorkQueue::Answer::first);
+  EXPECT_THAT(queue.worker_lost(2), IsEmpty()) << "the plan is answered";
+  EXPECT_FALSE(queue.is_left_over(1));
+  EXPECT_FALSE(queue.all_finished()) << "plan 0 is left";
+  EXPECT_EQ(queue.plan_finished(1, 0, 1), WorkQueue::Answer::first);
+  EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, takes_the_late_answer_to_a_plan_that_was_given_up) {
+  WorkQueue queue = all_running_at_worker_1(1, {1, 30});
+  EXPECT_THAT(queue.worker_lost(1), ElementsAre(0));
+  EXPECT_TRUE(queue.all_finished());
+  queue.worker_joined(1, 1);
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::of_a_copy) << "that is known";
+  EXPECT_EQ(queue.plan_finished(1, 0, 1), WorkQueue::Answer::first);
+  EXPECT_EQ(queue.plan_finished(1, 0, 1), WorkQueue::Answer::repeated);
+  EXPECT_TRUE(queue.all_finished());
+}
+
+TEST(WorkQueue, counts_a_worker_with_a_leftover_as_busy) {
+  WorkQueue queue = with_a_leftover_at_worker_2();
+  EXPECT_TRUE(queue.any_busy());
+  EXPECT_EQ(queue.plan_finished(2, 0, 1), WorkQueue::Answer::repeated);
+  EXPECT_FALSE(queue.any_busy());
+}
+
+TEST(WorkQueue, gives_nothing_to_a_worker_that_is_leaving) {
+  WorkQueue queue(plans(3));
+  queue.worker_joined(1, 1);
+  queue.worker_joined(2, 1);
+  queue.worker_leaving(1);
+  ASSERT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {0, 1}, 0}));
+  queue.worker_left(1);
+  queue.worker_joined(1, 1);
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 1, {2}, 0})) << "it is new";
+}
+
+TEST(WorkQueue, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
+  WorkQueue queue(plans(1));
+  queue.worker_joined(1, 1, "quick");
+  queue.worker_joined(2, 1, "slow");
+  ASSERT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 1, {0}, 0}));
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::to_be_tried_again);
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {0}, 0})) << "elsewhere";
+  queue.plans_returned(2, {0});
+  queue.worker_left(2);
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 1, {0}, 0}));
+}
+
+TEST(WorkQueue, looks_only_at_plans_that_fit_into_the_time_left) {
+  // Plan k takes k + 1 seconds.
+  constexpr std::uint32_t count = 200'000;
+  WorkQueue queue(plans(count));
+  for (std::uint32_t plan = 0; plan < count; ++plan) queue.set_work(plan, 1e9 * (plan + 1));
+  for (int worker = 1; worker <= 200; ++worker) queue.worker_joined(worker, 1, "cpu");
+  (void)queue.plan_finished(1, 0, 1);
+  const auto fitting = [&](double left_s) {
+    std::vector<std::uint32_t> given;
+    for (const Order& order : queue.orders(left_s))
+      given.insert(given.end(), order.plans.begin(), order.plans.end());
+    return given;
+  };
+  // Were each plan looked at for each worker, this would be 4e9 looks: the test's time-out.
+  for (int look = 0; look < 100; ++look) EXPECT_THAT(fitting(1), IsEmpty());
+  EXPECT_THAT(fitting(1.3 * 4.5), testing::UnorderedElementsAre(3, 2, 1));
 }
 
 /// A queue of `count` equal plans in which each worker has solved one, as fast as its kind is.

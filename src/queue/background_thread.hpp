@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace wallheat {
+
+/// Does what may have to wait, for a disk or a device, in a thread of its own, a piece at a time.
+/// Whoever must never wait hands a piece over when the one before is done.
+class BackgroundThread {
+ public:
+  BackgroundThread();
+  /// Waits for the piece at hand; what it throws is lost.
+  ~BackgroundThread() = default;
+  BackgroundThread(const BackgroundThread&) = delete;
+  BackgroundThread& operator=(const BackgroundThread&) = delete;
+
+  /// True where no piece is at hand. Throws, once, what the last one threw.
+  [[nodiscard]] bool is_free();
+  /// The same after waiting for at most `patience`.
+  [[nodiscard]] bool is_free_within(std::chrono::milliseconds patience);
+  /// Waits until no piece is at hand; what the last one threw is lost.
+  void wait();
+  /// Begins with a piece; only where is_free().
+  void run(std::function<void()> piece);
+
+ private:
+  void live(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::function<void()> piece_;  // empty: free
+  std::exception_ptr thrown_;
+  std::jthread thread_;  // last: joined before anything it uses is gone
+};
+
+}  // namespace wallheat
