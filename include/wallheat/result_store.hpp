@@ -51,8 +51,9 @@ class ResultStore {
   [[nodiscard]] const std::vector<PlanResult>& restored() const;
 
   /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for
-  /// a row that is already there replaces it.
-  void store(std::span<const PlanResult> results);
+  /// a row that is already there replaces it. Returns the rows that could not be stored as asked,
+  /// as they were stored: failed, with the reason. It is empty unless a field has no place.
+  [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
 
   /// Lets readers of the open file see what was stored lately; cheap when nothing is new. Call it
   /// every now and then.

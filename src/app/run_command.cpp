@@ -91,7 +91,7 @@ class StoreSink final : public ResultSink {
   explicit StoreSink(ResultStore& store) : store_(store) {}
   void store(std::span<const PlanResult> results) override {
     const TraceRange range("store");
-    store_.store(results);
+    static_cast<void>(store_.store(results));
   }
   void publish() override { store_.publish(); }
 

@@ -62,10 +62,10 @@ class ResultStore::Impl {
 
   [[nodiscard]] const std::vector<PlanResult>& restored() const { return restored_; }
 
-  void store(std::span<const PlanResult> results) {
-    if (results.empty()) return;
+  std::vector<PlanResult> store(std::span<const PlanResult> results) {
+    if (results.empty()) return {};
     if (!session_) begin();
-    session_->store(results);
+    return session_->store(results);
   }
 
   void publish() {
@@ -151,8 +151,8 @@ ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
 
 const std::vector<PlanResult>& ResultStore::restored() const { return impl_->restored(); }
 
-void ResultStore::store(std::span<const PlanResult> results) {
-  in_one_sentence(impl_->path(), to_resume, [&] { impl_->store(results); });
+std::vector<PlanResult> ResultStore::store(std::span<const PlanResult> results) {
+  return in_one_sentence(impl_->path(), to_resume, [&] { return impl_->store(results); });
 }
 
 void ResultStore::publish() {

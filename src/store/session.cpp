@@ -62,7 +62,7 @@ Session::~Session() {
   file_.leak();
 }
 
-void Session::write_field(const PlanResult& result, LoggedRow& logged) {
+bool Session::write_field(const PlanResult& result, LoggedRow& logged) {
   auto& row = logged.row;
   const GridShape shape{result.rows, result.cols};
   const auto slot = slots_.assign(result.index, shape);
@@ -72,7 +72,7 @@ void Session::write_field(const PlanResult& result, LoggedRow& logged) {
                             std::to_string(shape.cols) +
                             " was not foreseen when the file was opened, so its field has no "
                             "place; resume to solve it again");
-    return;
+    return false;
   }
   // HDF5 overwrites a chunk in place only if the new one has the same size, and the old field must
   // survive until the log holds the new row. A byte behind the deflate stream changes the size, and
@@ -88,11 +88,13 @@ void Session::write_field(const PlanResult& result, LoggedRow& logged) {
   row.field_slot = *slot;
   row.field_bytes = static_cast<std::int64_t>(chunk.size());
   row.field_crc32 = crc32_of(chunk);
+  return true;
 }
 
-void Session::store(std::span<const PlanResult> results) {
+std::vector<PlanResult> Session::store(std::span<const PlanResult> results) {
   if (given_up_) throw RunError(path_.string() + " was given up after a failed write");
-  if (results.empty()) return;
+  std::vector<PlanResult> refused;
+  if (results.empty()) return refused;
   for (const auto& result : results) {
     if (result.index >= ids_.size() || ids_[result.index] != result.id) {
       throw RunError(path_.string() + " has no row " + std::to_string(result.index) +
@@ -105,8 +107,11 @@ void Session::store(std::span<const PlanResult> results) {
   for (const auto& result : results) {
     auto& logged = batch_.emplace_back(LoggedRow{-1, to_row(result)});
     if (save_fields_ && !result.field.empty()) {
-      write_field(result, logged);
-      wrote_field = wrote_field || logged.address >= 0;
+      if (write_field(result, logged)) {
+        wrote_field = true;
+      } else {
+        refused.push_back(to_result(logged.row));
+      }
     }
     seal(logged.row);
   }
@@ -117,6 +122,7 @@ void Session::store(std::span<const PlanResult> results) {
   write_rows();
   unpublished_ = true;
   given_up_ = false;
+  return refused;
 }
 
 /// Neighbours go in one call: HDF5 compares the 29 columns of two row types in every one, which

@@ -46,14 +46,16 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  void store(std::span<const PlanResult> results);
+  /// Returns the rows that it had to store as failed instead.
+  [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
   void publish();
   /// Leaves one closed HDF5 file and no log.
   void close(const Attributes& end);
 
  private:
   void write_rows();
-  void write_field(const PlanResult& result, LoggedRow& logged);
+  /// False where the field has no place; the row is a failed one then.
+  bool write_field(const PlanResult& result, LoggedRow& logged);
 
   std::filesystem::path path_;
   bool save_fields_;

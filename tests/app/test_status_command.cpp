@@ -36,7 +36,7 @@ class Status : public testing::Test {
     result.status = status;
     result.attempts = 2;
     if (status == PlanStatus::failed) result.error = "plan " + result.id + ": a wall is missing";
-    store.store({&result, 1});
+    EXPECT_TRUE(store.store({&result, 1}).empty());
   }
   void store_all(ResultStore& results, PlanStatus last) {
     for (std::uint32_t index = 0; index < 3; ++index) store(results, index, PlanStatus::converged);

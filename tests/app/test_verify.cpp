@@ -51,7 +51,7 @@ class VerifyTest : public testing::Test {
     for (const PlanResult& result : results_) {
       if (result.status != PlanStatus::pending) known.push_back(result);
     }
-    store.store(known);
+    EXPECT_TRUE(store.store(known).empty());
     if (close) store.close({});
   }
   /// Adds to one cell of a stored field.

@@ -48,7 +48,7 @@ class Parts : public testing::Test {
       if (rows.contains(row.index)) results.push_back(row);
     }
     auto store = ResultStore::create(directory_ / name, plan, {{"shard", name}}, false);
-    store.store(results);
+    EXPECT_TRUE(store.store(results).empty());
     if (closed) store.close({});
   }
   [[nodiscard]] std::string csv(const std::string& name) const {

@@ -40,9 +40,9 @@ const std::array<Files, 2>& originals() {
     std::array<Files, 2> files;
     const auto path = directory() / "original.h5";
     auto store = ResultStore::create(path, campaign(), {{"host", "node"}}, true);
-    store.store(known_results(0, 3));
+    static_cast<void>(store.store(known_results(0, 3)));
     store.publish();
-    store.store(known_results(3, stored));
+    static_cast<void>(store.store(known_results(3, stored)));
     files[1] = {read_file(path), read_file(store::log_path(path))};
     store.close({{"end", "well"}});
     files[0] = {read_file(path), {}};
@@ -56,7 +56,7 @@ const fs::path& other_part() {
   static const auto made = [] {
     auto path = directory() / "other.h5";
     auto store = ResultStore::create(path, campaign(), {{"host", "other"}}, true);
-    store.store(known_results(stored, campaign().ids.size()));
+    static_cast<void>(store.store(known_results(stored, campaign().ids.size())));
     store.close({});
     return path;
   }();
@@ -169,7 +169,7 @@ void take(Step step, const fs::path& path, bool forged) {
         require(forged || row.status == PlanStatus::pending || same(row, known_result(row.index)),
                 "a row that was not stored, restored");
       }
-      store.store(known_results(stored, stored + 1));
+      static_cast<void>(store.store(known_results(stored, stored + 1)));
       store.close({});
       return require_whole(path, forged);
     }

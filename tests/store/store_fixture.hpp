@@ -100,6 +100,11 @@ inline std::vector<PlanResult> make_results(const StorePlan& plan, std::size_t b
   return results;
 }
 
+/// Where nothing is to be refused.
+inline void store_all(ResultStore& store, std::span<const PlanResult> results) {
+  EXPECT_TRUE(store.store(results).empty());
+}
+
 inline PlanResult pending(const StorePlan& plan, std::size_t index) {
   PlanResult result;
   result.index = static_cast<std::uint32_t>(index);

@@ -29,7 +29,7 @@ StorePlan plan_with_fields() { return make_plan(plan_count, {{12, 15}, {3, 5}, {
 /// Stores a batch and then, and only then, says so.
 void store_and_tell(ResultStore& store, const StorePlan& plan, std::size_t begin, std::size_t end,
                     int version, Acknowledged& told) {
-  store.store(make_results(plan, begin, end, version));
+  store_all(store, make_results(plan, begin, end, version));
   for (auto i = begin; i < end; ++i) told[i] = version + 1;
 }
 
@@ -65,7 +65,7 @@ class KilledStore : public StoreTest {
     for (std::size_t i = 0; i < plan_count; ++i) {
       ASSERT_GE(store.restored()[i].attempts, told[i]) << "row " << i;
     }
-    store.store(make_results(plan, 0, plan_count, 50));
+    store_all(store, make_results(plan, 0, plan_count, 50));
     store.close({{"ended", "well"}});
     ASSERT_TRUE(ResultReader(file).closed_well());
     ASSERT_EQ(ResultReader(file).sessions().back().at("ended"), "well");
@@ -224,7 +224,7 @@ void make_parts(const std::filesystem::path& file, const StorePlan& plan, Acknow
   std::size_t begin = 0;
   for (const auto& part : parts_of(file)) {
     auto store = ResultStore::create(part, plan, {}, true);
-    store.store(make_results(plan, begin, begin == 0 ? 4 : 9));
+    store_all(store, make_results(plan, begin, begin == 0 ? 4 : 9));
     store.close({});
     begin = 4;
   }
@@ -270,7 +270,7 @@ std::vector<Story> stories() {
            result.index = static_cast<std::uint32_t>(plan_count - 1 - result.index);
          }
          auto store = ResultStore::create(file, reversed(plan), {}, false);
-         store.store(results);
+         store_all(store, results);
          store.close({});
        },
        resume},

@@ -27,7 +27,7 @@ class Merge : public StoreTest {
   static void write_part(const std::filesystem::path& path, const StorePlan& plan,
                          const std::vector<PlanResult>& results) {
     auto store = ResultStore::create(path, plan, {{"wrote", path.filename().string()}}, false);
-    store.store(results);
+    store_all(store, results);
     store.close({});
   }
   Paths make_parts(const StorePlan& plan, std::size_t n) {
@@ -75,7 +75,7 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   const auto plan = make_plan(6);
   const auto parts = make_parts(plan, 2);
   auto again = ResultStore::resume(part(1), plan, {{"wrote", "part-1.h5 again"}});
-  again.store(make_results(plan, 1, 2));
+  store_all(again, make_results(plan, 1, 2));
   again.close({});
   ASSERT_TRUE(merge_results(file, {part(0), part(1), part(1)}, {}).written);
   const auto sessions = ResultReader(file).sessions();
@@ -198,7 +198,7 @@ TEST_F(Merge, writes_nothing_where_plans_are_missing_unless_told) {
   EXPECT_THAT(report.missing, ElementsAre("plan 1", "plan 4", "plan 7"));
   EXPECT_EQ(ResultReader(file).rows()[4].status, PlanStatus::pending);
   auto store = ResultStore::resume(file, plan, {});
-  store.store(shard(plan, 1, 3));
+  store_all(store, shard(plan, 1, 3));
   store.close({});
   expect_contents(file, plan, 9);
 }
@@ -237,17 +237,17 @@ TEST_F(Merge, takes_what_a_killed_and_a_living_run_have_stored_and_says_so) {
   const auto results = make_results(plan, 0, 12);
   run_and_kill([&](auto die) {
     auto store = ResultStore::create(part(0), plan, {}, false);
-    store.store(std::span(results).subspan(0, 5));
+    store_all(store, std::span(results).subspan(0, 5));
     die();
   });
   const auto killed = read_bytes(part(0));
   Signal ready, finish;
   const auto writer = start_child([&] {
     auto store = ResultStore::create(part(1), plan, {}, false);
-    store.store(std::span(results).subspan(5, 4));
+    store_all(store, std::span(results).subspan(5, 4));
     ready.send();
     finish.wait();
-    store.store(std::span(results).subspan(9));
+    store_all(store, std::span(results).subspan(9));
     store.close({});
   });
   ready.wait();
@@ -327,7 +327,7 @@ TEST_F(Merge, replaces_a_killed_run_with_its_log) {
   make_parts(plan, 2);
   run_and_kill([&](auto die) {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 2, 5));
+    store_all(store, make_results(plan, 0, 2, 5));
     die();
   });
   EXPECT_THAT(refusal([&] {

@@ -23,10 +23,10 @@ TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
   Signal ready, finish;
   const auto writer = start_child([&] {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 2));
+    store_all(store, make_results(plan, 0, 2));
     ready.send();
     finish.wait();
-    store.store(make_results(plan, 2, 3));
+    store_all(store, make_results(plan, 2, 3));
     store.close({});
   });
   ready.wait();
@@ -43,7 +43,7 @@ TEST_F(OneWriter, may_follow_one_that_was_killed) {
   const auto plan = make_plan(3);
   run_and_kill([&](auto die) {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 2));
+    store_all(store, make_results(plan, 0, 2));
     die();
   });
   EXPECT_TRUE(std::filesystem::exists(lock));
@@ -83,7 +83,7 @@ TEST_F(Readers, see_every_acknowledged_row_of_a_living_writer) {
   const auto writer = start_child([&] {
     auto store = ResultStore::create(file, plan, {}, false);
     for (std::size_t i = 0; i < 40; i += 4) {
-      store.store(make_results(plan, i, i + 4));
+      store_all(store, make_results(plan, i, i + 4));
       if (i % 8 == 0) store.publish();
       stored.send();
       seen.wait();
@@ -109,7 +109,7 @@ TEST_F(Readers, are_never_confused_by_a_writer_at_work) {
                             : ResultStore::resume(file, plan, {});
       for (std::size_t i = 0; i < 3; ++i) {
         const auto row = static_cast<std::size_t>(run) * 3 + i;
-        store.store(make_results(plan, row, row + 1));
+        store_all(store, make_results(plan, row, row + 1));
         progress[0] = static_cast<long>(row + 1);
       }
       store.close({});
@@ -154,8 +154,8 @@ TEST_F(Readers, with_h5py_open_a_closed_file_without_ceremony) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(6, {{9, 9}, {4, 5}});
   auto store = ResultStore::create(file, plan, {{"host", "here"}}, false);
-  store.store(make_results(plan, 0, 5));
-  store.store(make_results(plan, 3, 4));  // the field with a byte behind its stream
+  store_all(store, make_results(plan, 0, 5));
+  store_all(store, make_results(plan, 3, 4));  // the field with a byte behind its stream
   store.close({{"ended", "well"}});
   EXPECT_EQ(run_python(directory, R"(
 import math, sys, h5py
@@ -229,7 +229,7 @@ TEST_F(Readers, with_h5py_do_not_stop_a_resume_by_holding_the_file_open) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(4);
   auto first = ResultStore::create(file, plan, {}, false);
-  first.store(make_results(plan, 0, 2));
+  store_all(first, make_results(plan, 0, 2));
   first.close({});
   write_bytes(directory / "hold.py", R"(
 import sys, h5py
@@ -247,7 +247,7 @@ sys.stdin.read()
   char word[16] = {};
   ASSERT_NE(std::fgets(word, sizeof word, notebook), nullptr);
   auto store = ResultStore::resume(file, plan, {});
-  store.store(make_results(plan, 2, 4));
+  store_all(store, make_results(plan, 2, 4));
   store.close({});
   ::close(to_python[1]);
   ::pclose(notebook);
@@ -270,7 +270,7 @@ with h5py.File(sys.argv[1], "r", swmr=True) as f:
   Signal ready, never;
   const auto writer = start_child([&] {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 2));
+    store_all(store, make_results(plan, 0, 2));
     store.publish();
     ready.send();
     never.wait();

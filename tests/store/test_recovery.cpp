@@ -27,14 +27,14 @@ class Resume : public StoreTest {
  protected:
   void make_closed(const StorePlan& plan, std::size_t stored) {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, stored));
+    store_all(store, make_results(plan, 0, stored));
     store.close({});
   }
   /// Batches of one row, in a process that is then killed.
   void make_killed(const StorePlan& plan, std::size_t stored) {
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(file, plan, {}, false);
-      for (std::size_t i = 0; i < stored; ++i) store.store(make_results(plan, i, i + 1));
+      for (std::size_t i = 0; i < stored; ++i) store_all(store, make_results(plan, i, i + 1));
       store.publish();
       die();
     });
@@ -48,7 +48,7 @@ TEST_F(Resume, goes_on_with_a_partial_file) {
   ASSERT_EQ(store.restored().size(), 20u);
   EXPECT_TRUE(same(store.restored()[7], make_result(plan, 7)));
   EXPECT_TRUE(same(store.restored()[8], pending(plan, 8)));
-  store.store(make_results(plan, 8, 20));
+  store_all(store, make_results(plan, 8, 20));
   store.close({});
   expect_contents(file, plan, 20);
   EXPECT_EQ(ResultReader(file).sessions().size(), 2u);
@@ -78,7 +78,7 @@ TEST_F(Resume, takes_up_a_store_that_was_dropped_without_close) {
   const auto plan = make_plan(20, {{6, 7}});
   {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 5));
+    store_all(store, make_results(plan, 0, 5));
   }
   EXPECT_FALSE(ResultReader(file).closed_well());
   EXPECT_THAT(resume_and_close(file, plan), IsEmpty());
@@ -329,7 +329,7 @@ TEST_F(Resume, survives_a_power_failure_that_takes_every_page_that_was_not_synce
     auto store = ResultStore::create(file, plan, {}, false);
     std::filesystem::copy_file(file, directory / "begin");
     for (std::size_t i = 0; i < 18; i += 3) {
-      store.store(make_results(plan, i, i + 3));
+      store_all(store, make_results(plan, i, i + 3));
       store.publish();
     }
     die();
@@ -400,7 +400,7 @@ TEST_F(Resume, solves_plans_again_whose_rows_are_damaged_in_a_closed_file) {
   auto store = ResultStore::resume(file, plan, {}, &report);
   EXPECT_THAT(report, ElementsAre("1 row was damaged; pending again: \"plan 3\""));
   EXPECT_EQ(store.restored()[3].status, PlanStatus::pending);
-  store.store(make_results(plan, 3, 4));
+  store_all(store, make_results(plan, 3, 4));
   store.close({});
   expect_contents(file, plan, 5);
 }
@@ -413,7 +413,7 @@ TEST_F(Resume, repairs_an_id_that_was_damaged_in_a_closed_file) {
   write_bytes(file, bytes);
   EXPECT_EQ(ResultReader(file).rows()[3].id, "plan 3");
   auto store = ResultStore::resume(file, plan, {});
-  store.store(make_results(plan, 3, 4));
+  store_all(store, make_results(plan, 3, 4));
   store.close({});
   expect_contents(file, plan, 5);
 }
@@ -434,7 +434,7 @@ TEST_F(Resume, names_every_damaged_row_by_the_list_of_ids_and_mends_that_list_by
   std::vector<std::string> report;
   auto store = ResultStore::resume(file, plan, {}, &report);
   EXPECT_THAT(report, ElementsAre("the list of ids was damaged"));
-  store.store(make_results(plan, 3, 4));
+  store_all(store, make_results(plan, 3, 4));
   store.close({});
   EXPECT_THAT(ResultReader(file).damage(), IsEmpty());
   expect_contents(file, plan, 9);
@@ -445,7 +445,7 @@ TEST_F(Resume, repeats_an_end_that_was_cut_short) {
   std::string wal;
   {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 5));
+    store_all(store, make_results(plan, 0, 5));
     wal = read_bytes(log);
     store.close({{"ended", "well"}});
   }

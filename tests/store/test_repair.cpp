@@ -19,13 +19,13 @@ class Repair : public StoreTest {
  protected:
   void make_closed(const StorePlan& plan, std::size_t stored) {
     auto store = ResultStore::create(file, plan, {{"which", "first"}}, false);
-    store.store(make_results(plan, 0, stored));
+    store_all(store, make_results(plan, 0, stored));
     store.close({});
   }
   void make_killed(const StorePlan& plan, std::size_t stored) {
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(file, plan, {{"which", "first"}}, false);
-      for (std::size_t i = 0; i < stored; ++i) store.store(make_results(plan, i, i + 1));
+      for (std::size_t i = 0; i < stored; ++i) store_all(store, make_results(plan, i, i + 1));
       store.publish();
       die();
     });
@@ -89,7 +89,7 @@ TEST_F(Repair, refuses_a_file_that_a_living_process_writes_and_one_that_is_not_t
   auto store = ResultStore::create(file, plan, {}, false);
   EXPECT_THAT(refusal([&] { (void)repair_results(file); }),
               HasSubstr("is being written by process " + std::to_string(::getpid())));
-  store.store(make_results(plan, 0, 3));
+  store_all(store, make_results(plan, 0, 3));
   store.close({});
   expect_contents(file, plan, 3);
 }
@@ -127,8 +127,8 @@ TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_th
   EXPECT_EQ(report.pending, 3u);
   EXPECT_FALSE(repair_results(file).changed);
   auto store = ResultStore::resume(file, plan, {});
-  store.store(make_results(plan, 3, 4));
-  store.store(make_results(plan, 7, 8));
+  store_all(store, make_results(plan, 3, 4));
+  store_all(store, make_results(plan, 7, 8));
   store.close({});
   expect_contents(file, plan, 11);
 }

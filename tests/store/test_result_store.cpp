@@ -13,7 +13,7 @@ const Attributes first_session{{"started", "2026-01-01"}, {"host", "node0"}};
 TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
   const auto plan = make_plan(100);
   auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(make_results(plan, 0, 60));
+  store_all(store, make_results(plan, 0, 60));
   store.close({{"ended", "2026-01-02"}});
   expect_contents(file, plan, 60);
   const ResultReader reader(file);
@@ -27,8 +27,8 @@ TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
 TEST_F(ResultStoreFile, gives_back_fields_of_several_shapes) {
   const auto plan = make_plan(50, {{16, 20}, {7, 9}, {1, 1}, {64, 64}});
   auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(make_results(plan, 0, 13));
-  store.store(make_results(plan, 13, 40));
+  store_all(store, make_results(plan, 0, 13));
+  store_all(store, make_results(plan, 13, 40));
   store.close({});
   expect_contents(file, plan, 40);
 }
@@ -37,7 +37,7 @@ TEST_F(ResultStoreFile, goes_on_in_a_second_dataset_of_fields_when_the_first_is_
   const auto plan = make_plan(2101, {{2, 3}});
   auto store = ResultStore::create(file, plan, first_session, false);
   for (std::size_t begin = 0; begin < 2100; begin += 300) {
-    store.store(make_results(plan, begin, begin + 300));
+    store_all(store, make_results(plan, begin, begin + 300));
     store.publish();
   }
   expect_contents(file, plan, 2100);
@@ -48,7 +48,7 @@ TEST_F(ResultStoreFile, goes_on_in_a_second_dataset_of_fields_when_the_first_is_
 TEST_F(ResultStoreFile, leaves_one_file_after_a_clean_end) {
   const auto plan = make_plan(10);
   auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(make_results(plan, 0, 10));
+  store_all(store, make_results(plan, 0, 10));
   EXPECT_TRUE(std::filesystem::exists(log));
   EXPECT_TRUE(std::filesystem::exists(lock));
   store.close({});
@@ -59,7 +59,7 @@ TEST_F(ResultStoreFile, replaces_a_row_and_its_field) {
   const auto plan = make_plan(12, {{8, 8}, {5, 6}});
   auto store = ResultStore::create(file, plan, first_session, false);
   for (int version = 0; version < 4; ++version) {
-    store.store(make_results(plan, 0, 12, version));
+    store_all(store, make_results(plan, 0, 12, version));
     expect_contents(file, plan, 12, version);
   }
   store.close({});
@@ -69,7 +69,7 @@ TEST_F(ResultStoreFile, replaces_a_row_and_its_field) {
 TEST_F(ResultStoreFile, replaces_a_field_by_itself) {
   const auto plan = make_plan(3, {{8, 8}});
   auto store = ResultStore::create(file, plan, first_session, false);
-  for (int time = 0; time < 5; ++time) store.store(make_results(plan, 0, 3));
+  for (int time = 0; time < 5; ++time) store_all(store, make_results(plan, 0, 3));
   store.close({});
   expect_contents(file, plan, 3);
 }
@@ -80,22 +80,24 @@ TEST_F(ResultStoreFile, gives_a_failed_plan_its_field_when_it_succeeds_later) {
   auto failed = pending(plan, 2);
   failed.status = PlanStatus::failed;
   failed.error = "the file is missing";
-  store.store(make_results(plan, 0, 4));
-  store.store(std::vector{failed});
+  store_all(store, make_results(plan, 0, 4));
+  store_all(store, std::vector{failed});
   EXPECT_FALSE(ResultReader(file).field(2).has_value());
-  store.store(make_results(plan, 2, 3));
+  store_all(store, make_results(plan, 2, 3));
   store.close({});
   expect_contents(file, plan, 4);
 }
 
-TEST_F(ResultStoreFile, records_a_field_of_an_unforeseen_shape_as_failed) {
+TEST_F(ResultStoreFile, records_and_returns_a_field_of_an_unforeseen_shape_as_failed) {
   const auto plan = make_plan(3, {{8, 8}});
   auto changed = plan;
   changed.shapes[1] = {9, 8};
   auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(make_results(changed, 0, 3));
+  const auto refused = store.store(make_results(changed, 0, 3));
   store.close({});
   const ResultReader reader(file);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_TRUE(same(refused[0], reader.rows()[1]));
   EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
   EXPECT_THAT(reader.rows()[1].error, HasSubstr("9 x 8 was not foreseen"));
   EXPECT_FALSE(reader.field(1).has_value());
@@ -105,12 +107,12 @@ TEST_F(ResultStoreFile, records_a_field_of_an_unforeseen_shape_as_failed) {
 TEST_F(ResultStoreFile, makes_room_at_a_resume_for_a_plan_that_changed_its_shape) {
   const auto plan = make_plan(3, {{8, 8}});
   auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(make_results(plan, 0, 3));
+  store_all(store, make_results(plan, 0, 3));
   store.close({});
   auto changed = plan;
   changed.shapes[1] = {9, 8};
   auto resumed = ResultStore::resume(file, changed, {});
-  resumed.store(make_results(changed, 1, 2));
+  store_all(resumed, make_results(changed, 1, 2));
   resumed.close({});
   expect_contents(file, changed, 3);
 }
@@ -122,7 +124,7 @@ TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
   result.error.clear();
   for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
   auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(std::vector{result});
+  store_all(store, std::vector{result});
   store.close({});
   const auto error = ResultReader(file).rows()[0].error;
   EXPECT_EQ(error.size(), 257u);  // 51 pairs and "é"; "€" would end at 260
@@ -187,8 +189,8 @@ TEST_F(ResultStoreFile, refuses_a_result_of_a_plan_that_it_does_not_hold) {
   auto store = ResultStore::create(file, plan, {}, false);
   auto stranger = make_result(plan, 1);
   stranger.id = "somebody else";
-  EXPECT_THAT(refusal([&] { store.store(std::vector{stranger}); }), HasSubstr("has no row 1"));
-  store.store(make_results(plan, 0, 2));
+  EXPECT_THAT(refusal([&] { store_all(store, std::vector{stranger}); }), HasSubstr("has no row 1"));
+  store_all(store, make_results(plan, 0, 2));
   store.close({});
   expect_contents(file, plan, 2);
 }

@@ -74,7 +74,7 @@ void write_until_full(const std::filesystem::path& file, const StorePlan& plan, 
     auto store = version == 0 ? ResultStore::create(file, plan, {}, false)
                               : ResultStore::resume(file, plan, {});
     for (std::size_t i = 0; i < plan_count; ++i) {
-      store.store(make_results(plan, i, i + 1, version));
+      store_all(store, make_results(plan, i, i + 1, version));
       told[i] = version + 1;
       if (i % 5 == 0) store.publish();
     }
@@ -122,7 +122,7 @@ TEST_F(Faults, full_disk_loses_nothing_whether_rows_fields_or_log_find_it_full) 
             ASSERT_GE(store.restored()[i].attempts, told[i])
                 << "row " << i << ", " << pages << " pages";
           }
-          store.store(make_results(plan, 0, plan_count, 9));
+          store_all(store, make_results(plan, 0, plan_count, 9));
           store.close({});
         });
         ASSERT_EQ(resumed, 0) << pages << " pages";
@@ -141,7 +141,7 @@ TEST_F(Faults, full_disk_lets_no_half_merged_or_half_repaired_file_appear) {
     const auto part = directory / "part.h5";
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(part, plan, {}, false);
-      store.store(make_results(plan, 0, plan_count));
+      store_all(store, make_results(plan, 0, plan_count));
       die();
     });
     const auto used =
@@ -178,7 +178,7 @@ TEST_F(Faults, read_only_places_are_named_and_can_be_read_and_merged_from) {
   with_mount("size=1m", [&] {
     const auto plan = make_plan(5, {{6, 7}});
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 5));
+    store_all(store, make_results(plan, 0, 5));
     store.close({});
     remount(MS_RDONLY, "");
     const auto refused = AllOf(HasSubstr(lock.string() + " cannot be made: Read-only file system"),
@@ -198,7 +198,7 @@ TEST_F(Faults, read_only_places_are_named_and_can_be_read_and_merged_from) {
 TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
   const auto plan = make_plan(5);
   auto store = ResultStore::create(file, plan, {}, false);
-  store.store(make_results(plan, 0, 5));
+  store_all(store, make_results(plan, 0, 5));
   store.close({});
   std::filesystem::permissions(directory, std::filesystem::perms(0555));
   std::filesystem::permissions(file, std::filesystem::perms(0444));
@@ -227,7 +227,7 @@ TEST_F(Faults, clocks_that_go_backwards_do_not_matter) {
   const auto plan = make_plan(6, {{6, 7}});
   run_and_kill([&](auto die) {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 3));
+    store_all(store, make_results(plan, 0, 3));
     die();
   });
   // As if the run had been in the future: its lock's words, and the time stamps of all its files.
@@ -236,7 +236,7 @@ TEST_F(Faults, clocks_that_go_backwards_do_not_matter) {
   for (const auto& path : {file, log, lock}) std::filesystem::last_write_time(path, future);
   expect_contents(file, plan, 3);
   auto store = ResultStore::resume(file, plan, {});
-  store.store(make_results(plan, 3, 6));
+  store_all(store, make_results(plan, 3, 6));
   store.close({});
   expect_contents(file, plan, 6);
 }
