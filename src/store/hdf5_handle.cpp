@@ -5,6 +5,9 @@
 namespace wallheat::store {
 namespace {
 
+// Only takes effect before the library starts, which any call to it does: hence before main.
+[[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
+
 herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
   // Walking upward starts at the function that failed first; the callers above only add noise.
   if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
@@ -23,8 +26,6 @@ std::string without_noise(const std::string& text) {
 }  // namespace
 
 void prepare_hdf5() {
-  // Only takes effect before the library starts, hence once and first.
-  [[maybe_unused]] static const herr_t no_exit_handler = H5dont_atexit();
   // The error stack, and whether it is printed, are a thread's own in a thread-safe build.
   thread_local bool quiet = false;
   if (!quiet) {

@@ -100,6 +100,7 @@ class ResultStore::Impl {
 
 ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 std::string hdf5_library() {
+  prepare_hdf5();
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
