@@ -28,7 +28,7 @@ set -uo pipefail
 
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 silence_s=${WALLHEAT_SILENCE_S:-300}
-closing_s=10            # from the closed result file to the end of mpirun; then it is ended
+closing_s=2             # from the closed result file to the end of mpirun; then it is ended
 worth_another_start_s=60
 
 say() { echo "launch.sh: $*" >&2; }
@@ -42,45 +42,14 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || wrong_usage "nothing to start; options of mpirun come before --, the command after it"
 shift
 
-# option LONG SHORT WORDS...: the value of an option among the words, or of a --config file named there.
-option() {
-  local long=$1 short=$2 config='' value=''
-  shift 2
-  while [ $# -gt 0 ]; do
-    case $1 in
-      "--$long" | "$short") value=${2:-} ;;
-      "--$long="*) value=${1#*=} ;;
-      --config) config=${2:-} ;;
-      --config=*) config=${1#*=} ;;
-    esac
-    shift
-  done
-  if [ -z "$value" ] && [ -r "$config" ]; then
-    value=$(sed -n "s/^[[:space:]]*${long}[[:space:]]*=[[:space:]]*\([^#]*[^#[:space:]]\).*/\1/p" "$config" | tail -n 1)
-  fi
-  echo "$value"
-}
-
-# The result file: in an array it is that of the part, named as `wallheat run` names it.
-result=$(option out -o "$@")
-[ -n "$result" ] || wrong_usage "--out is missing in the options of wallheat run"
-shard=$(option shard --shard "$@")
-if [ "${shard:-auto}" = auto ]; then
-  if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
-    shard=$(((SLURM_ARRAY_TASK_ID - ${SLURM_ARRAY_TASK_MIN:-1}) / ${SLURM_ARRAY_TASK_STEP:-1} + 1))/${SLURM_ARRAY_TASK_COUNT:-1}
-  elif [ "${LSB_JOBINDEX:-0}" != 0 ]; then
-    shard=$LSB_JOBINDEX/$LSB_JOBINDEX_END
-  fi
-fi
-case $shard in
-  */1) ;;
-  */*)
-    name=${result##*/} k=${shard%/*} n=${shard#*/}
-    printf -v part '%s.part-%0*d-of-%d' "${name%.*}" ${#n} "$((10#$k))" "$((10#$n))"
-    case $name in *.*) part=$part.${name##*.} ;; esac
-    result=${result%"$name"}$part
-    ;;
+# The program knows its options: it says which file it would write, or what is wrong with them.
+result=$("$@" --print-out)
+case $? in
+  0) ;;
+  2) exit 2 ;;
+  *) say "'$1' cannot be started here; the message above says why"; exit 1 ;;
 esac
+case $result in /*) ;; *) printf '%s\n' "$result"; exit 0 ;; esac  # --help
 
 # --- How -----------------------------------------------------------------------------------------
 
@@ -116,12 +85,16 @@ esac
 
 exit_status_file=$result.exit-status.${HOSTNAME:-host}.$$
 trap 'rm -rf "$scratch" "$exit_status_file"' EXIT
-rm -f "$exit_status_file"
+# A launch.sh that was killed could not remove its own.
+for left in "$result".exit-status.*; do
+  if [ -n "$(find "$left" -mmin +60 2> /dev/null)" ]; then rm -f "$left"; fi
+done
 
 set -m  # mpirun in a process group of its own: a Ctrl-C reaches it through this script alone
 "$mpirun" "${survive[@]}" --report-uri "$scratch/uri" "${mpirun_options[@]}" "$@" \
   --exit-status-file "$exit_status_file" < /dev/null &
 pid=$!
+disown "$pid"  # or bash reports its death
 set +m
 
 # --- Until it ends -------------------------------------------------------------------------------
@@ -132,20 +105,34 @@ interrupt() {
   interrupts=$((interrupts + 1))
   if [ "$interrupts" = 1 ]; then ask_to_stop; else kill -TERM "$pid" 2> /dev/null; fi
 }
-trap ask_to_stop TERM USR1
+trap ask_to_stop TERM USR1 HUP
 trap interrupt INT
 
 running() { kill -0 "$pid" 2> /dev/null; }
 # wait_for_end SECONDS
 wait_for_end() {
-  local end=$((SECONDS + $1))
-  while running && [ $SECONDS -lt $end ]; do sleep 0.2; done
+  local i
+  for ((i = 0; i < 5 * $1; ++i)); do
+    running || return 0
+    sleep 0.2
+  done
   ! running
+}
+# By force, with the ranks and the ways to other hosts that it has started here; there ranks end when
+# they lose it.
+kill_mpirun() {
+  local file fields children=()
+  for file in /proc/[0-9]*/stat; do
+    read -r fields < "$file" || continue
+    read -ra fields <<< "${fields##*) }"
+    if [ "${fields[1]}" = "$pid" ]; then file=${file%/stat}; children+=("${file#/proc/}"); fi
+  done 2> /dev/null
+  kill -KILL "$pid" "${children[@]}" 2> /dev/null
+  wait_for_end 5
 }
 end_mpirun() {
   kill -TERM "$pid" 2> /dev/null
-  wait_for_end 20 || kill -KILL -- -"$pid"
-  wait_for_end 5
+  wait_for_end 20 || kill_mpirun
 }
 
 # Rank 0 replaces FILE.status every two seconds. Compared with itself only: clocks may differ.
@@ -153,9 +140,9 @@ sign_of_life() { stat -c '%i %y' "$result.status" 2> /dev/null; }
 
 last_sign=$(sign_of_life) heard=$SECONDS began='' asked_at=$SECONDS
 while running; do
-  sleep 0.5
+  sleep 0.2
   if [ -s "$exit_status_file" ]; then
-    wait_for_end $closing_s || end_mpirun
+    wait_for_end $closing_s || kill_mpirun  # nothing is left to lose
     break
   fi
   sign=$(sign_of_life)
@@ -169,7 +156,6 @@ while running; do
   # Once more, in case that mpirun or a rank was not ready to listen.
   if [ -n "$asked" ] && [ $((SECONDS - asked_at)) -ge 5 ]; then asked_at=$SECONDS; ask_to_stop; fi
 done
-wait "$pid" 2> /dev/null  # its own status says nothing: it is 0 even if all ranks have failed
 
 # --- What it leaves ------------------------------------------------------------------------------
 
@@ -183,6 +169,7 @@ case $version:${uri%%.*} in
 esac
 rm -rf "${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid"
 
+# mpirun's own status says nothing: it is 0 even if all ranks have failed.
 status=$(cat "$exit_status_file" 2> /dev/null)
 case $status in [0-9] | [0-9][0-9] | [0-9][0-9][0-9]) exit "$status" ;; esac
 again="what was stored is safe; run it again with --resume"

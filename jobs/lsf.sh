@@ -24,7 +24,7 @@ hosts=$(mktemp)
 awk '!seen[$1]++ { print $1, "slots=1" }' "$LSB_DJOB_HOSTFILE" > "$hosts"
 nodes=$(wc -l < "$hosts")
 
-# Rank 0 comes on top of the workers. An array's jobs find their shard by themselves.
+# Rank 0 comes on top of the workers. In an array [1-N] the options say --shard "$LSB_JOBINDEX/N".
 WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch} \
   "$launch" -n $((nodes * workers + 1)) --hostfile "$hosts" --map-by node:OVERSUBSCRIBE -- \
   "${wallheat[@]}" run --resume "$@" &

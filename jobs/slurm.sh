@@ -19,7 +19,7 @@ wallheat=(build/wallheat)
 workers=1   # on each node; with GPUs: one for each GPU
 
 # --- The same in every job ------------------------------------------------------------------------
-# Rank 0 comes on top of the workers. An array's jobs find their shard by themselves.
+# Rank 0 comes on top of the workers. In an array each task finds its shard by itself.
 "$launch" -n $((SLURM_JOB_NUM_NODES * workers + 1)) --map-by node:OVERSUBSCRIBE -- \
   "${wallheat[@]}" run --resume "$@" &
 run=$!

@@ -56,21 +56,15 @@ done
 [ "${1:-}" = -- ] || wrong_usage "the options of wallheat run are missing; they come after --"
 shift
 
-# Options of wallheat run that this script has to know.
-out=''
 run_options=()
-while [ $# -gt 0 ]; do
-  case $1 in
-    -o | --out) out=${2:-} ;;
-    --out=*) out=${1#*=} ;;
-    --resume) shift; continue ;;  # every job says it
-    --shard | --shard=*) wrong_usage "the jobs of an array find their shard by themselves: --array N in place of --shard" ;;
+for option; do
+  case $option in
+    --resume) continue ;;  # every job says it
+    --shard | --shard=*) wrong_usage "the jobs of an array know their shard: --array N in place of --shard" ;;
     --overwrite) wrong_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
   esac
-  run_options+=("$1")
-  shift
+  run_options+=("$option")
 done
-[ -n "$out" ] || wrong_usage "--out FILE is missing after --"
 
 # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$root/configs/site.sh"
@@ -87,6 +81,16 @@ if [ -z "$scheduler" ]; then
   elif command -v bsub > /dev/null; then scheduler=lsf
   else wrong_usage "neither sbatch nor bsub is here; say --scheduler slurm or lsf"; fi
 fi
+
+# The program knows its options: it says what is wrong with them. Where it cannot be started here, the
+# job will tell.
+status=0
+answer=$(set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "${run_options[@]}" --shard none --print-out 2>&1) || status=$?
+case $status:$answer in
+  0:*) ;;
+  2:*"wallheat: "*) printf '%s\n' "$answer" >&2; exit 2 ;;
+  *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so the options are not checked" >&2 ;;
+esac
 
 # --- The two schedulers --------------------------------------------------------------------------
 
@@ -107,6 +111,7 @@ slurm_merge_header() {
     --time="$time:00" "${slurm_options[@]}"
 }
 slurm_submit() { sbatch --parsable "$@" | cut -d ';' -f 1; }
+slurm_index() { echo "\$SLURM_ARRAY_TASK_ID"; }
 slurm_after() { echo "--dependency=afterany:$1"; }
 
 lsf_header() {
@@ -125,6 +130,7 @@ lsf_merge_header() {
 }
 lsf_site_options() { [ ${#lsf_options[@]} = 0 ] || echo "#BSUB ${lsf_options[*]}"; }
 lsf_submit() { bsub "$@" | sed -n 's/^Job <\([0-9]*\)>.*/\1/p'; }
+lsf_index() { echo "\$LSB_JOBINDEX"; }
 lsf_after() { echo "-w ended($1)"; }
 
 case $scheduler in slurm | lsf) ;; *) wrong_usage "--scheduler must be slurm or lsf, not '$scheduler'" ;; esac
@@ -133,25 +139,33 @@ case $scheduler in slurm | lsf) ;; *) wrong_usage "--scheduler must be slurm or 
 
 quoted() { local words; printf -v words '%q ' "$@"; echo "${words% }"; }
 
-run_script() {
+# print_beginning HEADER [WORDS]: WORDS follow the options as they stand.
+print_beginning() {
   echo '#!/bin/bash'
-  "${scheduler}_header"
+  "$1"
   printf '%s\n' "$setup"
-  printf 'launch=%q\nwallheat=(%s)\nworkers=%d\n' "$root/jobs/launch.sh" "$(quoted "${wallheat[@]}")" "$workers"
-  printf 'set -- %s\n\n' "$(quoted "${run_options[@]}")"
+  printf 'wallheat=(%s)\n' "$(quoted "${wallheat[@]}")"
+  printf 'set -- %s%s\n\n' "$(quoted "${run_options[@]}")" "${2:-}"
+}
+
+run_script() {
+  local shard=''
+  # Said here, as it holds also for a part of the array that is submitted again.
+  [ -z "$array" ] || shard=" --shard \"$("${scheduler}_index")/$array\""
+  print_beginning "${scheduler}_header" "$shard"
+  printf 'launch=%q\nworkers=%d\n' "$root/jobs/launch.sh" "$workers"
   sed -n '/^# --- The same in every job/,$p' "$root/jobs/$scheduler.sh"
 }
 
 # All parts must be there, however the jobs ended: merge says what is missing.
 merge_script() {
-  local folder='' file=${out##*/}
-  case $out in */*) folder=${out%/*}/ ;; esac
-  local stem=${file%.*} ending=''
-  case $file in *.*) ending=.${file##*.} ;; esac
-  echo '#!/bin/bash'
-  "${scheduler}_merge_header"
-  printf '%s\n' "$setup"
-  printf '%s merge --out %q %q*-of-%d%q\n' "$(quoted "${wallheat[@]}")" "$out" "$folder$stem.part-" "$array" "$ending"
+  print_beginning "${scheduler}_merge_header"
+  printf 'parts=%d\n' "$array"
+  cat <<'END'
+out=$("${wallheat[@]}" run --resume "$@" --shard none --print-out) || exit
+part=$("${wallheat[@]}" run --resume "$@" --shard "1/$parts" --print-out) || exit
+"${wallheat[@]}" merge --out "$out" "${part%.part-*}".part-*"-of-$parts${part##*"-of-$parts"}"
+END
 }
 
 if [ -n "$dry_run" ]; then

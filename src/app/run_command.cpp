@@ -16,6 +16,7 @@
 #include "app/isolated_job.hpp"
 #include "app/run_monitor.hpp"
 #include "app/run_options.hpp"
+#include "app/run_status.hpp"
 #include "app/signals.hpp"
 #include "app/time_text.hpp"
 #include "app/version.hpp"
@@ -316,16 +317,17 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options, int ran
   RunOutcome outcome;
   try {
     outcome.status = coordinate_run(link, options, ranks);
-  } catch (const UsageError&) {
-    write_exit_status(options.exit_status_file, exit_usage);
-    (void)dismiss_workers(link);
-    throw;
+  } catch (const UsageError& error) {
+    // Both are said at once: a lost rank may keep the rest of this program from ever being reached.
+    fmt::print(stderr, "wallheat: {}; see 'wallheat run --help'\n", error.what());
+    outcome.status = exit_usage;
   } catch (const std::exception& error) {
-    // Said at once: a lost rank may keep the rest of this program from ever being reached.
     fmt::print(stderr, "wallheat: {}\n", error.what());
   }
   write_exit_status(options.exit_status_file, outcome.status);
-  outcome.unheard = dismiss_workers(link);
+  // A wrapper ends by itself whoever does not answer.
+  const std::chrono::seconds patience{options.exit_status_file.empty() ? 5 : 1};
+  outcome.unheard = dismiss_workers(link, patience);
   return outcome;
 }
 
@@ -362,6 +364,10 @@ int run_command(const Arguments& arguments) {
     throw;
   }
   if (!options) return exit_done;
+  if (options->print_out) {
+    fmt::print("{}\n", linked_file(options->out).string());
+    return exit_done;
+  }
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(*options);
   Patience patience;
@@ -371,13 +377,15 @@ int run_command(const Arguments& arguments) {
   const auto link = mpi.link();
   if (mpi.rank() != 0) return work(mpi, *link, *options);
   const RunOutcome outcome = coordinate_and_dismiss(*link, *options, mpi.size());
+  // mpirun makes a crash of any status but 0; who named a file has read there what it is.
+  const int status = options->exit_status_file.empty() ? outcome.status : exit_done;
   if (!outcome.unheard.empty()) {
     fmt::print(stderr, "wallheat: rank(s) {} are lost; ending the run with status {}\n",
                fmt::join(outcome.unheard, ", "), outcome.status);
-    mpi.leave_without_the_lost(outcome.status);
+    mpi.leave_without_the_lost(status);
   }
-  mpi.end(outcome.status);
-  return outcome.status;
+  mpi.end(status);
+  return status;
 }
 
 }  // namespace wallheat

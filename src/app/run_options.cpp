@@ -179,7 +179,11 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                 "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
   options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
                 "write the exit status there once the result file is closed, as mpirun's own may "
-                "be another");
+                "be another; a run under mpirun itself ends with 0 then");
+  options.add()(
+      "print-out", po::bool_switch(&run.print_out),
+      "print the result file that these options mean (a shard's part, links followed) and "
+      "exit; for scripts");
   options.add()("events", po::value(&run.events)->value_name("FILE"),
                 "add what happens as JSON lines to FILE");
   options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
@@ -209,7 +213,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   }
   run.out = shard_path(run.out, run.shard);
   if (time_limit == "auto") {
-    if (launched_rank() == 0) run.end = scheduled_end();
+    if (launched_rank() == 0 && !run.print_out) run.end = scheduled_end();
   } else if (time_limit != "none") {
     run.end = std::chrono::system_clock::now() + parse_duration(time_limit);
   }

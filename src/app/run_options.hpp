@@ -50,6 +50,7 @@ struct RunOptions {
   double plan_timeout_s = 0;
   double worker_timeout_s = 0;
   std::filesystem::path exit_status_file;  ///< empty: none
+  bool print_out = false;                  ///< only say where the results would go
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;

@@ -103,12 +103,18 @@ static void from_json(const Json& json, RunStatus& status) {
   json.at("workers").get_to(status.workers);
 }
 
-fs::path status_path(const fs::path& result_file) {
+fs::path linked_file(const fs::path& file) {
   std::error_code unknown;  // then the name as it stands
-  fs::path path = fs::weakly_canonical(result_file, unknown);
-  if (unknown) path = result_file;
-  return path += ".status";
+  fs::path path = fs::absolute(file, unknown);
+  // weakly_canonical() follows only links that lead to something that is there.
+  constexpr int most_links = 40;  // as Linux itself
+  for (int links = 0; links < most_links && fs::is_symlink(path, unknown); ++links)
+    path = path.parent_path() / fs::read_symlink(path, unknown);
+  const fs::path canonical = fs::weakly_canonical(path, unknown);
+  return unknown ? path : canonical;
 }
+
+fs::path status_path(const fs::path& result_file) { return linked_file(result_file) += ".status"; }
 
 std::string to_json_text(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.

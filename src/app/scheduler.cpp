@@ -24,7 +24,7 @@ std::optional<std::size_t> number_in(const char* variable) {
   const unsigned long number = std::strtoul(text, &end, 10);
   if (end == text || *end != '\0')
     throw UsageError(
-        fmt::format("the scheduler's {}={} is no number; give --shard", variable, text));
+        fmt::format("the scheduler's {}={} is no number; give --shard and --time-limit yourself", variable, text));
   return number;
 }
 
@@ -50,6 +50,26 @@ std::optional<std::string> job_id_in(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr || !std::regex_match(text, std::regex("[0-9_\\[\\]]+"))) return std::nullopt;
   return text;
+}
+
+/// Slurm tells the smallest and the largest number of an array's tasks, how many there are, and the
+/// step of its first range, though not whether there is more than that range. Throws UsageError
+/// where that does not tell the place of this task.
+Shard place_in_slurm_array(std::size_t task) {
+  const auto first = number_in("SLURM_ARRAY_TASK_MIN");
+  const auto last = number_in("SLURM_ARRAY_TASK_MAX");
+  const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
+  const std::size_t step = number_in("SLURM_ARRAY_TASK_STEP").value_or(1);
+  if (first && last && count && *first <= task && task <= *last) {
+    if (*count == 2 && task == *last) return {2, 2};
+    if (*count <= 2 && task == *first) return {1, *count};
+    const bool one_range = step > 0 && *last - *first == (*count - 1) * step;
+    if (one_range && (task - *first) % step == 0) return {(task - *first) / step + 1, *count};
+  }
+  throw UsageError(
+      fmt::format("the place of task {} in this Slurm array cannot be told, as its numbers are not "
+                  "evenly spaced; give --shard K/N, or submit --array=1-N",
+                  task));
 }
 
 using TimePoint = std::chrono::system_clock::time_point;
@@ -95,22 +115,14 @@ Shard parse_shard(const std::string& text) {
 }
 
 std::optional<Shard> shard_of_array_task() {
-  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) {
-    const std::size_t first = number_in("SLURM_ARRAY_TASK_MIN").value_or(1);
-    const std::size_t step =
-        std::max<std::size_t>(1, number_in("SLURM_ARRAY_TASK_STEP").value_or(1));
-    const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
-    if (!count || *task < first || (*task - first) % step != 0)
-      throw UsageError("this Slurm array is not a plain sequence of tasks; give --shard K/N");
-    return checked((*task - first) / step + 1, *count);
-  }
+  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) return place_in_slurm_array(*task);
   const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
   if (!index || *index == 0) return std::nullopt;
-  const auto end = number_in("LSB_JOBINDEX_END");
-  const std::size_t step = std::max<std::size_t>(1, number_in("LSB_JOBINDEX_STEP").value_or(1));
-  if (!end || step != 1)
-    throw UsageError("this LSF array does not go from 1 by steps of 1; give --shard K/N");
-  return checked(*index, *end);
+  // LSF tells the last index, not the first, nor whether all between exist.
+  if (number_in("LSB_JOBINDEX_END") == 1U) return Shard{1, 1};
+  throw UsageError(
+      "LSF does not tell how many jobs this array has; give --shard, for an array [1-N] as "
+      "--shard \"$LSB_JOBINDEX/N\"");
 }
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {

@@ -21,8 +21,8 @@ struct Shard {
 /// Reads "K/N". Throws UsageError.
 [[nodiscard]] Shard parse_shard(const std::string& text);
 
-/// The task of a Slurm or LSF job array that this process is; nothing outside of one. Throws
-/// UsageError where the scheduler's variables make no sense.
+/// The place of this process's task among those of its Slurm or LSF job array; nothing outside of
+/// one. Throws UsageError where the scheduler's variables do not tell it.
 [[nodiscard]] std::optional<Shard> shard_of_array_task();
 
 /// The file of a shard: results.h5 becomes results.part-03-of-16.h5; unchanged for a single shard.

@@ -247,8 +247,8 @@ void MpiSession::leave_without_the_lost(int status) {
   std::fflush(nullptr);
   remove_shared_memory_of_this_run();
   if (rank() != 0) {
-    // Whoever leaves first would have mpirun kill rank 0 before it has ended the run.
-    std::this_thread::sleep_for(std::chrono::seconds(10));
+    // Whoever leaves first would have plain mpirun kill rank 0 before it has ended the run.
+    if (!survives_deaths()) std::this_thread::sleep_for(std::chrono::seconds(10));
     std::_Exit(status);
   }
   // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.

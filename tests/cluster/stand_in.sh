@@ -7,6 +7,7 @@ rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-0}}
 while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift ;;
+    --print-out) echo "$out"; exit 0 ;;
     --exit-status-file) exit_status_file=$2; shift ;;
   esac
   shift

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# jobs/launch.sh on this host, under the real mpirun, with a stand-in for wallheat.
+# jobs/launch.sh on this host, under the real mpirun; mostly with a stand-in for wallheat.
+#   test_launch.sh WALLHEAT
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 launch=$here/../../jobs/launch.sh
@@ -8,6 +9,7 @@ launch=$here/../../jobs/launch.sh
 mpirun --version 2> /dev/null | grep -q 'Open MPI' || skip "needs mpirun of Open MPI"
 unset "${!SLURM_@}" "${!LSB_@}"
 export STAND_IN=$scratch/stand-in
+wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 
 # start [NAME=VALUE...]: a run of three ranks in the background; sets `launched`.
 start() {
@@ -32,7 +34,7 @@ for status in 0 3 75 1; do
 done
 tidy
 
-for signal in TERM USR1 INT; do
+for signal in TERM USR1 INT HUP; do
   set -m  # or the background job would be deaf to SIGINT
   start
   set +m
@@ -45,7 +47,14 @@ tidy
 started STAND_IN_STAYS=yes OMPI_MCA_odls_base_sigkill_timeout=1
 echo 0 > "$STAND_IN/end"
 check "a worker that never leaves does not keep the run from ending, with its own status" ends_with 0
+check "nothing is said about it" same '' "$(cat "$scratch/log")"
 tidy
+
+touch -d '2 hours ago' "$scratch/results.h5.exit-status.elsewhere.1"
+started
+echo 0 > "$STAND_IN/end"
+check "a launch.sh that was killed is no obstacle" ends_with 0
+check "what it left is removed" absent "$scratch/results.h5.exit-status.elsewhere.1"
 
 started
 kill -KILL "$(rank_pid 0)"
@@ -63,17 +72,18 @@ start WALLHEAT_SILENCE_S=1 STAND_IN_MUTE=yes
 check "so is a rank 0 that never gives a sign of life" ends_with 75
 tidy
 
-start STAND_IN_FAILS=2
-check "a wallheat that fails before it knows its options ends with 1, whatever mpirun says" ends_with 1
-
 start MPIRUN=/no/such/mpirun
 check "a missing mpirun ends with 1" ends_with 1
 check "it names the variable to set" contains "$scratch/log" MPIRUN
 "$launch" -n 3 > /dev/null 2> "$scratch/log"
 check "a command line without -- is wrong usage" same 2 $?
-"$launch" -- wallheat run --data plans > /dev/null 2> "$scratch/log"
+"$launch" -- "$scratch/none" run --out x 2> "$scratch/log"
+check "a command that cannot be started ends with 1" same 1 $?
+check "it is named" contains "$scratch/log" "$scratch/none"
+"$launch" -- "$wallheat" run --data plans > /dev/null 2> "$scratch/log"
 check "a command without --out is wrong usage" same 2 $?
-check "it names --out" contains "$scratch/log" --out
+check "it is wallheat's own sentence" contains "$scratch/log" "wallheat: --out is missing"
+check "and the only one" same 1 "$(wc -l < "$scratch/log")"
 "$launch" --help > "$scratch/log"
 check "--help says what the statuses mean" contains "$scratch/log" "75 stopped early"
 
@@ -93,7 +103,7 @@ exit 1
 END
 chmod +x "$scratch/mpirun"
 fake() {
-  env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- wallheat run "${words[@]}" > "$scratch/log" 2>&1
+  env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- "$wallheat" run --data plans "${words[@]}" > "$scratch/log" 2>&1
 }
 words=(--out results.h5)
 fake 4.1.4
@@ -109,27 +119,54 @@ fake 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
 check "what the user has set stays" contains "$STAND_IN/called" OMPI_MCA_oob_tcp_keepalive_time=60
 fake 5.0.7
 check "Open MPI 5 is told to go on after a death" contains "$STAND_IN/called" ulfm
-FAKE_VERSION=4 MPIRUN=true "$launch" -- wallheat run --out x > "$scratch/log" 2>&1
+FAKE_VERSION=4 MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x > "$scratch/log" 2>&1
 check "another MPI is refused" same 2 $?
 
-file_is() { contains "$STAND_IN/file" "$1.exit-status."; }
+cd "$scratch" || exit 1
+file_is() { contains "$STAND_IN/file" "$(pwd -P)/$1.exit-status."; }
 words=(--out=deep/results.h5 --shard 3/16)
 fake 4.1.4
 check "a shard has its own files" file_is deep/results.part-03-of-16.h5
 words=(--out results.h5)
-fake 4.1.4 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=4
+fake 4.1.4 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_MAX=11 SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=4
 check "so has a job of a Slurm array" file_is results.part-3-of-4.h5
 fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
-check "so has a job of an LSF array" file_is results.part-09-of-10.h5
-fake 4.1.4 LSB_JOBINDEX=1 LSB_JOBINDEX_END=1
-check "an array of one is the whole" file_is results.h5
+check "a shard that cannot be told is wrong usage" same 2 $?
+check "it says what to write" contains "$scratch/log" --shard
 words=(--shard none --out results.h5)
 fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
-check "--shard none has not" file_is results.h5
+check "--shard none is the whole" file_is results.h5
+words=(-oresults.h5)
+fake 4.1.4
+check "-oFILE names the file" file_is results.h5
 printf 'data = plans\n# out = no.h5\nout = from config.h5   # a comment\n' > "$scratch/run.cfg"
 words=(--config "$scratch/run.cfg")
 fake 4.1.4
-check "--out may stand in the --config file" file_is "from config.h5"
+check "--out may stand in a configuration file" file_is "from config.h5"
+words=(-c "$scratch/run.cfg")
+fake 4.1.4
+check "-c names it as well" file_is "from config.h5"
+mkdir target
+ln -s target/later.h5 link.h5
+words=(--out link.h5)
+fake 4.1.4
+check "a link stands for its target, which need not be there" file_is target/later.h5
+
+# The real program, with a plan that takes for ever: its signs of life are where launch.sh looks for them.
+"$wallheat" generate --out plans --count 2 --size 64 > /dev/null
+real=("$launch" -n 2 --oversubscribe -- "$wallheat" run --progress none --max-iterations 999999999999)
+for there in "nothing yet" "a file"; do
+  "${real[@]}" --data plans --out link.h5 --resume --tolerance 0 > log 2>&1 &
+  launched=$!
+  wait_until 30 "a link to $there: rank 0 gives signs of life beside the target" test -e target/later.h5.status
+  kill -TERM "$launched"
+  check "a link to $there: the run is stopped in good order" ends_with 75
+  check "a link to $there: the target is the result file" test -f target/later.h5
+done
+"${real[@]}" --data nothing --out failed.h5 > log 2>&1
+check "a run that fails ends with its own status" same 1 $?
+check "in one plain sentence" same 1 "$(wc -l < "$scratch/log")"
+tidy
 
 mine=/dev/shm/vader_segment.test.$EUID.1e9b0001.0 other=/dev/shm/vader_segment.test.$EUID.1e9c0001.0
 touch "$mine" "$other"

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # The job scripts that jobs/submit.sh writes, without a scheduler.
+#   test_submit.sh WALLHEAT
+# shellcheck disable=SC2016  # job scripts hold words that are not for this one to expand
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$here/checks.sh"
-job=$scratch/job
+wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+job=$scratch/job said=$scratch/said
 
 for script in "$root"/jobs/*.sh "$root"/configs/site.sh "$here"/*.sh; do
   check "$(basename "$script") is well-formed" bash -n "$script"
@@ -26,7 +29,7 @@ time_limit=10:30
 setup='module load openmpi/4'
 wallheat=(apptainer exec "my image.sif" wallheat)
 END
-submit() { "$root/jobs/submit.sh" "$@" > "$job" 2>&1; }
+submit() { "$root/jobs/submit.sh" "$@" > "$job" 2> "$said"; }
 has() { check "the job script says $1" contains "$job" "$1"; }
 has_not() { check "the job script does not say $1" not grep -qF -- "$1" "$job"; }
 plans=(-- --data "my plans" --out out/results.h5 --save-fields)
@@ -45,25 +48,26 @@ submit --scheduler slurm --site "$scratch/site.sh" --nodes 4 --gpus 8 --array 16
 for line in '#SBATCH --nodes=4' '#SBATCH --gres=gpu:8' '#SBATCH --array=1-16' '#SBATCH --partition=long' \
   '#SBATCH --comment="floor plans"' '#SBATCH --cpus-per-task=32' '#SBATCH --time=1:05:00' 'workers=8' 'module load openmpi/4' \
   '#SBATCH --output=heat-%A_%a.out' 'wallheat=(apptainer exec my\ image.sif wallheat)' '--dependency=afterany:JOB' \
-  'apptainer exec my\ image.sif wallheat merge --out out/results.h5 out/results.part-*-of-16.h5'; do has "$line"; done
+  'parts=16' '"${wallheat[@]}" merge --out'; do has "$line"; done
 has_not --exclusive
+has '--save-fields --shard "$SLURM_ARRAY_TASK_ID/16"'
+check "it says that the options are not checked, as there is no such program" contains "$said" "are not checked"
 
 submit --scheduler lsf --site "$scratch/site.sh" --nodes 3 --gpus 2 --array 4 --workers 5 --dry-run "${plans[@]}"
 check "the job scripts for LSF are well-formed" bash -n "$job"
 for line in '#BSUB -J "wallheat[1-4]"' '#BSUB -n 96' '#BSUB -R "span[ptile=32]"' '#BSUB -gpu "num=2:mode=shared"' \
   '#BSUB -W 10:30' '#BSUB -wt 2' '#BSUB -wa USR1' '#BSUB -Q "75"' '#BSUB -r' '#BSUB -q long -P heat' 'workers=5' \
-  'run --resume "$@"' '-w ended(JOB)' 'merge --out out/results.h5 out/results.part-*-of-4.h5'; do has "$line"; done
+  'run --resume "$@"' '-w ended(JOB)' '--save-fields --shard "$LSB_JOBINDEX/4"' 'parts=4'; do has "$line"; done
 
 submit --scheduler lsf --dry-run "${plans[@]}"
-check "LSF without cores_per_node is refused" contains "$job" "LSF has to know cores_per_node"
+check "LSF without cores_per_node is refused" contains "$said" "LSF has to know cores_per_node"
 
 refused() {  # SENTENCE WORDS...
   submit "${@:2}"
   check "refused as wrong usage: ${*:2}" same 2 $?
-  check "it says why" contains "$job" "$1"
+  check "it says why" contains "$said" "$1"
 }
 refused "come after --" --scheduler slurm --dry-run
-refused "--out FILE is missing" --scheduler slurm --dry-run -- --data plans
 refused "--nodes must be a number" --scheduler slurm --nodes many --dry-run "${plans[@]}"
 refused "--time must be hours:minutes" --scheduler slurm --time 90 --dry-run "${plans[@]}"
 refused "there is no option --gpu" --scheduler slurm --gpu 2 --dry-run "${plans[@]}"
@@ -72,8 +76,32 @@ refused "--array N in place of --shard" --scheduler slurm --dry-run "${plans[@]}
 refused "must not overwrite" --scheduler slurm --dry-run "${plans[@]}" --overwrite
 mkdir "$scratch/bin"
 for tool in bash dirname env; do ln -s "$(command -v $tool)" "$scratch/bin"; done
-PATH=$scratch/bin "$root/jobs/submit.sh" --dry-run "${plans[@]}" > "$job" 2>&1
-check "where there is no scheduler it must be named" contains "$job" "neither sbatch nor bsub"
+PATH=$scratch/bin "$root/jobs/submit.sh" --dry-run "${plans[@]}" > "$job" 2> "$said"
+check "where there is no scheduler it must be named" contains "$said" "neither sbatch nor bsub"
 submit --site "$scratch/none.sh" --scheduler slurm --dry-run "${plans[@]}"
 check "a missing site file is an error" same 1 $?
+
+# With a program that can be started it is wallheat that says what is wrong, and what the files are called.
+printf 'wallheat=("%s")\n' "$wallheat" > "$scratch/here.sh"
+here_submit=(--site "$scratch/here.sh" --scheduler slurm --dry-run)
+refused "wallheat: --out is missing" "${here_submit[@]}" -- --data plans
+refused "wallheat: unrecognised option '--sav-fields'" "${here_submit[@]}" "${plans[@]}" --sav-fields
+printf 'data = plans\nout = "from config.h5"\noverwrite = true\n' > "$scratch/overwrite.cfg"
+refused "exclude each other" "${here_submit[@]}" -- -c "$scratch/overwrite.cfg"
+for words in "-oout/results.h5 -dplans" "-c $scratch/run.cfg"; do
+  printf 'data = plans\nout = out/results.h5\nresume = true\n' > "$scratch/run.cfg"
+  # shellcheck disable=SC2086  # several words
+  submit "${here_submit[@]}" --array 12 -- $words
+  check "$words: taken" same 0 $?
+done
+
+# The merge, of parts that are there: all of them, and nothing else.
+sed -n '/^# ==== after it/,$p' "$job" > "$scratch/merge"
+mkdir -p "$scratch/out"
+touch "$scratch"/out/{results.part-{01..12}-of-12.h5,results.part-1-of-2.h5,other.part-01-of-12.h5}
+sed -i 's/^wallheat=.*/wallheat() { case $1 in merge) printf "%s\\n" "$@" ;; *) "'"${wallheat//\//\\/}"'" "$@" ;; esac; }; wallheat=(wallheat)/' "$scratch/merge"
+(cd "$scratch" && bash "$scratch/merge") > "$scratch/merged"
+check "the merge gets --out" contains "$scratch/merged" "$(cd "$scratch" && pwd -P)/out/results.h5"
+check "the merge gets all parts and no other file" same 15 "$(wc -l < "$scratch/merged")"
+check "the last part is among them" contains "$scratch/merged" /out/results.part-12-of-12.h5
 finish
