@@ -25,9 +25,10 @@ struct FileStamp {
 /// The stamps of {id}_domain.npy and {id}_interior.npy.
 using PlanStamps = std::array<FileStamp, 2>;
 
-/// Reads {id}_domain.npy (float64 or float32) and {id}_interior.npy (bool or uint8) from a
-/// directory. Throws InputError where either is missing or malformed, their shapes differ, a grid
-/// has no cells, or a value is NaN, infinite or beyond 1e300.
+/// Reads {id}_domain.npy (float64, float32 or whole numbers) and {id}_interior.npy (bool, uint8, or
+/// any numbers that are 0 or 1) from a directory. Throws InputError where either is missing or
+/// malformed, their shapes differ, a grid has no cells, or a value is NaN, infinite or beyond
+/// 1e300.
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 

@@ -32,7 +32,8 @@ class PlanSource {
 
 using SharedPlanSource = std::shared_ptr<const PlanSource>;
 
-/// A directory with ID_domain.npy, ID_interior.npy and building_ids.txt. Looks at nothing yet.
+/// A directory with ID_domain.npy, ID_interior.npy and, if the plans are to have an order of their
+/// own or only some are meant, building_ids.txt. Looks at nothing yet.
 [[nodiscard]] SharedPlanSource directory_source(std::filesystem::path directory);
 
 }  // namespace wallheat

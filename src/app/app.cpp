@@ -1,12 +1,17 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
 #include <string_view>
 
 #include "app/commands.hpp"
+#include "app/spelling.hpp"
+#include "app/terminal.hpp"
 #include "app/version.hpp"
+#include "core/printable.hpp"
 #include "link/mpi_link.hpp"
 #include "wallheat/error.hpp"
 
@@ -37,6 +42,14 @@ constexpr std::array commands{
     Command{"solver-process", "", solver_process_command},  // not for people
 };
 
+std::vector<std::string> command_names() {
+  std::vector<std::string> names{"help", "version"};
+  for (const Command& command : commands) {
+    if (!command.purpose.empty()) names.emplace_back(command.name);
+  }
+  return names;
+}
+
 std::string overview() {
   std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
   for (const Command& command : commands) {
@@ -44,17 +57,17 @@ std::string overview() {
       text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
   }
   return text +
-         "\n'wallheat COMMAND --help' lists a command's options; 'wallheat --version' the "
+         "\n'wallheat help COMMAND' lists a command's options; 'wallheat version' prints the "
          "version.\n";
 }
 
-/// Says what is wrong with the command line. In a run under mpirun every rank finds the same
-/// mistake: rank 0 says so, and the others leave quietly, as mpirun would end rank 0 before it has
-/// spoken if one of them failed.
-int complain(const std::string& command, const std::string& sentence, const std::string& help) {
-  if (command == "run" && launched_rank() != 0) return exit_done;
-  fmt::print(stderr, "wallheat: {}{}", sentence, help);
-  return exit_usage;
+/// Throws UsageError where there is no such command.
+const Command& command_named(const std::string& name) {
+  for (const Command& command : commands) {
+    if (command.name == name) return command;
+  }
+  throw UsageError(fmt::format("there is no command '{}'{}", printable(name),
+                               did_you_mean(name, command_names())));
 }
 
 /// A full disk behind stdout must not look like success.
@@ -63,32 +76,50 @@ void check_stdout() {
     throw RunError("the output cannot be written to stdout");
 }
 
+bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+int run_one(const std::string& name, Arguments arguments) {
+  if (is_any_of(name, {"help", "--help", "-h"})) {
+    if (arguments.empty()) {
+      fmt::print("{}", folded_for(STDOUT_FILENO, overview(), 12));
+      return exit_done;
+    }
+    const std::string& topic = arguments.front();
+    if (is_any_of(topic, {"help", "version"})) return run_one("help", {});
+    const Command& command = command_named(topic);
+    return command.purpose.empty() ? run_one("help", {}) : command.function({"--help"});
+  }
+  if (is_any_of(name, {"version", "--version"})) {
+    fmt::print("wallheat {}\n", version());
+    return exit_done;
+  }
+  if (name.empty()) throw UsageError("no command given");
+  return command_named(name).function(arguments);
+}
+
 }  // namespace
 
 int app_main(const Arguments& arguments) {
   const std::string name = arguments.empty() ? "" : arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") {
-    fmt::print("{}", overview());
-    return exit_done;
-  }
-  if (name == "--version") {
-    fmt::print("wallheat {}\n", version());
-    return exit_done;
-  }
   try {
-    for (const Command& command : commands) {
-      if (command.name != name) continue;
-      const int status = command.function({arguments.begin() + 1, arguments.end()});
-      check_stdout();
-      return status;
-    }
-    return complain(
-        name, name.empty() ? "no command given" : fmt::format("there is no command '{}'", name),
-        "\n" + overview());
+    const int status =
+        run_one(name, {arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end()});
+    check_stdout();
+    return status;
   } catch (const UsageError& error) {
-    return complain(name, error.what(), fmt::format("; see 'wallheat {} --help'\n", name));
+    // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
+    // as mpirun would end rank 0 before it has spoken if one of them failed.
+    if (name == "run" && launched_rank() != 0) return exit_done;
+    const bool known = std::any_of(commands.begin(), commands.end(),
+                                   [&](const Command& command) { return command.name == name; });
+    const std::string sentence = printable(error.what());
+    fmt::print(stderr, "wallheat: {}{} see 'wallheat help{}'\n", sentence,
+               sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
+    return exit_usage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "wallheat: {}\n", error.what());
+    fmt::print(stderr, "wallheat: {}\n", printable(error.what()));
     return exit_failed;
   }
 }

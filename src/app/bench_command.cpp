@@ -234,13 +234,12 @@ int bench_command(const Arguments& arguments) {
   bool scaling_wanted = false;
   std::string device;
   SolverOptionParser solver_options;
-  Options options("bench [options]",
-                  "Measures the solver on given plans, or on generated ones, against what "
-                  "this core could do\n"
-                  "at best: reading, storing and scheduling are left out. Wants an idle machine.\n"
-                  "With --device gpu: the first GPU against its own ceilings, a plain kernel and "
-                  "this CPU socket, for 1, 2,\n"
-                  "4, ... plans in flight, and end to end; takes some minutes.");
+  Options options(
+      "bench [options]",
+      "Measures the solver on given plans, or on generated ones, against what this core could do "
+      "at best: reading, storing and scheduling are left out. Wants an idle machine.\nWith "
+      "--device gpu: the first GPU against its own ceilings, a plain kernel and this CPU socket, "
+      "for 1, 2, 4, ... plans in flight, and end to end; takes some minutes.");
   options.add()("device", po::value(&device)->default_value("cpu")->value_name("NAME"),
                 "cpu or gpu");
   options.add()("data,d", po::value(&data)->value_name("PLANS"),
@@ -258,7 +257,7 @@ int bench_command(const Arguments& arguments) {
   options.add()("json", po::bool_switch(&json), "print JSON instead of tables");
   solver_options.declare(options);
   if (!options.parse(arguments)) return exit_done;
-  if (device != "cpu" && device != "gpu") throw UsageError("--device must be cpu or gpu");
+  (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});
   if (count == by_device) count = device == "gpu" ? 512 : 8;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");

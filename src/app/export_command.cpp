@@ -63,18 +63,19 @@ void write_json(std::ostream& out, const std::vector<PlanResult>& rows) {
   out << plans.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
+using Writer = void (*)(std::ostream&, const std::vector<PlanResult>&);
+
 }  // namespace
 
 int export_command(const Arguments& arguments) {
   std::string file;
   std::string output;
   std::string format;
-  Options options("export FILE [options]",
-                  "Writes the results in the order of the ids: as the reference program's CSV, "
-                  "byte for byte, or as\n"
-                  "JSON with the columns of each plan. Plans without a result are listed on "
-                  "stderr; exit status 3 if any plan failed,\n"
-                  "75 if any is not solved yet.");
+  Options options(
+      "export FILE [options]",
+      "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, "
+      "or as JSON with the columns of each plan. Plans without a result are listed on stderr; exit "
+      "status 3 if any plan failed, 75 if any is not solved yet.");
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
   options.add()("output,o", po::value(&output)->value_name("FILE"),
@@ -82,10 +83,9 @@ int export_command(const Arguments& arguments) {
   options.add()("format,f", po::value(&format)->default_value("csv")->value_name("NAME"),
                 "csv or json");
   options.positional("file", 1);
+  options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
-  if (file.empty()) throw UsageError("which result file?");
-  if (format != "csv" && format != "json")
-    throw UsageError("--format must be csv or json, not '" + format + "'");
+  const auto write = choose<Writer>("format", format, {{"csv", write_csv}, {"json", write_json}});
 
   std::error_code unequal;  // an output that is not there yet is no result file
   for (const char* part : {"", ".wal", ".lock"}) {
@@ -103,7 +103,7 @@ int export_command(const Arguments& arguments) {
       throw RunError(fmt::format("{} cannot be written: {}", output, std::strerror(errno)));
   }
   std::ostream& out = output.empty() ? std::cout : stream;
-  (format == "csv" ? write_csv : write_json)(out, reader.rows());
+  write(out, reader.rows());
   if (!out.flush()) {
     throw RunError(fmt::format("{} cannot be written: {}", output.empty() ? "stdout" : output,
                                std::strerror(errno)));

@@ -23,8 +23,7 @@ int generate_command(const Arguments& arguments) {
   bool overwrite = false;
   Options options("generate --out DIR [options]",
                   "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
-                  "is the same\n"
-                  "on every machine and does not depend on --count.");
+                  "is the same on every machine and does not depend on --count.");
   options.add()("out,o", po::value(&out)->value_name("DIR"),
                 "directory to write to; made if missing");
   options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
@@ -34,8 +33,8 @@ int generate_command(const Arguments& arguments) {
                 "cells along each side of the grid, 16 to 16384");
   options.add()("overwrite", po::bool_switch(&overwrite),
                 "replace the plans of a directory that has some");
+  options.require({"out"});
   if (!options.parse(arguments)) return exit_done;
-  if (out.empty()) throw UsageError("--out is missing");
   if (count < 1) throw UsageError("--count must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 

@@ -41,15 +41,13 @@ int merge_command(const Arguments& arguments) {
   std::filesystem::path missing_ids;
   std::vector<std::string> parts;
   MergeOptions merge;
-  Options options("merge --out FILE [options] PART ...",
-                  "Gathers the result files of a job array's shards into one. Parts that a run "
-                  "still writes, or that a\n"
-                  "kill left, are read as they are by now; no part is changed. Answers of one plan "
-                  "in several parts\n"
-                  "must be equal bit for bit.\n"
-                  "Exit status: 0 all plans answered, 1 nothing written (missing plans, "
-                  "conflicts, foreign parts),\n"
-                  "2 wrong usage, 3 merged but some plans failed, 75 merged with plans missing.");
+  Options options(
+      "merge --out FILE [options] PART ...",
+      "Gathers the result files of a job array's shards into one. Parts that a run still writes, "
+      "or that a kill left, are read as they are by now; no part is changed. Answers of one plan "
+      "in several parts must be equal bit for bit.\nExit status: 0 all plans answered, 1 nothing "
+      "written (missing plans, conflicts, foreign parts), 2 wrong usage, 3 merged but some plans "
+      "failed, 75 merged with plans missing.");
   options.add()("part", po::value(&parts)->value_name("FILE"),
                 "a part (also as an argument); any number");
   options.add()("out,o", po::value(&out)->value_name("FILE"), "the file to make");
@@ -61,9 +59,8 @@ int merge_command(const Arguments& arguments) {
                 "(default: that of --out with .missing.txt for its extension)");
   options.add()("overwrite", po::bool_switch(&merge.overwrite), "replace an existing file");
   options.positional("part", -1);
+  options.require({"out", "part"});
   if (!options.parse(arguments)) return exit_done;
-  if (out.empty()) throw UsageError("--out is missing");
-  if (parts.empty()) throw UsageError("which parts?");
   if (!missing_ids.empty() && !merge.allow_missing)
     throw UsageError("--missing-ids needs --allow-missing");
   if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");

@@ -12,6 +12,7 @@
 #include "app/options.hpp"
 #include "app/plan_hash.hpp"
 #include "app/signals.hpp"
+#include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/plan_pack.hpp"
@@ -45,12 +46,10 @@ int pack_command(const Arguments& arguments) {
   PackOptions pack;
   Options options("pack --data DIR --out FILE [options] [ID ...]",
                   "Puts floor plans into one compressed HDF5 file, without loss of a bit. --data "
-                  "FILE then stands for the\n"
-                  "directory in every command. Each plan is read back and compared before the "
-                  "file gets its name. A plan\n"
-                  "that cannot be read is left out, with the reason, and fails in a run.\n"
-                  "Exit status: 0 all packed, 1 nothing written, 2 wrong usage, 3 packed, but some "
-                  "plans were left out.");
+                  "FILE then stands for the directory in every command. Each plan is read back and "
+                  "compared before the file gets its name. A plan that cannot be read is left out, "
+                  "with the reason, and fails in a run.\nExit status: 0 all packed, 1 nothing "
+                  "written, 2 wrong usage, 3 packed, but some plans were left out.");
   options.add()("data,d", po::value(&data)->value_name("PLANS"),
                 "directory with ID_domain.npy and ID_interior.npy, or another pack");
   options.add()("out,o", po::value(&out)->value_name("FILE"), "the pack to make");
@@ -65,9 +64,8 @@ int pack_command(const Arguments& arguments) {
                 "threads that read and compress; 0: one for each core");
   options.add()("overwrite", po::bool_switch(&pack.overwrite), "replace an existing file");
   options.positional("id", -1);
+  options.require({"data", "out"});
   if (!options.parse(arguments)) return exit_done;
-  if (data.empty()) throw UsageError("--data is missing");
-  if (out.empty()) throw UsageError("--out is missing");
   if (!ids.empty() && !ids_file.empty())
     throw UsageError("give ids as arguments or in --ids, not both");
   if (first < 0) throw UsageError("--first must be at least 0");
@@ -77,8 +75,9 @@ int pack_command(const Arguments& arguments) {
   const auto start = Clock::now();
   const SharedPlanSource source = open_plan_source(data);
   const PlanIds plans = requested_plans(*source, ids, ids_file, static_cast<std::size_t>(first));
+  if (!plans.note.empty()) fmt::print(stderr, "{}\n", printable(plans.note));
   for (const std::string& id : plans.duplicates)
-    fmt::print(stderr, "plan {} is named more than once; it is packed once\n", id);
+    fmt::print(stderr, "plan {} is named more than once; it is packed once\n", printable(id));
   pack.threads = threads > 0 ? static_cast<std::size_t>(threads)
                              : std::max<std::size_t>(local_machine().cores.size(), 1);
   pack.hash = plan_hash;
@@ -88,7 +87,7 @@ int pack_command(const Arguments& arguments) {
   const PackReport report = pack_plans(out, *source, plans.ids, pack);
 
   for (const LeftOut& plan : report.left_out)
-    fmt::print(stderr, "plan {} is left out: {}\n", plan.id, plan.reason);
+    fmt::print(stderr, "plan {} is left out: {}\n", printable(plan.id), printable(plan.reason));
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   fmt::print(
       "{}: {} plan(s) packed and read back{}; {:.1f} MB of cells in, {:.1f} MB out, 1 : {:.0f}; "

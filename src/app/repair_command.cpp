@@ -13,18 +13,15 @@ int repair_command(const Arguments& arguments) {
   std::filesystem::path file;
   Options options("repair FILE",
                   "Makes the result file of a killed run whole without a run: folds its log in, "
-                  "compares every row and\n"
-                  "field with its checksum, and leaves one plain HDF5 file. What is damaged is "
-                  "taken from the log\n"
-                  "where it still is; else its plan becomes pending. A file that needs nothing is "
-                  "left as it is.\n"
-                  "Exit status: 0 whole, 1 it cannot be done, 2 wrong usage, 75 whole with plans "
-                  "pending.");
+                  "compares every row and field with its checksum, and leaves one plain HDF5 file. "
+                  "What is damaged is taken from the log where it still is; else its plan becomes "
+                  "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
+                  "it cannot be done, 2 wrong usage, 75 whole with plans pending.");
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
   options.positional("file", 1);
+  options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
-  if (file.empty()) throw UsageError("which result file?");
 
   const RepairReport report = repair_results(file);
   for (const std::string& sentence : report.sentences) fmt::print("{}\n", sentence);

@@ -20,6 +20,7 @@
 #include "app/signals.hpp"
 #include "app/time_text.hpp"
 #include "app/version.hpp"
+#include "core/printable.hpp"
 #include "link/mpi_link.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
@@ -142,23 +143,54 @@ Attributes session_start(const RunOptions& options, int ranks) {
           {"started_utc", utc_now()}};
 }
 
+/// A path as a shell takes it.
+std::string shell_word(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "_-+=./,:@%") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+/// What is to be done after a run.
+std::string next_step(const RunTally& tally, const RunOptions& options, bool interrupted) {
+  const std::string file = shell_word(options.out);
+  if (interrupted) return "stopped early; to go on, run the same command with --resume";
+  if (tally.failed + tally.given_up > 0)
+    return fmt::format(
+        "next: mend the input of the failed plans ('wallheat summary {}' names them), then run the "
+        "same command with --resume --retry-failed",
+        file);
+  if (options.shard.count > 1)
+    return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
+  return fmt::format("next: wallheat summary {}", file);
+}
+
+/// The last lines of a run: the result, the file, and the next command.
 void report_end(const RunMonitor& monitor, const RunOptions& options, bool interrupted,
                 spdlog::logger& logger) {
   const RunTally& tally = monitor.tally();
   const double elapsed = monitor.elapsed_s();
-  if (interrupted) logger.warn("stopped early; to go on, run the same command with --resume");
-  logger.info("restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
-              tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
-              tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
   if (tally.given_up > 0)
     logger.warn(
         "{} plan(s) failed too often in earlier sessions; --retry-failed gives them another "
         "chance",
         tally.given_up);
-  if (tally.solved + tally.failed == 0) return;
-  logger.info("{} in {}: {:.2f} plans/s, {} of core time", options.out.string(),
-              duration_text(elapsed), static_cast<double>(tally.solved + tally.failed) / elapsed,
-              duration_text(tally.core_seconds));
+  std::string result = fmt::format(
+      "restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
+      tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
+      tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
+  if (tally.solved + tally.failed > 0)
+    result +=
+        fmt::format(" in {}: {:.2f} plans/s, {} of core time", duration_text(elapsed),
+                    static_cast<double>(tally.solved) / elapsed, duration_text(tally.core_seconds));
+  logger.info("{}", result);
+  logger.info("the results are in {}", options.out.string());
+  logger.log(interrupted ? spdlog::level::warn : spdlog::level::info, "{}",
+             next_step(tally, options, interrupted));
 }
 
 /// What `auto` means for these plans.
@@ -222,6 +254,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   check_gpu_choice(options, ranks);
   const SharedPlanSource source = open_plan_source(options.data);
   const PlanIds plans = requested_plans(*source, options.ids, options.ids_file, options.first);
+  if (!plans.note.empty()) logger->info("{}", plans.note);
   for (const std::string& id : plans.duplicates)
     logger->warn("plan {} is named more than once; it is solved once", id);
 
@@ -242,6 +275,8 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   CoordinatorParts parts;
   RunTally tally_at_start;
   parts.plans = plans_to_solve(options, store.restored(), tally_at_start);
+  logger->info("solving {} plan(s) of {}, into {}", parts.plans.size(), options.data.string(),
+               options.out.string());
   if (options.shard.count > 1)
     logger->info("shard {}: {} of {} plans, into {}", options.shard.text(), tally_at_start.total,
                  plans.ids.size(), options.out.string());
@@ -266,8 +301,16 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   if (options.end) {
     const auto end = *options.end - time_to_close(*options.end);
     parts.time_left_s = [end] { return seconds_until(end); };
-    logger->info("stopping in {}, {} before the time limit", duration_text(seconds_until(end)),
-                 duration_text(seconds_until(*options.end) - seconds_until(end)));
+    const double left_s = seconds_until(end);
+    const std::string kept = duration_text(seconds_until(*options.end) - seconds_until(end));
+    if (left_s > 0) {
+      logger->info("stopping in {}, {} before the time limit", duration_text(left_s), kept);
+    } else {
+      logger->warn(
+          "the time limit leaves no time to solve anything, as {} of it are kept back for storing "
+          "and closing: give a longer --time-limit",
+          kept);
+    }
   }
   parts.sink = &sink;
   parts.observer = &monitor;
@@ -309,6 +352,7 @@ void write_exit_status(const std::filesystem::path& path, int status) {
 
 struct RunOutcome {
   int status = exit_failed;
+  std::string error;         ///< why it failed; empty where it did not
   std::vector<int> unheard;  ///< ranks that did not say good-bye
 };
 
@@ -322,7 +366,8 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options, int ran
     fmt::print(stderr, "wallheat: {}; see 'wallheat run --help'\n", error.what());
     outcome.status = exit_usage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "wallheat: {}\n", error.what());
+    outcome.error = printable(error.what());
+    fmt::print(stderr, "wallheat: {}\n", outcome.error);
   }
   write_exit_status(options.exit_status_file, outcome.status);
   // A wrapper ends by itself whoever does not answer.
@@ -348,7 +393,7 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
     }
     mpi.leave_without_the_lost(exit_done);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), error.what());
+    fmt::print(stderr, "wallheat: rank {} cannot go on: {}\n", mpi.rank(), printable(error.what()));
     mpi.leave_without_the_lost(exit_failed);
   }
 }
@@ -380,8 +425,10 @@ int run_command(const Arguments& arguments) {
   // mpirun makes a crash of any status but 0; who named a file has read there what it is.
   const int status = options->exit_status_file.empty() ? outcome.status : exit_done;
   if (!outcome.unheard.empty()) {
-    fmt::print(stderr, "wallheat: rank(s) {} are lost; ending the run with status {}\n",
-               fmt::join(outcome.unheard, ", "), outcome.status);
+    // With the error once more, which others' last words may have buried.
+    fmt::print(stderr, "wallheat: rank(s) {} are lost; ending the run with status {}{}{}\n",
+               fmt::join(outcome.unheard, ", "), outcome.status, outcome.error.empty() ? "" : ": ",
+               outcome.error);
     mpi.leave_without_the_lost(status);
   }
   mpi.end(status);

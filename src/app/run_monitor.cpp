@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/gpu_text.hpp"
+#include "app/terminal.hpp"
 #include "app/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -62,16 +63,16 @@ double RunMonitor::elapsed_s() const {
 }
 
 void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
-  worker_table_.push_back(
-      fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}", "rank", "host", "device", "threads", "cpus"));
+  std::vector<std::vector<std::string>> rows{{"rank", "host", "device", "threads", "cpus"}};
   for (const WorkerInfo& worker : workers) {
-    worker_table_.push_back(
-        fmt::format("{:>5}  {:<20}  {:<24}  {:>7}  {}{}{}", worker.rank, worker.host, worker.device,
-                    worker.threads, cpu_list(worker.bound_cpus), gpu_text(worker),
-                    worker.shared ? "  (shared: more workers than cores)" : ""));
+    rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
+                    fmt::format("{}", worker.threads),
+                    cpu_list(worker.bound_cpus) + gpu_text(worker) +
+                        (worker.shared ? "  (shared: more workers than cores)" : "")});
     shares_[worker.rank].worker = worker;
     if (events_) events_->worker("worker_ready", worker);
   }
+  worker_table_ = table_lines("rllrl", rows);
   for (const std::string& row : worker_table_) logger_->info("{}", row);
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
   for (const WorkerInfo& worker : workers) {
@@ -98,10 +99,24 @@ void RunMonitor::on_stored(const PlanResult& result) {
     logger_->warn("plan {} failed: {}", result.id, result.error);
   } else {
     ++tally_.solved;
+    warn_of_odd_temperature(result);
     logger_->debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", result.id,
                    to_string(result.status), result.iterations, result.seconds, result.rank);
   }
   if (events_) events_->result(result);
+}
+
+void RunMonitor::warn_of_odd_temperature(const PlanResult& result) {
+  constexpr double hardly_celsius = 100;            // either way; a plan in kelvin is far above
+  const double mean = result.statistics.mean_temp;  // NaN where there is no room
+  const double deviation = result.statistics.std_temp;
+  if (!(std::abs(mean) > hardly_celsius) && !(deviation > hardly_celsius)) return;
+  if (++odd_temperatures_ == 1)
+    logger_->warn(
+        "plan {} has a mean temperature of {:.6g} and a standard deviation of {:.6g}: that is "
+        "hardly "
+        "°C; see that its walls and start values are (said once)",
+        result.id, mean, deviation);
 }
 
 void RunMonitor::on_failed_try(const PlanResult& result) {
@@ -181,7 +196,7 @@ void RunMonitor::on_predictions_judged(const PredictionQuality& quality) {
       "{} plans took {:.2f} times as long as predicted (median), nine of ten within a factor of "
       "{:.2f}",
       quality.plans, quality.median_ratio, quality.factor_90);
-  logger_->info("{}", predictions_);
+  logger_->debug("{}", predictions_);
 }
 
 void RunMonitor::write_status(double seconds_left) {
@@ -197,7 +212,7 @@ void RunMonitor::write_status(double seconds_left) {
   status.solved = tally_.solved;
   status.failed = tally_.failed;
   status.left = tally_.left();
-  status.plans_per_s = static_cast<double>(tally_.solved + tally_.failed) / elapsed_s();
+  status.plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
   status.shard = facts_.shard;
   const auto now = Clock::now();
@@ -240,30 +255,35 @@ void RunMonitor::on_tick(double seconds_left) {
 
 std::string RunMonitor::progress_text(double seconds_left) const {
   const std::size_t done = tally_.total - tally_.left();
-  std::string bar;
-  if (style_ == ProgressStyle::bar) {
-    constexpr std::size_t width = 30;
-    const std::size_t filled = tally_.total == 0 ? width : width * done / tally_.total;
-    bar = fmt::format("[{}{}] ", std::string(filled, '#'), std::string(width - filled, '.'));
-  }
   const std::string left =
       std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
-  return fmt::format("{}{} of {} plans, {:.1f}/s, {} failed{}", bar, done, tally_.total,
-                     static_cast<double>(tally_.solved + tally_.failed) / elapsed_s(),
-                     tally_.failed + tally_.given_up, left);
+  const std::string text = fmt::format("{} of {} plans, {:.1f}/s, {} failed{}", done, tally_.total,
+                                       static_cast<double>(tally_.solved) / elapsed_s(),
+                                       tally_.failed + tally_.given_up, left);
+  if (style_ != ProgressStyle::bar) return text;
+  constexpr std::size_t widest = 30;
+  constexpr std::size_t least = 5;  // a shorter one says nothing
+  constexpr std::size_t frame = 3;
+  if (StatusLine::room() < text.size() + frame + least) return text;
+  const std::size_t width = std::min(widest, StatusLine::room() - text.size() - frame);
+  const std::size_t filled = tally_.total == 0 ? width : width * done / tally_.total;
+  return fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '.'), text);
 }
 
 void RunMonitor::finish(const std::string& event) {
   line_.clear();
-  if (!shares_.empty())
-    logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>5}", "rank", "host", "plans", "core time",
-                  "busy");
+  std::vector<std::vector<std::string>> rows{{"rank", "host", "plans", "core time", "busy"}};
   for (const auto& [rank, share] : shares_) {
     const double available_s =
         elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.threads));
-    logger_->info("{:>5}  {:<20}  {:>8}  {:>14}  {:>3.0f} %", rank, share.worker.host, share.plans,
-                  duration_text(share.core_seconds), 100 * share.core_seconds / available_s);
+    rows.push_back({fmt::format("{}", rank), share.worker.host, fmt::format("{}", share.plans),
+                    duration_text(share.core_seconds),
+                    fmt::format("{:.0f} %", 100 * share.core_seconds / available_s)});
   }
+  if (!shares_.empty())
+    for (const std::string& row : table_lines("rlrrr", rows)) logger_->info("{}", row);
+  if (odd_temperatures_ > 1)
+    logger_->warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
   for (const std::string& row : gpu_table()) logger_->info("{}", row);
   if (!events_) return;
   for (const auto& [rank, share] : shares_)

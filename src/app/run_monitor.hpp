@@ -87,6 +87,7 @@ class RunMonitor final : public RunObserver {
   };
   void write_status(double seconds_left);
   [[nodiscard]] std::string progress_text(double seconds_left) const;
+  void warn_of_odd_temperature(const PlanResult& result);
 
   std::shared_ptr<spdlog::logger> logger_;
   StatusLine& line_;
@@ -95,7 +96,8 @@ class RunMonitor final : public RunObserver {
   RunFacts facts_;
   RunTally tally_;
   std::string state_ = "running";
-  bool status_failed_ = false;  // said once
+  bool status_failed_ = false;        // said once
+  std::size_t odd_temperatures_ = 0;  // plans
   Clock::time_point status_written_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;

@@ -18,18 +18,6 @@ namespace po = boost::program_options;
 namespace wallheat {
 namespace {
 
-/// Looks a word up among the choices of an option.
-template <class T>
-T choose(const std::string& option, const std::string& word,
-         const std::vector<std::pair<std::string, T>>& choices) {
-  std::string names;
-  for (const auto& [name, value] : choices) {
-    if (name == word) return value;
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  throw UsageError(fmt::format("--{} must be one of {}, not '{}'", option, names, word));
-}
-
 bool can_show_bar() {
   const char* terminal = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr &&
@@ -127,11 +115,9 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
 
   Options options("run --data PLANS --out FILE [options] [ID ...]",
                   "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
-                  "and writes, the\n"
-                  "other ranks solve; without mpirun one process does both.\n"
-                  "Exit status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some "
-                  "plans failed,\n"
-                  "75 stopped early with work left (run again with --resume).");
+                  "and writes, the other ranks solve; without mpirun one process does both.\nExit "
+                  "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
+                  "failed, 75 stopped early with work left (run again with --resume).");
   options.add()("data,d", po::value(&run.data)->value_name("PLANS"),
                 "directory with ID_domain.npy and ID_interior.npy, or a file that 'wallheat pack' "
                 "made of one");
@@ -191,10 +177,9 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("log-level", po::value(&run.log_level)->default_value("info")->value_name("LEVEL"),
                 "trace, debug, info, warning, error, critical or off");
   options.positional("id", -1);
+  options.require({"data", "out"});
   if (!options.parse(arguments)) return std::nullopt;
 
-  if (run.data.empty()) throw UsageError("--data is missing");
-  if (run.out.empty()) throw UsageError("--out is missing");
   if (run.resume && run.overwrite) throw UsageError("--resume and --overwrite exclude each other");
   if (!run.ids.empty() && !run.ids_file.empty())
     throw UsageError("give ids as arguments or in --ids, not both");

@@ -31,9 +31,8 @@ int solve_command(const Arguments& arguments) {
                 "draw start field and steady state side by side");
   solver_options.declare(options);
   options.positional("id", 1);
+  options.require({"id", "data"});
   if (!options.parse(arguments)) return exit_done;
-  if (id.empty()) throw UsageError("which plan? give its ID");
-  if (data.empty()) throw UsageError("--data is missing");
   if (!png.empty() && !can_draw())
     throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
 

@@ -285,17 +285,17 @@ void print_json(const Look& look) {
 int status_command(const Arguments& arguments) {
   fs::path file;
   bool json = false;
-  Options options("status FILE [--json]",
-                  "Looks at a result file from outside, whether its run lives, has ended or was "
-                  "killed, without\nchanging anything.\n"
-                  "Exit status: 0 finished, 3 finished but some plans failed, 75 work left (also "
-                  "while it is being\nwritten), 1 the file cannot be read, 2 wrong usage.");
+  Options options(
+      "status FILE [--json]",
+      "Looks at a result file from outside, whether its run lives, has ended or was killed, "
+      "without changing anything.\nExit status: 0 finished, 3 finished but some plans failed, 75 "
+      "work left (also while it is being written), 1 the file cannot be read, 2 wrong usage.");
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
   options.add()("json", po::bool_switch(&json), "print one JSON object");
   options.positional("file", 1);
+  options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
-  if (file.empty()) throw UsageError("which result file?");
 
   const Look look = look_at(file);
   if (json) {

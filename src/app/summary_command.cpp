@@ -84,8 +84,8 @@ int summary_command(const Arguments& arguments) {
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
   options.positional("file", 1);
+  options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
-  if (file.empty()) throw UsageError("which result file?");
 
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())

@@ -42,14 +42,10 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   Options options(
       "verify FILE --data PLANS [options]",
       "Checks a result file: checksums and decoding of all rows and fields, that inputs are what "
-      "they were,\n"
-      "that no temperature is impossible; and solves some plans again, with the file's own "
-      "settings, to compare\n"
-      "every bit. It only reads; the file may be one that is being written or whose run was "
-      "killed.\n"
-      "Exit status: 0 all is well, 1 something is not, 2 wrong usage; if all is well but plans are "
-      "not solved\n"
-      "yet 75, or failed 3.");
+      "they were, that no temperature is impossible; and solves some plans again, with the file's "
+      "own settings, to compare every bit. It only reads; the file may be one that is being "
+      "written or whose run was killed.\nExit status: 0 all is well, 1 something is not, 2 wrong "
+      "usage; if all is well but plans are not solved yet 75, or failed 3.");
   options.add()("file", po::value(&verify.file)->value_name("FILE"),
                 "the result file (also as an argument)");
   options.add()("data,d", po::value(&verify.data)->value_name("PLANS"),
@@ -64,10 +60,11 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
                 "vector (fast) or reference (the plain sequential oracle)");
   options.positional("file", 1);
   if (!options.parse(arguments)) return std::nullopt;
-  if (verify.file.empty()) throw UsageError("which result file?");
+  if (verify.file.empty())
+    throw UsageError(verify.data.empty() && verify.recomputes() ? "FILE and --data are missing"
+                                                                : "FILE is missing");
   if (verify.sample < 0) throw UsageError("--sample must be at least 0");
-  if (verify.backend != "vector" && verify.backend != "reference")
-    throw UsageError("--solver-backend must be vector or reference, not '" + verify.backend + "'");
+  (void)choose<bool>("solver-backend", verify.backend, {{"vector", false}, {"reference", true}});
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing (to check the file alone, give --sample 0)");
   return verify;

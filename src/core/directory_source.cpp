@@ -1,16 +1,51 @@
+#include <algorithm>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "wallheat/error.hpp"
 #include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {
+
+/// The plans of a directory that has no list of them.
+PlanIds listed_ids(const std::filesystem::path& directory) {
+  constexpr std::string_view ending = "_domain.npy";
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (name.size() <= ending.size() || !name.ends_with(ending)) continue;
+    name.resize(name.size() - ending.size());
+    ids.push_back(std::move(name));
+  }
+  if (error)
+    throw RunError("the directory " + directory.string() + " cannot be read: " + error.message());
+  if (ids.empty())
+    throw RunError("the directory " + directory.string() +
+                   " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
+                   "ID_interior.npy)");
+  std::sort(ids.begin(), ids.end(), natural_less);
+  PlanIds plans = unique_ids(ids);
+  plans.note = directory.string() + " has no building_ids.txt: its " + std::to_string(ids.size()) +
+               " *_domain.npy are taken, in natural order";
+  return plans;
+}
 
 class DirectorySource final : public PlanSource {
  public:
   explicit DirectorySource(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   [[nodiscard]] std::filesystem::path path() const override { return directory_; }
-  [[nodiscard]] PlanIds ids() const override { return read_ids(directory_ / "building_ids.txt"); }
+  [[nodiscard]] PlanIds ids() const override {
+    const auto list = directory_ / "building_ids.txt";
+    std::error_code unknown;  // then the list cannot be read, which has its own sentence
+    const auto status = std::filesystem::symlink_status(list, unknown);
+    return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
+                                                                  : read_ids(list);
+  }
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     return load_floor_plan(directory_, id);
   }

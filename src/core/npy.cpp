@@ -5,9 +5,11 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "wallheat/error.hpp"
@@ -214,7 +216,8 @@ class NpyFile {
   Header header_;
 };
 
-/// Reads items of type Item and turns them into a row-major grid of Cell.
+/// Reads items of type Item and turns them into a row-major grid of Cell; convert(item, row, col)
+/// may refuse one.
 template <class Cell, class Item, class Convert>
 Grid<Cell> read_grid(NpyFile& npy, Convert convert) {
   npy.expect_items_of(sizeof(Item));
@@ -223,7 +226,7 @@ Grid<Cell> read_grid(NpyFile& npy, Convert convert) {
   if constexpr (std::is_same_v<Cell, Item>) {
     if (!npy.header().fortran_order) {
       npy.read_items(grid.cells.data(), grid.cells.size());
-      for (Cell& cell : grid.cells) cell = convert(cell);
+      for (Cell& cell : grid.cells) cell = convert(cell, 0, 0);
       return grid;
     }
   }
@@ -232,10 +235,44 @@ Grid<Cell> read_grid(NpyFile& npy, Convert convert) {
   const bool fortran = npy.header().fortran_order;
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {
-      grid(row, col) = convert(items[fortran ? col * rows + row : row * cols + col]);
+      grid(row, col) = convert(items[fortran ? col * rows + row : row * cols + col], row, col);
     }
   }
   return grid;
+}
+
+[[noreturn]] void fail_at(const std::filesystem::path& file, std::size_t row, std::size_t col,
+                          const std::string& cause) {
+  fail(file,
+       "the value in row " + std::to_string(row) + ", column " + std::to_string(col) + " " + cause);
+}
+
+/// A domain of numbers that float64 holds: any of up to 32 bits, and whole ones of 64 bits that
+/// come back the same.
+template <class Item>
+Grid<double> read_exact(NpyFile& npy, const std::filesystem::path& file) {
+  return read_grid<double, Item>(npy, [&](Item value, std::size_t row, std::size_t col) {
+    const auto exact = static_cast<double>(value);
+    if constexpr (std::is_integral_v<Item> && sizeof(Item) == 8) {
+      // From 2^53 on; the ends are tested apart, as a double beyond them cannot be turned back.
+      const bool in_range = exact < static_cast<double>(std::numeric_limits<Item>::max());
+      if (!in_range || static_cast<Item>(exact) != value)
+        fail_at(file, row, col, "is " + std::to_string(value) + ", which float64 cannot hold");
+    }
+    return exact;
+  });
+}
+
+/// A mask of numbers that could mean more than a mask says: only 0 and 1 will do.
+template <class Item>
+Grid<std::uint8_t> read_zeros_and_ones(NpyFile& npy, const std::filesystem::path& file, Item one) {
+  return read_grid<std::uint8_t, Item>(npy, [&](Item value, std::size_t row, std::size_t col) {
+    if (value != Item{0} && value != one)
+      fail_at(
+          file, row, col,
+          "is neither 0 nor 1, as it must be in a mask with dtype '" + npy.header().dtype + "'");
+    return static_cast<std::uint8_t>(value == one);
+  });
 }
 
 void write_npy(const std::filesystem::path& file, const std::string& dtype, GridShape shape,
@@ -258,21 +295,42 @@ void write_npy(const std::filesystem::path& file, const std::string& dtype, Grid
 Grid<double> read_float(const std::filesystem::path& file) {
   NpyFile npy(file);
   const std::string& dtype = npy.header().dtype;
-  if (dtype == "<f8") return read_grid<double, double>(npy, [](double value) { return value; });
-  if (dtype == "<f4")
-    return read_grid<double, float>(npy, [](float value) { return double{value}; });
-  fail(file, "has dtype '" + dtype + "', the domain must be float64 ('<f8') or float32 ('<f4')");
+  if (dtype == "<f8") return read_exact<double>(npy, file);
+  if (dtype == "<f4") return read_exact<float>(npy, file);
+  if (dtype == "|i1") return read_exact<std::int8_t>(npy, file);
+  if (dtype == "|u1") return read_exact<std::uint8_t>(npy, file);
+  if (dtype == "<i2") return read_exact<std::int16_t>(npy, file);
+  if (dtype == "<u2") return read_exact<std::uint16_t>(npy, file);
+  if (dtype == "<i4") return read_exact<std::int32_t>(npy, file);
+  if (dtype == "<u4") return read_exact<std::uint32_t>(npy, file);
+  if (dtype == "<i8") return read_exact<std::int64_t>(npy, file);
+  if (dtype == "<u8") return read_exact<std::uint64_t>(npy, file);
+  fail(file, "has dtype '" + dtype +
+                 "', the domain must be float64 ('<f8'), float32 or whole numbers, little-endian; "
+                 "save it with .astype('<f8')");
 }
 
 Grid<std::uint8_t> read_mask(const std::filesystem::path& file) {
   NpyFile npy(file);
   const std::string& dtype = npy.header().dtype;
-  if (dtype != "|b1" && dtype != "|u1") {
-    fail(file,
-         "has dtype '" + dtype + "', the interior mask must be bool ('|b1') or uint8 ('|u1')");
+  if (dtype == "|b1" || dtype == "|u1") {
+    return read_grid<std::uint8_t, std::uint8_t>(npy,
+                                                 [](std::uint8_t value, std::size_t, std::size_t) {
+                                                   return static_cast<std::uint8_t>(value != 0);
+                                                 });
   }
-  return read_grid<std::uint8_t, std::uint8_t>(
-      npy, [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
+  if (dtype == "|i1") return read_zeros_and_ones<std::int8_t>(npy, file, 1);
+  // Of whole numbers the bits tell.
+  if (dtype == "<i2" || dtype == "<u2") return read_zeros_and_ones<std::uint16_t>(npy, file, 1);
+  if (dtype == "<i4" || dtype == "<u4") return read_zeros_and_ones<std::uint32_t>(npy, file, 1);
+  if (dtype == "<i8" || dtype == "<u8") return read_zeros_and_ones<std::uint64_t>(npy, file, 1);
+  constexpr std::uint16_t half_precision_one = 0x3c00;
+  if (dtype == "<f2") return read_zeros_and_ones(npy, file, half_precision_one);
+  if (dtype == "<f4") return read_zeros_and_ones<float>(npy, file, 1);
+  if (dtype == "<f8") return read_zeros_and_ones<double>(npy, file, 1);
+  fail(file, "has dtype '" + dtype +
+                 "', the interior mask must be bool ('|b1'), or little-endian numbers that are 0 "
+                 "or 1; save it with .astype(bool)");
 }
 
 GridShape read_shape(const std::filesystem::path& file) { return NpyFile(file).header().shape; }

@@ -7,12 +7,13 @@
 
 namespace wallheat::npy {
 
-/// Reads a two-dimensional float64 or float32 array in C or Fortran order. Throws InputError that
-/// names file and cause; nothing is allocated before the header agrees with the size of the file.
+/// Reads a two-dimensional array of float64, float32 or whole numbers (each must be one that
+/// float64 holds) in C or Fortran order. Throws InputError that names file and cause; nothing is
+/// allocated before the header agrees with the size of the file.
 [[nodiscard]] Grid<double> read_float(const std::filesystem::path& file);
 
-/// Reads a two-dimensional bool or uint8 array; every value that is not 0 becomes 1. Throws
-/// InputError.
+/// Reads a two-dimensional mask of 0 and 1. In bool and uint8, every value that is not 0 becomes 1;
+/// whole numbers of other sizes and floating-point numbers must be 0 or 1. Throws InputError.
 [[nodiscard]] Grid<std::uint8_t> read_mask(const std::filesystem::path& file);
 
 /// The shape of a two-dimensional array, from the header alone. Throws InputError.

@@ -1,5 +1,6 @@
 #include "wallheat/plan_ids.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -34,12 +35,41 @@ PlanIds read_ids(const std::filesystem::path& file) {
     if (names.empty() && line.starts_with("\xEF\xBB\xBF"))
       line.erase(0, 3);  // some editors' mark of UTF-8
     const auto first = line.find_first_not_of(" \t\r");
-    if (first == std::string::npos) continue;
+    if (first == std::string::npos || line[first] == '#') continue;
     names.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
   }
   if (stream.bad()) throw RunError("the ids file " + file.string() + " cannot be read to its end");
   if (names.empty()) throw RunError("the ids file " + file.string() + " names no plan");
   return unique_ids(names);
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const auto number_at = [&](std::string_view text, std::size_t start) {
+    std::size_t end = start;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    const std::size_t first = std::min(text.find_first_not_of('0', start), end);
+    return text.substr(first, end - first);
+  };
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const std::string_view x = number_at(a, i);
+      const std::string_view y = number_at(b, j);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+      i = static_cast<std::size_t>(x.data() + x.size() - a.data());
+      j = static_cast<std::size_t>(y.data() + y.size() - b.data());
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  if (i < a.size() || j < b.size()) return j < b.size();
+  return a < b;  // they differ in leading zeros alone
 }
 
 void check_id(std::string_view id) {

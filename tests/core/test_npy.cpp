@@ -72,6 +72,40 @@ TEST_F(FloorPlanFiles, may_hold_float32_and_uint8) {
   EXPECT_EQ(plan.interior(0, 1), 1) << "any value that is not 0 is interior";
 }
 
+TEST_F(FloorPlanFiles, may_hold_whole_numbers_that_float64_holds) {
+  const auto read = [&](const std::string& dtype, const std::string& data) {
+    return load(npy(header(dtype, "(2, 3)"), data), good_interior).domain.cells;
+  };
+  using Cells = std::vector<double>;
+  const Cells small{0, 5, 25, 1, 2, 3};
+  EXPECT_EQ(read("|i1", bytes<std::int8_t>({-128, 5, 25, 1, 2, 127})),
+            (Cells{-128, 5, 25, 1, 2, 127}));
+  EXPECT_EQ(read("|u1", bytes<std::uint8_t>({0, 5, 25, 1, 2, 255})), (Cells{0, 5, 25, 1, 2, 255}));
+  EXPECT_EQ(read("<i2", bytes<std::int16_t>({0, 5, 25, 1, 2, 3})), small);
+  EXPECT_EQ(read("<u2", bytes<std::uint16_t>({0, 5, 25, 1, 2, 3})), small);
+  EXPECT_EQ(read("<i4", bytes<std::int32_t>({0, -5, 25, 1, 2, 3})), (Cells{0, -5, 25, 1, 2, 3}));
+  EXPECT_EQ(read("<u4", bytes<std::uint32_t>({0, 5, 25, 1, 2, ~0U})),
+            (Cells{0, 5, 25, 1, 2, 4294967295}));
+  EXPECT_EQ(read("<i8", bytes<std::int64_t>({0, 5, 25, 1, 2, -(1LL << 53)})),
+            (Cells{0, 5, 25, 1, 2, -9007199254740992}));
+  EXPECT_EQ(read("<u8", bytes<std::uint64_t>({0, 5, 25, 1, 2, 1ULL << 63})),
+            (Cells{0, 5, 25, 1, 2, 9223372036854775808.0}));
+}
+
+TEST_F(FloorPlanFiles, may_hold_masks_of_any_numbers_that_are_0_or_1) {
+  const auto read = [&](const std::string& dtype, const std::string& data) {
+    return load(good_domain, npy(header(dtype, "(2, 3)"), data)).interior.cells;
+  };
+  const std::vector<std::uint8_t> mask{0, 1, 0, 1, 1, 0};
+  EXPECT_EQ(read("|i1", bytes<std::int8_t>({0, 1, 0, 1, 1, 0})), mask);
+  EXPECT_EQ(read("<i2", bytes<std::int16_t>({0, 1, 0, 1, 1, 0})), mask);
+  EXPECT_EQ(read("<u4", bytes<std::uint32_t>({0, 1, 0, 1, 1, 0})), mask);
+  EXPECT_EQ(read("<i8", bytes<std::int64_t>({0, 1, 0, 1, 1, 0})), mask);
+  EXPECT_EQ(read("<f2", bytes<std::uint16_t>({0, 0x3c00, 0, 0x3c00, 0x3c00, 0})), mask);
+  EXPECT_EQ(read("<f4", bytes<float>({0, 1, -0.0F, 1, 1, 0})), mask);
+  EXPECT_EQ(read("<f8", bytes<double>({0, 1, 0, 1, 1, 0})), mask);
+}
+
 TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
   const FloorPlan plan =
       load(npy(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
@@ -114,9 +148,23 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
       {good_domain.substr(0, good_domain.size() - 1), good_interior, "7_domain.npy: is truncated"},
       {good_domain + "x", good_interior, "7_domain.npy: has trailing bytes"},
       {good_domain, good_interior + "xyz", "7_interior.npy: has trailing bytes"},
-      {npy(header("<i8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '<i8'"},
+      {npy(header("<f2", "(2, 3)"), data.substr(0, 12)), good_interior,
+       "7_domain.npy: has dtype '<f2', the domain must be float64"},
+      {npy(header("<i8", "(2, 3)"), bytes<std::int64_t>({1, 2, 3, 4, (1LL << 53) + 1, 6})),
+       good_interior, "row 1, column 1 is 9007199254740993, which float64 cannot hold"},
+      {npy(header("<i8", "(2, 3)", "True"),
+           bytes<std::int64_t>({1, 2, 3, 4, std::numeric_limits<std::int64_t>::max(), 6})),
+       good_interior, "row 0, column 2 is 9223372036854775807, which float64 cannot hold"},
+      {npy(header("<u8", "(2, 3)"), bytes<std::uint64_t>({~0ULL, 2, 3, 4, 5, 6})), good_interior,
+       "row 0, column 0 is 18446744073709551615, which float64 cannot hold"},
       {npy(header(">f8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '>f8'"},
-      {good_domain, npy(header("<f8", "(2, 3)"), data), "7_interior.npy: has dtype '<f8'"},
+      {good_domain, npy(header("<f8", "(2, 3)"), bytes<double>({0, 1, 0, 1, 0.5, 0})),
+       "7_interior.npy: the value in row 1, column 1 is neither 0 nor 1"},
+      {good_domain, npy(header("<f8", "(2, 3)"), bytes<double>({0, 1, nan, 1, 1, 0})),
+       "row 0, column 2 is neither 0 nor 1"},
+      {good_domain, npy(header("<i4", "(2, 3)"), bytes<std::int32_t>({0, 1, 0, -1, 1, 0})),
+       "row 1, column 0 is neither 0 nor 1"},
+      {good_domain, npy(header("<c8", "(2, 3)"), data), "7_interior.npy: has dtype '<c8'"},
       {npy(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension(s)"},
       {npy(header("<f8", "(1, 2, 3)"), data), good_interior, "7_domain.npy: has 3 dimension(s)"},
       {npy(header("<f8", "()"), data), good_interior, "7_domain.npy: has 0 dimension(s)"},

@@ -5,10 +5,12 @@
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/plan_ids.hpp"
+#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -36,6 +38,11 @@ TEST_F(IdsFile, may_begin_with_a_byte_order_mark) {
               ElementsAre("1", "2"));
 }
 
+TEST_F(IdsFile, may_have_comments_in_lines_of_their_own) {
+  EXPECT_THAT(read("# the tower\n1\n  #2\nhouse #7\n").ids, ElementsAre("1", "house #7"));
+  EXPECT_THROW((void)read("# nothing else\n"), RunError);
+}
+
 TEST_F(IdsFile, counts_a_repeated_id_once_and_says_so) {
   const PlanIds plans = read("1\n2\n1\n3\n1\n");
   EXPECT_THAT(plans.ids, ElementsAre("1", "2", "3"));
@@ -55,6 +62,54 @@ TEST_F(IdsFile, must_exist) {
 TEST_F(IdsFile, cannot_hold_an_id_that_the_result_file_cannot) {
   EXPECT_EQ(read(std::string(max_id_length, 'x')).ids.size(), 1U);
   EXPECT_THROW((void)read(std::string(max_id_length + 1, 'x')), RunError);
+}
+
+class PlanDirectory : public testing::Test {
+ protected:
+  void add(const std::string& file, const std::string& content = "") {
+    std::ofstream(directory_ / file) << content;
+  }
+  PlanIds ids() { return directory_source(directory_.path())->ids(); }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(PlanDirectory, without_a_list_of_its_plans_has_all_of_them_in_natural_order) {
+  for (const char* id : {"house 10", "10", "9", "010", "house 9", "a"}) {
+    add(std::string(id) + "_domain.npy");
+    add(std::string(id) + "_interior.npy");
+  }
+  add("_domain.npy");
+  add("notes.txt");
+  const PlanIds plans = ids();
+  EXPECT_THAT(plans.ids, ElementsAre("9", "010", "10", "a", "house 9", "house 10"));
+  EXPECT_THAT(plans.note, AllOf(HasSubstr("no building_ids.txt"), HasSubstr("6 *_domain.npy")));
+  add("building_ids.txt", "10\n");
+  EXPECT_THAT(ids().ids, ElementsAre("10"));
+  EXPECT_EQ(ids().note, "");
+}
+
+TEST_F(PlanDirectory, must_hold_a_list_or_a_plan) {
+  try {
+    (void)ids();
+    ADD_FAILURE() << "an empty directory was taken";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(directory_.path().string()),
+                                    HasSubstr("neither building_ids.txt nor a floor plan")));
+  }
+  add("1_domain.npy");
+  std::filesystem::create_symlink("nowhere", directory_ / "building_ids.txt");
+  EXPECT_THROW((void)ids(), RunError) << "a list that cannot be read is no list that is not there";
+}
+
+TEST(NaturalOrder, counts_digits_as_numbers) {
+  EXPECT_TRUE(natural_less("9", "10"));
+  EXPECT_TRUE(natural_less("b2", "b10a"));
+  EXPECT_TRUE(natural_less("b", "b0"));
+  EXPECT_TRUE(natural_less("99999999999999999999", "100000000000000000000"));
+  EXPECT_TRUE(natural_less("01", "1")) << "an order of its own for equal numbers";
+  EXPECT_FALSE(natural_less("1", "01"));
+  EXPECT_FALSE(natural_less("000", "000"));
+  EXPECT_TRUE(natural_less("1-2", "1-10"));
 }
 
 TEST(PlanId, must_not_lead_out_of_the_directory) {

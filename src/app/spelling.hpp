@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace wallheat {
+
+/// "; did you mean 'summary'?" where one of the choices looks like a word that is none of them;
+/// empty where none does.
+[[nodiscard]] std::string did_you_mean(const std::string& word,
+                                       const std::vector<std::string>& choices);
+
+/// Throws UsageError: the word is not among the values that an option can have.
+[[noreturn]] void refuse_value(const std::string& option, const std::string& word,
+                               const std::vector<std::string>& values);
+
+}  // namespace wallheat

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace wallheat {
+
+/// Text from outside (an id, a path, a sentence with one of them), safe to show: control
+/// characters, and bytes that are no UTF-8, become \n, \t or \xNN, so that they neither move a
+/// terminal's cursor nor begin a line of a log. All else stays as it is.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace wallheat

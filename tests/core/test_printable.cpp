@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "core/printable.hpp"
+
+namespace wallheat {
+namespace {
+
+TEST(PrintableText, shows_control_characters_instead_of_sending_them_to_the_terminal) {
+  EXPECT_EQ(printable("a\nb\tc"), "a\\nb\\tc");
+  EXPECT_EQ(printable("\x1b[31mred\r"), "\\x1b[31mred\\x0d");
+  EXPECT_EQ(printable(std::string_view("nul\0in it\x7f", 10)), "nul\\x00in it\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J"),
+            "\\xc2\\x9b2J")
+      << "the control sequence introducer in one character";
+}
+
+TEST(PrintableText, shows_bytes_that_are_no_text) {
+  EXPECT_EQ(printable("\x9b"
+                      "2J\xff"),
+            "\\x9b2J\\xff");
+  EXPECT_EQ(printable("Geb\xc3"), "Geb\\xc3");
+  EXPECT_EQ(printable("\xc3("), "\\xc3(");
+}
+
+TEST(PrintableText, leaves_everything_else_as_it_is) {
+  for (const char* text : {"", "house 7", "Gebäude-3", "25 °C", "家 🏠", "C:\\plans"})
+    EXPECT_EQ(printable(text), text);
+}
+
+}  // namespace
+}  // namespace wallheat
