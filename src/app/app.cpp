@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "app/commands.hpp"
+#include "app/logging.hpp"
 #include "app/spelling.hpp"
 #include "app/terminal.hpp"
 #include "app/version.hpp"
@@ -115,11 +116,11 @@ int app_main(const Arguments& arguments) {
     const bool known = std::any_of(commands.begin(), commands.end(),
                                    [&](const Command& command) { return command.name == name; });
     const std::string sentence = printable(error.what());
-    fmt::print(stderr, "wallheat: {}{} see 'wallheat help{}'\n", sentence,
-               sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
+    print_error("wallheat: {}{} see 'wallheat help{}'", sentence,
+                sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
     return exit_usage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "wallheat: {}\n", printable(error.what()));
+    print_error("wallheat: {}", printable(error.what()));
     return exit_failed;
   }
 }

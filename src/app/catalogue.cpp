@@ -15,10 +15,11 @@ PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>
 }
 
 std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<std::string>& ids,
-                                   const Shard& shard) {
+                                   const Shard& shard, const Interrupted& interrupted) {
   std::vector<GridShape> shapes(ids.size());
   for (std::size_t plan = 0; plan < ids.size(); ++plan) {
     if (!shard.holds(plan)) continue;
+    if (interrupted()) throw StopRequested();
     try {
       shapes[plan] = source.shape(ids[plan]);
     } catch (const InputError&) {
@@ -28,11 +29,12 @@ std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<s
   return shapes;
 }
 
-std::vector<std::string> changed_inputs(const PlanSource& source,
-                                        std::span<const PlanResult> rows) {
+std::vector<std::string> changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,
+                                        const Interrupted& interrupted) {
   std::vector<std::string> changed;
   for (const PlanResult& row : rows) {
     if (!is_answer(row.status)) continue;
+    if (interrupted()) throw StopRequested();
     try {
       if (source.stamps(row.id) == row.input_stamps) continue;
       if (plan_hash(source.load(row.id)) != row.input_hash)

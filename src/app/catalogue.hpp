@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/run_options.hpp"
+#include "queue/worker.hpp"
 #include "wallheat/plan_ids.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/plan_source.hpp"
@@ -17,15 +18,20 @@ namespace wallheat {
 [[nodiscard]] PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
                                       const std::filesystem::path& ids_file, std::size_t first);
 
+/// The process was asked to stop in the middle of something that has no half.
+struct StopRequested {};
+
 /// The shape of each plan, without its cells being read; {0, 0} for plans of other shards and where
-/// it cannot be read (the plan will fail with the reason when it is solved).
+/// it cannot be read (the plan will fail with the reason when it is solved). Throws StopRequested.
 [[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source,
                                                  const std::vector<std::string>& ids,
-                                                 const Shard& shard);
+                                                 const Shard& shard,
+                                                 const Interrupted& interrupted);
 
 /// The solved rows whose input is not what it was, each as "ID (why)". Size and time stamp decide
-/// where they can; only where they differ is a plan read and hashed.
+/// where they can; only where they differ is a plan read and hashed. Throws StopRequested.
 [[nodiscard]] std::vector<std::string> changed_inputs(const PlanSource& source,
-                                                      std::span<const PlanResult> rows);
+                                                      std::span<const PlanResult> rows,
+                                                      const Interrupted& interrupted);
 
 }  // namespace wallheat

@@ -94,6 +94,15 @@ void EventLog::failure(const std::string& event, const PlanResult& result) {
   write(stream_, json);
 }
 
+void EventLog::abandoned(const AbandonedPlan& plan) {
+  Json json = line("abandoned");
+  json["id"] = plan.task.id;
+  json["attempts"] = plan.attempts;
+  json["seconds"] = plan.last.seconds;
+  json["iterations"] = plan.last.iterations;
+  write(stream_, json);
+}
+
 void EventLog::gpu_sample(const WorkerInfo& worker, const GpuSample& sample) {
   Json json = line("gpu_sample");
   add_worker(json, worker);

@@ -21,6 +21,7 @@ class EventLog {
   void result(const PlanResult& result);
   /// A failure that is not the last word, or one that was found out later.
   void failure(const std::string& event, const PlanResult& result);
+  void abandoned(const AbandonedPlan& plan);
   void gpu_sample(const WorkerInfo& worker, const GpuSample& sample);
   /// At the end: what a worker's GPU did over the run, in which it solved so many plans.
   void gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans);

@@ -14,7 +14,7 @@ namespace wallheat {
 
 GpuSamples watch_gpu(const Gpu& gpu, const std::string& log_level, const std::string& host) {
   // Rank 1 is the worker of a run without MPI.
-  const auto logger = make_logger(log_level, std::max(1, launched_rank()), host, nullptr);
+  const auto logger = make_logger(log_level, std::max(1, launched_rank()), host);
   constexpr std::chrono::seconds interval{1};
   try {
     const auto sampler = std::make_shared<GpuSampler>(GpuTelemetry(gpu.uuid), interval);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/logging.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -270,8 +271,8 @@ class IsolatedSolver::Shared {
   }
 
   void note_failure_in_company(std::size_t plans, const std::string& reason) {
-    fmt::print(stderr, "wallheat: {} on {}: {}; trying its {} plans again one by one\n",
-               settings_.device, settings_.host, reason, plans);
+    print_error("wallheat: {} on {}: {}; trying its {} plans again one by one", settings_.device,
+                settings_.host, reason, plans);
     if (++failures_in_company_ >= most_failures_in_company)
       give_up(
           fmt::format("it failed {} times in a row with several plans at once, the last time: "

@@ -62,20 +62,34 @@ double RunMonitor::elapsed_s() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
+void RunMonitor::on_worker_ready(const WorkerInfo& worker) {
+  shares_[worker.rank].worker = worker;
+  shares_[worker.rank].state = "working";
+  if (events_) events_->worker("worker_ready", worker);
+  ready_.push_back(worker);
+  last_ready_ = Clock::now();
+}
+
+std::vector<std::string> RunMonitor::worker_table() const {
+  if (ready_.empty()) return {};
   std::vector<std::vector<std::string>> rows{{"rank", "host", "device", "threads", "cpus"}};
-  for (const WorkerInfo& worker : workers) {
+  for (const WorkerInfo& worker : ready_)
     rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
                     fmt::format("{}", worker.threads),
                     cpu_list(worker.bound_cpus) + gpu_text(worker) +
                         (worker.shared ? "  (shared: more workers than cores)" : "")});
-    shares_[worker.rank].worker = worker;
-    if (events_) events_->worker("worker_ready", worker);
-  }
-  worker_table_ = table_lines("rllrl", rows);
-  for (const std::string& row : worker_table_) logger_->info("{}", row);
+  return table_lines("rllrl", rows);
+}
+
+/// Those that got ready since the last time; the first time with the table's head.
+void RunMonitor::show_workers() {
+  if (shown_workers_ == ready_.size()) return;
+  const std::vector<std::string> table = worker_table();
+  const std::size_t first = shown_workers_ == 0 ? 0 : shown_workers_ + 1;  // the first is the head
+  for (std::size_t row = first; row < table.size(); ++row) logger_->info("{}", table[row]);
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
-  for (const WorkerInfo& worker : workers) {
+  for (; shown_workers_ < ready_.size(); ++shown_workers_) {
+    const WorkerInfo& worker = ready_[shown_workers_];
     if (!worker.no_gpu.empty()) without_gpu[worker.no_gpu].push_back(worker.rank);
   }
   for (const auto& [reason, ranks] : without_gpu)
@@ -95,14 +109,18 @@ void RunMonitor::on_stored(const PlanResult& result) {
   ++shares_[result.rank].plans;
   shares_[result.rank].core_seconds += result.seconds;
   if (result.status == PlanStatus::failed) {
-    ++tally_.failed;
+    failed_.insert(result.index);
     logger_->warn("plan {} failed: {}", result.id, result.error);
   } else {
     ++tally_.solved;
+    if (failed_.erase(result.index) > 0)
+      logger_->info("plan {}, which had failed, is answered after all by rank {}", result.id,
+                    result.rank);
     warn_of_odd_temperature(result);
     logger_->debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", result.id,
                    to_string(result.status), result.iterations, result.seconds, result.rank);
   }
+  tally_.failed = failed_.size();
   if (events_) events_->result(result);
 }
 
@@ -120,6 +138,7 @@ void RunMonitor::warn_of_odd_temperature(const PlanResult& result) {
 }
 
 void RunMonitor::on_failed_try(const PlanResult& result) {
+  ++tally_.failed_tries;
   tally_.core_seconds += result.seconds;
   shares_[result.rank].core_seconds += result.seconds;
   logger_->warn("plan {} failed (failure {}, to be tried again): {}", result.id, result.failures,
@@ -129,7 +148,8 @@ void RunMonitor::on_failed_try(const PlanResult& result) {
 
 void RunMonitor::on_conflict(const PlanResult& failed) {
   --tally_.solved;
-  ++tally_.failed;
+  failed_.insert(failed.index);
+  tally_.failed = failed_.size();
   logger_->error("plan {}: {}", failed.id, failed.error);
   if (events_) events_->failure("conflict", failed);
 }
@@ -189,6 +209,14 @@ void RunMonitor::on_stopping(const std::string& reason) {
   if (events_) events_->run("stopping", reason);
 }
 
+void RunMonitor::on_abandoned(const AbandonedPlan& plan) {
+  abandoned_.push_back(plan);
+  logger_->debug("plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
+                 plan.task.id, plan.last.iterations, duration_text(plan.last.seconds),
+                 plan.attempts);
+  if (events_) events_->abandoned(plan);
+}
+
 void RunMonitor::on_predictions_judged(const PredictionQuality& quality) {
   constexpr std::size_t enough = 10;
   if (quality.plans < enough) return;
@@ -241,6 +269,8 @@ void RunMonitor::write_status(double seconds_left) {
 void RunMonitor::on_tick(double seconds_left) {
   if (events_) events_->flush();
   const auto now = Clock::now();
+  constexpr std::chrono::milliseconds all_at_once{300};  // about so long others take longer
+  if (now - last_ready_ >= all_at_once) show_workers();
   if (now - status_written_ >= status_interval) {
     status_written_ = now;
     write_status(seconds_left);
@@ -272,6 +302,7 @@ std::string RunMonitor::progress_text(double seconds_left) const {
 
 void RunMonitor::finish(const std::string& event) {
   line_.clear();
+  show_workers();
   std::vector<std::vector<std::string>> rows{{"rank", "host", "plans", "core time", "busy"}};
   for (const auto& [rank, share] : shares_) {
     const double available_s =

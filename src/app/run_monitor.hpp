@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct RunTally {
   std::size_t given_up = 0;  ///< failed too often in earlier sessions, and not tried again
   std::size_t solved = 0;
   std::size_t failed = 0;
-  double core_seconds = 0;  ///< of this session's plans
+  std::size_t failed_tries = 0;  ///< failures that were not the last word
+  double core_seconds = 0;       ///< of this session's plans
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
@@ -45,7 +47,7 @@ class RunMonitor final : public RunObserver {
   RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
              std::optional<EventLog> events, RunFacts facts, const RunTally& start);
 
-  void on_workers_ready(const std::vector<WorkerInfo>& workers) override;
+  void on_worker_ready(const WorkerInfo& worker) override;
   void on_leased(const WorkerInfo& worker, const Task& task) override;
   void on_started(const WorkerInfo& worker, const Task& task) override;
   void on_stored(const PlanResult& result) override;
@@ -57,6 +59,7 @@ class RunMonitor final : public RunObserver {
   void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
   void on_worker_back(const WorkerInfo& worker) override;
   void on_stopping(const std::string& reason) override;
+  void on_abandoned(const AbandonedPlan& plan) override;
   void on_predictions_judged(const PredictionQuality& quality) override;
   void on_tick(double seconds_left) override;
 
@@ -64,14 +67,16 @@ class RunMonitor final : public RunObserver {
   void finish(const std::string& event);
 
   [[nodiscard]] const RunTally& tally() const { return tally_; }
+  /// What was at hand when the run had to stop.
+  [[nodiscard]] const std::vector<AbandonedPlan>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
   [[nodiscard]] double elapsed_s() const;
   /// A sentence on how good the predictions were; empty where there were too few.
   [[nodiscard]] const std::string& predictions() const { return predictions_; }
   /// What each GPU did, as lines of text; empty where none told anything.
   [[nodiscard]] std::vector<std::string> gpu_table() const;
-  /// The workers' table as lines of text; empty before they are ready.
-  [[nodiscard]] const std::vector<std::string>& worker_table() const { return worker_table_; }
+  /// The workers that got ready, as lines of text; empty where none has.
+  [[nodiscard]] std::vector<std::string> worker_table() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -85,6 +90,7 @@ class RunMonitor final : public RunObserver {
     GpuUsage gpu;
     std::optional<GpuSample> gpu_now;
   };
+  void show_workers();
   void write_status(double seconds_left);
   [[nodiscard]] std::string progress_text(double seconds_left) const;
   void warn_of_odd_temperature(const PlanResult& result);
@@ -101,7 +107,11 @@ class RunMonitor final : public RunObserver {
   Clock::time_point status_written_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
-  std::vector<std::string> worker_table_;
+  Clock::time_point last_ready_;
+  std::vector<WorkerInfo> ready_;   // in the order in which they got ready
+  std::size_t shown_workers_ = 0;   // of these
+  std::set<std::uint32_t> failed_;  // plans that count as failed: each may still be answered
+  std::vector<AbandonedPlan> abandoned_;
   std::string predictions_;
   std::map<int, WorkerShare> shares_;  // by rank
 };

@@ -198,9 +198,12 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   }
   run.out = shard_path(run.out, run.shard);
   if (time_limit == "auto") {
-    if (launched_rank() == 0 && !run.print_out) run.end = scheduled_end();
+    if (launched_rank() == 0 && !run.print_out) {
+      if (const auto end = scheduled_end())
+        run.end = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
+    }
   } else if (time_limit != "none") {
-    run.end = std::chrono::system_clock::now() + parse_duration(time_limit);
+    run.end = std::chrono::steady_clock::now() + parse_duration(time_limit);
   }
   run.first = static_cast<std::size_t>(first);
   run.solver = solver.finish();

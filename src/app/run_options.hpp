@@ -44,7 +44,8 @@ struct RunOptions {
   bool resume = false;
   bool overwrite = false;
   Shard shard;
-  std::optional<std::chrono::system_clock::time_point> end;  ///< when the time limit strikes
+  /// When the time limit strikes, by a clock that nobody sets.
+  std::optional<std::chrono::steady_clock::time_point> end;
   int max_attempts = 3;
   bool retry_failed = false;
   double plan_timeout_s = 0;

@@ -11,12 +11,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <list>
+#include <map>
 #include <mutex>
+#include <set>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "wallheat/error.hpp"
 
@@ -32,7 +35,10 @@ void check(int code, const char* call) {
                  " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
-constexpr int tag = 1;
+// A message that is longer than MPI can send at once travels in pieces: the last one has another
+// tag. MPI keeps the order of what one rank sends to another, whatever the tags.
+constexpr int piece_tag = 1;
+constexpr int last_piece_tag = 2;
 
 // MPI's own waiting calls spin. A rank that waits here sleeps instead, briefly at first so that a
 // lively exchange stays fast, at most two milliseconds so that a quiet one costs next to nothing.
@@ -52,24 +58,34 @@ class Backoff {
 
 class MpiLink final : public Link {
  public:
-  MpiLink() {
+  explicit MpiLink(std::size_t longest_piece) : longest_piece_(longest_piece) {
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
   }
+  /// MPI goes on writing into what has not arrived, where MPI itself still lives.
+  ~MpiLink() override {
+    if (!incoming_.empty()) new std::list<Incoming>(std::move(incoming_));
+    if (!outgoing_.empty()) new std::list<Outgoing>(std::move(outgoing_));
+  }
+  MpiLink(const MpiLink&) = delete;
+  MpiLink& operator=(const MpiLink&) = delete;
+
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
   void send(int peer, Bytes message) override {
-    if (message.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      throw RunError("a message of " + std::to_string(message.size()) +
-                     " bytes is more than MPI can send");
-    }
     // The buffer must stay where it is until MPI is done with it: a list never moves its items.
     Outgoing& outgoing = outgoing_.emplace_back();
     outgoing.message = std::move(message);
-    check(MPI_Isend(outgoing.message.data(), static_cast<int>(outgoing.message.size()), MPI_BYTE,
-                    peer, tag, MPI_COMM_WORLD, &outgoing.request),
-          "MPI_Isend");
+    std::span<const std::byte> rest(outgoing.message);
+    do {
+      const auto piece = rest.first(std::min(rest.size(), longest_piece_));
+      rest = rest.subspan(piece.size());
+      check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, peer,
+                      rest.empty() ? last_piece_tag : piece_tag, MPI_COMM_WORLD,
+                      &outgoing.requests.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Isend");
+    } while (!rest.empty());
   }
 
   std::optional<Envelope> receive(std::chrono::microseconds patience) override {
@@ -99,40 +115,95 @@ class MpiLink final : public Link {
  private:
   struct Outgoing {
     Bytes message;
+    std::vector<MPI_Request> requests;  ///< one for each piece
+  };
+  /// A piece of a message that MPI is at. Its sender may be killed or stopped in the middle; then
+  /// it never arrives, and whatever the sender says later waits behind it.
+  struct Incoming {
+    int from = 0;
+    bool is_last = false;
+    Bytes piece;
     MPI_Request request = MPI_REQUEST_NULL;
+    bool arrived = false;
   };
 
   void forget_sent() {
     std::erase_if(outgoing_, [](Outgoing& outgoing) {
       int done = 0;
-      check(MPI_Test(&outgoing.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      check(MPI_Testall(static_cast<int>(outgoing.requests.size()), outgoing.requests.data(), &done,
+                        MPI_STATUSES_IGNORE),
+            "MPI_Testall");
       return done != 0;
     });
   }
 
   std::optional<Envelope> receive_now() {
-    int arrived = 0;
-    MPI_Message handle = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    check(MPI_Improbe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &arrived, &handle, &status),
-          "MPI_Improbe");
-    if (arrived == 0) return std::nullopt;
-    int size = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
-    Envelope envelope{status.MPI_SOURCE, Bytes(static_cast<std::size_t>(size))};
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Imrecv(envelope.message.data(), size, MPI_BYTE, &handle, &request), "MPI_Imrecv");
-    int done = 0;
-    for (Backoff backoff; done == 0;) {
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      if (done == 0) backoff.sleep(std::chrono::microseconds{1000});
+    accept_announced();
+    return take_arrived();
+  }
+
+  /// Gives room to what has been announced. Never waits for any of it.
+  void accept_announced() {
+    for (;;) {
+      int announced = 0;
+      MPI_Message handle = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &announced, &handle, &status),
+            "MPI_Improbe");
+      if (announced == 0) return;
+      int size = 0;
+      check(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
+      Incoming& incoming = incoming_.emplace_back();
+      incoming.from = status.MPI_SOURCE;
+      incoming.is_last = status.MPI_TAG == last_piece_tag;
+      incoming.piece.resize(static_cast<std::size_t>(size));
+      check(MPI_Imrecv(incoming.piece.data(), size, MPI_BYTE, &handle, &incoming.request),
+            "MPI_Imrecv");
+      // One is enough for now, if it is there: many small ones need no list.
+      if (incoming_.size() == 1 && has_arrived(incoming)) return;
     }
-    return envelope;
+  }
+
+  static bool has_arrived(Incoming& incoming) {
+    if (!incoming.arrived) {
+      int done = 0;
+      check(MPI_Test(&incoming.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      incoming.arrived = done != 0;
+    }
+    return incoming.arrived;
+  }
+
+  /// The first message that is complete, in the order of its sender.
+  std::optional<Envelope> take_arrived() {
+    std::set<int> held_up;  // behind a piece that has not arrived
+    for (auto next = incoming_.begin(); next != incoming_.end();) {
+      const int from = next->from;
+      if (held_up.contains(from) || !has_arrived(*next)) {
+        held_up.insert(from);
+        ++next;
+        continue;
+      }
+      Incoming incoming = std::move(*next);
+      next = incoming_.erase(next);
+      const auto begun = begun_.find(from);
+      if (begun == begun_.end() && incoming.is_last)
+        return Envelope{from, std::move(incoming.piece)};
+      Bytes& message = begun_[from];
+      message.insert(message.end(), incoming.piece.begin(), incoming.piece.end());
+      if (!incoming.is_last) continue;
+      Envelope envelope{from, std::move(message)};
+      begun_.erase(from);
+      return envelope;
+    }
+    return std::nullopt;
   }
 
   int rank_ = 0;
   int size_ = 1;
+  std::size_t longest_piece_;
   std::list<Outgoing> outgoing_;
+  std::list<Incoming> incoming_;  // in the order in which they were announced
+  std::map<int, Bytes> begun_;    // by sender: the pieces so far of a message in several
   Backoff backoff_;  // over all calls: who looks often for nothing must not begin anew each time
 };
 
@@ -241,7 +312,9 @@ int MpiSession::size() const {
   return size;
 }
 
-std::unique_ptr<Link> MpiSession::link() { return std::make_unique<MpiLink>(); }
+std::unique_ptr<Link> MpiSession::link(std::size_t longest_piece) {
+  return std::make_unique<MpiLink>(longest_piece);
+}
 
 void MpiSession::leave_without_the_lost(int status) {
   std::fflush(nullptr);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -29,7 +30,8 @@ class MpiSession {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
-  [[nodiscard]] std::unique_ptr<Link> link();
+  /// Messages of more bytes than `longest_piece` travel in several pieces.
+  [[nodiscard]] std::unique_ptr<Link> link(std::size_t longest_piece = std::size_t{64} << 20);
   /// Ends MPI; the destructor does where nobody else did. Where the end takes too long, this
   /// process leaves with `status`.
   void end(int status);

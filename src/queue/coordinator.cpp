@@ -214,8 +214,7 @@ class Coordinator {
     while (!waiting.empty() && Clock::now() < deadline && !stop_) {
       heartbeat_.tell(link_, {});
       record();
-      if (parts_.interrupted())
-        begin_stop(RunEnd::interrupted, "asked to before the work began");
+      if (parts_.interrupted()) begin_stop(RunEnd::interrupted, "asked to before the work began");
       const auto envelope = link_.receive(look_interval);
       if (!envelope) continue;
       const int from = envelope->from;
@@ -534,7 +533,7 @@ class Coordinator {
   std::map<int, WorkerInfo> starting_;  // placed, but not ready
   std::map<int, WorkerPointer> workers_;
   std::map<int, WorkerInfo> lost_;
-  std::map<std::uint32_t, PlanProgress> started_;  // and not finished: how far each was last
+  std::map<std::uint32_t, PlanProgress> started_;         // and not finished: how far each was last
   std::unordered_map<std::uint32_t, PlanResult> copied_;  // first answers that may be repeated
   Stopwatch watch_;
   HeartbeatTimer heartbeat_;

@@ -14,9 +14,9 @@
 
 // What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
 // Assign and Recall and answers with Report, until Finish, which it answers with Goodbye; Leave is
-// the end. Stop makes it abandon everything at hand: it is Leaving, gives back what it has, and says
-// Farewell. Both sides send a Heartbeat every now and then: MPI does not tell when a rank is gone, so
-// silence must.
+// the end. Stop makes it abandon everything at hand: it is Leaving, gives back what it has, and
+// says Farewell. Both sides send a Heartbeat every now and then: MPI does not tell when a rank is
+// gone, so silence must.
 
 namespace wallheat {
 

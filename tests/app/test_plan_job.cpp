@@ -13,6 +13,8 @@
 namespace wallheat {
 namespace {
 
+const Interrupted never = [] { return false; };
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -86,16 +88,16 @@ TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
   save("7", room(20, 30));
   save("8", room(21, 30));
   std::vector<PlanResult> rows{solve("7"), solve("8")};
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows), IsEmpty());
+  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows, never), IsEmpty());
   save("7", room(20, 30));  // a new time stamp, the same content
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows), IsEmpty());
+  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows, never), IsEmpty());
   FloorPlan changed = room(21, 30);
   changed.domain(0, 0) = 24;
   save("8", changed);
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows),
+  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows, never),
               ElementsAre(HasSubstr("8 (")));
   std::filesystem::remove(directory_ / "7_interior.npy");
-  EXPECT_EQ(changed_inputs(*directory_source(directory_.path()), rows).size(), 2U);
+  EXPECT_EQ(changed_inputs(*directory_source(directory_.path()), rows, never).size(), 2U);
 }
 
 TEST(PlanHash, depends_on_shape_values_and_mask_alone) {

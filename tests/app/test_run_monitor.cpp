@@ -17,19 +17,23 @@ using testing::IsEmpty;
 class MonitoredRun : public testing::Test {
  protected:
   void begin() {
-    monitor_.emplace(make_logger("off", 0, "node0", nullptr), line_, ProgressStyle::none,
+    monitor_.emplace(console_.logger(), console_.line(), ProgressStyle::none,
                      EventLog(directory_ / "events.jsonl"),
                      RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
                      RunTally{.total = 2});
-    monitor_->on_workers_ready({cpu_, gpu_});
+    monitor_->on_worker_ready(cpu_);
+    monitor_->on_worker_ready(gpu_);
   }
-  void solve(std::uint32_t plan, int rank) {
+  [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
     result.index = plan;
     result.id = ids_.at(plan);
-    result.status = PlanStatus::converged;
+    result.status = status;
     result.rank = rank;
-    monitor_->on_stored(result);
+    return result;
+  }
+  void solve(std::uint32_t plan, int rank) {
+    monitor_->on_stored(result(plan, rank, PlanStatus::converged));
   }
   std::vector<nlohmann::json> events(const std::string& name) {
     std::vector<nlohmann::json> found;
@@ -45,9 +49,24 @@ class MonitoredRun : public testing::Test {
   const std::vector<std::string> ids_ = {"a", "b"};
   const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
   const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
-  StatusLine line_;
+  Console console_{"off", 0, "node0"};
   std::optional<RunMonitor> monitor_;
 };
+
+TEST_F(MonitoredRun, counts_each_plan_once_whatever_becomes_of_it) {
+  begin();
+  monitor_->on_failed_try(result(0, 1, PlanStatus::failed));
+  monitor_->on_stored(result(0, 1, PlanStatus::failed));
+  EXPECT_EQ(monitor_->tally().failed, 1U);
+  solve(0, 2);  // late, but an answer
+  EXPECT_EQ(monitor_->tally().failed, 0U);
+  EXPECT_EQ(monitor_->tally().solved, 1U);
+  EXPECT_EQ(monitor_->tally().left(), 1U);
+  monitor_->on_conflict(result(0, 2, PlanStatus::failed));
+  EXPECT_EQ(monitor_->tally().failed, 1U);
+  EXPECT_EQ(monitor_->tally().solved, 0U);
+  EXPECT_EQ(monitor_->tally().left(), 1U);
+}
 
 TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   begin();

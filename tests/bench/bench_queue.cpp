@@ -95,7 +95,9 @@ class MeasuredSink final : public ResultSink {
   explicit MeasuredSink(ResultStore* store) : store_(store) {}
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
     stored.items += results.size();
-    if (store_ != nullptr) stored.time([&] { static_cast<void>(store_->store(results)); });
+    std::vector<PlanResult> refused;
+    if (store_ != nullptr) stored.time([&] { refused = store_->store(results); });
+    return refused;
   }
   void publish() override {
     if (store_ != nullptr) published.time([&] { store_->publish(); });

@@ -470,7 +470,7 @@ TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
   EXPECT_GE(counts["start"], 4);  // a plan may be started a second time, as a copy
   EXPECT_EQ(counts["result"], 3);
   EXPECT_EQ(counts["failure"], 1);
-  EXPECT_EQ(counts["worker_ready"], 2);
+  EXPECT_GE(counts["worker_ready"], 1);  // the other may not be needed any more
 }
 
 TEST_F(Wallheat, exports_json_with_all_columns) {
@@ -543,18 +543,57 @@ TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole)
 }
 
 TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
-  generate(3, 40);
-  // Some of the limit is kept back for closing the file, and more than there is of this one.
-  const Finished stopped =
-      wallheat(run({"--time-limit", "1s", "--exit-status-file", path("status")}));
+  // The rooms of 00001 take minutes, a plan without rooms no time.
+  generate(1, 1000);
+  save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
+  const Words endless{"--tolerance",
+                      "1e-300",
+                      "--max-iterations",
+                      "1000000000",
+                      "--exit-status-file",
+                      path("status"),
+                      "wall",
+                      "00001"};
+  const auto run_for = [&](Words more) {
+    more.insert(more.end(), endless.begin(), endless.end());
+    Finished finished = wallheat(run(more));
+    EXPECT_THAT(finished.err, HasSubstr("the time limit"));
+    EXPECT_EQ(file_text(directory_ / "status"), std::to_string(finished.status) + "\n");
+    return finished;
+  };
+  const Finished stopped = run_for({"--time-limit", "5s"});
   EXPECT_EQ(stopped.status, 75) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("time limit"));
-  std::string told;
-  std::ifstream(path("status")) >> told;
-  EXPECT_EQ(told, "75");
   EXPECT_EQ(wallheat({"status", path("results.h5")}).status, 75);
+
+  // A job that submits itself again while there is work left would do so for ever.
+  const Finished hopeless = run_for({"--time-limit", "3s", "--resume"});
+  EXPECT_EQ(hopeless.status, 1) << hopeless.err;
+  EXPECT_THAT(hopeless.err, AllOf(HasSubstr("plan 00001 (started 2 time(s)) had"),
+                                  HasSubstr("and needs about"), HasSubstr("--time-limit")));
+  const auto rows = ResultReader(directory_ / "results.h5").rows();
+  EXPECT_EQ(rows.at(1).status, PlanStatus::pending);
+  EXPECT_EQ(rows.at(1).attempts, 2) << "kept from session to session";
+}
+
+TEST_F(Wallheat, says_that_a_time_limit_leaves_no_time) {
+  generate(3, 40);
+  const Finished stopped = wallheat(run({"--time-limit", "1s"}));
+  EXPECT_EQ(stopped.status, 1) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("give the run more time"));
   EXPECT_EQ(wallheat(run({"--resume", "--time-limit", "1:00:00"})).status, 0);
   EXPECT_EQ(wallheat({"status", path("results.h5")}).status, 0);
+}
+
+TEST_F(Wallheat, gives_up_a_plan_at_which_signals_stop_one_session_after_the_other) {
+  generate(1, 200);
+  for (int session = 1; session <= 3; ++session) {
+    Process process(command(run({"--tolerance", "0", "--max-iterations", "1000000000", "--resume",
+                                 "--events", path("events")})));
+    wait_until("a start", [&] { return event_seen("start"); });
+    std::filesystem::remove(directory_ / "events");
+    process.signal(SIGTERM);
+    EXPECT_EQ(process.wait(), session < 3 ? 75 : 1) << process.err();
+  }
 }
 
 TEST_F(Wallheat, gives_up_a_plan_that_failed_too_often_until_it_is_told_otherwise) {

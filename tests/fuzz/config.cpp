@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace wallheat::fuzz;
   const auto file = directory() / "run.cfg";
   write_file(file, text_of(data, size));
-  const auto start = std::chrono::system_clock::now();
+  const auto start = std::chrono::steady_clock::now();
   accepts<UsageError>([&] {
     const auto run = parse_run_options({"--config", file.string()});
     require(run.has_value(), "a file asked for help");

@@ -1,0 +1,33 @@
+#include <gmock/gmock.h>
+
+#include "support/process.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+
+/// Over TCP: through shared memory a message may be read out of a process that is stopped.
+Finished run_peers(const std::string& what) {
+  return run_program({"timeout", "120", "mpirun", "-n", "3", "--oversubscribe", "--bind-to", "none",
+                      "--mca", "btl", "tcp,self", "--enable-recovery", WALLHEAT_LINK_PEERS, what});
+}
+
+TEST(MpiLink, hears_others_while_a_sender_is_stopped_and_then_all_that_it_had_to_say) {
+  const Finished finished = run_peers("stopped");
+  EXPECT_THAT(finished.out, HasSubstr("heard rank 2\nand then all of rank 1 in order"))
+      << finished.err;
+}
+
+TEST(MpiLink, hears_others_when_a_sender_is_killed_in_the_middle_of_a_message) {
+  EXPECT_THAT(run_peers("killed").out, HasSubstr("heard rank 2"));
+}
+
+TEST(MpiLink, puts_messages_together_that_travel_in_pieces) {
+  const Finished finished = run_peers("pieces");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("all is as it was sent"));
+}
+
+}  // namespace
+}  // namespace wallheat
