@@ -79,6 +79,11 @@ void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
   }
   for (const auto& [reason, ranks] : without_gpu)
     logger_->info("rank {}: no GPU, as {}", cpu_list(ranks), reason);
+  std::map<std::string, std::vector<int>> limited;  // clause -> ranks
+  for (const WorkerInfo& worker : workers) {
+    if (!worker.limit.empty()) limited[worker.limit].push_back(worker.rank);
+  }
+  for (const auto& [clause, ranks] : limited) logger_->warn("rank {}: {}", cpu_list(ranks), clause);
 }
 
 void RunMonitor::on_leased(const WorkerInfo& worker, const Task& task) {
