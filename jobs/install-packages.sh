@@ -4,8 +4,8 @@
 #   jobs/install-packages.sh           what building wallheat takes
 #   jobs/install-packages.sh tests     that, and what only running its tests takes
 #
-# Works as root, or through sudo. Without either it prints the missing packages and ends with
-# status 1. Where nothing is missing it says nothing and calls neither apt nor sudo.
+# Works as root, or through sudo. Without either it prints the missing packages and the ways that
+# need neither, and ends with status 1. Where nothing is missing it says nothing and calls neither apt nor sudo.
 set -euo pipefail
 
 packages=(
@@ -41,8 +41,14 @@ if [ "$(id -u)" = 0 ]; then
 elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }; then
   as_root=(sudo)
 else
-  echo "Packages are missing, and they can be installed only as root or with sudo. Ask somebody who may:" >&2
-  echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+  cat >&2 << END
+Packages are missing, and only root or sudo may install them:
+  apt-get install --no-install-recommends ${missing[*]}
+Without root, any of these will do; then start this again:
+  * environment modules, as clusters have them: module load gcc openmpi hdf5 boost hwloc cmake
+  * Spack or conda, which put the same libraries into your home directory (CMAKE_PREFIX_PATH names it to cmake)
+  * an Apptainer image with all inside: docker/README.md
+END
   exit 1
 fi
 

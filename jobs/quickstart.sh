@@ -4,8 +4,9 @@
 #
 #   bash jobs/quickstart.sh
 #
-# Needs no arguments, works from any directory, as root or as an ordinary user. Everything it
-# makes is under build/. Run it again: what is there already is kept.
+# Needs no arguments, works from any directory, as root or as an ordinary user; where the libraries
+# are here already, by environment modules for example, it installs nothing. Everything it makes is
+# under build/. Run it again: what is there already is kept.
 # Exit status: 0 all done, 3 some plans failed, 75 stopped early, other numbers for an error.
 set -euo pipefail
 
@@ -18,14 +19,26 @@ picture=$folder/00001.png
 
 step() { printf '\n== %s\n' "$*"; }
 
-step "Packages"
-bash "$root/jobs/install-packages.sh"
-echo "Nothing is missing."
-
-step "Build"
 # No preset, as they need a newer cmake than Ubuntu 22.04 has. A build folder that is there
 # already keeps its settings; CMAKE_GENERATOR counts for a new one only.
-CMAKE_GENERATOR=Ninja cmake -S "$root" -B "$root/build" > /dev/null
+log=$root/build/configure.log
+mkdir -p "$root/build"
+configure() {
+  if command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
+  cmake -S "$root" -B "$root/build" "$@" > "$log" 2>&1
+}
+
+step "Libraries"
+if configure; then
+  echo "All are here."
+elif bash "$root/jobs/install-packages.sh"; then
+  configure || { cat "$log" >&2; exit 1; }
+else
+  configure -DWALLHEAT_TESTS=OFF || { printf '\nWhat cmake says:\n' >&2; grep -A 8 '^CMake Error' "$log" >&2 || cat "$log" >&2; exit 1; }
+  echo "What is here is enough for wallheat without its tests."
+fi
+
+step "Build"
 cmake --build "$root/build" --target wallheat
 
 step "24 floor plans"
@@ -77,5 +90,7 @@ Next, for example:
       another plan, with its statistics
   "$wallheat" run --help
       how to solve plans of your own
+  bash "$root/tests/run.sh"
+      builds and runs the tests
 END
 exit "$status"

@@ -9,7 +9,8 @@ namespace wallheat {
 
 /// The cores that this process may use (one entry a core: its hardware threads count once) and the
 /// GPUs that this build can solve on. What mpirun, Slurm, taskset or a cgroup allowed is read from
-/// the binding of the main thread, so call this before that thread is bound. Throws RunError.
+/// the binding of the main thread, so call this before that thread is bound. CPU quotas are those
+/// of its cgroups, as far as it sees them. Throws RunError.
 [[nodiscard]] Machine local_machine();
 
 /// Binds the calling thread to the given cpus (operating system's numbers) and has its new memory

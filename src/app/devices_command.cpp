@@ -28,9 +28,16 @@ int devices_command(const Arguments& arguments) {
   for (const Core& core : machine.cores)
     places[{core.socket, core.numa}] += fmt::format(" {}", core.cpu);
   fmt::print("cores             {}\n", machine.cores.size());
+  const auto bound = static_cast<int>(machine.cores.size());
+  if (bound < machine.host_cores)
+    fmt::print("  of {}: this process was bound to them\n", machine.host_cores);
   for (const auto& [place, cpus] : places) {
     fmt::print("  socket {}, NUMA node {}: cpu{}\n", place.first, place.second, cpus);
   }
+
+  const Placement placement = place_workers({machine}, DeviceChoice::cpu, 0).front();
+  fmt::print("threads           {}\n", placement.threads.value_or(bound));
+  if (placement.threads) fmt::print("  {}\n", placement.limit);
 
   std::string isas;
   for (const Isa isa : available_isas()) isas += fmt::format("{} ", to_string(isa));

@@ -27,14 +27,17 @@
 namespace wallheat {
 namespace {
 
-/// The threads of a CPU worker: one on each core, with a child process each.
+/// The threads of a CPU worker, with a child process each: one on each core, or fewer on all of
+/// them, so that no core is crowded by others while they use another.
 WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
-                      const std::vector<int>& cpus) {
+                      const Placement& placement) {
   const JobSettings settings{options.data, options.solver, options.save_fields, host,
                              options.solver.device_text()};
   const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
-  return {settings.device, cpus.size(), [settings, plan_timeout, cpus](std::size_t thread) {
-            bind_this_thread({cpus.at(thread)});
+  const std::size_t threads = placement.threads ? *placement.threads : placement.cpus.size();
+  return {settings.device, threads, [settings, plan_timeout, placement](std::size_t thread) {
+            const std::vector<int>& cpus = placement.cpus;
+            bind_this_thread(placement.threads ? cpus : std::vector<int>{cpus.at(thread)});
             // Its child process inherits the binding.
             return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
           }};
@@ -70,9 +73,10 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
 WorkerParts worker_parts(const RunOptions& options) {
   WorkerParts parts;
   parts.machine = local_machine();
+  if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then whoever bound it has meant it
   parts.open = [options, machine = parts.machine](const Placement& placement) {
     return placement.gpu ? open_gpu_worker(options, machine, *placement.gpu, placement.cpus)
-                         : open_cpu(options, machine.host, placement.cpus);
+                         : open_cpu(options, machine.host, placement);
   };
   parts.interrupted = stop_requested;
   parts.patience.worker_s = options.worker_timeout_s;

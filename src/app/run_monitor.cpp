@@ -88,12 +88,15 @@ void RunMonitor::show_workers() {
   const std::size_t first = shown_workers_ == 0 ? 0 : shown_workers_ + 1;  // the first is the head
   for (std::size_t row = first; row < table.size(); ++row) logger_->info("{}", table[row]);
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
+  std::map<std::string, std::vector<int>> limited;      // clause -> ranks
   for (; shown_workers_ < ready_.size(); ++shown_workers_) {
     const WorkerInfo& worker = ready_[shown_workers_];
     if (!worker.no_gpu.empty()) without_gpu[worker.no_gpu].push_back(worker.rank);
+    if (!worker.limit.empty()) limited[worker.limit].push_back(worker.rank);
   }
   for (const auto& [reason, ranks] : without_gpu)
     logger_->info("rank {}: no GPU, as {}", cpu_list(ranks), reason);
+  for (const auto& [clause, ranks] : limited) logger_->warn("rank {}: {}", cpu_list(ranks), clause);
 }
 
 void RunMonitor::on_leased(const WorkerInfo& worker, const Task& task) {

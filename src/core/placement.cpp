@@ -6,7 +6,9 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "wallheat/error.hpp"
 
@@ -15,7 +17,7 @@ namespace {
 
 constexpr int nobody = -1;
 
-/// Deals the cores and GPUs of one host. Within this class workers, cores and GPUs are named by
+/// Deals the cores and GPUs of one system. Within this class workers, cores and GPUs are named by
 /// their position in workers_, cores_ and the list of distinct GPUs.
 class HostDealer {
  public:
@@ -321,6 +323,73 @@ class HostDealer {
     for (int worker = 0; worker < size(); ++worker) {
       if (gpu_of(worker) != nullptr) placement(placements, worker).gpu = gpu_of(worker)->ordinal;
     }
+    warn_of_binding(placements);
+    apply_quotas(placements);
+  }
+
+  /// mpirun may have bound workers to few cores, and then the others stay idle.
+  void warn_of_binding(std::vector<Placement>& placements) const {
+    int most = 0;
+    for (const Machine* worker : workers_) most = std::max(most, worker->host_cores);
+    const auto usable = static_cast<int>(cores_.size());
+    if (2 * usable > most) return;
+    for (int worker = 0; worker < size(); ++worker) {
+      placement(placements, worker).limit = "the workers of its host may use only " +
+                                            std::to_string(usable) + " of its " +
+                                            std::to_string(most) +
+                                            " cores, as they were bound when they were started; "
+                                            "mpirun --bind-to none leaves them all";
+    }
+  }
+
+  /// Small groups first, so that what their members cannot use goes to others of the large ones.
+  void apply_quotas(std::vector<Placement>& placements) const {
+    struct Group {
+      double cpus = std::numeric_limits<double>::infinity();
+      Workers members;
+    };
+    std::map<std::uint64_t, Group> groups;
+    for (const int worker : those(false)) {
+      for (const CpuQuota& quota : workers_[static_cast<std::size_t>(worker)]->quotas) {
+        Group& group = groups[quota.group];
+        group.cpus = std::min(group.cpus, quota.cpus);
+        group.members.push_back(worker);
+      }
+    }
+    std::vector<Group> in_order;
+    for (const auto& [number, group] : groups) in_order.push_back(group);
+    std::stable_sort(in_order.begin(), in_order.end(), [](const Group& a, const Group& b) {
+      return a.members.size() < b.members.size();
+    });
+    for (const Group& group : in_order) apply_quota(group.cpus, group.members, placements);
+  }
+
+  static int threads_of(const Placement& placement) {
+    return placement.threads.value_or(static_cast<int>(placement.cpus.size()));
+  }
+
+  void apply_quota(double cpus, const Workers& members, std::vector<Placement>& placements) const {
+    std::map<int, int> share;
+    for (const int worker : members) share[worker] = 1;
+    for (auto dealt = static_cast<double>(members.size()); dealt < cpus; ++dealt) {
+      int poorest = nobody;
+      for (const int worker : members) {
+        if (share[worker] >= threads_of(placement(placements, worker))) continue;
+        if (poorest == nobody || share[worker] < share[poorest]) poorest = worker;
+      }
+      if (poorest == nobody) break;
+      ++share[poorest];
+    }
+    for (const int worker : members) {
+      Placement& mine = placement(placements, worker);
+      if (share[worker] >= threads_of(mine)) continue;
+      mine.threads = share[worker];
+      std::ostringstream clause;
+      clause << "a CPU quota of " << cpus << " for " << members.size()
+             << (members.size() == 1 ? " worker" : " workers") << " lets it have " << share[worker]
+             << (share[worker] == 1 ? " thread" : " threads");
+      mine.limit = clause.str();
+    }
   }
 
   Placement& placement(std::vector<Placement>& placements, int worker) const {
@@ -343,12 +412,14 @@ class HostDealer {
 
 std::vector<Placement> place_workers(const std::vector<Machine>& workers, DeviceChoice device,
                                      int threads_per_worker) {
-  std::map<std::string, std::vector<int>> ranks_by_host;
+  std::map<std::pair<bool, std::string>, std::vector<int>> ranks_by_system;
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    ranks_by_host[workers[i].host].push_back(static_cast<int>(i));
+    const bool named = workers[i].system.empty();
+    ranks_by_system[{named, named ? workers[i].host : workers[i].system}].push_back(
+        static_cast<int>(i));
   }
   std::vector<Placement> placements(workers.size());
-  for (const auto& [host, ranks] : ranks_by_host) {
+  for (const auto& [system, ranks] : ranks_by_system) {
     HostDealer(workers, ranks, threads_per_worker).deal(device, placements);
   }
   return placements;

@@ -249,6 +249,7 @@ class Coordinator {
   [[nodiscard]] WorkerInfo describe(int rank, const Machine& machine,
                                     const Placement& placement) const {
     WorkerInfo info{rank, machine.host, "", {}, placement.shared};
+    info.limit = placement.limit;
     for (const Gpu& gpu : machine.gpus) {
       if (gpu.ordinal == placement.gpu) info.gpu = gpu;
     }

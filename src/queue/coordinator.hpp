@@ -36,6 +36,7 @@ struct WorkerInfo {
   std::size_t threads = 1;      ///< plans that it solves at a time
   std::optional<Gpu> gpu{};     ///< the GPU it solves on; the CPU otherwise
   std::string no_gpu{};         ///< why not, where a GPU was not ruled out: one clause
+  std::string limit{};          ///< what keeps it from more cores: one clause
 };
 
 /// A plan that was given up in the middle because the run had to stop.

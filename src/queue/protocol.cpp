@@ -23,13 +23,18 @@ template <class Visit, Is<Gpu> R>
 void fields_of(Visit& visit, R& gpu) {
   visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
 }
+template <class Visit, Is<CpuQuota> R>
+void fields_of(Visit& visit, R& quota) {
+  visit(quota.group, quota.cpus);
+}
 template <class Visit, Is<Machine> R>
 void fields_of(Visit& visit, R& machine) {
-  visit(machine.host, machine.cores, machine.gpus, machine.no_gpu);
+  visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
+        machine.host_cores, machine.quotas);
 }
 template <class Visit, Is<Placement> R>
 void fields_of(Visit& visit, R& placement) {
-  visit(placement.cpus, placement.gpu, placement.shared);
+  visit(placement.cpus, placement.gpu, placement.shared, placement.threads, placement.limit);
 }
 template <class Visit, Is<Task> R>
 void fields_of(Visit& visit, R& task) {

@@ -10,11 +10,13 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <system_error>
 #include <type_traits>
 
+#include "solve/cpu_quota.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/gpu.hpp"
 
@@ -36,6 +38,15 @@ struct FreeBitmap {
   void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
 };
 using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap>;
+
+/// Linux draws a number at each start. All containers of a system see the same one, and their cpus
+/// have the same numbers; two hosts of one name do not share it. Empty where it is hidden.
+std::string running_system() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string number;
+  std::getline(file, number);
+  return number;
+}
 
 Topology load_topology() {
   hwloc_topology_t raw = nullptr;
@@ -129,10 +140,14 @@ void prefer_local_memory() { syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL
 Machine local_machine() {
   const Topology topology = load_topology();
   const Bitmap allowed = process_binding(topology.get());
+  const hwloc_const_bitmap_t unbound = hwloc_topology_get_allowed_cpuset(topology.get());
   Machine machine{.host = host_name(),
                   .cores = list_cores(topology.get(), allowed.get()),
                   .gpus = {},
-                  .no_gpu = {}};
+                  .no_gpu = {},
+                  .system = running_system(),
+                  .host_cores = static_cast<int>(list_cores(topology.get(), unbound).size()),
+                  .quotas = cpu_quotas("/proc/self")};
   if (machine.cores.empty()) {
     throw RunError("this process may use no cpu that " + machine.host + " has");
   }

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/run_monitor.hpp"
 #include "support/temporary_directory.hpp"
@@ -49,6 +51,7 @@ class MonitoredRun : public testing::Test {
   const std::vector<std::string> ids_ = {"a", "b"};
   const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
   const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
+  std::ostringstream said_;
   Console console_{"off", 0, "node0"};
   std::optional<RunMonitor> monitor_;
 };
@@ -93,6 +96,21 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   EXPECT_THAT(monitor_->gpu_table(),
               ElementsAre(HasSubstr("J/plan"), AllOf(HasSubstr("node2"), HasSubstr("95 / 100"),
                                                      HasSubstr("450.00"), HasSubstr("power cap"))));
+}
+
+TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
+  const auto log = std::make_shared<spdlog::sinks::ostream_sink_mt>(said_);
+  RunMonitor monitor(
+      std::make_shared<spdlog::logger>("test", log), console_.line(), ProgressStyle::none, {},
+      RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""}, RunTally{.total = 2});
+  WorkerInfo worker = cpu_;
+  worker.limit = "few cores";
+  WorkerInfo other = gpu_;
+  other.limit = worker.limit;
+  monitor.on_worker_ready(worker);
+  monitor.on_worker_ready(other);
+  monitor.finish("run_finished");
+  EXPECT_THAT(said_.str(), HasSubstr("[warning] rank 1-2: few cores"));
 }
 
 TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {

@@ -1,14 +1,23 @@
 # shellcheck shell=bash disable=SC2154
-# What the tests with real runs share, on top of checks.sh: plans that keep two cores at work for some ten
-# seconds, and the answers of an undisturbed run to compare with. Sets wallheat, plans, work (options
-# that make each plan take its time); defines the functions below.
+# What the tests with real runs share, on top of checks.sh: plans, and the answers of an undisturbed run
+# to compare with. Sets wallheat, plans, work (options that make each plan take its time); defines the functions
+# below.
 
 wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 plans=$scratch/plans
-# Never settled: every plan takes all its iterations, on whatever machine.
-work=(--tolerance 0 --max-iterations "${WALLHEAT_TEST_ITERATIONS:-30000}" --threads 1 --progress lines)
+# Never settled: every plan takes all its iterations.
+work=(--tolerance 0 --threads 1 --progress lines)
 
-make_plans() { "$wallheat" generate --out "$plans" --count 40 --size 256 --seed 4 > /dev/null; }
+# Forty plans of half a second each, whatever the machine: so that what must happen in the middle of a run does.
+make_plans() {
+  "$wallheat" generate --out "$plans" --count 40 --size 256 --seed 4 > /dev/null
+  local trial=20000
+  "$wallheat" run --data "$plans" --first 5 --out "$scratch/trial.h5" --shard none --time-limit none --max-iterations $trial \
+    "${work[@]}" > "$scratch/trial.log" 2>&1 || { cat "$scratch/trial.log"; exit 1; }
+  work+=(--max-iterations "$("$wallheat" export "$scratch/trial.h5" --format json | awk -v trial=$trial -F '[:,]' '
+    $1 ~ /"seconds"/ && (fastest == 0 || $2 < fastest) { fastest = $2 }
+    END { printf "%d", trial * 0.5 / fastest }')")
+}
 # The run to compare with, for what `work` says now.
 run_undisturbed() {
   if "$wallheat" run --data "$plans" --out "$scratch/undisturbed.h5" --overwrite --shard none --time-limit none \
@@ -29,3 +38,17 @@ closed() { [ -e "$1" ] && [ ! -e "$1.wal" ] && [ ! -e "$1.lock" ] && [ ! -e "$1.
 # results_stored EVENTS N: at least so many
 results_stored() { [ -e "$1" ] && [ "$(grep -c '"event":"result"' "$1")" -ge "$2" ]; }
 unfinished() { ! grep -q '"event":"run_finished"' "$1"; }
+# The solvers of the run into a result file, on this machine. Where they are stopped, the run goes on, but gets
+# nowhere.
+solvers() {
+  local rank
+  for rank in $(pgrep -f -- "wallheat run .*$1"); do pgrep -P "$rank" -f solver-process; done
+}
+# hold RESULT EVENTS: from its first result on
+hold() {
+  wait_until 60 "a plan is solved" results_stored "$2" 1
+  local held
+  held=$(solvers "$1")
+  # shellcheck disable=SC2086  # several numbers
+  check "its solvers are held" kill -STOP $held
+}

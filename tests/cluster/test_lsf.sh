@@ -25,7 +25,7 @@ submit() {  # NAME OPTIONS OF submit.sh
   shift
   result=$scratch/$name.h5
   (cd "$scratch" && "$here/../../jobs/submit.sh" --scheduler lsf --name "$name" --site "$scratch/site.sh" "$@" \
-    -- --data "$plans" --out "$result" "${work[@]}") > "$scratch/$name.submit" 2>&1
+    -- --data "$plans" --out "$result" --events "$scratch/$name.jsonl" "${work[@]}") > "$scratch/$name.submit" 2>&1
 }
 
 submit whole
@@ -33,8 +33,12 @@ check "one node: the job is taken" same 0 $?
 check "one node: the job ends with 0" contains "$LSF_SPOOL/ends" "101[0] 0"
 check "one node: the file equals that of an undisturbed run" equals_undisturbed "$result"
 
-export LSF_MINUTE_S=1
-submit limit --time 00:05   # five seconds, and the signal after three
+export LSF_MINUTE_S=5   # the signal comes after a quarter of a minute, the end ten seconds later
+result=$scratch/limit.h5
+submit limit --time 00:05 &
+submitted=$!
+hold "$result" "$scratch/limit.jsonl"
+wait $submitted
 check "a run limit: the job has been requeued" contains "$LSF_SPOOL/ends" "102[0] 75"
 check "a run limit: it ends with 0" contains "$LSF_SPOOL/ends" "102[0] 0"
 check "a run limit: the file equals that of an undisturbed run" equals_undisturbed "$result"

@@ -76,22 +76,31 @@ submit cancelled --nodes 2
 job_over 120
 check "scancel: submitted again, it is finished" equals_undisturbed "$result"
 
-# The limit must strike at least once: one worker, a minute, and Slurm's signal comes half a minute early.
+# The limit must strike at least once: one worker, whose solver is held until it has.
 sed -i 's/^cores_per_node=.*/cores_per_node=1/' "$scratch/site.sh"
-short=("${work[@]}")
-work=(--tolerance 0 --max-iterations 60000 --threads 1 --progress lines)
-run_undisturbed
 submit limit --time 00:01
+hold "$result" "$events"
+requeued() { grep -qF "goes back into the queue" "$scratch"/logs/limit-*.out; }
+wait_until 150 "a time limit: the job goes back into the queue" requeued
 job_over 600
-check "a time limit: the job has been requeued" in_log limit "goes back into the queue"
 check "a time limit: the job completes in the end" same JobState=COMPLETED "$(state "$job")"
 check "a time limit: the file equals that of an undisturbed run" equals_undisturbed "$result"
-work=("${short[@]}")
-run_undisturbed
+
+# What fails says so in one sentence.
+good=$plans plans=$scratch/none
+submit failed --nodes 2
+plans=$good
+job_over 60
+check "a run that fails: the job fails" same JobState=FAILED "$(state "$job")"
+check "a run that fails: it says why" in_log failed "there is no directory or pack"
+check "a run that fails: it says nothing else" same 1 "$(cat "$scratch"/logs/failed-*.out | wc -l)"
 
 # Two pretended GPUs a node: what reaches the job. (They cannot solve.)
-cat > "$scratch/gpus" <<'END'
+cat > "$scratch/gpus" <<END
 #!/bin/bash
+[ "\${!#}" != --print-out ] || { echo "$scratch/gpus.h5"; exit 0; }
+END
+cat >> "$scratch/gpus" <<'END'
 if [ "$1" = run ]; then
   echo "rank $OMPI_COMM_WORLD_RANK on $(hostname) sees GPUs $CUDA_VISIBLE_DEVICES"
   while [ $# -gt 0 ]; do

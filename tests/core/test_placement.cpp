@@ -209,6 +209,96 @@ TEST(PlaceWorkers, refuses_a_worker_without_cores) {
   EXPECT_THROW(place({{"n0", {}, {}}}), RunError);
 }
 
+// --- systems, quotas, bindings
+// ----------------------------------------------------------------------
+
+TEST(PlaceWorkers, deals_two_hosts_of_one_name_on_their_own) {
+  std::vector<Machine> workers = alike(2, sockets_of(1, 4));
+  workers[0].system = "boot 1";
+  workers[1].system = "boot 2";
+  EXPECT_THAT(cpus_of(place(workers)), ElementsAre(range(0, 3), range(0, 3)));
+}
+
+TEST(PlaceWorkers, deals_containers_of_one_system_together_whatever_their_names) {
+  std::vector<Machine> workers = alike(2, sockets_of(1, 4));
+  workers[1].host = "another name";
+  for (Machine& worker : workers) worker.system = "boot 1";
+  EXPECT_THAT(cpus_of(place(workers)), ElementsAre(range(0, 1), range(2, 3)));
+  workers[0].cores = only(workers[0].cores, {0, 1, 2});  // cpusets of their own
+  workers[1].cores = only(workers[1].cores, {3});
+  EXPECT_THAT(cpus_of(place(workers)), ElementsAre(range(0, 2), range(3, 3)));
+}
+
+std::vector<int> threads_of(const std::vector<Placement>& placements) {
+  std::vector<int> threads;
+  for (const Placement& placement : placements)
+    threads.push_back(placement.threads.value_or(static_cast<int>(placement.cpus.size())));
+  return threads;
+}
+
+TEST(PlaceWorkers, gives_a_thread_to_each_core_where_there_is_no_quota) {
+  std::vector<Machine> workers = alike(3, sockets_of(1, 16));
+  EXPECT_THAT(threads_of(place(workers)), ElementsAre(6, 5, 5));
+  for (Machine& worker : workers) worker.quotas = {{7, 16.0}};
+  EXPECT_THAT(place(workers), Each(Field(&Placement::limit, "")));
+}
+
+TEST(PlaceWorkers, shares_a_cpu_quota_rounded_up_among_the_workers_of_its_group) {
+  std::vector<Machine> workers = alike(3, sockets_of(1, 16));
+  for (Machine& worker : workers) worker.quotas = {{7, 3.5}};
+  const auto placements = place(workers);
+  EXPECT_THAT(threads_of(placements), ElementsAre(2, 1, 1));
+  EXPECT_THAT(core_counts(placements), ElementsAre(6, 5, 5)) << "threads may use any core";
+  EXPECT_EQ(placements[0].limit, "a CPU quota of 3.5 for 3 workers lets it have 2 threads");
+  EXPECT_EQ(placements[2].limit, "a CPU quota of 3.5 for 3 workers lets it have 1 thread");
+}
+
+TEST(PlaceWorkers, gives_every_worker_a_thread_however_small_the_quota) {
+  std::vector<Machine> workers = alike(3, sockets_of(1, 16));
+  for (Machine& worker : workers) worker.quotas = {{7, 0.5}};
+  EXPECT_THAT(threads_of(place(workers)), ElementsAre(1, 1, 1));
+}
+
+TEST(PlaceWorkers, keeps_groups_within_groups_to_their_quotas) {
+  std::vector<Machine> workers = alike(3, sockets_of(1, 30));
+  for (Machine& worker : workers) worker.quotas = {{1, 12.0}};
+  workers[0].quotas.push_back({2, 2.0});
+  EXPECT_THAT(threads_of(place(workers)), ElementsAre(2, 5, 5));
+}
+
+TEST(PlaceWorkers, leaves_the_threads_of_a_gpu_out_of_account) {
+  std::vector<Machine> workers = alike(2, sockets_of(1, 16), {gpu(0, "GPU-a")});
+  for (Machine& worker : workers) worker.quotas = {{7, 3.0}};
+  const auto placements = place(workers);
+  EXPECT_FALSE(placements[0].threads);
+  EXPECT_EQ(placements[1].threads, 3);
+}
+
+TEST(PlaceWorkers, leaves_what_a_worker_cannot_use_of_a_quota_to_the_others) {
+  const std::vector<Core> cores = sockets_of(1, 8);
+  std::vector<Machine> workers = {{"n0", only(cores, {0}), {}},
+                                  {"n0", only(cores, range(1, 7)), {}}};
+  for (Machine& worker : workers) worker.quotas = {{7, 6.0}};
+  EXPECT_THAT(threads_of(place(workers)), ElementsAre(1, 5));
+}
+
+TEST(PlaceWorkers, warns_where_workers_were_bound_to_few_of_many_cores) {
+  std::vector<Machine> workers = alike(2, only(sockets_of(1, 64), {3}));
+  workers[1].cores = only(sockets_of(1, 64), {4});
+  for (Machine& worker : workers) worker.host_cores = 64;
+  EXPECT_THAT(place(workers),
+              Each(Field(&Placement::limit, AllOf(HasSubstr("only 2 of its 64 cores"),
+                                                  HasSubstr("mpirun --bind-to none")))));
+}
+
+TEST(PlaceWorkers, does_not_warn_where_the_workers_together_have_most_cores) {
+  // mpirun has bound each rank to a core; rank 0 has the first.
+  std::vector<Machine> workers;
+  for (int cpu = 1; cpu < 8; ++cpu) workers.push_back({"n0", only(sockets_of(1, 8), {cpu}), {}});
+  for (Machine& worker : workers) worker.host_cores = 8;
+  EXPECT_THAT(place(workers), Each(Field(&Placement::limit, "")));
+}
+
 // --- GPUs
 // ------------------------------------------------------------------------------------------
 

@@ -36,7 +36,13 @@ PlanResult full_result() {
 GpuSample full_sample() { return {97, 3e9, 141e9, 512.5, 61, 1980, 7e4, 1, 0x24}; }
 
 std::vector<Message> one_of_each() {
-  return {Hello{{"node7", {{0, 0, 0}, {1, 0, 0}}, {{0, "A GPU", "GPU-1", 1ULL << 37, 1}}, "why"}},
+  return {Hello{{"node7",
+                 {{0, 0, 0}, {1, 0, 0}},
+                 {{0, "A GPU", "GPU-1", 1ULL << 37, 1}},
+                 "why",
+                 "boot 1",
+                 64,
+                 {{17, 2.5}}}},
           Ready{"node7", "cpu avx512", 3, {0, 1, 2}},
           Report{{4, 5}, {full_result(), PlanResult{}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}},
@@ -44,7 +50,7 @@ std::vector<Message> one_of_each() {
           Returned{{1, 2, 3}},
           Farewell{"interrupted", true},
           Goodbye{},
-          Placed{{{0, 1, 2}, 1, true}},
+          Placed{{{0, 1, 2}, 1, true, 2, "a quota"}},
           Assign{{{3, "10000"}, {4, "x y"}}},
           Recall{12},
           Stop{},

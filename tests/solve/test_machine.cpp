@@ -6,10 +6,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <thread>
 
+#include "solve/cpu_quota.hpp"
+#include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/gpu.hpp"
 #include "wallheat/machine.hpp"
@@ -107,6 +111,101 @@ TEST(LocalMachine, takes_each_hardware_thread_for_a_core_where_nothing_else_is_k
   EXPECT_TRUE(imagined("pu:3", [](const std::vector<Core>& cores) {
     return cores == std::vector<Core>{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
   }));
+}
+
+TEST(LocalMachine, names_the_running_system_and_what_it_may_use_unbound) {
+  const Machine machine = local_machine();
+  EXPECT_THAT(machine.system, Not(IsEmpty()));
+  EXPECT_GE(machine.host_cores, static_cast<int>(machine.cores.size()));
+  for (const int cpu : bound_cpus()) {
+    EXPECT_TRUE(holds_in_child([&] {
+      restrict_this_process_to(cpu);
+      const Machine bound = local_machine();
+      return bound.host_cores == machine.host_cores && bound.system == machine.system;
+    }));
+  }
+}
+
+/// The folder of a process in an imagined /proc, and cgroups for it.
+class CpuQuotas : public testing::Test {
+ protected:
+  void write(const std::filesystem::path& file, const std::string& text) {
+    std::filesystem::create_directories((directory_ / file).parent_path());
+    std::ofstream(directory_ / file) << text << '\n';
+  }
+  void mount(const std::string& root, const std::string& folder, const std::string& rest) {
+    std::filesystem::create_directories(directory_ / folder);
+    mounts_ += "32 31 0:29 " + root + " " + (directory_ / folder).string() +
+               " rw,relatime shared:9 - " + rest + "\n";
+    write("proc/mountinfo", mounts_);
+  }
+  /// The cpus that the groups leave, the outermost first.
+  std::vector<double> cpus() {
+    std::vector<double> all;
+    for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) all.push_back(quota.cpus);
+    return all;
+  }
+
+  const TemporaryDirectory directory_;
+  std::string mounts_;
+};
+
+TEST_F(CpuQuotas, are_those_of_the_group_and_of_the_groups_around_it) {
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  write("proc/cgroup", "0::/job/step");
+  write("fs/job/cpu.max", "800000 100000");
+  write("fs/job/step/cpu.max", "250000 100000");
+  EXPECT_THAT(cpus(), ElementsAre(8, 2.5));
+  write("fs/job/cpu.max", "max 100000");
+  EXPECT_THAT(cpus(), ElementsAre(2.5));
+}
+
+TEST_F(CpuQuotas, are_read_in_version_1_too) {
+  mount("/", "cpuset", "cgroup cgroup rw,cpuset");
+  mount("/", "cpu", "cgroup cgroup rw,cpu,cpuacct");
+  write("proc/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/job\n0::/");
+  write("cpu/cpu.cfs_quota_us", "-1");
+  write("cpu/cpu.cfs_period_us", "100000");
+  write("cpu/job/cpu.cfs_quota_us", "150000");
+  write("cpu/job/cpu.cfs_period_us", "100000");
+  EXPECT_THAT(cpus(), ElementsAre(1.5));
+}
+
+TEST_F(CpuQuotas, of_a_container_that_is_told_names_of_its_host_are_found) {
+  mount("/docker/c1", "fs", "cgroup cgroup rw,cpu");
+  write("proc/cgroup", "1:cpu:/docker/c1");
+  write("fs/cpu.cfs_quota_us", "200000");
+  write("fs/cpu.cfs_period_us", "100000");
+  EXPECT_THAT(cpus(), ElementsAre(2));
+  write("proc/cgroup", "1:cpu:/kubepods/elsewhere");
+  EXPECT_THAT(cpus(), ElementsAre(2));
+  write("proc/cgroup", "1:cpu:/docker/c1/inner");
+  write("fs/inner/cpu.cfs_quota_us", "50000");
+  write("fs/inner/cpu.cfs_period_us", "100000");
+  EXPECT_THAT(cpus(), ElementsAre(2, 0.5));
+}
+
+TEST_F(CpuQuotas, know_two_groups_of_one_size_apart) {
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  for (const char* group : {"a", "b"})
+    write("fs/" + std::string(group) + "/cpu.max", "100000 100000");
+  std::set<std::uint64_t> groups;
+  for (const char* group : {"a", "b", "a"}) {
+    write("proc/cgroup", "0::/" + std::string(group));
+    for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) groups.insert(quota.group);
+  }
+  EXPECT_EQ(groups.size(), 2U);
+}
+
+TEST_F(CpuQuotas, are_none_where_nothing_can_be_read) {
+  EXPECT_THAT(cpus(), IsEmpty());
+  write("proc/cgroup", "nonsense\n0::/gone");
+  write("proc/mountinfo", "1 2\n- - - -");
+  EXPECT_THAT(cpus(), IsEmpty());
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  EXPECT_THAT(cpus(), IsEmpty());
+  write("fs/gone/cpu.max", "0 0");
+  EXPECT_THAT(cpus(), IsEmpty());
 }
 
 TEST(BindThisThread, is_read_back_from_the_system_and_leaves_other_threads_alone) {
