@@ -303,7 +303,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
     parts.time_left_s = [end] { return seconds_until(end); };
     const double left_s = seconds_until(end);
     const std::string kept = duration_text(seconds_until(*options.end) - seconds_until(end));
-    if (left_s > 0) {
+    if (left_s > 0 || parts.plans.empty()) {
       logger->info("stopping in {}, {} before the time limit", duration_text(left_s), kept);
     } else {
       logger->warn(

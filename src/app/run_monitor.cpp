@@ -79,7 +79,7 @@ void RunMonitor::on_workers_ready(const std::vector<WorkerInfo>& workers) {
     if (!worker.no_gpu.empty()) without_gpu[worker.no_gpu].push_back(worker.rank);
   }
   for (const auto& [reason, ranks] : without_gpu)
-    logger_->info("rank {}: no GPU, as {}", cpu_list(ranks), reason);
+    logger_->info("rank {}: on the CPU: {}", cpu_list(ranks), reason);
 }
 
 void RunMonitor::on_leased(const WorkerInfo& worker, const Task& task) {
