@@ -9,22 +9,25 @@
 namespace wallheat {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// A run with two workers; at the second is a GPU.
 class MonitoredRun : public testing::Test {
  protected:
   void begin() {
-    monitor_.emplace(make_logger("off", 0, "node0", nullptr), line_, ProgressStyle::none,
+    monitor_.emplace(make_logger(level_, 0, "node0", nullptr), line_, ProgressStyle::none,
                      EventLog(directory_ / "events.jsonl"),
                      RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
                      RunTally{.total = 2});
     monitor_->on_workers_ready({cpu_, gpu_});
   }
-  void solve(std::uint32_t plan, int rank) {
+  void solve(std::uint32_t plan, int rank, const Statistics& statistics = {}) {
     PlanResult result;
+    result.statistics = statistics;
     result.index = plan;
     result.id = ids_.at(plan);
     result.status = PlanStatus::converged;
@@ -45,6 +48,7 @@ class MonitoredRun : public testing::Test {
   const std::vector<std::string> ids_ = {"a", "b"};
   const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
   const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
+  std::string level_ = "off";
   StatusLine line_;
   std::optional<RunMonitor> monitor_;
 };
@@ -84,6 +88,49 @@ TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {
   EXPECT_THAT(events("gpu_sample"), IsEmpty());
   EXPECT_THAT(events("gpu_usage"), IsEmpty());
   EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
+}
+
+TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
+  level_ = "warning";
+  begin();
+  testing::internal::CaptureStderr();
+  solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
+  solve(1, 1, {.mean_temp = 16, .std_temp = 4000});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
+                          Not(HasSubstr("plan b"))));
+  testing::internal::CaptureStderr();
+  monitor_->finish("run_finished");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("2 plans have temperatures"));
+}
+
+TEST_F(MonitoredRun, does_not_warn_of_usual_temperatures) {
+  level_ = "warning";
+  begin();
+  testing::internal::CaptureStderr();
+  solve(0, 1, {.mean_temp = 16, .std_temp = 5});
+  solve(1, 1);  // a plan without a room has none
+  monitor_->finish("run_finished");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
+  begin();
+  PlanResult failed;
+  failed.status = PlanStatus::failed;
+  failed.rank = 1;
+  monitor_->on_stored(failed);
+  monitor_->on_tick(0);
+  EXPECT_EQ(read_run_status(status_path(directory_ / "results.h5"))->plans_per_s, 0);
+}
+
+TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {
+  level_ = "info";
+  begin();
+  testing::internal::CaptureStderr();
+  monitor_->on_predictions_judged({.plans = 20, .median_ratio = 1, .factor_90 = 2});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(monitor_->predictions(), HasSubstr("20 plans"));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   generate(3, 32);
   const Finished finished = run_program(mpirun(3, run()));
   EXPECT_THAT(finished.err,
-              AllOf(HasSubstr("rank  host"), HasSubstr("core time   busy"), HasSubstr("cpu "),
+              AllOf(HasSubstr("rank  host"), HasSubstr("core time  busy"), HasSubstr("cpu "),
                     HasSubstr("restored 0, solved 3, failed 0"), HasSubstr("[rank 0 ")));
 }
 
@@ -319,7 +319,7 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
        "--log-level"},
       {{"export", path("none.h5")}, 1, "none.h5"},
       {{"export", path("existing.h5")}, 1, "existing.h5"},
-      {{"export", path("x.h5"), "--format", "xml"}, 2, "csv or json"},
+      {{"export", path("x.h5"), "--format", "xml"}, 2, "csv, json"},
       {{"summary", path("plans")}, 1, "plans"},
       {{"solve", "nothing", "--data", path("plans")}, 1, "nothing_domain.npy"},
       {{"generate", "--out", path("plans")}, 1, "exists"},
