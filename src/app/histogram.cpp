@@ -28,11 +28,11 @@ double bins_of(const Range& range, double width) {
 }
 
 double bin_width(const Range& range) {
+  // Narrower bins would be lost in the last digits of their borders.
+  const double least = 1e-14 * std::max(std::abs(range.low), std::abs(range.high));
   for (double power = 1;; power *= 10) {
     for (const double width : {power, 2 * power, 5 * power}) {
-      // A width that is lost in the digits of the numbers would make bins without an extent.
-      const double largest = std::max(std::abs(range.low), std::abs(range.high));
-      if (bins_of(range, width) <= most_bins && largest + width > largest) return width;
+      if (width > least && bins_of(range, width) <= most_bins) return width;
     }
   }
 }
