@@ -149,6 +149,13 @@ TEST_F(NewUser, is_warned_of_a_plan_in_kelvin) {
               AllOf(HasSubstr("plan 00002 has a mean temperature of 2"), HasSubstr("hardly °C")));
 }
 
+TEST_F(NewUser, is_told_that_there_is_no_gpu_and_not_what_a_driver_says) {
+  const Finished devices =
+      run_program({"env", "CUDA_VISIBLE_DEVICES=", WALLHEAT_PROGRAM, "devices"});
+  EXPECT_THAT(devices.out, testing::AnyOf(HasSubstr("not used: no GPU here\n"),
+                                          HasSubstr("not used: this wallheat was built without")));
+}
+
 TEST_F(NewUser, sees_a_short_summary_of_any_temperatures) {
   generate(5);
   FloorPlan plan = load_floor_plan(directory_ / "plans", "00003");
