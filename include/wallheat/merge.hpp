@@ -2,14 +2,18 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "wallheat/result_store.hpp"
 
 namespace wallheat {
 
 struct MergeOptions {
   bool allow_missing = false;  ///< write the file also where plans are missing, with these pending
   bool overwrite = false;      ///< replace an existing file
+  Attributes session{};        ///< what the file shall say of the merge, as its last session
 };
 
 /// What merge_results found. The file was written unless there are conflicts, or plans are missing
@@ -35,5 +39,11 @@ struct MergeReport {
 [[nodiscard]] MergeReport merge_results(const std::filesystem::path& out,
                                         const std::vector<std::filesystem::path>& parts,
                                         const MergeOptions& options);
+
+/// How many parts a session merged; nothing where it is that of a run.
+[[nodiscard]] std::optional<std::size_t> merged_parts(const Attributes& session);
+
+/// Whether a session is a copy that a merge took from a part.
+[[nodiscard]] bool is_from_part(const Attributes& session);
 
 }  // namespace wallheat

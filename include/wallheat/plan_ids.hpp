@@ -15,7 +15,7 @@ inline constexpr std::size_t max_id_length = 127;
 struct PlanIds {
   std::vector<std::string> ids;
   std::vector<std::string> duplicates;  ///< ids that were named more than once
-  std::string note;                     ///< where they are from, if that may surprise; or empty
+  std::string note{};                   ///< where they are from, if that may surprise; or empty
 };
 
 /// Keeps the first of each id, in order. Throws RunError where an id is longer than max_id_length.

@@ -57,9 +57,12 @@ std::string overview() {
     if (!command.purpose.empty())
       text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
   }
-  return text +
-         "\n'wallheat help COMMAND' lists a command's options; 'wallheat version' prints the "
-         "version.\n";
+  return folded_for(STDOUT_FILENO, text, 12) +
+         folded_for(
+             STDOUT_FILENO,
+             "\n'wallheat help COMMAND' lists a command's options; 'wallheat version' prints the "
+             "version.\n",
+             0);
 }
 
 /// Throws UsageError where there is no such command.
@@ -84,7 +87,7 @@ bool is_any_of(const std::string& word, std::initializer_list<std::string_view> 
 int run_one(const std::string& name, Arguments arguments) {
   if (is_any_of(name, {"help", "--help", "-h"})) {
     if (arguments.empty()) {
-      fmt::print("{}", folded_for(STDOUT_FILENO, overview(), 12));
+      fmt::print("{}", overview());
       return exit_done;
     }
     const std::string& topic = arguments.front();

@@ -13,6 +13,7 @@
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "app/run_options.hpp"
+#include "app/terminal.hpp"
 #include "wallheat/ceiling.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/generator.hpp"
@@ -163,32 +164,40 @@ Json to_json(const std::string& device, const std::vector<PlanRate>& plans, cons
 
 void print_tables(const std::string& device, const std::vector<PlanRate>& plans,
                   const Ceiling& ceiling, const std::vector<ThreadRate>& scaling) {
-  fmt::print("device    {}\n", device);
-  fmt::print(
-      "ceiling   {:.2f} G cell updates/s: the same arithmetic on a dense grid in the first-level "
-      "cache\n",
-      ceiling.updates_per_second * 1e-9);
+  constexpr std::size_t column = 10;  // where the facts stand
+  print_line("device    " + device, column);
+  print_line(
+      fmt::format("ceiling   {:.2f} G cell updates/s: the same arithmetic on a dense grid in "
+                  "the first-level cache",
+                  ceiling.updates_per_second * 1e-9),
+      column);
   for (const CopyRate& copy : ceiling.copies) {
-    fmt::print("copy      {:6.1f} GB/s read and written, {} KiB: {}\n",
-               copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level);
+    print_line(fmt::format("copy      {:6.1f} GB/s read and written, {} KiB: {}",
+                           copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level),
+               column);
   }
-  fmt::print(
-      "\none thread, a plan at a time\n{:>12}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}  {:>11}  "
-      "{:>10}\n",
-      "plan", "interior", "iterations", "min s", "median s", "max s", "G updates/s", "of ceiling");
+  std::vector<std::vector<std::string>> rows{{"plan", "interior", "iterations", "min s", "median s",
+                                              "max s", "G updates/s", "of ceiling"}};
+  const auto seconds = [](double number) { return fmt::format("{:.4f}", number); };
   for (const PlanRate& plan : plans) {
-    fmt::print("{:>12}  {:>9}  {:>10}  {:>8.4f}  {:>8.4f}  {:>8.4f}  {:>11.2f}  {:>8.0f} %\n",
-               plan.id, plan.interior_cells, plan.iterations, plan.seconds.min, plan.seconds.median,
-               plan.seconds.max, plan.giga_updates_per_s(),
-               plan.giga_updates_per_s() * 1e11 / ceiling.updates_per_second);
+    rows.push_back(
+        {plan.id, fmt::format("{}", plan.interior_cells), fmt::format("{}", plan.iterations),
+         seconds(plan.seconds.min), seconds(plan.seconds.median), seconds(plan.seconds.max),
+         fmt::format("{:.2f}", plan.giga_updates_per_s()),
+         fmt::format("{:.0f} %", plan.giga_updates_per_s() * 1e11 / ceiling.updates_per_second)});
   }
+  fmt::print("\none thread, a plan at a time\n");
+  print_table("rrrrrrrr", rows, 0);
   if (scaling.empty()) return;
-  fmt::print("\nall plans on each thread\n{:>8}  {:>11}  {:>8}  {:>10}\n", "threads", "G updates/s",
-             "speed-up", "efficiency");
+  rows = {{"threads", "G updates/s", "speed-up", "efficiency"}};
   for (const ThreadRate& rate : scaling) {
-    fmt::print("{:>8}  {:>11.2f}  {:>8.2f}  {:>8.0f} %\n", rate.threads, rate.updates_per_s * 1e-9,
-               rate.speedup, 100 * rate.speedup / static_cast<double>(rate.threads));
+    rows.push_back(
+        {fmt::format("{}", rate.threads), fmt::format("{:.2f}", rate.updates_per_s * 1e-9),
+         fmt::format("{:.2f}", rate.speedup),
+         fmt::format("{:.0f} %", 100 * rate.speedup / static_cast<double>(rate.threads))});
   }
+  fmt::print("\nall plans on each thread\n");
+  print_table("rrrr", rows, 0);
   if (scaling.size() > 1)
     fmt::print("Amdahl's serial fraction that fits: {:.4f}\n", amdahl_fraction(scaling));
 }

@@ -5,6 +5,7 @@
 
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/terminal.hpp"
 #include "app/version.hpp"
 #include "link/mpi_link.hpp"
 #include "wallheat/gpu.hpp"
@@ -19,10 +20,11 @@ int devices_command(const Arguments& arguments) {
       "Shows what this machine offers to a run, within the cores that this process may use.");
   if (!options.parse(arguments)) return exit_done;
 
+  constexpr std::size_t column = 18;  // where the facts stand
   const Machine machine = local_machine();
   fmt::print("host              {}\n", machine.host);
   fmt::print("wallheat          {}\n", version());
-  fmt::print("MPI               {}\n", mpi_library());
+  print_line(fmt::format("MPI               {}", mpi_library()), column);
 
   std::map<std::pair<int, int>, std::string> places;
   for (const Core& core : machine.cores)
@@ -32,7 +34,8 @@ int devices_command(const Arguments& arguments) {
   if (bound < machine.host_cores)
     fmt::print("  of {}: this process was bound to them\n", machine.host_cores);
   for (const auto& [place, cpus] : places) {
-    fmt::print("  socket {}, NUMA node {}: cpu{}\n", place.first, place.second, cpus);
+    print_line(fmt::format("  socket {}, NUMA node {}: cpu{}", place.first, place.second, cpus),
+               column);
   }
 
   const Placement placement = place_workers({machine}, DeviceChoice::cpu, 0).front();
@@ -46,10 +49,11 @@ int devices_command(const Arguments& arguments) {
   const GpuSupport support = gpu_support();
   fmt::print("GPUs              {}\n", support.gpus.size());
   for (const Gpu& gpu : support.gpus) {
-    fmt::print("  {}: {}, {}, {:.0f} GiB, NUMA node {}\n", gpu.ordinal, gpu.name, gpu.uuid,
-               static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa);
+    print_line(fmt::format("  {}: {}, {}, {:.0f} GiB, NUMA node {}", gpu.ordinal, gpu.name,
+                           gpu.uuid, static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa),
+               column);
   }
-  if (!support.can_solve) fmt::print("  not used: {}\n", support.reason);
+  if (!support.can_solve) print_line("  not used: " + support.reason, column);
   return exit_done;
 }
 

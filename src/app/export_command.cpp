@@ -11,6 +11,7 @@
 
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/python_float.hpp"
 #include "wallheat/result_store.hpp"
@@ -95,7 +96,7 @@ int export_command(const Arguments& arguments) {
   }
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
-    fmt::print(stderr, "wallheat: {}\n", sentence);
+    fmt::print(stderr, "wallheat: {}\n", printable(sentence));
   std::ofstream stream;
   if (!output.empty()) {
     stream.open(output, std::ios::trunc);
@@ -114,7 +115,7 @@ int export_command(const Arguments& arguments) {
   for (const PlanResult& row : reader.rows()) {
     if (row.status == PlanStatus::failed) {
       ++failed;
-      fmt::print(stderr, "failed: {}: {}\n", row.id, row.error);
+      fmt::print(stderr, "failed: {}: {}\n", printable(row.id), printable(row.error));
     } else if (row.status == PlanStatus::pending) {
       ++pending;
     }

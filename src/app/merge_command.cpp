@@ -7,6 +7,9 @@
 
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/time_text.hpp"
+#include "app/version.hpp"
+#include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/merge.hpp"
 
@@ -29,7 +32,7 @@ void write_ids_file(const std::filesystem::path& file, const std::vector<std::st
 
 void print_list(const char* what, const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
-    fmt::print(stderr, "{}: {}\n", what, lines[i]);
+    fmt::print(stderr, "{}: {}\n", what, printable(lines[i]));
   if (lines.size() > longest_list)
     fmt::print(stderr, "{}: and {} more\n", what, lines.size() - longest_list);
 }
@@ -65,9 +68,13 @@ int merge_command(const Arguments& arguments) {
     throw UsageError("--missing-ids needs --allow-missing");
   if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");
 
+  merge.session = {{"wallheat_version", std::string(version())},
+                   {"hdf5_library", hdf5_library()},
+                   {"end", "merged"},
+                   {"started_utc", utc_now()}};
   const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
   for (const std::string& sentence : report.warnings)
-    fmt::print(stderr, "wallheat: warning: {}\n", sentence);
+    fmt::print(stderr, "wallheat: warning: {}\n", printable(sentence));
   print_list("conflict", report.conflicts);
   print_list("missing", report.missing);
   fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,
@@ -83,8 +90,8 @@ int merge_command(const Arguments& arguments) {
   if (!report.missing.empty()) {
     write_ids_file(missing_ids, report.missing);
     fmt::print(
-        "the ids of the missing plans are in {}; 'wallheat run --resume --out {}' solves "
-        "them\n",
+        "the ids of the missing plans are in {}; 'wallheat run --data PLANS --resume --out {}' "
+        "solves them\n",
         missing_ids.string(), out.string());
     return exit_work_left;
   }

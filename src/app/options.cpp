@@ -209,8 +209,9 @@ void Options::check_presence() const {
 void Options::print_help() {
   constexpr std::size_t widest = 110;
   constexpr std::size_t narrowest = 40;
-  const std::size_t columns =
-      std::clamp(terminal_columns(STDOUT_FILENO).value_or(widest), narrowest, widest);
+  auto terminal = terminal_columns(STDOUT_FILENO);
+  if (!terminal) terminal = terminal_columns(STDERR_FILENO);  // as behind a pager
+  const std::size_t columns = std::clamp(terminal.value_or(widest), narrowest, widest);
   po::options_description all("Options", static_cast<unsigned>(columns),
                               static_cast<unsigned>(std::min(columns / 2, narrowest)));
   add_all_to(all);

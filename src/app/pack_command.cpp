@@ -56,8 +56,8 @@ int pack_command(const Arguments& arguments) {
   options.add()("id", po::value(&ids)->value_name("ID"),
                 "pack this plan (also as an argument); default: all of --ids");
   options.add()("ids", po::value(&ids_file)->value_name("FILE"),
-                "file with one id a line (default: building_ids.txt of a directory, all plans of "
-                "a pack)");
+                "file with one id a line, # begins a comment (default: building_ids.txt of a "
+                "directory; all its plans where it has none; all of a pack)");
   options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
                 "only the first N ids; 0: all");
   options.add()("threads,t", po::value(&threads)->default_value(0)->value_name("N"),

@@ -2,6 +2,8 @@
 
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/run_status.hpp"
+#include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/repair.hpp"
 
@@ -24,11 +26,12 @@ int repair_command(const Arguments& arguments) {
   if (!options.parse(arguments)) return exit_done;
 
   const RepairReport report = repair_results(file);
-  for (const std::string& sentence : report.sentences) fmt::print("{}\n", sentence);
-  for (const std::string& id : report.lost) fmt::print("lost: {}\n", id);
-  fmt::print("{} {}: {} done, {} failed, {} pending\n", file.string(),
+  for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
+  for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
+  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
              report.changed ? "is whole" : "needed nothing", report.done, report.failed,
              report.pending);
+  remove_run_status(status_path(file));  // of the run that died
   return report.pending > 0 ? exit_work_left : exit_done;
 }
 

@@ -95,7 +95,7 @@ void RunMonitor::show_workers() {
     if (!worker.limit.empty()) limited[worker.limit].push_back(worker.rank);
   }
   for (const auto& [reason, ranks] : without_gpu)
-    logger_->info("rank {}: no GPU, as {}", cpu_list(ranks), reason);
+    logger_->info("rank {}: on the CPU: {}", cpu_list(ranks), reason);
   for (const auto& [clause, ranks] : limited) logger_->warn("rank {}: {}", cpu_list(ranks), clause);
 }
 

@@ -124,9 +124,9 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
   options.add()("id", po::value(&run.ids)->value_name("ID"),
                 "solve this plan (also as an argument); default: all of --ids");
-  options.add()(
-      "ids", po::value(&run.ids_file)->value_name("FILE"),
-      "file with one id a line (default: building_ids.txt of a directory, all plans of a pack)");
+  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"),
+                "file with one id a line, # begins a comment (default: building_ids.txt of a "
+                "directory; all its plans where it has none; all of a pack)");
   options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
                 "only the first N ids; 0: all");
   solver.declare(options);

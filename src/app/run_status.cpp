@@ -156,11 +156,14 @@ std::optional<RunStatus> read_run_status(const fs::path& path) {
 }
 
 void remove_run_status(const fs::path& path) {
-  std::error_code error;
-  fs::remove(path, error);
-  if (error)
-    throw RunError(
-        fmt::format("the status file {} cannot be removed: {}", path.string(), error.message()));
+  for (const char* ending : {"", ".new"}) {  // the latter where a kill came between two steps
+    std::error_code error;
+    fs::path file = path;
+    fs::remove(file += ending, error);
+    if (error)
+      throw RunError(
+          fmt::format("the status file {} cannot be removed: {}", file.string(), error.message()));
+  }
 }
 
 }  // namespace wallheat

@@ -148,7 +148,8 @@ std::chrono::seconds parse_duration(const std::string& text) {
       throw UsageError("'" + text + "' is longer than a century; for no limit say none");
     return duration;
   };
-  if (std::regex_match(text, found, clock))
+  if (std::regex_match(text, found, clock) && number(3) < 60 &&
+      (!found[1].matched || number(2) < 60))
     return bounded(std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
                    std::chrono::seconds(number(3)));
   if (!text.empty() && std::regex_match(text, found, units))

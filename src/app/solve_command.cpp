@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -8,6 +10,7 @@
 #include "app/options.hpp"
 #include "app/plan_job.hpp"
 #include "app/run_options.hpp"
+#include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/picture.hpp"
 #include "wallheat/plan_pack.hpp"
@@ -33,6 +36,12 @@ int solve_command(const Arguments& arguments) {
   options.positional("id", 1);
   options.require({"id", "data"});
   if (!options.parse(arguments)) return exit_done;
+  std::string ending = png.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  if (!png.empty() && ending != ".png")
+    throw UsageError(fmt::format(
+        "--png draws a PNG picture, so name a file that ends in .png, not {}", png.string()));
   if (!png.empty() && !can_draw())
     throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
 
@@ -49,8 +58,8 @@ int solve_command(const Arguments& arguments) {
 
   PlanResult result;
   describe_solution(plan, *solution, result);
-  fmt::print("plan             {} ({} x {} cells, {} interior)\n", id, result.rows, result.cols,
-             result.interior_cells);
+  fmt::print("plan             {} ({} x {} cells, {} interior)\n", printable(id), result.rows,
+             result.cols, result.interior_cells);
   if (result.status == PlanStatus::empty) {
     fmt::print("status           empty: there is no interior cell to solve for\n");
   } else {
@@ -67,7 +76,7 @@ int solve_command(const Arguments& arguments) {
   }
   if (!png.empty()) {
     draw_plan(png, "plan " + id, plan, solution->field);
-    fmt::print("picture          {}\n", png.string());
+    fmt::print("picture          {}\n", printable(png.string()));
   }
   return exit_done;
 }

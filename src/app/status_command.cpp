@@ -11,9 +11,11 @@
 #include "app/options.hpp"
 #include "app/run_status.hpp"
 #include "app/scheduler.hpp"
+#include "app/terminal.hpp"
 #include "app/time_text.hpp"
 #include "core/bytes.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/merge.hpp"
 #include "wallheat/result_store.hpp"
 #include "wallheat/writer.hpp"
 
@@ -78,7 +80,8 @@ StatusFile look_at_status(const fs::path& file, const Attributes& session) {
 /// Which rows are to be solved in this file; the others are in other files.
 Shard shard_of(const fs::path& file, const Attributes& session) {
   const auto found = session.find("shard");
-  if (found == session.end() || found->second.empty()) return {};
+  // Of a merged file all rows count; older versions gave it no session of its own.
+  if (found == session.end() || found->second.empty() || is_from_part(session)) return {};
   try {
     return parse_shard(found->second);
   } catch (const UsageError&) {
@@ -143,7 +146,7 @@ std::optional<double> Look::plans_per_s() const {
     return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
   };
   if (state != FileState::closed || number("seconds") <= 0) return std::nullopt;
-  return (number("solved") + number("failed")) / number("seconds");
+  return number("solved") / number("seconds");
 }
 
 std::optional<double> Look::seconds_left() const {
@@ -152,11 +155,15 @@ std::optional<double> Look::seconds_left() const {
 }
 
 std::string Look::advice() const {
-  const std::string go_on = "run the same command with --resume";
+  const std::string go_on =
+      merged_parts(session) || is_from_part(session)
+          ? fmt::format("run 'wallheat run --data PLANS --out {} --resume'", file.string())
+          : "run the same command with --resume";
   switch (state) {
     case FileState::closed:
       if (pending > 0) return "to go on, " + go_on;
-      if (!failed.empty()) return "to try the failed plans again, " + go_on + " --retry-failed";
+      if (!failed.empty())
+        return "mend the input of the failed plans, then " + go_on + " --retry-failed";
       return "nothing to do";
     case FileState::being_written:
       if (status.status && status.age_s > fresh_s)
@@ -186,6 +193,8 @@ int Look::exit_status() const {
 std::string state_text(const Look& look) {
   std::string text(to_string(look.state));
   if (look.state == FileState::closed) {
+    if (const auto parts = merged_parts(look.session))
+      return fmt::format("{}; merged from {} part(s)", text, *parts);
     const auto ended = look.session.find("ended_utc");
     return ended == look.session.end() ? text : text + " at " + ended->second;
   }
@@ -205,49 +214,73 @@ std::string plan_text(const RunningPlan& plan, double age_s) {
   return text + ")";
 }
 
+/// A line that names a fact; what goes on in a further line stands below it.
+void print_fact(const char* name, const std::string& text) {
+  constexpr std::size_t column = 11;
+  print_line(fmt::format("{:<{}}{}", name, column, text), column);
+}
+
 void print_workers(const Look& look) {
   const RunStatus& status = *look.status.status;
   // Of a run that lives, times go on since the status was written; of a dead one they stand still.
-  const double age_s =
-      look.state == FileState::being_written ? std::max(0.0, look.status.age_s) : 0;
+  const bool lives = look.state == FileState::being_written;
+  const double age_s = lives ? std::max(0.0, look.status.age_s) : 0;
   if (status.workers.empty()) return;
-  fmt::print("\n{:>5}  {:<20}  {:<24}  {:>7}  {:>7}  {:>10}  {:<8}  {}\n", "rank", "host", "device",
-             "threads", "plans", "heard ago", "state", "at work on");
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "host", "device", "threads", "plans", "heard ago", "state", "at work on"}};
   for (const WorkerStatus& worker : status.workers) {
     std::string running;
     for (const RunningPlan& plan : worker.running)
       running += (running.empty() ? "" : ", ") + plan_text(plan, age_s);
-    fmt::print("{:>5}  {:<20}  {:<24}  {:>7}  {:>7}  {:>10}  {:<8}  {}\n", worker.rank, worker.host,
-               worker.device, worker.threads, worker.plans,
-               duration_text(worker.last_heard_s + age_s), worker.state, running);
-    if (worker.gpu) fmt::print("{:>5}  GPU: {}\n", "", gpu_text(*worker.gpu));
+    rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
+                    fmt::format("{}", worker.threads), fmt::format("{}", worker.plans),
+                    duration_text(worker.last_heard_s + age_s), worker.state, running});
+  }
+  const auto lines = table_lines("rllrrrll", rows);
+  constexpr std::size_t indent = 6;
+  fmt::print("\n{}", lives ? "" : "the workers when they were last heard of\n");
+  print_line(lines.front(), indent);
+  for (std::size_t i = 0; i < status.workers.size(); ++i) {
+    print_line(lines[i + 1], indent);
+    if (const auto& gpu = status.workers[i].gpu)
+      print_line(std::string(indent, ' ') + "GPU: " + gpu_text(*gpu), indent);
   }
 }
 
+void print_failed(const Look& look) {
+  if (look.failed.empty()) return;
+  fmt::print("\nfailed plans\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const PlanResult& plan : look.failed) {
+    if (rows.size() == longest_list) break;
+    rows.push_back({plan.id, fmt::format("{} attempt(s): {}", plan.attempts, plan.error)});
+  }
+  print_table("ll", rows, 2);
+  if (look.failed.size() > rows.size())
+    fmt::print("  and {} more; --json lists all\n", look.failed.size() - rows.size());
+}
+
 void print_text(const Look& look) {
-  fmt::print("{}: {}\n", look.file.string(), state_text(look));
+  const bool lives = look.state == FileState::being_written;
+  print_line(fmt::format("{}: {}", look.file.string(), state_text(look)), 2);
   const std::size_t total = look.solved + look.failed.size() + look.pending;
-  fmt::print("plans      {}{}\n", total,
-             look.shard.count > 1 ? fmt::format(" in shard {}", look.shard.text()) : "");
+  print_fact(
+      "plans",
+      fmt::format("{}{}", total,
+                  look.shard.count > 1 ? fmt::format(" in shard {}", look.shard.text()) : ""));
   fmt::print("  solved   {}\n  failed   {}\n  pending  {}\n", look.solved, look.failed.size(),
              look.pending);
   if (const auto rate = look.plans_per_s())
-    fmt::print("rate       {:.2f} plans/s{}\n", *rate,
-               look.state == FileState::being_written ? "" : " at last");
-  if (const auto left = look.seconds_left()) fmt::print("left       {}\n", duration_text(*left));
+    print_fact("rate", fmt::format("{:.2f} plans/s{}", *rate, lives ? "" : " at last"));
+  if (const auto left = look.seconds_left()) print_fact("left", duration_text(*left));
   if (look.status.status)
-    fmt::print("status     {}, written {} ago\n", look.status.status->state,
-               duration_text(std::max(0.0, look.status.age_s)));
-  if (!look.status.note.empty()) fmt::print("note       {}\n", look.status.note);
-  fmt::print("advice     {}\n", look.advice());
+    print_fact("status",
+               fmt::format("{}written {} ago", lives ? look.status.status->state + ", " : "",
+                           duration_text(std::max(0.0, look.status.age_s))));
+  if (!look.status.note.empty()) print_fact("note", look.status.note);
+  print_fact("advice", look.advice());
   if (look.status.status) print_workers(look);
-  if (!look.failed.empty()) fmt::print("\nfailed plans\n");
-  for (std::size_t i = 0; i < std::min(look.failed.size(), longest_list); ++i) {
-    const PlanResult& plan = look.failed[i];
-    fmt::print("  {:<16} {} attempt(s): {}\n", plan.id, plan.attempts, plan.error);
-  }
-  if (look.failed.size() > longest_list)
-    fmt::print("  and {} more; --json lists all\n", look.failed.size() - longest_list);
+  print_failed(look);
 }
 
 void print_json(const Look& look) {
@@ -276,6 +309,9 @@ void print_json(const Look& look) {
   json["status_age_s"] = look.status.status ? Json(look.status.age_s) : Json(nullptr);
   json["status"] =
       look.status.status ? Json::parse(to_json_text(*look.status.status)) : Json(nullptr);
+  // What it was doing then is not what it does now.
+  if (look.status.status && look.state != FileState::being_written)
+    json["status"]["state"] = to_string(look.state);
   if (!look.status.note.empty()) json["note"] = look.status.note;
   fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
 }

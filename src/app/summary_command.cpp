@@ -1,14 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 
 #include "app/commands.hpp"
+#include "app/histogram.hpp"
 #include "app/options.hpp"
+#include "app/terminal.hpp"
 #include "app/time_text.hpp"
-#include "wallheat/error.hpp"
+#include "core/printable.hpp"
+#include "wallheat/merge.hpp"
 #include "wallheat/result_store.hpp"
 
 namespace po = boost::program_options;
@@ -18,21 +20,37 @@ namespace {
 
 constexpr std::size_t longest_list = 5;
 
+constexpr std::size_t margin = 2;
+constexpr std::size_t indent = 6;  // of what goes on in a further line
+
 void print_histogram(const std::vector<const PlanResult*>& plans) {
-  std::map<int, std::size_t> bins;
-  for (const PlanResult* plan : plans)
-    ++bins[static_cast<int>(std::floor(plan->statistics.mean_temp))];
-  if (bins.empty()) return;
-  std::size_t highest = 0;
-  for (const auto& [degree, count] : bins) highest = std::max(highest, count);
+  if (plans.empty()) return;
+  std::vector<double> means;
+  for (const PlanResult* plan : plans) means.push_back(plan->statistics.mean_temp);
+  const Histogram histogram = histogram_of(means);
+  std::size_t highest = 1;
+  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
   fmt::print("\nplans by mean temperature\n");
-  for (int degree = bins.begin()->first; degree <= bins.rbegin()->first; ++degree) {
-    const std::size_t count = bins.contains(degree) ? bins[degree] : 0;
-    constexpr std::size_t width = 50;
+  std::vector<std::vector<std::string>> rows;
+  for (const Histogram::Bin& bin : histogram.bins) {
+    constexpr std::size_t width = 30;
     // Round up: a bin with a plan in it shows at least one mark.
-    const std::size_t bar = (count * width + highest - 1) / highest;
-    fmt::print("  {:>4} to {:<4} °C {:>6}  {}\n", degree, degree + 1, count, std::string(bar, '#'));
+    const std::size_t bar = (bin.count * width + highest - 1) / highest;
+    rows.push_back({fmt::format("{:.15g}", bin.from), fmt::format("to {:.15g} °C", bin.to),
+                    fmt::format("{}", bin.count), std::string(bar, '#')});
   }
+  print_table("rlrl", rows, margin);
+
+  if (!histogram.outliers.empty()) print_line("  far from the others", indent);
+  constexpr std::size_t most_outliers = 10;
+  rows.clear();
+  for (const std::size_t i : histogram.outliers) {
+    if (rows.size() < most_outliers)
+      rows.push_back({plans[i]->id, fmt::format("{:.6g} °C", means[i])});
+  }
+  print_table("lr", rows, 2 * margin);
+  if (histogram.outliers.size() > rows.size())
+    print_line(fmt::format("    and {} more", histogram.outliers.size() - rows.size()), indent);
 }
 
 void print_slowest(std::vector<const PlanResult*> plans) {
@@ -40,25 +58,30 @@ void print_slowest(std::vector<const PlanResult*> plans) {
   std::partial_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count), plans.end(),
                     [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
   if (count > 0) fmt::print("\nslowest plans\n");
+  std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < count; ++i) {
-    fmt::print("  {:<16} {:>9}  {:>6} iterations  {:>8} interior cells  {} on {}\n", plans[i]->id,
-               duration_text(plans[i]->seconds), plans[i]->iterations, plans[i]->interior_cells,
-               plans[i]->device, plans[i]->host);
+    rows.push_back({plans[i]->id, duration_text(plans[i]->seconds),
+                    fmt::format("{} iterations", plans[i]->iterations),
+                    fmt::format("{} interior cells", plans[i]->interior_cells),
+                    fmt::format("{} on {}", plans[i]->device, plans[i]->host)});
   }
+  print_table("lrrrl", rows, margin);
 }
 
 void print_failed(const std::vector<const PlanResult*>& failed) {
   if (!failed.empty()) fmt::print("\nfailed plans\n");
-  for (const PlanResult* plan : failed) {
-    fmt::print("  {:<16} {} attempt(s): {}\n", plan->id, plan->attempts, plan->error);
-  }
+  std::vector<std::vector<std::string>> rows;
+  for (const PlanResult* plan : failed)
+    rows.push_back({plan->id, fmt::format("{} attempt(s): {}", plan->attempts, plan->error)});
+  print_table("ll", rows, margin);
 }
 
 /// What the sessions that ended by themselves took; a killed one leaves no figures.
 struct WallTime {
   std::size_t sessions = 0;
+  std::size_t all_sessions = 0;
   double seconds = 0;
-  double plans = 0;  ///< tried in that time
+  double plans = 0;  ///< solved in that time
 };
 
 WallTime wall_time(const std::vector<Attributes>& sessions) {
@@ -68,10 +91,12 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
   };
   WallTime time;
   for (const Attributes& session : sessions) {
+    if (merged_parts(session)) continue;
+    ++time.all_sessions;
     if (!session.contains("seconds")) continue;
     ++time.sessions;
     time.seconds += number(session, "seconds");
-    time.plans += number(session, "solved") + number(session, "failed");
+    time.plans += number(session, "solved");
   }
   return time;
 }
@@ -89,7 +114,7 @@ int summary_command(const Arguments& arguments) {
 
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
-    fmt::print(stderr, "wallheat: {}\n", sentence);
+    fmt::print(stderr, "wallheat: {}\n", printable(sentence));
   std::vector<const PlanResult*> solved;  // with a temperature
   std::vector<const PlanResult*> failed;
   std::map<PlanStatus, std::size_t> counts;
@@ -126,16 +151,16 @@ int summary_command(const Arguments& arguments) {
   fmt::print("core time                    {}\n", duration_text(core_seconds));
   const WallTime wall = wall_time(reader.sessions());
   if (wall.seconds > 0) {
-    fmt::print("wall time                    {}, {:.2f} plans/s", duration_text(wall.seconds),
-               wall.plans / wall.seconds);
-    if (reader.sessions().size() > 1) {
-      fmt::print(" ({} of {} sessions; one that was killed leaves no figures)", wall.sessions,
-                 reader.sessions().size());
-    }
-    fmt::print("\n");
+    std::string text = fmt::format("wall time                    {}, {:.2f} plans/s",
+                                   duration_text(wall.seconds), wall.plans / wall.seconds);
+    if (wall.all_sessions > 1)
+      text += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
+                          wall.sessions, wall.all_sessions);
+    print_line(text, indent);
   }
   if (!reader.closed_well())
-    fmt::print("the file is still being written, or its writer was killed: go on with --resume\n");
+    print_line("the file is still being written, or its writer was killed: go on with --resume",
+               indent);
   print_histogram(solved);
   print_slowest(solved);
   print_failed(failed);

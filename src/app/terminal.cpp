@@ -1,10 +1,13 @@
 #include "app/terminal.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+
+#include "core/printable.hpp"
 
 namespace wallheat {
 namespace {
@@ -73,6 +76,10 @@ std::string folded_for(int descriptor, std::string_view text, std::size_t indent
   return columns ? folded(text, *columns, indent) : std::string(text);
 }
 
+void print_line(std::string_view line, std::size_t indent) {
+  fmt::print("{}\n", folded_for(STDOUT_FILENO, printable(line), indent));
+}
+
 std::vector<std::string> table_lines(std::string_view alignment,
                                      const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(alignment.size(), 0);
@@ -91,6 +98,13 @@ std::vector<std::string> table_lines(std::string_view alignment,
     lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
   }
   return lines;
+}
+
+void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
+                 std::size_t margin) {
+  constexpr std::size_t further = 4;  // what goes on in a further line
+  for (const std::string& line : table_lines(alignment, rows))
+    print_line(std::string(margin, ' ') + line, margin + further);
 }
 
 }  // namespace wallheat

@@ -22,9 +22,16 @@ namespace wallheat {
 /// The same for the terminal behind a file descriptor; unchanged where there is none.
 [[nodiscard]] std::string folded_for(int descriptor, std::string_view text, std::size_t indent);
 
+/// Prints a line to stdout, folded where that is a terminal, with control characters escaped.
+void print_line(std::string_view line, std::size_t indent);
+
 /// The lines of a table whose columns are as wide as what stands in them. `alignment` has an l or
 /// an r for each column.
 [[nodiscard]] std::vector<std::string> table_lines(
     std::string_view alignment, const std::vector<std::vector<std::string>>& rows);
+
+/// Prints them, each behind a margin of blanks.
+void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
+                 std::size_t margin);
 
 }  // namespace wallheat

@@ -17,6 +17,7 @@
 #include "app/options.hpp"
 #include "app/verifier.hpp"
 #include "app/version.hpp"
+#include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/plan_pack.hpp"
@@ -143,7 +144,7 @@ Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& a
 void print_check(const char* name, const std::vector<std::string>& wrong, const std::string& what) {
   fmt::print("{:<14}{}: {}\n", name,
              wrong.empty() ? "ok" : fmt::format("NOT OK, {} finding(s)", wrong.size()), what);
-  for (const std::string& sentence : wrong) fmt::print("  {}\n", sentence);
+  for (const std::string& sentence : wrong) fmt::print("  {}\n", printable(sentence));
 }
 
 }  // namespace
@@ -210,10 +211,10 @@ int verify_command(const Arguments& arguments) {
   std::size_t wrong = damaged.size();
   for (const auto& sentences : findings.wrong) wrong += sentences.size();
   if (wrong > 0) {
-    fmt::print("{}: {} finding(s)\n", options->file.string(), wrong);
+    fmt::print("{}: {} finding(s)\n", printable(options->file.string()), wrong);
     return exit_failed;
   }
-  fmt::print("{}: all is well{}\n", options->file.string(),
+  fmt::print("{}: all is well{}\n", printable(options->file.string()),
              pending > 0  ? ", but plans are left"
              : failed > 0 ? ", but plans failed"
                           : "");

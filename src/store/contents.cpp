@@ -125,7 +125,9 @@ void require_agreement(const std::filesystem::path& file, const Contents& conten
                        const StorePlan& plan) {
   const auto found =
       differences(contents, "the file has", plan.settings, plan.save_fields, "this run");
-  if (!found.empty()) throw RunError(file.string() + " was made with other settings: " + found);
+  if (!found.empty())
+    throw RunError(file.string() + " was made with other settings: " + found +
+                   "; give those of the file, or name another file with --out");
 }
 
 bool needs_new_layout(const Contents& contents, const StorePlan& plan) {

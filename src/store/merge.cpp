@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -20,7 +21,8 @@ using namespace store;
 
 namespace {
 
-constexpr const char* origin = "merged_from";  // of a session
+constexpr const char* origin = "merged_from";       // of a session
+constexpr const char* part_count = "merged_parts";  // of a merge's own session
 
 /// The names of the columns of an answer in which two rows differ.
 std::string differing_columns(const Row& a, const Row& b) {
@@ -68,6 +70,12 @@ class Merge {
   explicit Merge(std::vector<fs::path> parts) : parts_(std::move(parts)) {
     for (std::size_t number = 0; number < parts_.size(); ++number) take(number);
     finish();
+  }
+
+  /// The whole is nobody's shard, whatever the sessions of its parts were.
+  void add_session(Attributes session) {
+    session[part_count] = std::to_string(parts_.size());
+    all_.sessions.push_back(std::move(session));
   }
 
   void write(const fs::path& out) {
@@ -263,6 +271,7 @@ MergeReport merge(const fs::path& out, const std::vector<fs::path>& parts,
     return std::move(report);
   }
   remove_leftovers(out);
+  merged.add_session(options.session);
   merged.write(out);
   // That of a killed run whose file was replaced.
   remove_durably(log_path(out));
@@ -271,6 +280,14 @@ MergeReport merge(const fs::path& out, const std::vector<fs::path>& parts,
 }
 
 }  // namespace
+
+std::optional<std::size_t> merged_parts(const Attributes& session) {
+  const auto found = session.find(part_count);
+  if (found == session.end()) return std::nullopt;
+  return std::strtoul(found->second.c_str(), nullptr, 10);
+}
+
+bool is_from_part(const Attributes& session) { return session.contains(origin); }
 
 MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
                           const MergeOptions& options) {

@@ -58,6 +58,19 @@ TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {
   EXPECT_TRUE(options.save_fields);
 }
 
+TEST(RunOptions, may_stand_in_a_file_that_begins_with_a_byte_order_mark) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "run.cfg") << "\xEF\xBB\xBFtolerance = 0.5\n";
+  EXPECT_EQ(parsed({"--config", (directory / "run.cfg").string()}).solver.limits.tolerance, 0.5);
+}
+
+TEST(RunOptions, of_a_file_cannot_name_another_file) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "a.cfg") << "config = b.cfg\n";
+  EXPECT_THAT(refusal({"--config", (directory / "a.cfg").string()}),
+              AllOf(HasSubstr("a.cfg"), HasSubstr("cannot name another")));
+}
+
 TEST(RunOptions, are_all_named_in_the_example_configuration) {
   // With every line uncommented the example must parse, and give the defaults.
   const TemporaryDirectory directory;
@@ -132,6 +145,33 @@ TEST(RunOptions, refuse_what_makes_no_sense) {
   EXPECT_THAT(refused({"--config", (directory / "typo.cfg").string()}), HasSubstr("tolerence"));
   EXPECT_THAT(refused({"--config", (directory / "none.cfg").string()}), HasSubstr("none.cfg"));
   EXPECT_THAT(refused({"--config", directory.path().string()}), HasSubstr("cannot be read"));
+}
+
+TEST(RunOptions, that_are_missing_are_named_in_one_sentence) {
+  EXPECT_EQ(refusal({}), "--data and --out are missing");
+  EXPECT_EQ(refusal({"--data", "", "--out", "y"}), "--data is missing");
+}
+
+TEST(RunOptions, that_are_missing_may_be_what_an_argument_without_a_name_is) {
+  EXPECT_THAT(refusal({"plans", "results.h5"}),
+              AllOf(HasSubstr("'plans' and 'results.h5' stand without the name of an option"),
+                    HasSubstr("did you mean --data plans --out results.h5?")));
+  EXPECT_THAT(refusal({"--data", "plans", "results.h5"}),
+              AllOf(HasSubstr("--out is missing"), HasSubstr("did you mean --out results.h5?")));
+  EXPECT_THAT(refusal({"a", "b", "c", "d", "e"}), HasSubstr("'a', 'b', 'c' and others stand"));
+}
+
+TEST(RunOptions, that_are_misspelt_are_answered_with_the_nearest) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";
+  EXPECT_THAT(refusal({"--tolerence", "1"}), HasSubstr("did you mean '--tolerance'?"));
+  EXPECT_THAT(refusal({"--config", (directory / "typo.cfg").string()}),
+              AllOf(HasSubstr("typo.cfg"), HasSubstr("did you mean 'tolerance'?")));
+  EXPECT_THAT(refusal({"-data", "plans"}), HasSubstr("did you mean '--data'?"));
+  EXPECT_THAT(refusal({"-overwrite"}), HasSubstr("did you mean '--overwrite'?"));
+  EXPECT_THAT(refusal({"--data", "x", "--out", "y", "--device", "gpux"}),
+              HasSubstr("did you mean 'gpu'?"));
+  EXPECT_EQ(parsed({"-t3"}).threads, 3) << "a short option with its value is no slip";
 }
 
 TEST(RunOptions, refuse_what_looks_like_a_place_in_a_sentence_of_boost) {

@@ -11,18 +11,19 @@
 namespace wallheat {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// A run with two workers; at the second is a GPU.
 class MonitoredRun : public testing::Test {
  protected:
   void begin() {
-    monitor_.emplace(console_.logger(), console_.line(), ProgressStyle::none,
-                     EventLog(directory_ / "events.jsonl"),
-                     RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
-                     RunTally{.total = 2});
+    monitor_.emplace(
+        log_, console_.line(), ProgressStyle::none, EventLog(directory_ / "events.jsonl"),
+        RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""}, RunTally{.total = 2});
     monitor_->on_worker_ready(cpu_);
     monitor_->on_worker_ready(gpu_);
   }
@@ -34,8 +35,10 @@ class MonitoredRun : public testing::Test {
     result.rank = rank;
     return result;
   }
-  void solve(std::uint32_t plan, int rank) {
-    monitor_->on_stored(result(plan, rank, PlanStatus::converged));
+  void solve(std::uint32_t plan, int rank, const Statistics& statistics = {}) {
+    PlanResult answer = result(plan, rank, PlanStatus::converged);
+    answer.statistics = statistics;
+    monitor_->on_stored(answer);
   }
   std::vector<nlohmann::json> events(const std::string& name) {
     std::vector<nlohmann::json> found;
@@ -52,6 +55,8 @@ class MonitoredRun : public testing::Test {
   const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
   const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
   std::ostringstream said_;
+  const std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said_));
   Console console_{"off", 0, "node0"};
   std::optional<RunMonitor> monitor_;
 };
@@ -99,17 +104,16 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
 }
 
 TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
-  const auto log = std::make_shared<spdlog::sinks::ostream_sink_mt>(said_);
-  RunMonitor monitor(
-      std::make_shared<spdlog::logger>("test", log), console_.line(), ProgressStyle::none, {},
-      RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""}, RunTally{.total = 2});
   WorkerInfo worker = cpu_;
   worker.limit = "few cores";
   WorkerInfo other = gpu_;
   other.limit = worker.limit;
-  monitor.on_worker_ready(worker);
-  monitor.on_worker_ready(other);
-  monitor.finish("run_finished");
+  monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::nullopt,
+                   RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
+                   RunTally{.total = 2});
+  monitor_->on_worker_ready(worker);
+  monitor_->on_worker_ready(other);
+  monitor_->finish("run_finished");
   EXPECT_THAT(said_.str(), HasSubstr("[warning] rank 1-2: few cores"));
 }
 
@@ -121,6 +125,45 @@ TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {
   EXPECT_THAT(events("gpu_sample"), IsEmpty());
   EXPECT_THAT(events("gpu_usage"), IsEmpty());
   EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
+}
+
+TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
+  log_->set_level(spdlog::level::warn);
+  begin();
+  solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
+  solve(1, 1, {.mean_temp = 16, .std_temp = 4000});
+  const std::string said = said_.str();
+  EXPECT_THAT(said, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
+                          Not(HasSubstr("plan b"))));
+  said_.str("");
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.str(), HasSubstr("2 plans have temperatures"));
+}
+
+TEST_F(MonitoredRun, does_not_warn_of_usual_temperatures) {
+  log_->set_level(spdlog::level::warn);
+  begin();
+  solve(0, 1, {.mean_temp = 16, .std_temp = 5});
+  solve(1, 1);  // a plan without a room has none
+  monitor_->finish("run_finished");
+  EXPECT_EQ(said_.str(), "");
+}
+
+TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
+  begin();
+  PlanResult failed;
+  failed.status = PlanStatus::failed;
+  failed.rank = 1;
+  monitor_->on_stored(failed);
+  monitor_->on_tick(0);
+  EXPECT_EQ(read_run_status(status_path(directory_ / "results.h5"))->plans_per_s, 0);
+}
+
+TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {
+  begin();
+  monitor_->on_predictions_judged({.plans = 20, .median_ratio = 1, .factor_90 = 2});
+  EXPECT_EQ(said_.str(), "");
+  EXPECT_THAT(monitor_->predictions(), HasSubstr("20 plans"));
 }
 
 }  // namespace

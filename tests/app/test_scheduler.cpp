@@ -87,5 +87,18 @@ TEST(ShardOfArrayTask, refuses_variables_that_are_no_numbers) {
               AllOf(HasSubstr("SLURM_ARRAY_TASK_ID=two"), HasSubstr("--shard")));
 }
 
+TEST(Duration, is_read_in_seconds_units_or_as_a_clock_shows_it) {
+  EXPECT_EQ(parse_duration("5400").count(), 5400);
+  EXPECT_EQ(parse_duration("90m").count(), 5400);
+  EXPECT_EQ(parse_duration("1h30m").count(), 5400);
+  EXPECT_EQ(parse_duration("1:30:00").count(), 5400);
+  EXPECT_EQ(parse_duration("90:00").count(), 5400) << "minutes and seconds";
+}
+
+TEST(Duration, is_no_clock_with_more_than_sixty_seconds_or_minutes) {
+  for (const char* text : {"1:99:99", "1:60:00", "1:00:60", "5:99", "", "1:", "soon"})
+    EXPECT_THROW((void)parse_duration(text), UsageError) << text;
+}
+
 }  // namespace
 }  // namespace wallheat

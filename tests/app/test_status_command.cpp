@@ -83,9 +83,10 @@ TEST_F(Status, of_a_finished_run_is_that_there_is_nothing_to_do) {
   close(results);
   const Finished finished = look();
   EXPECT_EQ(finished.status, 0);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("closed well at 2030-01-02T03:05:05.678Z"),
-                                  HasSubstr("solved   4"), HasSubstr("pending  0"),
-                                  HasSubstr("2.00 plans/s"), HasSubstr("nothing to do")));
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("closed well at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
+                    HasSubstr("pending  0"), HasSubstr("1.50 plans/s"), HasSubstr("nothing to do")))
+      << "failures are no plans";
 }
 
 TEST_F(Status, names_failed_plans_with_their_reasons) {
@@ -94,7 +95,8 @@ TEST_F(Status, names_failed_plans_with_their_reasons) {
   close(results);
   const Finished finished = look();
   EXPECT_EQ(finished.status, 3);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("failed   1"), HasSubstr("--retry-failed"),
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("failed   1"), HasSubstr("advice     mend the input"),
+                                  HasSubstr("--retry-failed"),
                                   HasSubstr("2 attempt(s): plan d: a wall is missing")));
   EXPECT_EQ(json()["failed_plans"][0]["error"], "plan d: a wall is missing");
 }
@@ -163,11 +165,12 @@ TEST_F(Status, of_a_killed_run_is_what_to_do_about_it) {
   let_the_status_age();
   const Finished finished = look();
   EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out,
-              AllOf(HasSubstr("its writer was killed"), HasSubstr("solved   1"),
-                    HasSubstr("--resume"), HasSubstr("wallheat repair"), HasSubstr("node7"),
-                    HasSubstr("written 2 h 00 min ago"), Not(HasSubstr("\nleft  "))));
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("its writer was killed"), HasSubstr("solved   1"),
+                                  HasSubstr("--resume"), HasSubstr("wallheat repair"),
+                                  HasSubstr("node7"), HasSubstr("written 2 h 00 min ago"),
+                                  Not(HasSubstr("\nleft  ")), Not(HasSubstr("running"))));
   EXPECT_EQ(json()["state"], "killed");
+  EXPECT_EQ(json()["status"]["state"], "killed") << "it was running, but that was then";
 }
 
 TEST_F(Status, of_a_complete_file_of_a_killed_run_still_asks_for_an_end) {
@@ -199,6 +202,33 @@ TEST_F(Status, of_a_shard_counts_its_own_plans_alone) {
   const Finished finished = look();
   EXPECT_EQ(finished.status, 0);
   EXPECT_THAT(finished.out, HasSubstr("plans      2 in shard 2/2"));
+}
+
+TEST_F(Status, of_a_file_that_an_older_version_merged_counts_all_plans) {
+  auto results = create({{"shard", "2/2"}, {"merged_from", "results.part-2-of-2.h5"}});
+  store(results, 0, PlanStatus::converged);
+  store(results, 1, PlanStatus::converged);
+  close(results);
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("plans      4\n"), HasSubstr("pending  2")));
+}
+
+TEST_F(Status, shows_control_characters_instead_of_sending_them_to_the_terminal) {
+  auto results = ResultStore::create(file_, {{"a\x1b[2J"}, {{"solver", "jacobi"}}, false, {}},
+                                     {{"started_utc", started}}, true);
+  PlanResult result;
+  result.id = "a\x1b[2J";
+  result.status = PlanStatus::failed;
+  result.error = "plan a\x1b[2J is none";
+  (void)results.store({&result, 1});
+  results.close({});
+  for (const char* command : {"status", "summary", "export"}) {
+    const Finished shown = run_program({WALLHEAT_PROGRAM, command, file_});
+    EXPECT_THAT(shown.out + shown.err,
+                AllOf(HasSubstr("plan a\\x1b[2J is none"), Not(HasSubstr("\x1b"))))
+        << command;
+  }
 }
 
 TEST_F(Status, of_something_else_is_an_error_in_one_sentence) {

@@ -85,7 +85,7 @@ check "a missing site file is an error" same 1 $?
 printf 'wallheat=("%s")\n' "$wallheat" > "$scratch/here.sh"
 here_submit=(--site "$scratch/here.sh" --scheduler slurm --dry-run)
 refused "wallheat: --out is missing" "${here_submit[@]}" -- --data plans
-refused "wallheat: unrecognised option '--sav-fields'" "${here_submit[@]}" "${plans[@]}" --sav-fields
+refused "wallheat: there is no option '--sav-fields'; did you mean '--save-fields'?" "${here_submit[@]}" "${plans[@]}" --sav-fields
 printf 'data = plans\nout = "from config.h5"\noverwrite = true\n' > "$scratch/overwrite.cfg"
 refused "exclude each other" "${here_submit[@]}" -- -c "$scratch/overwrite.cfg"
 for words in "-oout/results.h5 -dplans" "-c $scratch/run.cfg"; do

@@ -70,6 +70,34 @@ TEST_F(Parts, become_one_file) {
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
 }
 
+TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
+  ASSERT_EQ(wallheat({"generate", "--out", path("plans"), "--count", "6", "--size", "32"}).status,
+            0);
+  for (const std::string shard : {"1/3", "2/3", "3/3"})
+    ASSERT_EQ(
+        wallheat({"run", "--data", path("plans"), "--out", path("r.h5"), "--shard", shard}).status,
+        0);
+  const std::string part = path("r.part-");
+  ASSERT_EQ(wallheat({"merge", "--out", path("all.h5"), part + "1-of-3.h5", part + "2-of-3.h5",
+                      part + "3-of-3.h5"})
+                .status,
+            0);
+  const Finished all = wallheat({"status", path("all.h5")});
+  EXPECT_EQ(all.status, 0);
+  EXPECT_THAT(all.out, AllOf(HasSubstr("plans      6\n"), HasSubstr("solved   6"),
+                             HasSubstr("merged from 3 part(s)"), Not(HasSubstr("shard"))));
+  EXPECT_THAT(wallheat({"summary", path("all.h5")}).out, HasSubstr("(3 of 3 sessions"));
+
+  ASSERT_EQ(wallheat({"merge", "--out", path("some.h5"), "--allow-missing", part + "1-of-3.h5",
+                      part + "2-of-3.h5"})
+                .status,
+            75);
+  const Finished some = wallheat({"status", path("some.h5")});
+  EXPECT_EQ(some.status, 75);
+  EXPECT_THAT(some.out, AllOf(HasSubstr("solved   4"), HasSubstr("pending  2"),
+                              HasSubstr("wallheat run --data PLANS --out")));
+}
+
 TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
   solve(6);
   make_part("part-1.h5", {0, 2, 4});
@@ -130,12 +158,16 @@ TEST_F(Parts, must_be_named_in_a_way_that_makes_sense) {
 TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {
   solve(4);
   make_part("killed.h5", {0, 1}, false);
+  std::ofstream(path("killed.h5.status")) << "{}";
+  std::ofstream(path("killed.h5.status.new")) << "{";
   const Finished repaired = wallheat({"repair", path("killed.h5")});
   EXPECT_EQ(repaired.status, 75);
   EXPECT_THAT(repaired.out, AllOf(HasSubstr("its log, with 2 result(s) of that run, was folded in"),
                                   HasSubstr("killed.h5 is whole: 2 done, 0 failed, 2 pending")));
   EXPECT_FALSE(std::filesystem::exists(path("killed.h5.wal")));
   EXPECT_FALSE(std::filesystem::exists(path("killed.h5.lock")));
+  EXPECT_FALSE(std::filesystem::exists(path("killed.h5.status")));
+  EXPECT_FALSE(std::filesystem::exists(path("killed.h5.status.new")));
   const Finished nothing = wallheat({"repair", path("whole.h5")});
   EXPECT_EQ(nothing.status, 0);
   EXPECT_THAT(nothing.out, HasSubstr("whole.h5 needed nothing: 4 done"));

@@ -77,13 +77,20 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   auto again = ResultStore::resume(part(1), plan, {{"wrote", "part-1.h5 again"}});
   store_all(again, make_results(plan, 1, 2));
   again.close({});
-  ASSERT_TRUE(merge_results(file, {part(0), part(1), part(1)}, {}).written);
+  MergeOptions options;
+  options.session = {{"wrote", "the whole"}};
+  ASSERT_TRUE(merge_results(file, {part(0), part(1), part(1)}, options).written);
   const auto sessions = ResultReader(file).sessions();
-  ASSERT_EQ(sessions.size(), 3u);
+  ASSERT_EQ(sessions.size(), 4u);
   EXPECT_EQ(sessions[0].at("wrote"), "part-0.h5");
   EXPECT_EQ(sessions[0].at("merged_from"), "part-0.h5");
   EXPECT_EQ(sessions[2].at("wrote"), "part-1.h5 again");
   EXPECT_EQ(sessions[2].at("merged_from"), "part-1.h5");
+  EXPECT_TRUE(is_from_part(sessions[2]));
+  EXPECT_EQ(merged_parts(sessions[2]), std::nullopt);
+  EXPECT_EQ(sessions[3].at("wrote"), "the whole") << "the merge's own session";
+  EXPECT_EQ(merged_parts(sessions[3]), 3u);
+  EXPECT_FALSE(is_from_part(sessions[3]));
 }
 
 TEST_F(Merge, takes_a_part_that_is_given_twice_for_duplicates) {

@@ -126,12 +126,20 @@ class CudaDevice final : public gpu::DeviceWithKernels {
 
 }  // namespace
 
+/// What CUDA says where there is no driver at all is that the driver is too old.
+static std::string why_none(cudaError_t found) {
+  int driver = 0;
+  const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
+  if (found == cudaErrorNoDevice || !has_driver) return "no GPU here";
+  return std::string("CUDA found no GPU here: ") + cudaGetErrorString(found);
+}
+
 GpuSupport gpu_support() {
   GpuSupport support;
   int count = 0;
   const cudaError_t found = cudaGetDeviceCount(&count);
   if (found != cudaSuccess) {
-    support.reason = std::string("CUDA found no GPU: ") + cudaGetErrorString(found);
+    support.reason = why_none(found);
     return support;
   }
   for (int ordinal = 0; ordinal < count; ++ordinal) {
