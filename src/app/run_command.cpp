@@ -29,6 +29,7 @@
 #include "wallheat/gpu.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/plan_pack.hpp"
+#include "wallheat/result_path.hpp"
 #include "wallheat/result_store.hpp"
 #include "wallheat/trace.hpp"
 #include "wallheat/worth_a_gpu.hpp"
@@ -100,12 +101,6 @@ class StoreSink final : public ResultSink {
  private:
   ResultStore& store_;
 };
-
-/// True where there is something to take up: a result file, or the log that outlived it.
-bool can_resume(const RunOptions& options) {
-  return options.resume && (std::filesystem::exists(options.out) ||
-                            std::filesystem::exists(options.out.string() + ".wal"));
-}
 
 /// Before any file is made. With more ranks this one may well be where no GPU is; then the workers'
 /// placement tells.
@@ -264,7 +259,7 @@ int coordinate_run(Link& link, const RunOptions& options, int ranks) {
   if (options.save_fields) store_plan.shapes = plan_shapes(*source, plans.ids, options.shard);
   const Attributes session = session_start(options, ranks);
   std::vector<std::string> report;
-  const bool resuming = can_resume(options);
+  const bool resuming = options.resume && has_results(options.out);
   ResultStore store =
       resuming ? ResultStore::resume(options.out, store_plan, session, &report)
                : ResultStore::create(options.out, store_plan, session, options.overwrite);
@@ -410,7 +405,7 @@ int run_command(const Arguments& arguments) {
   }
   if (!options) return exit_done;
   if (options->print_out) {
-    fmt::print("{}\n", linked_file(options->out).string());
+    fmt::print("{}\n", result_path(options->out).string());
     return exit_done;
   }
   catch_stop_signals();
