@@ -20,7 +20,7 @@ struct Writer {
   std::string since;  ///< UTC
 };
 
-/// Looks without taking the lock.
+/// Looks without taking the lock. Throws RunError as result_path does.
 [[nodiscard]] Writer writer_of(const std::filesystem::path& file);
 
 }  // namespace wallheat

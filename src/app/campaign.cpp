@@ -21,6 +21,7 @@
 #include "wallheat/gpu.hpp"
 #include "wallheat/machine.hpp"
 #include "wallheat/plan_pack.hpp"
+#include "wallheat/result_path.hpp"
 #include "wallheat/result_store.hpp"
 #include "wallheat/trace.hpp"
 #include "wallheat/worth_a_gpu.hpp"
@@ -40,12 +41,6 @@ class StoreSink final : public ResultSink {
  private:
   ResultStore& store_;
 };
-
-/// True where there is something to take up: a result file, or the log that outlived it.
-bool can_resume(const RunOptions& options) {
-  return options.resume && (std::filesystem::exists(options.out) ||
-                            std::filesystem::exists(options.out.string() + ".wal"));
-}
 
 /// Before any file is made. With more ranks this one may well be where no GPU is; then the workers'
 /// placement tells.
@@ -281,7 +276,7 @@ class Campaign {
     if (options_.save_fields)
       plan.shapes = plan_shapes(*source_, ids_.ids, options_.shard, stop_requested);
     std::vector<std::string> report;
-    resuming_ = can_resume(options_);
+    resuming_ = options_.resume && has_results(options_.out);
     store_ = resuming_ ? ResultStore::resume(options_.out, plan, session, &report)
                        : ResultStore::create(options_.out, plan, session, options_.overwrite);
     for (const std::string& sentence : report) logger_.warn("{}", sentence);

@@ -14,7 +14,6 @@
 #include "app/gpu_watch.hpp"
 #include "app/isolated_job.hpp"
 #include "app/run_options.hpp"
-#include "app/run_status.hpp"
 #include "app/signals.hpp"
 #include "core/printable.hpp"
 #include "link/mpi_link.hpp"
@@ -23,6 +22,7 @@
 #include "queue/worker.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/machine.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace wallheat {
 namespace {
@@ -163,7 +163,7 @@ int run_command(const Arguments& arguments) {
   }
   if (!options) return exit_done;
   if (options->print_out) {
-    fmt::print("{}\n", linked_file(options->out).string());
+    fmt::print("{}\n", result_path(options->out).string());
     return exit_done;
   }
   catch_stop_signals();

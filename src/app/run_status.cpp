@@ -4,16 +4,15 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "app/gpu_text.hpp"
 #include "core/bytes.hpp"
+#include "store/posix_file.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace wallheat {
 
@@ -103,18 +102,7 @@ static void from_json(const Json& json, RunStatus& status) {
   json.at("workers").get_to(status.workers);
 }
 
-fs::path linked_file(const fs::path& file) {
-  std::error_code unknown;  // then the name as it stands
-  fs::path path = fs::absolute(file, unknown);
-  // weakly_canonical() follows only links that lead to something that is there.
-  constexpr int most_links = 40;  // as Linux itself
-  for (int links = 0; links < most_links && fs::is_symlink(path, unknown); ++links)
-    path = path.parent_path() / fs::read_symlink(path, unknown);
-  const fs::path canonical = fs::weakly_canonical(path, unknown);
-  return unknown ? path : canonical;
-}
-
-fs::path status_path(const fs::path& result_file) { return linked_file(result_file) += ".status"; }
+fs::path status_path(const fs::path& result_file) { return result_path(result_file) += ".status"; }
 
 std::string to_json_text(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
@@ -130,28 +118,21 @@ RunStatus run_status_from_json(std::string_view text) {
 }
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
-  fs::path temporary = path;
-  temporary += ".new";
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  stream << to_json_text(status);
-  stream.close();
-  if (!stream)
-    throw RunError(fmt::format("the status file {} cannot be written: {}", temporary.string(),
-                               std::strerror(errno)));
-  std::error_code error;
-  fs::rename(temporary, path, error);
-  if (error)
-    throw RunError(
-        fmt::format("the status file {} cannot be replaced: {}", path.string(), error.message()));
+  try {
+    store::replace_text(path, to_json_text(status));
+  } catch (const RunError& error) {
+    throw RunError(fmt::format("the status file {}", error.what()));
+  }
 }
 
 std::optional<RunStatus> read_run_status(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream && errno == ENOENT) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream)
-    throw RunError(
-        fmt::format("the status file {} cannot be read: {}", path.string(), std::strerror(errno)));
+  std::string text;
+  try {
+    text = store::read_whole(path);
+  } catch (const store::SystemError& error) {
+    if (error.code == ENOENT) return std::nullopt;
+    throw RunError(fmt::format("the status file {}", error.what()));
+  }
   return run_status_from_json(text);
 }
 

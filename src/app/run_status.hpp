@@ -53,10 +53,7 @@ struct RunStatus {
   std::vector<WorkerStatus> workers;
 };
 
-/// The file that a name means, absolute and with links followed, whether it is there already or not.
-[[nodiscard]] std::filesystem::path linked_file(const std::filesystem::path& file);
-
-/// Where the status of a result file lies: beside it (where a link leads to), named FILE.status.
+/// Where the status of a result file lies: beside it, named FILE.status. See result_path.
 [[nodiscard]] std::filesystem::path status_path(const std::filesystem::path& result_file);
 
 [[nodiscard]] std::string to_json_text(const RunStatus& status);

@@ -122,9 +122,7 @@ Look look_at(const fs::path& file) {
   look.file = file;
   // Before the file itself, so that a run that ends in between is not taken for killed.
   look.writer = writer_of(file);
-  std::error_code unknown;
-  const fs::path target = fs::weakly_canonical(file, unknown);
-  const ResultReader reader(unknown ? file : target);
+  const ResultReader reader(file);
   if (!reader.sessions().empty()) look.session = reader.sessions().back();
   look.status = look_at_status(file, look.session);
   look.state = state_of(reader.closed_well(), look.writer, look.status);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <unordered_set>
 
@@ -25,11 +26,22 @@ PlanIds unique_ids(const std::vector<std::string>& names) {
 }
 
 PlanIds read_ids(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file)) {
-    throw RunError("the ids file " + file.string() +
-                   " cannot be read: " + (stream ? "it is a directory" : std::strerror(errno)));
+  const auto refuse = [&](const char* cause) {
+    throw RunError("the ids file " + file.string() + " cannot be read: " + cause);
+  };
+  std::error_code unknown;
+  const auto status = std::filesystem::status(file, unknown);
+  if (std::filesystem::is_directory(status)) refuse("it is a directory");
+  // A named pipe would be waited for without end, and a device may never end; the shell's own
+  // pipes, /dev/stdin and /dev/fd/63, have someone who writes them.
+  const bool is_shells_pipe =
+      std::filesystem::is_fifo(status) && file.string().starts_with("/dev/");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !is_shells_pipe) {
+    refuse("it is a named pipe or a device, not a regular file");
   }
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(std::strerror(errno));
   std::vector<std::string> names;
   for (std::string line; std::getline(stream, line);) {
     if (names.empty() && line.starts_with("\xEF\xBB\xBF"))

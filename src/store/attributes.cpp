@@ -1,4 +1,6 @@
 #include <array>
+#include <iterator>
+#include <sstream>
 
 #include "store/hdf5_file.hpp"
 #include "wallheat/error.hpp"
@@ -9,6 +11,7 @@ namespace {
 constexpr const char* sessions_name = "/sessions";
 constexpr const char* mark_name = "wallheat";
 constexpr const char* mark_value = "results";
+constexpr const char* predecessors_name = "succeeds";
 
 Handle open_group(const Handle& file, const std::string& name) {
   return {H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Gclose, "open the group " + name};
@@ -104,14 +107,24 @@ std::vector<Attributes> read_sessions(const Handle& file) {
   return sessions;
 }
 
-void write_identity(const Handle& file, const std::string& file_id) {
+void write_identity(const Handle& file, const Contents& contents) {
   const auto root = open_group(file, "/");
   const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, "write the version");
   const Handle version(H5Acreate2(root.get(), "format_version", H5T_STD_I32LE, scalar.get(),
                                   H5P_DEFAULT, H5P_DEFAULT),
                        H5Aclose, "write the version");
   checked(H5Awrite(version.get(), H5T_NATIVE_INT, &format_version), "write the version");
-  write_attributes(file, "/", {{mark_name, mark_value}, {"file_id", file_id}});
+  write_attributes(file, "/", {{mark_name, mark_value}, {"file_id", contents.file_id}});
+  std::string ids;
+  for (const auto& id : contents.succeeds) ids += (ids.empty() ? "" : " ") + id;
+  if (!ids.empty()) write_attributes(file, "/", {{predecessors_name, ids}});
+}
+
+std::vector<std::string> read_predecessors(const Handle& file) {
+  const auto root = open_group(file, "/");
+  if (!has_attribute(root, predecessors_name)) return {};
+  std::istringstream ids(read_text(root, predecessors_name).value_or(""));
+  return {std::istream_iterator<std::string>(ids), {}};
 }
 
 std::string read_identity(const Handle& file, const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "store/write_ahead_log.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
@@ -40,13 +41,7 @@ std::string advice_about(const std::string& text, const Advice& advice) {
 }
 
 fs::path real_path(const fs::path& file) {
-  auto path = fs::absolute(file);
-  // Also through a link to a file that is not there yet; circular ones are the file system's to
-  // refuse.
-  for (int links = 0; fs::is_symlink(path) && links < 40; ++links) {
-    path = path.parent_path() / fs::read_symlink(path);
-  }
-  path = fs::weakly_canonical(path);
+  auto path = result_path(file);
   if (!fs::is_directory(path.parent_path())) {
     throw RunError(path.string() + " cannot be written: there is no directory " +
                    path.parent_path().string() + "; make it first");
@@ -55,6 +50,17 @@ fs::path real_path(const fs::path& file) {
     throw RunError(path.string() + " is not a regular file; name another");
   }
   return path;
+}
+
+void require_one_name(const fs::path& file) {
+  std::error_code missing;
+  const auto names = fs::hard_link_count(file, missing);
+  if (missing || names <= 1) return;
+  const auto path = file.string();
+  throw RunError(path + " has " + std::to_string(names) +
+                 " names (hard links), and who writes it by another name cannot be seen by this "
+                 "one; give it one of its own: cp -p " +
+                 path + " " + path + ".copy && mv " + path + ".copy " + path);
 }
 
 Attributes storable(Attributes values) {

@@ -40,6 +40,10 @@ auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, St
 /// leaves the link alone. Throws RunError where its directory is missing or it is no regular file.
 [[nodiscard]] std::filesystem::path real_path(const std::filesystem::path& file);
 
+/// Throws RunError where a file that is to be changed in place has several names: the lock and the
+/// log lie beside one of them only.
+void require_one_name(const std::filesystem::path& file);
+
 /// HDF5's text attributes end at a NUL.
 [[nodiscard]] Attributes storable(Attributes values);
 

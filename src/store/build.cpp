@@ -1,9 +1,11 @@
 #include <fcntl.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "store/chunk.hpp"
 #include "store/recovery.hpp"
+#include "store/write_ahead_log.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -33,6 +35,15 @@ std::vector<std::size_t> copy_fields(const FieldSource& source, FieldTables& fie
   return lost;
 }
 
+/// Notes a file that `contents` takes the place of.
+void succeed(Contents& contents, const std::string& file_id) {
+  constexpr std::size_t most = 64;  // so that they fit into an attribute
+  auto& ids = contents.succeeds;
+  if (file_id.empty() || std::find(ids.begin(), ids.end(), file_id) != ids.end()) return;
+  if (ids.size() == most) ids.erase(ids.begin());
+  ids.push_back(file_id);
+}
+
 }  // namespace
 
 std::vector<std::size_t> build(const std::filesystem::path& path, Contents& contents,
@@ -40,11 +51,15 @@ std::vector<std::size_t> build(const std::filesystem::path& path, Contents& cont
   auto temporary = path;
   temporary += ".new";
   // The old log's addresses are wrong for the new file; the new id keeps the two apart.
+  succeed(contents, contents.file_id);
+  succeed(contents, logged_file_id(path));
   contents.file_id = new_file_id();
   std::vector<std::size_t> lost;
+  remove_durably(temporary);
   auto file = create_file(temporary);
   try {
-    write_identity(file, contents.file_id);
+    take_rights_of(path, temporary, descriptor_of(file));
+    write_identity(file, contents);
     write_attributes(file, "/settings", contents.settings);
     write_sessions(file, contents.sessions);
     if (contents.save_fields) {

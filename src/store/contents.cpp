@@ -58,6 +58,16 @@ void Findings::add_lost(const std::string& noun, const std::string& what,
   lost.insert(lost.end(), rows.begin(), rows.end());
 }
 
+void Findings::add_lost_with_log(std::vector<std::size_t> rows, const Contents& contents) {
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  std::erase_if(rows, [&](std::size_t i) {
+    return status_of(contents.rows[i]) != PlanStatus::pending ||
+           std::find(lost.begin(), lost.end(), i) != lost.end();
+  });
+  add_lost("row", "lost with a damaged part of the log", rows, contents);
+}
+
 std::string new_file_id() {
   std::random_device random;
   std::string id;
@@ -86,7 +96,6 @@ Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept) {
 Contents contents_for(const std::filesystem::path& file, const StorePlan& plan) {
   check_ids(file, plan.ids);
   Contents contents;
-  contents.file_id = new_file_id();
   contents.settings = plan.settings;
   contents.save_fields = plan.save_fields;
   contents.capacities = capacities_for(plan, {});
@@ -94,6 +103,10 @@ Contents contents_for(const std::filesystem::path& file, const StorePlan& plan) 
   for (const auto& id : plan.ids) contents.rows.push_back(pending_row(contents.rows.size(), id));
   contents.addresses.assign(plan.ids.size(), -1);
   return contents;
+}
+
+bool includes(const Attributes& all, const Attributes& some) {
+  return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
 std::string differences(const Contents& contents, const std::string& a, const Attributes& settings,
@@ -165,6 +178,8 @@ Contents rearranged(const std::filesystem::path& file, Contents old, const Store
     throw RunError(file.string() + " holds answers of plans that this run does not name (" +
                    few_of(lost) + "); name them too, or write to another file");
   }
+  fresh.file_id = std::move(old.file_id);
+  fresh.succeeds = std::move(old.succeeds);
   fresh.sessions = std::move(old.sessions);
   fresh.capacities = capacities_for(plan, fresh.rows);
   return fresh;

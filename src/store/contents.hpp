@@ -25,6 +25,8 @@ using Capacities = std::map<GridShape, std::uint64_t>;
 /// or from a log alike, and either can be written anew from it.
 struct Contents {
   std::string file_id;  ///< ties a log to the one HDF5 file whose addresses it gives
+  /// The files that this one was built from or in the place of: their logs are of no use any more.
+  std::vector<std::string> succeeds;
   Attributes settings;
   bool save_fields = false;
   Capacities capacities;
@@ -41,6 +43,8 @@ struct Findings {
   /// Adds "2 rows were damaged; pending again: "a", "b"" where `rows` names any.
   void add_lost(const std::string& noun, const std::string& what,
                 const std::vector<std::size_t>& rows, const Contents& contents);
+  /// The same of `rows` whose records in the log were damaged, as far as they are pending for it.
+  void add_lost_with_log(std::vector<std::size_t> rows, const Contents& contents);
 };
 
 /// "3 rows were".
@@ -49,14 +53,17 @@ struct Findings {
 /// The first few ids in quotes, and how many more there are.
 [[nodiscard]] std::string few_of(const std::vector<std::string>& ids);
 
-/// What a new file for `plan` begins with: all rows pending, no session. Throws RunError where the
-/// plan contradicts itself; `file` is for that sentence.
+/// What a new file for `plan` begins with: all rows pending, no session, no id yet. Throws RunError
+/// where the plan contradicts itself; `file` is for that sentence.
 [[nodiscard]] Contents contents_for(const std::filesystem::path& file, const StorePlan& plan);
 
 /// The room that a plan needs, if fields that are there already are kept beside it.
 [[nodiscard]] Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept);
 
 [[nodiscard]] std::string new_file_id();
+
+/// True where `all` has every attribute of `some`.
+[[nodiscard]] bool includes(const Attributes& all, const Attributes& some);
 
 /// Names each difference between the settings of two campaigns, "tolerance: A has 1, B 2; ..."
 /// where `a` and `b` are "A has" and "B"; empty where there is none.

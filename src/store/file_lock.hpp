@@ -21,7 +21,8 @@ using LockHolder = std::map<std::string, std::string>;
 [[nodiscard]] bool is_dead(LockHolder holder);
 
 /// The right to write a result file: the file FILE.lock, held by at most one living process. The
-/// kernel lets go of it when the holder dies, however it dies.
+/// kernel lets go of it when the holder dies, however it dies; where the file system knows no
+/// locks, the next one takes it over.
 class FileLock {
  public:
   /// Takes FILE.lock for `file`. Throws RunError that names the holder where another has it.

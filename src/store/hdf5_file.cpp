@@ -83,7 +83,7 @@ Handle create_file(const std::filesystem::path& file, Space space) {
     checked(H5Pset_file_space_page_size(creation.get(), 4096), "choose the page size");
   }
   const auto list = access_list(Access::write);
-  return {H5Fcreate(file.c_str(), H5F_ACC_TRUNC, creation.get(), list.get()), H5Fclose,
+  return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, creation.get(), list.get()), H5Fclose,
           "create the file"};
 }
 

@@ -32,7 +32,7 @@ enum class Space {
   dense,  ///< no gaps: for a file that is not used before it is complete
 };
 
-/// Makes a new file with nothing in it.
+/// Makes a new file with nothing in it; there must be none of that name, nor a link.
 [[nodiscard]] Handle create_file(const std::filesystem::path& file, Space space = Space::paged);
 
 /// The descriptor that HDF5 writes the file with.
@@ -103,9 +103,12 @@ void write_ids(const Handle& file, const std::vector<Row>& rows);
 [[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
                                                                std::size_t count);
 
-/// The root's attributes file_id and format_version.
-void write_identity(const Handle& file, const std::string& file_id);
+/// The root's attributes file_id, succeeds and format_version.
+void write_identity(const Handle& file, const Contents& contents);
 /// Throws RunError where it is no result file, or one of another format version.
 [[nodiscard]] std::string read_identity(const Handle& file, const std::filesystem::path& path);
+
+/// The ids of the files that this one succeeds.
+[[nodiscard]] std::vector<std::string> read_predecessors(const Handle& file);
 
 }  // namespace wallheat::store

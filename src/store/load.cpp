@@ -10,16 +10,6 @@ bool has_room(const Capacities& capacities, const Row& row) {
 
 }  // namespace
 
-bool is_another_file(const std::filesystem::path& file, FileState state,
-                     const std::string& logs_file_id) {
-  if (state != FileState::closed) return false;
-  try {
-    return read_identity(open_file(file, Access::read), file) != logs_file_id;
-  } catch (const Hdf5Error&) {
-    return false;
-  }
-}
-
 void refuse_other_versions(const std::filesystem::path& path) {
   try {
     static_cast<void>(read_identity(open_file(path, Access::read_live), path));
@@ -33,6 +23,7 @@ Contents load(const std::filesystem::path& path, Access access, Addresses addres
   const auto file = open_file(path, access);
   Contents contents;
   contents.file_id = read_identity(file, path);
+  contents.succeeds = read_predecessors(file);
   contents.settings = read_attributes(file, "/settings");
   contents.sessions = read_sessions(file);
   const auto capacities = FieldTables::capacities(file);

@@ -4,35 +4,70 @@
 
 #include <algorithm>
 
-#include "store/write_ahead_log.hpp"
+#include "store/log_choice.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-/// Where there is a log, it alone says what was stored: it is complete, and unlike the HDF5 file it
-/// can be read at any moment of its writer's life or death.
+/// Answers that a damaged or older log lacks.
+void adopt_answers(const fs::path& path, FileState state, const Contents& in_file, View& view) {
+  std::optional<Handle> file;
+  std::optional<FieldTables> fields;
+  for (std::size_t i = 0; i < std::min(in_file.rows.size(), view.contents.rows.size()); ++i) {
+    if (!says_more_than_log(in_file.rows[i], view.contents.rows[i])) continue;
+    if (!file) {
+      file = open_file(path, state == FileState::closed ? Access::read : Access::read_live);
+      fields.emplace(*file);
+    }
+    adopt(view.contents, i, in_file.rows[i], *fields, *view.raw);
+  }
+}
+
+/// A log is complete, and unlike the HDF5 file it can be read at any moment of its writer's life or
+/// death.
+void look_at_log(const fs::path& path, FileState state, LogChoice& choice, View& view) {
+  auto& log = *choice.log;
+  view.contents = std::move(log.contents);
+  view.has_addresses = true;
+  if (choice.in_file) {
+    try {
+      adopt_answers(path, state, *choice.in_file, view);
+    } catch (const Hdf5Error&) {
+      // The file is damaged or being changed; what the log says stands.
+    }
+  }
+  Findings findings;
+  if (log.damaged) findings.sentences.push_back(log.damage);
+  findings.add_lost_with_log(std::move(log.damaged_rows), view.contents);
+  view.damage = std::move(findings.sentences);
+  view.damaged = std::move(findings.lost);
+}
+
 View look(const fs::path& path, Addresses addresses) {
   const auto state = peek(path);
   View view;
   Findings findings;
   if (state != FileState::missing) view.raw.emplace(path, O_RDONLY);
-  if (fs::exists(log_path(path))) {
-    auto log = read_log(path);
-    if (log && !is_another_file(path, state, log->contents.file_id)) {
-      view.contents = std::move(log->contents);
-      if (log->damaged) view.damage.push_back(log->damage);
-      view.has_addresses = true;
-      return view;
-    }
-    if (!log) {
-      findings.sentences.emplace_back("the log is damaged from its beginning and was passed over");
-    }
+  auto choice = choose_log(path, state);
+  if (choice.log) {
+    look_at_log(path, state, choice, view);
+    return view;
+  }
+  if (!choice.passed_over.empty() && !choice.superseded) {
+    findings.sentences.push_back(choice.passed_over);
   }
   if (state == FileState::missing) throw RunError(path.string() + " does not exist");
   if (state == FileState::foreign) throw RunError(path.string() + " is not an HDF5 file");
   view.closed_well = state == FileState::closed;
+  if (!view.closed_well && choice.passed_over.empty()) {
+    // Closed, and its log removed, after the look at its state?
+    if (peek(path) != state) throw RunError(path.string() + " changed while it was read");
+    findings.sentences.emplace_back(
+        "the file was left open and there is no log beside it, so the results that were stored "
+        "last may be missing; if the file has another name (a hard link), the log lies there");
+  }
   view.has_addresses = addresses == Addresses::find;
   try {
     view.contents =

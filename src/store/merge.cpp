@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "store/boundary.hpp"
 #include "store/chunk.hpp"
@@ -14,6 +15,7 @@
 #include "store/look.hpp"
 #include "store/write_ahead_log.hpp"
 #include "wallheat/field_codec.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -68,6 +70,7 @@ bool says_more(const Row& a, const Row& b) {
 class Merge {
  public:
   explicit Merge(std::vector<fs::path> parts) : parts_(std::move(parts)) {
+    for (const auto& part : parts_) files_.push_back(result_path(part));
     for (std::size_t number = 0; number < parts_.size(); ++number) take(number);
     finish();
   }
@@ -90,7 +93,7 @@ class Merge {
     std::optional<PosixFile> part;
     std::size_t opened = 0;
     source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
-      if (!part || opened != from_[i]) part.emplace(parts_[opened = from_[i]], O_RDONLY);
+      if (!part || opened != from_[i]) part.emplace(files_[opened = from_[i]], O_RDONLY);
       if (!read_chunk(*part, addresses[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
       return true;
     };
@@ -102,7 +105,7 @@ class Merge {
  private:
   void take(std::size_t number) {
     const auto& path = parts_[number];
-    auto view = look_at(path, Addresses::find);
+    auto view = look_at(files_[number], Addresses::find);
     warn_about(path, view);
     drop_damaged_fields(path, view);
     if (number == 0) {
@@ -178,15 +181,11 @@ class Merge {
   /// Sessions that several parts have, as copies of each other, are kept once.
   void take_sessions(const fs::path& path, std::vector<Attributes>& sessions) {
     for (auto& session : sessions) {
+      auto without_origin = session;
+      without_origin.erase(origin);
+      if (!sessions_seen_.insert(std::move(without_origin)).second) continue;
       session.emplace(origin, path.filename().string());
-      const auto equal = [&](const Attributes& other) {
-        auto same_origin = other;
-        same_origin[origin] = session[origin];
-        return same_origin == session;
-      };
-      if (std::none_of(all_.sessions.begin(), all_.sessions.end(), equal)) {
-        all_.sessions.push_back(std::move(session));
-      }
+      all_.sessions.push_back(std::move(session));
     }
   }
 
@@ -214,7 +213,8 @@ class Merge {
 
   bool same_field(std::size_t number, std::size_t i, const View& view) {
     const auto& other = parts_[from_[i]];
-    if (!read_chunk(PosixFile(other, O_RDONLY), all_.addresses[i], all_.rows[i], other_chunk_)) {
+    if (!read_chunk(PosixFile(files_[from_[i]], O_RDONLY), all_.addresses[i], all_.rows[i],
+                    other_chunk_)) {
       refuse_changed(other);
     }
     const auto& row = view.contents.rows[i];
@@ -249,9 +249,11 @@ class Merge {
     report.plans = all_.rows.size();
   }
 
-  std::vector<fs::path> parts_;
+  std::vector<fs::path> parts_;  // as they were named
+  std::vector<fs::path> files_;  // where the names lead
   Contents all_;
   std::vector<std::size_t> from_;       // the part that row i is from
+  std::set<Attributes> sessions_seen_;  // without their origins
   std::vector<std::uint32_t> answers_;  // how many parts answer plan i
   std::vector<std::byte> chunk_, other_chunk_;
 };
@@ -296,7 +298,7 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
     const auto path = real_path(out);
     for (const auto& part : parts) {
       std::error_code missing;  // a file that is not there equals none
-      if (fs::equivalent(path, part, missing) || path == fs::weakly_canonical(part)) {
+      if (fs::equivalent(path, part, missing) || path == result_path(part)) {
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
       }
     }

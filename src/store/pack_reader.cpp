@@ -12,6 +12,7 @@
 #include "store/pack_file.hpp"
 #include "store/row.hpp"
 #include "wallheat/plan_pack.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -36,7 +37,7 @@ bool are_possible(const std::vector<double>& values) {
 class PlanPack final : public PlanSource {
  public:
   explicit PlanPack(const fs::path& path)
-      : path_(path), file_(path, O_RDONLY), stamp_(stamp_of(file_, path)) {
+      : path_(path), file_(result_path(path), O_RDONLY), stamp_(stamp_of(file_, path)) {
     const Handle file = open_file(path, Access::read);
     require_pack(file, path);
     read_pack_rows(file, file_.size(), [&](const PackRow& row) { take(row); });

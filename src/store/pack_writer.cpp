@@ -60,8 +60,10 @@ class Packing {
   }
 
   PackReport run() {
+    remove_durably(temporary_);
     auto file = create_file(temporary_, Space::dense);
     try {
+      take_rights_of(path_, temporary_, descriptor_of(file));
       begin_pack(file);
       in_batches([&](std::size_t first, std::size_t count) { pack(file, first, count); },
                  options_.packed);

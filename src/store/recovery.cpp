@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "store/chunk.hpp"
+#include "store/log_choice.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
@@ -28,7 +29,8 @@ class Mending {
     std::vector<std::size_t> damaged;
     const auto in_file = rows_.read_all();
     for (std::size_t i = 0; i < in_file.size(); ++i) {
-      if (same(in_file[i], contents_.rows[i]) || adopt(i, in_file[i])) continue;
+      if (same(in_file[i], contents_.rows[i]) || adopt(contents_, i, in_file[i], fields_, raw_))
+        continue;
       if (!is_intact(in_file[i])) damaged.push_back(i);
       rows_.write(i, std::span(&contents_.rows[i], 1));
     }
@@ -53,25 +55,6 @@ class Mending {
   }
 
  private:
-  /// A row reaches the HDF5 file only after the log, so a sound answer there that the log lacks was
-  /// lost with a damaged part of the log, and holds.
-  bool adopt(std::size_t i, const Row& row) {
-    if (status_of(contents_.rows[i]) != PlanStatus::pending || !is_intact(row)) return false;
-    if (status_of(row) == PlanStatus::pending || row.index != i || row.id != contents_.rows[i].id) {
-      return false;
-    }
-    Address address = -1;
-    if (has_field(row)) {
-      if (!contents_.capacities.contains(shape_of(row))) return false;
-      const auto place = fields_.find(shape_of(row), row.field_slot);
-      if (!place || !read_chunk(raw_, place->address, row, chunk_)) return false;
-      address = place->address;
-    }
-    contents_.rows[i] = row;
-    contents_.addresses[i] = address;
-    return true;
-  }
-
   Contents& contents_;
   RowTable rows_;
   FieldTables fields_;
@@ -111,15 +94,38 @@ void report_rebuilt(const std::vector<std::size_t>& rows, const Contents& conten
 
 }  // namespace
 
+bool says_more_than_log(const Row& in_file, const Row& logged) {
+  return status_of(logged) == PlanStatus::pending
+             ? status_of(in_file) != PlanStatus::pending
+             : is_answer(status_of(in_file)) && !is_answer(status_of(logged));
+}
+
+bool adopt(Contents& contents, std::size_t i, const Row& row, FieldTables& fields,
+           const PosixFile& raw) {
+  if (!says_more_than_log(row, contents.rows[i]) || !is_intact(row) || row.index != i ||
+      row.id != contents.rows[i].id) {
+    return false;
+  }
+  Address address = -1;
+  if (has_field(row)) {
+    if (!contents.capacities.contains(shape_of(row))) return false;
+    const auto place = fields.find(shape_of(row), row.field_slot);
+    std::vector<std::byte> chunk;
+    if (!place || !read_chunk(raw, place->address, row, chunk)) return false;
+    address = place->address;
+  }
+  contents.rows[i] = row;
+  contents.addresses[i] = address;
+  return true;
+}
+
 std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Access access,
                                           Contents& contents,
                                           const std::vector<std::size_t>& unproven) {
   auto file = open_file(path, access);
   std::vector<std::size_t> rebuilt;
   try {
-    if (read_identity(file, path) != contents.file_id) {
-      throw Hdf5Error("cannot mend the file: the log belongs to another");
-    }
+    if (read_identity(file, path) != contents.file_id) refuse_pair(path, strangers);
     take_over_sessions(file, contents.sessions);
     write_sessions(file, contents.sessions);
     if (const auto ids = read_ids(file, contents.rows.size());

@@ -7,6 +7,7 @@
 
 #include "store/contents.hpp"
 #include "store/hdf5_file.hpp"
+#include "store/posix_file.hpp"
 
 namespace wallheat::store {
 
@@ -17,13 +18,17 @@ enum class Addresses { find, leave_out };
 [[nodiscard]] Contents load(const std::filesystem::path& file, Access access, Addresses addresses,
                             Findings& findings);
 
-/// True where the file is closed, sound, and not the one that a log was written for: a kill hit
-/// between putting the file in its place and beginning its log, so nothing was stored since.
-[[nodiscard]] bool is_another_file(const std::filesystem::path& file, FileState state,
-                                   const std::string& logs_file_id);
-
 /// Throws RunError where a file that was left open is none of ours or of another format version.
 void refuse_other_versions(const std::filesystem::path& file);
+
+/// Takes row i of the HDF5 file over into `contents` if it says more than the log: an answer where
+/// the log has none, anything where it has nothing. A row reaches the file only after the log, so
+/// such a one was lost with a damaged part of the log, and holds if its checksums do. False where
+/// it does not.
+bool adopt(Contents& contents, std::size_t i, const Row& row, FieldTables& fields,
+           const PosixFile& raw);
+/// True where a row is worth that question.
+[[nodiscard]] bool says_more_than_log(const Row& in_file, const Row& logged);
 
 /// Where the fields of a new file come from.
 struct FieldSource {

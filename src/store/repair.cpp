@@ -31,14 +31,14 @@ std::vector<std::size_t> damaged_fields(const fs::path& path, const Contents& co
 /// A file whose writer died. True: there always is something to do.
 bool mend_killed(const fs::path& path, Found& found, Findings& findings) {
   // However long ago a field was written: somebody asks for a repair because he doubts the file.
-  const auto logged = found.unproven.size();
   found.unproven.resize(found.contents.rows.size());
   std::iota(found.unproven.begin(), found.unproven.end(), std::size_t{0});
   if (found.by_log) {
     findings.sentences.push_back("its run did not close it; its log, with " +
-                                 std::to_string(logged) + " result(s) of that run, was folded in");
+                                 std::to_string(found.logged) +
+                                 " result(s) of that run, was folded in");
   }
-  recover(path, found.contents, found.unproven, findings);
+  take_up(path, found, findings);
   return true;
 }
 
@@ -94,7 +94,10 @@ RepairReport repair_results(const fs::path& file) {
     }
     auto lock_file = path;
     const bool lock_was_there = fs::exists(lock_file += ".lock");
-    return with_file_lock(path, [&] { return repair(path, lock_was_there); });
+    return with_file_lock(path, [&] {
+      require_one_name(path);
+      return repair(path, lock_was_there);
+    });
   });
 }
 

@@ -4,6 +4,7 @@
 #include "store/look.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/field_codec.hpp"
+#include "wallheat/result_path.hpp"
 #include "wallheat/result_store.hpp"
 
 namespace wallheat {
@@ -12,8 +13,8 @@ using namespace store;
 
 class ResultReader::Impl {
  public:
-  explicit Impl(fs::path file)
-      : path_(std::move(file)), view_(look_at(path_, Addresses::leave_out)) {
+  explicit Impl(const fs::path& file)
+      : path_(result_path(file)), view_(look_at(path_, Addresses::leave_out)) {
     rows_.reserve(view_.contents.rows.size());
     for (const auto& row : view_.contents.rows) rows_.push_back(to_result(row));
   }

@@ -43,6 +43,7 @@ class ResultStore::Impl {
   }
 
   void resume(const StorePlan& plan, Findings& findings) {
+    require_one_name(path_);
     auto found = find(path_, findings);
     require_agreement(path_, found.contents, plan);
     const bool new_layout = needs_new_layout(found.contents, plan);
@@ -50,7 +51,8 @@ class ResultStore::Impl {
     // changed.
     if (new_layout) static_cast<void>(rearranged(path_, found.contents, plan));
     remove_leftovers(path_);
-    if (found.needs_recovery) recover(path_, found.contents, found.unproven, findings);
+    if (found.superseded_log) remove_durably(log_path(path_));
+    if (found.needs_recovery) take_up(path_, found, findings);
     if (new_layout) {
       found.contents = rearranged(path_, std::move(found.contents), plan);
       build(path_, found.contents);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <type_traits>
+#include <unordered_map>
 
 #include "store/checksum.hpp"
 #include "wallheat/error.hpp"
@@ -27,6 +28,8 @@ enum class Kind : std::uint32_t { file = 1, ids = 2, session = 3, row = 4, commi
 struct RecordHead {
   std::uint32_t kind, length, crc;
 };
+
+constexpr std::uint64_t row_record_size = sizeof(RecordHead) + sizeof(LoggedRow);
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
@@ -179,6 +182,21 @@ class LogSource {
     return static_cast<Kind>(head->kind);
   }
 
+  /// The row that lies where a record's payload would, if by its own checksum it is whole although
+  /// the record is not.
+  [[nodiscard]] std::optional<LoggedRow> row_at(std::uint64_t offset) const {
+    const auto row = suspect_at(offset);
+    return row && is_intact(row->row) && has_field(row->row) == (row->address >= 0) ? row
+                                                                                    : std::nullopt;
+  }
+
+  /// The same, whole or not.
+  [[nodiscard]] std::optional<LoggedRow> suspect_at(std::uint64_t offset) const {
+    LoggedRow row;
+    const auto bytes = std::as_writable_bytes(std::span(&row, 1));
+    return in_.read_at(offset + sizeof(RecordHead), bytes) ? std::optional(row) : std::nullopt;
+  }
+
   /// True where the file ends within the record that seems to begin at `offset`.
   [[nodiscard]] bool is_cut(std::uint64_t offset) {
     const auto head = head_at(offset);
@@ -247,7 +265,9 @@ class LogSource {
 /// Applies records to what was read so far.
 class Replay {
  public:
-  /// False where the payload makes no sense: then the log ends before it.
+  explicit Replay(const Contents* in_file) : in_file_(in_file) {}
+
+  /// False where the payload makes no sense: then the record counts as damaged.
   bool apply(Kind kind, std::string_view payload) {
     Unpacker in(payload);
     switch (kind) {
@@ -257,14 +277,38 @@ class Replay {
         return !has_ids_ && apply_ids(in);
       case Kind::session:
         return apply_session(in);
-      case Kind::row:
-        return apply_row(in);
+      case Kind::row: {
+        const auto row = in.number<LoggedRow>();
+        return in.at_end() && is_intact(row.row) && apply_row(row);
+      }
       case Kind::commit:
+        commit();
         return true;
     }
     return false;
   }
-  /// What is known at a commit becomes what is said.
+  /// A row whose record is damaged.
+  bool apply_row(const LoggedRow& row) {
+    if (!has_ids_) borrow_ids();
+    const auto& rows = reading.contents.rows;
+    if (row.row.index >= rows.size() || row.row.id != rows[row.row.index].id) return false;
+    waiting_rows_.push_back(row);
+    return true;
+  }
+  /// A row that is not whole; what is left of it may tell whose it is.
+  void note_damaged(const Row& row) { damaged_.push_back(row); }
+  /// What waits holds. False where there is not enough to go by.
+  bool finish() {
+    borrow_file();
+    borrow_ids();
+    commit();
+    name_damaged();
+    return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
+  }
+
+  LogReading reading;
+
+ private:
   void commit() {
     for (const auto& [address, row] : waiting_rows_) {
       reading.contents.rows[row.index] = row;
@@ -278,13 +322,8 @@ class Replay {
     }
     waiting_rows_.clear();
     waiting_sessions_.clear();
-    begun_ = has_file_ && has_ids_;
+    begun_ = true;
   }
-  [[nodiscard]] bool begun() const { return begun_; }
-
-  LogReading reading;
-
- private:
   bool apply_file(Unpacker& in) {
     auto& contents = reading.contents;
     contents.file_id = in.text();
@@ -299,13 +338,12 @@ class Replay {
     return has_file_;
   }
   bool apply_ids(Unpacker& in) {
-    auto& contents = reading.contents;
-    contents.rows.clear();
+    std::vector<Row> rows;
     for (auto left = in.number<std::uint32_t>(); in.ok() && left > 0; --left) {
-      contents.rows.push_back(pending_row(contents.rows.size(), in.text()));
+      rows.push_back(pending_row(rows.size(), in.text()));
     }
-    contents.addresses.assign(contents.rows.size(), -1);
     has_ids_ = in.at_end();
+    if (has_ids_) set_rows(std::move(rows));
     return has_ids_;
   }
   bool apply_session(Unpacker& in) {
@@ -316,19 +354,70 @@ class Replay {
     waiting_sessions_.emplace_back(number, std::move(session));
     return true;
   }
-  bool apply_row(Unpacker& in) {
-    const auto row = in.number<LoggedRow>();
-    if (!has_ids_ || !in.at_end() || row.row.index >= reading.contents.rows.size() ||
-        !is_intact(row.row)) {
-      return false;
-    }
-    waiting_rows_.push_back(row);
-    return true;
+  void set_rows(std::vector<Row> rows) {
+    reading.contents.addresses.assign(rows.size(), -1);
+    reading.contents.rows = std::move(rows);
   }
 
+  void borrow_file() {
+    if (has_file_ || in_file_ == nullptr) return;
+    auto& contents = reading.contents;
+    contents.file_id = in_file_->file_id;
+    contents.settings = in_file_->settings;
+    contents.save_fields = in_file_->save_fields;
+    contents.capacities = in_file_->capacities;
+    has_file_ = borrowed_ = true;
+  }
+  void borrow_ids() {
+    if (has_ids_ || in_file_ == nullptr) return;
+    std::vector<Row> rows;
+    for (const auto& row : in_file_->rows) rows.push_back(pending_row(rows.size(), id_of(row)));
+    set_rows(std::move(rows));
+    has_ids_ = borrowed_ = true;
+  }
+
+  void name_damaged() {
+    if (damaged_.empty()) return;
+    const auto& rows = reading.contents.rows;
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < rows.size(); ++i) places.emplace(id_of(rows[i]), i);
+    for (const auto& row : damaged_) {
+      // Nobody logs a row that is pending, but blank bytes look like one.
+      const bool is_row = status_of(row) != PlanStatus::pending && row.index < rows.size();
+      if (const auto place = places.find(id_of(row)); place != places.end()) {
+        reading.damaged_rows.push_back(place->second);
+      } else if (is_row) {
+        reading.damaged_rows.push_back(row.index);
+      }
+    }
+  }
+
+  /// A log without its own identity is taken for the file's if the ids are the same, no session
+  /// contradicts, and a session or an answer, each of which tells its time, is the same in
+  /// both.
+  [[nodiscard]] bool belongs_to_file() const {
+    const auto& mine = reading.contents;
+    const auto& theirs = *in_file_;
+    if (mine.file_id != theirs.file_id || mine.rows.size() != theirs.rows.size()) return false;
+    bool proven = false;
+    for (std::size_t i = 0; i < std::min(mine.sessions.size(), theirs.sessions.size()); ++i) {
+      if (mine.sessions[i].empty()) continue;
+      if (!includes(mine.sessions[i], theirs.sessions[i])) return false;
+      proven = proven || !theirs.sessions[i].empty();
+    }
+    for (std::size_t i = 0; i < mine.rows.size(); ++i) {
+      if (mine.rows[i].id != theirs.rows[i].id) return false;
+      proven = proven || (status_of(mine.rows[i]) != PlanStatus::pending &&
+                          std::memcmp(&mine.rows[i], &theirs.rows[i], sizeof(Row)) == 0);
+    }
+    return proven;
+  }
+
+  const Contents* in_file_;
   std::vector<LoggedRow> waiting_rows_;
+  std::vector<Row> damaged_;
   std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
-  bool has_file_ = false, has_ids_ = false, begun_ = false;
+  bool has_file_ = false, has_ids_ = false, begun_ = false, borrowed_ = false;
 };
 
 }  // namespace
@@ -339,7 +428,8 @@ LogWriter::LogWriter(const std::filesystem::path& file, const Contents& contents
   const auto path = log_path(file);
   auto temporary = path;
   temporary += ".new";
-  out_.emplace(temporary, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND);
+  out_.emplace(PosixFile::make(temporary));
+  take_rights_of(file, temporary, out_->fd());
 
   batch_.assign(magic);
   batch_.append(reinterpret_cast<const char*>(&version), sizeof version);
@@ -382,44 +472,65 @@ void LogWriter::append_session(std::size_t number, const Attributes& session) {
   out_->sync_data();
 }
 
-std::optional<LogReading> read_log(const std::filesystem::path& file) {
+std::optional<LogReading> read_log(const std::filesystem::path& file, const Contents* in_file) {
   const auto path = log_path(file);
   LogSource log(path);
   if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
 
-  Replay replay;
-  std::uint64_t offset = beginning_size, committed = offset, dropped = 0;
+  Replay replay(in_file);
+  auto& reading = replay.reading;
+  reading.damaged = !log.version();
+  std::uint64_t offset = beginning_size, dropped = 0;
   std::string payload;
-  bool cut = false;
+  bool cut = false, committed = true;
   while (offset < log.size()) {
-    auto kind = log.read(offset, payload);
-    if (!kind || !replay.apply(*kind, payload)) {
-      // A damaged record costs itself only: the next that is whole holds.
-      cut = log.is_cut(offset);
-      const auto next = log.next_whole(offset + 1);
-      if (!next) break;
-      dropped += *next - offset;
-      offset = *next;
-      cut = false;
+    if (const auto kind = log.read(offset, payload); kind && replay.apply(*kind, payload)) {
+      offset += sizeof(RecordHead) + payload.size();
+      committed = *kind == Kind::commit;
       continue;
     }
-    offset += sizeof(RecordHead) + payload.size();
-    if (*kind != Kind::commit) continue;
-    replay.commit();
-    committed = offset;
+    // A damaged record costs itself only, or not even that where its row is whole.
+    if (const auto row = log.row_at(offset); row && replay.apply_row(*row)) {
+      reading.damaged = true;
+      offset += row_record_size;
+      committed = false;
+      continue;
+    }
+    const auto next = log.next_whole(offset + 1);
+    if (!next) {
+      cut = log.is_cut(offset);
+      dropped += log.size() - offset;
+      break;
+    }
+    reading.damaged = true;
+    dropped += *next - offset;
+    for (; offset + row_record_size <= *next; offset += row_record_size) {
+      if (const auto row = log.suspect_at(offset)) replay.note_damaged(row->row);
+    }
+    offset = *next;
   }
-  if (!replay.begun()) return std::nullopt;
-  const bool damaged = dropped > 0 || !log.version();
-  replay.reading.damaged = damaged;
-  dropped += log.size() - committed;
-  if (damaged || dropped > 0) {
-    replay.reading.damage = std::string("the log ") +
-                            (damaged ? "was damaged"
-                             : cut   ? "ended in the middle of a record"
-                                     : "ended before a batch was complete") +
-                            ": " + std::to_string(dropped) + " bytes dropped";
+  if (!replay.finish()) return std::nullopt;
+  if (reading.damaged || dropped > 0 || !committed) {
+    reading.damage = std::string("the log ") +
+                     (reading.damaged ? "was damaged"
+                      : cut           ? "ended in the middle of a record"
+                                      : "ended before a batch was complete") +
+                     ": " + std::to_string(dropped) + " bytes dropped";
   }
-  return std::move(replay.reading);
+  return std::move(reading);
+}
+
+std::string logged_file_id(const std::filesystem::path& file) {
+  try {
+    LogSource log(log_path(file));
+    std::string payload;
+    if (log.version() == version && log.read(beginning_size, payload) == Kind::file) {
+      return Unpacker(payload).text();
+    }
+  } catch (const SystemError&) {
+    // There is none, or none that this process may read.
+  }
+  return {};
 }
 
 }  // namespace wallheat::store

@@ -21,7 +21,8 @@ struct LoggedRow {
 
 /// The log FILE.wal of a session. It begins with everything that the file holds (the bytes of
 /// fields aside), so that the HDF5 file can be built anew from it. Each append is one write and one
-/// sync; what is not followed by its commit record never happened.
+/// sync, after which a batch counts as stored. (Of one that was cut short, what is whole holds
+/// too.)
 class LogWriter {
  public:
   /// Writes the log's beginning beside the old log and puts it in its place.
@@ -40,12 +41,20 @@ class LogWriter {
 struct LogReading {
   Contents contents;
   std::vector<std::size_t> stored_here;  ///< rows that were stored after the log's beginning
+  std::vector<std::size_t>
+      damaged_rows;      ///< whose records were damaged; something else may say more
   std::string damage;    ///< a clause where something was cut off or left out; else empty
   bool damaged = false;  ///< not merely cut off, as by a kill or by reading during a write
 };
 
-/// Reads up to the last commit and leaves out damaged records. Nothing where what the log begins
-/// with, settings and ids, is damaged. Throws RunError where the log is of another format version.
-[[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file);
+/// Reads what is whole and leaves out damaged records. What the log begins with, identity, settings
+/// and ids, is taken from `in_file`, the contents of the HDF5 file beside it, where it is damaged
+/// and the rest shows that the two belong together. Nothing where that fails. Throws RunError where
+/// the log is of another format version.
+[[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file,
+                                                 const Contents* in_file = nullptr);
+
+/// The file id that a log names; empty where there is none or it cannot be read.
+[[nodiscard]] std::string logged_file_id(const std::filesystem::path& file);
 
 }  // namespace wallheat::store

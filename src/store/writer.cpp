@@ -4,6 +4,7 @@
 
 #include "store/file_lock.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -25,9 +26,8 @@ Writer::Life life_of(const fs::path& lock, const LockHolder& holder) {
 }  // namespace
 
 Writer writer_of(const fs::path& file) {
-  std::error_code unknown;  // then the name as it stands
-  fs::path lock = fs::weakly_canonical(file, unknown);
-  if (unknown) lock = file;
+  std::error_code unknown;
+  fs::path lock = result_path(file);
   lock += ".lock";
   Writer writer;
   if (!fs::exists(lock, unknown)) return writer;

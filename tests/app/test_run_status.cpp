@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <fstream>
+#include <iterator>
 
 #include "app/run_status.hpp"
 #include "core/bytes.hpp"
@@ -116,6 +118,46 @@ TEST(RunStatus, says_which_file_cannot_be_written) {
   } catch (const RunError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("results.h5.status"), HasSubstr("No such file")));
   }
+}
+
+TEST(RunStatus, is_not_written_through_a_link_that_somebody_planted_and_waits_for_no_pipe) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "results.h5.status";
+  const auto precious = directory / "precious";
+  std::ofstream(precious) << "do not touch";
+  for (const char* ending : {"", ".new"}) {
+    const auto place = path.string() + ending;
+    std::filesystem::remove(place);
+    std::filesystem::create_symlink(precious, place);
+    write_run_status(path, full_status());
+    EXPECT_EQ(read_run_status(path).value().pid, 4711);
+    std::filesystem::remove(place);
+    ASSERT_EQ(::mkfifo(place.c_str(), 0666), 0);
+    write_run_status(path, full_status());
+    EXPECT_EQ(read_run_status(path).value().pid, 4711);
+  }
+  std::ifstream in(precious);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "do not touch");
+  EXPECT_FALSE(std::filesystem::exists(path.string() + ".new"));
+}
+
+TEST(RunStatus, is_read_from_a_regular_file_only) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "results.h5.status";
+  EXPECT_FALSE(read_run_status(path));
+  const auto refused = [&] {
+    try {
+      (void)read_run_status(path);
+    } catch (const RunError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
+  EXPECT_THAT(refused(), HasSubstr("results.h5.status is a named pipe"));
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("/dev/zero", path);
+  EXPECT_THAT(refused(), HasSubstr("results.h5.status is a link"));
 }
 
 TEST(RunStatus, lies_beside_the_file_that_a_link_leads_to) {

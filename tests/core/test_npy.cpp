@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <limits>
@@ -211,6 +212,10 @@ TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files) {
       InputError);
   std::filesystem::create_directory(directory_ / "9_domain.npy");
   EXPECT_THROW((void)load_floor_plan(directory_.path(), "9"), InputError);
+  ASSERT_EQ(::mkfifo((directory_ / "10_domain.npy").c_str(), 0666), 0);
+  EXPECT_THROW((void)load_floor_plan(directory_.path(), "10"), InputError);
+  std::filesystem::create_symlink("/dev/zero", directory_ / "11_domain.npy");
+  EXPECT_THROW((void)load_floor_plan(directory_.path(), "11"), InputError);
 }
 
 TEST_F(FloorPlanFiles, are_not_looked_for_outside_the_directory) {

@@ -1,4 +1,7 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -41,6 +44,28 @@ TEST_F(IdsFile, may_begin_with_a_byte_order_mark) {
 TEST_F(IdsFile, may_have_comments_in_lines_of_their_own) {
   EXPECT_THAT(read("# the tower\n1\n  #2\nhouse #7\n").ids, ElementsAre("1", "house #7"));
   EXPECT_THROW((void)read("# nothing else\n"), RunError);
+}
+
+TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
+  const auto pipe = directory_ / "building_ids.txt";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+  const auto expect_refused = [](const std::filesystem::path& file) {
+    try {
+      (void)read_ids(file);
+      FAIL() << file;
+    } catch (const RunError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("the ids file " + file.string() +
+                                          " cannot be read: it is a named pipe or a device"));
+    }
+  };
+  expect_refused(pipe);
+  expect_refused("/dev/zero");
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "4\n2\n", 4), 4);
+  ::close(ends[1]);
+  EXPECT_THAT(read_ids("/dev/fd/" + std::to_string(ends[0])).ids, ElementsAre("4", "2"));
+  ::close(ends[0]);
 }
 
 TEST_F(IdsFile, counts_a_repeated_id_once_and_says_so) {

@@ -61,6 +61,32 @@ std::string records_of(std::string_view log) {
   return records;
 }
 
+/// What an HDF5 file beside the log says, which a damaged beginning is replaced by.
+const store::Contents& in_file() {
+  static const auto contents = [] {
+    auto made = store::contents_for("beside.h5", campaign());
+    made.file_id = store::new_file_id();
+    made.sessions = {{{"host", "node"}}};
+    for (const auto& result : known_results(0, 2)) {
+      made.rows[result.index] = store::to_row(result);
+      store::seal(made.rows[result.index]);
+    }
+    return made;
+  }();
+  return contents;
+}
+
+void require_sound(const store::LogReading& log) {
+  const auto& rows = log.contents.rows;
+  require(log.contents.addresses.size() == rows.size(), "rows without addresses");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    require(store::is_intact(rows[i]) && rows[i].index == i, "a damaged row as sound");
+  }
+  for (const auto i : log.stored_here) require(i < rows.size(), "a row that is not there");
+  for (const auto i : log.damaged_rows) require(i < rows.size(), "a lost row that never was");
+  require(!log.damaged || !log.damage.empty(), "damage without a word");
+}
+
 }  // namespace
 
 std::vector<std::string> seeds() {
@@ -75,7 +101,10 @@ std::vector<std::string> seeds() {
   }
   require(sealed_log(records_of(log)) == log, "this target does not know the log's format");
   const std::string none(1, '\0');
-  return {none + log, none + log.substr(0, log.size() - 20), "+" + records_of(log)};
+  auto headless = log;
+  headless[beginning_size + head_size] ^= 1;
+  return {none + log, none + log.substr(0, log.size() - 20), none + headless,
+          "+" + records_of(log)};
 }
 
 }  // namespace wallheat::fuzz
@@ -88,15 +117,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = directory() / "results.h5";
   write_file(store::log_path(file), data[0] == 0 ? std::string(input) : sealed_log(input));
   accepts<RunError>([&] {
-    const auto log = store::read_log(file);
-    if (!log) return;
-    const auto& rows = log->contents.rows;
-    require(log->contents.addresses.size() == rows.size(), "rows without addresses");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      require(store::is_intact(rows[i]) && rows[i].index == i, "a damaged row as sound");
+    for (const auto* beside : {static_cast<const store::Contents*>(nullptr), &in_file()}) {
+      if (const auto log = store::read_log(file, beside)) require_sound(*log);
     }
-    for (const auto i : log->stored_here) require(i < rows.size(), "a row that is not there");
-    require(!log->damaged || !log->damage.empty(), "damage without a word");
   });
   // What others see of it. There is no HDF5 file, so only the log can be meant.
   accepts<RunError>([&] {

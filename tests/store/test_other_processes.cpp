@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "child_process.hpp"
 #include "store/file_lock.hpp"
@@ -75,6 +76,60 @@ TEST_F(OneWriter, goes_by_the_lock_files_words_where_the_system_cannot_lock) {
     die();
   });
   EXPECT_EQ(refusal([&] { FileLock(file, LockKind::content_only); }), "");
+}
+
+TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_two_try_at_once) {
+  constexpr int rounds = 60, rivals = 3;
+  for (int round = 0; round < rounds; ++round) {
+    run_and_kill([&](auto die) {
+      FileLock taken(file, LockKind::content_only);
+      die();
+    });
+    // One of the dead may have died while it took over itself.
+    if (round % 3 == 0) std::filesystem::copy_file(lock, lock.string() + ".new");
+    SharedNumbers<1> winners;
+    Signal start[rivals], tried, finish[rivals];
+    pid_t children[rivals];
+    for (int i = 0; i < rivals; ++i) {
+      children[i] = start_child([&] {
+        start[i].wait();
+        std::optional<FileLock> held;
+        if (refusal([&] { held.emplace(file, LockKind::content_only); }).empty()) ++winners[0];
+        tried.send();
+        finish[i].wait();  // a winner lives until all have tried
+        if (held) held->remove();
+      });
+    }
+    for (auto& signal : start) signal.send();
+    for (int i = 0; i < rivals; ++i) tried.wait();
+    ASSERT_EQ(winners[0], 1) << "round " << round;
+    for (auto& signal : finish) signal.send();
+    for (const auto child : children) ASSERT_EQ(wait_for(child), 0);
+    ASSERT_EQ(files_in(directory), 0U) << "round " << round;
+  }
+}
+
+TEST_F(OneWriter, of_another_pid_namespace_is_not_taken_for_dead_by_its_pid) {
+  std::string words;
+  run_and_kill([&](auto die) {
+    FileLock taken(file, LockKind::content_only);
+    die();
+  });
+  words = read_bytes(lock);
+  const auto at = words.find("pid_namespace ");
+  ASSERT_NE(at, std::string::npos);
+  words.replace(at, words.find('\n', at) - at, "pid_namespace pid:[1]");
+  write_bytes(lock, words);
+  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+              HasSubstr("or delete " + lock.string()));
+}
+
+TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
+  FileLock first(file);
+  std::filesystem::remove(lock);  // somebody's hand
+  const FileLock second(file);
+  first.remove();
+  EXPECT_TRUE(std::filesystem::exists(lock));
 }
 
 TEST_F(Readers, see_every_acknowledged_row_of_a_living_writer) {

@@ -10,6 +10,7 @@
 namespace wallheat::store_test {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -145,25 +146,22 @@ TEST_F(Resume, refuses_what_is_no_file_of_its_own) {
 
 // How the log may be hurt.
 
-TEST_F(Resume, drops_what_follows_the_last_commit_of_the_log) {
+TEST_F(Resume, keeps_what_is_whole_at_a_logs_end_that_was_cut) {
   const auto plan = make_plan(9);
   make_killed(plan, 6);
   const auto whole = read_bytes(log);
-  const auto h5 = read_bytes(file);
-  constexpr std::size_t batch = 12 + sizeof(store::LoggedRow) + 12;
-  for (const std::size_t cut : {std::size_t{1}, std::size_t{13}, std::size_t{300}, batch - 17}) {
+  constexpr std::size_t commit = 12, batch = 12 + sizeof(store::LoggedRow) + commit;
+  for (const std::size_t cut : {std::size_t{1}, commit, commit + 1, std::size_t{300}, batch - 17}) {
     write_bytes(log, whole.substr(0, whole.size() - cut));
-    write_bytes(file, h5);
-    const auto kept = std::to_string(batch - cut);
-    EXPECT_THAT(resume_and_close(file, plan),
-                Contains("the log ended in the middle of a record: " + kept + " bytes dropped"));
-    expect_contents(file, plan, 6);  // the last row was in the HDF5 file too
+    std::filesystem::remove(file);
+    const auto in_record = cut < commit ? commit - cut : batch - cut;
+    EXPECT_THAT(
+        resume_and_close(file, plan),
+        Contains(cut == commit ? "the log ended before a batch was complete: 0 bytes dropped"
+                               : "the log ended in the middle of a record: " +
+                                     std::to_string(in_record) + " bytes dropped"));
+    expect_contents(file, plan, cut <= commit ? 6 : 5);
   }
-  write_bytes(log, whole.substr(0, whole.size() - 12));
-  write_bytes(file, h5);
-  EXPECT_THAT(resume_and_close(file, plan),
-              Contains(HasSubstr("the log ended before a batch was complete")));
-  expect_contents(file, plan, 6);
 }
 
 TEST_F(Resume, takes_from_the_file_what_a_damaged_log_lost) {
@@ -176,16 +174,45 @@ TEST_F(Resume, takes_from_the_file_what_a_damaged_log_lost) {
   expect_contents(file, plan, 18);
 }
 
-TEST_F(Resume, does_without_a_log_that_is_damaged_from_its_beginning) {
-  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
+TEST_F(Resume, replaces_a_damaged_beginning_of_the_log_by_what_the_file_says) {
+  for (const bool with_fields : {false, true}) {
+    const auto plan = with_fields ? make_plan(20, {{6, 7}, {30, 30}}) : make_plan(20);
+    for (const auto& [at, length] : {std::pair{0, 100}, {30, 1}, {16 + 12 + 130, 1}, {200, 1}}) {
+      std::filesystem::remove(file);
+      run_and_kill([&](auto die) {
+        auto store = ResultStore::create(file, plan, {{"started", "at noon"}}, false);
+        store.store(make_results(plan, 0, 9));
+        std::filesystem::copy_file(file, directory / "early");
+        store.store(make_results(plan, 9, 18));
+        die();
+      });
+      // As if the last rows had not reached the disk: the log alone has them. (Fields are there.)
+      if (!with_fields) write_bytes(file, read_bytes(directory / "early"));
+      std::filesystem::remove(directory / "early");
+      auto bytes = read_bytes(log);
+      for (int i = 0; i < length; ++i) bytes[static_cast<std::size_t>(at + i)] ^= 1;
+      write_bytes(log, bytes);
+      EXPECT_EQ(ResultReader(file).rows()[17].iterations, 1017) << "byte " << at;
+      EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));
+      expect_contents(file, plan, 18);
+    }
+  }
+}
+
+TEST_F(Resume, does_without_a_log_that_nothing_shows_to_be_the_files_own) {
+  const auto plan = make_plan(20);
   make_killed(plan, 18);
-  auto bytes = read_bytes(log);
-  std::fill_n(bytes.begin(), 100, '\0');
+  const auto strange = read_bytes(log);
+  std::filesystem::remove(file);
+  std::filesystem::remove(log);
+  ResultStore::create(file, plan, {{"started", "at noon"}}, false).close({});
+  auto bytes = strange;
+  bytes[30] ^= 1;  // in the file id
   write_bytes(log, bytes);
-  EXPECT_THAT(resume_and_close(file, plan),
-              Contains(HasSubstr("the log is damaged from its beginning")));
-  expect_contents(file, plan, 18);
-  EXPECT_EQ(files_in(directory), 1u);
+  const auto passed_over = HasSubstr("the log is damaged from its beginning and was passed over");
+  EXPECT_THAT(ResultReader(file).damage(), ElementsAre(passed_over));
+  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(passed_over));
+  expect_contents(file, plan, 0);
 }
 
 TEST_F(Resume, does_without_a_log_that_somebody_removed) {
@@ -195,19 +222,6 @@ TEST_F(Resume, does_without_a_log_that_somebody_removed) {
   expect_contents(file, plan, 18);
   EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("has no usable log")));
   expect_contents(file, plan, 18);
-}
-
-TEST_F(Resume, passes_over_the_log_of_another_file) {
-  const auto plan = make_plan(5);
-  make_killed(plan, 4);
-  const auto stale = read_bytes(log);
-  std::filesystem::remove(file);
-  std::filesystem::remove(log);
-  make_closed(plan, 2);
-  write_bytes(log, stale);
-  expect_contents(file, plan, 2);
-  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(HasSubstr("log of an earlier file")));
-  expect_contents(file, plan, 2);
 }
 
 /// The log's bytes with another format version in its beginning, whose checksum is `sound` or not.
@@ -249,14 +263,21 @@ TEST_F(Resume, keeps_what_a_log_says_behind_damaged_bytes_even_if_nothing_else_h
   make_killed(plan, 18);
   auto bytes = read_bytes(log);
   constexpr std::size_t batch = 12 + sizeof(store::LoggedRow) + 12;
-  bytes[bytes.size() - 5 * batch + 40] ^= 1;  // row 13
-  bytes[bytes.size() - 9 * batch + 4] ^= 16;  // row 9, the length of its record
+  bytes[bytes.size() - 5 * batch + 40] ^= 1;   // row 13, its id
+  bytes[bytes.size() - 7 * batch + 300] ^= 1;  // row 11
+  bytes[bytes.size() - 9 * batch + 4] ^= 16;   // row 9, the length of its record
+  bytes[bytes.size() - 12] ^= 2;               // the last commit
   write_bytes(log, bytes);
   std::filesystem::remove(file);
-  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));
+  const auto lost =
+      "2 rows were lost with a damaged part of the log; pending again: \"plan 11\", \"plan 13\"";
+  EXPECT_THAT(ResultReader(file).damage(), Contains(lost));
+  EXPECT_THAT(ResultReader(file).damaged(), ElementsAre(11, 13));
+  EXPECT_THAT(resume_and_close(file, plan),
+              AllOf(Contains(HasSubstr("the log was damaged")), Contains(lost)));
   const ResultReader reader(file);
   for (std::size_t i = 0; i < 20; ++i) {
-    const bool there = i < 18 && i != 13 && i != 9;
+    const bool there = i < 18 && i != 13 && i != 11;
     EXPECT_TRUE(same(reader.rows()[i], there ? make_result(plan, i) : pending(plan, i))) << i;
   }
 }
@@ -447,7 +468,7 @@ TEST_F(Resume, repeats_an_end_that_was_cut_short) {
     auto store = ResultStore::create(file, plan, {}, false);
     store_all(store, make_results(plan, 0, 5));
     wal = read_bytes(log);
-    store.close({{"ended", "well"}});
+    store.close({});
   }
   write_bytes(log, wal);  // as if the kill came just before the log was removed
   expect_contents(file, plan, 5);

@@ -66,13 +66,14 @@ TEST_F(Repair, clears_away_what_lies_beside_a_closed_file) {
   const auto plan = make_plan(5);
   make_killed(plan, 4);
   const auto stale = read_bytes(log);
-  std::filesystem::remove(file);
-  std::filesystem::remove(log);
-  make_closed(plan, 5);
+  auto store = ResultStore::create(file, plan, {}, true);
+  store.store(make_results(plan, 0, 5));
+  store.close({});
   const auto before = read_bytes(file);
   write_bytes(log, stale);
   write_bytes(lock, "host elsewhere\npid 1\n");
   write_bytes(directory / "results.h5.new", "half");
+  expect_contents(file, plan, 5);
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
   EXPECT_THAT(report.sentences, ElementsAre("the log of an earlier file was passed over",
