@@ -14,13 +14,13 @@ namespace wallheat::store {
 
 FieldSlots::FieldSlots(const Contents& contents) {
   if (!contents.save_fields) return;
-  for (const auto& [shape, capacity] : contents.capacities) pools_[shape].used.resize(capacity);
+  for (const auto& [shape, capacity] : contents.capacities) pools_[shape].capacity = capacity;
   slots_.resize(contents.rows.size());
   for (std::size_t i = 0; i < contents.rows.size(); ++i) {
     const auto& row = contents.rows[i];
     if (!has_field(row)) continue;
     slots_[i] = {shape_of(row), row.field_slot};
-    pools_[shape_of(row)].used.at(static_cast<std::size_t>(row.field_slot)) = true;
+    pools_[shape_of(row)].used.insert(row.field_slot);
   }
 }
 
@@ -31,10 +31,10 @@ std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
   if (found == pools_.end()) return std::nullopt;
   auto& pool = found->second;
   auto& next = pool.first_maybe_free;
-  while (next < pool.used.size() && pool.used[next]) ++next;
-  if (next == pool.used.size()) return std::nullopt;
-  pool.used[next] = true;
-  slot = {shape, static_cast<std::int64_t>(next)};
+  while (pool.used.contains(next)) ++next;
+  if (static_cast<std::uint64_t>(next) >= pool.capacity) return std::nullopt;
+  pool.used.insert(next);
+  slot = {shape, next};
   return slot.number;
 }
 

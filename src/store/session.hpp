@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "store/contents.hpp"
@@ -25,8 +26,9 @@ class FieldSlots {
 
  private:
   struct Pool {
-    std::vector<bool> used;
-    std::size_t first_maybe_free = 0;
+    std::uint64_t capacity = 0;
+    std::unordered_set<std::int64_t> used;
+    std::int64_t first_maybe_free = 0;
   };
   struct Slot {
     GridShape shape;
