@@ -22,31 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using odd::Handle;
-using testing::AnyOf;
+using odd::make_odd;
+using odd::Place;
 using testing::HasSubstr;
-
-struct Place {
-  const char* object;     ///< a group or dataset
-  const char* attribute;  ///< null: the object itself
-};
 
 constexpr std::size_t plan_count = 6;
 
 class OddFile : public StoreTest {
  protected:
-  /// Puts a form of odd_hdf5.hpp in a place of a file.
-  static void make_odd(const fs::path& path, const Place& place, unsigned form,
-                       const fs::path& other) {
-    auto opened = store::open_file(path, store::Access::write);
-    if (place.attribute != nullptr) {
-      const Handle object(H5Oopen(opened.get(), place.object, H5P_DEFAULT), H5Oclose, "open");
-      odd::replace_attribute(object.get(), place.attribute, form);
-    } else {
-      odd::replace_object(opened.get(), place.object, form, other);
-    }
-    opened.close("close");
-  }
-
   /// Each form in each place, then `use` in a process of its own, as a file that could not be
   /// written stays open.
   void in_each_form(const std::string& sound, const std::vector<Place>& places,

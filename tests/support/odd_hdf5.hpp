@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/hdf5_handle.hpp"
+#include "store/hdf5_file.hpp"
 
 // What another program may have written into an HDF5 file under a name that wallheat looks for.
 namespace wallheat::odd {
@@ -97,7 +97,7 @@ inline void link_to(hid_t file, const char* name, const std::filesystem::path& o
 
 constexpr unsigned dataset_forms = 9 * 4 + 6;
 /// The forms of replace_object() that take what stands in `other`.
-constexpr std::array links_to_others{9U * 4, 9U * 4 + 1, 9U * 4 + 2};
+inline constexpr std::array links_to_others{9U * 4, 9U * 4 + 1, 9U * 4 + 2};
 
 inline void make_dataset(hid_t file, const char* name, const Handle& type,
                          const std::vector<hsize_t>& size, const Handle& creation) {
@@ -165,6 +165,24 @@ inline void replace_object(hid_t file, const char* name, unsigned form,
     default:
       return;
   }
+}
+
+struct Place {
+  const char* object;     ///< a group or dataset
+  const char* attribute;  ///< null: the object itself
+};
+
+/// Puts a form into a place of a closed or left file; forms beyond the last begin anew.
+inline void make_odd(const std::filesystem::path& path, const Place& place, unsigned form,
+                     const std::filesystem::path& other) {
+  auto file = store::open_file(path, store::Access::take_up);
+  if (place.attribute != nullptr) {
+    const Handle object(H5Oopen(file.get(), place.object, H5P_DEFAULT), H5Oclose, "open");
+    replace_attribute(object.get(), place.attribute, form % attribute_forms);
+  } else {
+    replace_object(file.get(), place.object, form % dataset_forms, other);
+  }
+  file.close("close");
 }
 
 }  // namespace wallheat::odd
