@@ -23,9 +23,14 @@ namespace wallheat {
                                                  const std::vector<std::string>& ids,
                                                  const Shard& shard);
 
-/// The solved rows whose input is not what it was, each as "ID (why)". Size and time stamp decide
-/// where they can; only where they differ is a plan read and hashed.
-[[nodiscard]] std::vector<std::string> changed_inputs(const PlanSource& source,
-                                                      std::span<const PlanResult> rows);
+/// What became of the inputs of solved rows.
+struct InputChanges {
+  std::vector<std::string> changed;   ///< "ID (why)" where the input is not what it was
+  std::vector<PlanResult> restamped;  ///< rows of equal content, with the stamps that it has now
+};
+
+/// Size and time stamp decide where they can; only where they differ is a plan read and hashed.
+[[nodiscard]] InputChanges changed_inputs(const PlanSource& source,
+                                          std::span<const PlanResult> rows);
 
 }  // namespace wallheat

@@ -23,6 +23,10 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   // resume.
   result.input_stamps = source.stamps(result.id);
   const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
+  if (const auto reason = too_large_to_keep({plan.domain.rows, plan.domain.cols});
+      settings.save_fields && !reason.empty()) {
+    throw InputError(fmt::format("plan {}: {}", result.id, reason));
+  }
   result.input_hash = plan_hash(plan);
   const auto solution =
       traced("solve", [&] { return solver.solve(plan, settings.solver.limits, watch); });

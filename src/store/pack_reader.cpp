@@ -44,7 +44,7 @@ class PlanPack final : public PlanSource {
 
   [[nodiscard]] fs::path path() const override { return path_; }
 
-  [[nodiscard]] PlanIds ids() const override { return {ids_, {}}; }
+  [[nodiscard]] PlanIds ids() const override { return {ids_, {}, {}}; }
 
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     const Place& place = find(id);

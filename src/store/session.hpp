@@ -50,6 +50,8 @@ class Session {
 
   /// Returns the rows that it had to store as failed instead.
   [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
+  /// Gives rows the stamps of `results`, and changes nothing else of them.
+  void restamp(std::span<const PlanResult> results);
   void publish();
   /// Leaves one closed HDF5 file and no log.
   void close(const Attributes& end);

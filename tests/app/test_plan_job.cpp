@@ -86,16 +86,45 @@ TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
   save("7", room(20, 30));
   save("8", room(21, 30));
   std::vector<PlanResult> rows{solve("7"), solve("8")};
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows), IsEmpty());
+  const auto source = directory_source(directory_.path());
+  const auto changed = [&] { return changed_inputs(*source, rows).changed; };
+  EXPECT_THAT(changed(), IsEmpty());
   save("7", room(20, 30));  // a new time stamp, the same content
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows), IsEmpty());
-  FloorPlan changed = room(21, 30);
-  changed.domain(0, 0) = 24;
-  save("8", changed);
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows),
-              ElementsAre(HasSubstr("8 (")));
+  EXPECT_THAT(changed(), IsEmpty());
+  FloorPlan other = room(21, 30);
+  other.domain(0, 0) = 24;
+  save("8", other);
+  EXPECT_THAT(changed(), ElementsAre(HasSubstr("8 (")));
   std::filesystem::remove(directory_ / "7_interior.npy");
-  EXPECT_EQ(changed_inputs(*directory_source(directory_.path()), rows).size(), 2U);
+  EXPECT_EQ(changed().size(), 2U);
+}
+
+TEST_F(PlanJobTest, gives_a_copied_input_its_new_stamps) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::vector<PlanResult> rows{solve("7"), solve("8")};
+  const auto source = directory_source(directory_.path());
+  EXPECT_THAT(changed_inputs(*source, rows).restamped, IsEmpty());
+  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});
+  const auto restamped = changed_inputs(*source, rows).restamped;
+  ASSERT_EQ(restamped.size(), 1U);
+  EXPECT_EQ(restamped[0].id, "8");
+  EXPECT_EQ(restamped[0].input_stamps, source->stamps("8"));
+  EXPECT_THAT(changed_inputs(*source, restamped).restamped, IsEmpty());
+}
+
+/// A domain whose header promises what the file does not hold; for a shape it was once believed.
+TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::fstream domain(directory_ / "8_domain.npy", std::ios::in | std::ios::out);
+  const std::string text{std::istreambuf_iterator<char>(domain), {}};
+  domain.clear();
+  domain.seekp(static_cast<std::streamoff>(text.find("(21, 30), }  ")));
+  domain << "(99999, 99999), }" << std::flush;
+  domain.close();
+  const auto source = directory_source(directory_.path());
+  EXPECT_EQ(plan_shapes(*source, {"7", "8"}, {}), (std::vector<GridShape>{{20, 30}, {0, 0}}));
 }
 
 TEST(PlanHash, depends_on_shape_values_and_mask_alone) {

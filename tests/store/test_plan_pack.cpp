@@ -34,7 +34,7 @@ class MemorySource final : public PlanSource {
   void add_unreadable(const std::string& id) { ids_.push_back(id); }
 
   [[nodiscard]] std::filesystem::path path() const override { return "memory"; }
-  [[nodiscard]] PlanIds ids() const override { return {ids_, {}}; }
+  [[nodiscard]] PlanIds ids() const override { return {ids_, {}, {}}; }
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     const auto found = plans_.find(id);
     if (found == plans_.end()) throw InputError(id + "_domain.npy: torn");
