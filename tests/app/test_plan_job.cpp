@@ -113,6 +113,20 @@ TEST_F(PlanJobTest, gives_a_copied_input_its_new_stamps) {
   EXPECT_THAT(changed_inputs(*source, restamped).restamped, IsEmpty());
 }
 
+TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
+  save("7", room(20, 30));
+  const std::string header =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (30000, 30000), }\n";
+  std::ofstream(directory_ / "7_domain.npy", std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::filesystem::resize_file(directory_ / "7_domain.npy",
+                               10 + header.size() + std::uintmax_t{30000} * 30000 * 8);
+  const PlanResult result =
+      make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({0, "7"}, {});
+  EXPECT_EQ(result.status, PlanStatus::failed);
+  EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
+}
+
 /// A domain whose header promises what the file does not hold; for a shape it was once believed.
 TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
   save("7", room(20, 30));

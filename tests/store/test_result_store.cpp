@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "store/hdf5_file.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -119,6 +120,23 @@ TEST_F(ResultStoreFile, refuses_one_field_that_is_too_large_and_no_other) {
   EXPECT_EQ(resumed.restored()[1].status, PlanStatus::failed);
   resumed.close({});
   EXPECT_EQ(ResultReader(file).field(2), make_field(2, {8, 8}));
+}
+
+TEST_F(ResultStoreFile, keeps_a_bounded_number_of_shapes_open) {
+  std::vector<GridShape> shapes;
+  const std::size_t count = store::FieldTables::most_open + 50;
+  for (std::size_t i = 0; i < count; ++i) shapes.push_back({1 + i % 50, 1 + i / 50});
+  const auto plan = make_plan(count, shapes);
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store_all(store, make_results(plan, 0, count));
+  EXPECT_LE(H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_DATASET),
+            static_cast<ssize_t>(store::FieldTables::most_open) + 1);
+  store_all(store, make_results(plan, 0, 60, 1));
+  store.close({});
+  const ResultReader reader(file);
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(reader.field(i), make_field(i, shapes[i], i < 60 ? 1 : 0)) << i;
+  }
 }
 
 TEST_F(ResultStoreFile, restamps_rows_and_keeps_their_fields) {
