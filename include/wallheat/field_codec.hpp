@@ -2,11 +2,16 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "wallheat/grid.hpp"
 
 namespace wallheat {
+
+/// Why a file cannot keep a field of this shape, and what to do; empty where it can. The field is
+/// one chunk, whose bytes HDF5 counts in 32 bits.
+[[nodiscard]] std::string too_large_to_keep(GridShape shape);
 
 /// Compresses a temperature field as one HDF5 chunk of float64 with the shuffle and deflate
 /// filters, so that the writer can pass the bytes on unchanged. Done by workers.

@@ -50,11 +50,12 @@ void check_gpu_choice(const RunOptions& options, int ranks) {
   if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
 }
 
-/// Refuses to mix answers to different inputs in one file.
+/// Refuses to mix answers to different inputs in one file. Inputs that only have new time stamps,
+/// as copies have, need not be read again by the next resume.
 void check_restored_inputs(const RunOptions& options, const PlanSource& source,
-                           const ResultStore& store) {
-  const auto changed = changed_inputs(source, store.restored(), stop_requested);
-  if (changed.empty()) return;
+                           ResultStore& store) {
+  const auto [changed, restamped] = changed_inputs(source, store.restored(), stop_requested);
+  if (changed.empty()) return store.restamp(restamped);
   const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
   throw RunError(fmt::format(
       "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input "

@@ -29,21 +29,25 @@ std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<s
   return shapes;
 }
 
-std::vector<std::string> changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,
-                                        const Interrupted& interrupted) {
-  std::vector<std::string> changed;
+InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,
+                            const Interrupted& interrupted) {
+  InputChanges changes;
   for (const PlanResult& row : rows) {
     if (!is_answer(row.status)) continue;
     if (interrupted()) throw StopRequested();
     try {
-      if (source.stamps(row.id) == row.input_stamps) continue;
-      if (plan_hash(source.load(row.id)) != row.input_hash)
-        changed.push_back(row.id + " (other content)");
+      const PlanStamps stamps = source.stamps(row.id);
+      if (stamps == row.input_stamps) continue;
+      if (plan_hash(source.load(row.id)) != row.input_hash) {
+        changes.changed.push_back(row.id + " (other content)");
+      } else {
+        changes.restamped.emplace_back(row).input_stamps = stamps;
+      }
     } catch (const InputError& error) {
-      changed.push_back(row.id + " (" + error.what() + ")");
+      changes.changed.push_back(row.id + " (" + error.what() + ")");
     }
   }
-  return changed;
+  return changes;
 }
 
 }  // namespace wallheat

@@ -28,10 +28,16 @@ struct StopRequested {};
                                                  const Shard& shard,
                                                  const Interrupted& interrupted);
 
-/// The solved rows whose input is not what it was, each as "ID (why)". Size and time stamp decide
-/// where they can; only where they differ is a plan read and hashed. Throws StopRequested.
-[[nodiscard]] std::vector<std::string> changed_inputs(const PlanSource& source,
-                                                      std::span<const PlanResult> rows,
-                                                      const Interrupted& interrupted);
+/// What became of the inputs of solved rows.
+struct InputChanges {
+  std::vector<std::string> changed;   ///< "ID (why)" where the input is not what it was
+  std::vector<PlanResult> restamped;  ///< rows of equal content, with the stamps that it has now
+};
+
+/// Size and time stamp decide where they can; only where they differ is a plan read and hashed.
+/// Throws StopRequested.
+[[nodiscard]] InputChanges changed_inputs(const PlanSource& source,
+                                          std::span<const PlanResult> rows,
+                                          const Interrupted& interrupted);
 
 }  // namespace wallheat

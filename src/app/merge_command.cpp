@@ -30,6 +30,25 @@ void write_ids_file(const std::filesystem::path& file, const std::vector<std::st
   }
 }
 
+/// The list must not replace what it is about: compared as files, as names may be links.
+void require_own_file(const std::filesystem::path& list, const std::filesystem::path& out,
+                      const std::vector<std::string>& parts) {
+  const auto require_another = [&](const std::filesystem::path& file) {
+    std::error_code missing;  // a file that is not there equals none
+    if (std::filesystem::equivalent(list, file, missing) ||
+        std::filesystem::weakly_canonical(list) == std::filesystem::weakly_canonical(file)) {
+      throw UsageError(
+          fmt::format("{} cannot list the missing plans, as it is {}; name another "
+                      "file by --missing-ids",
+                      list.string(), file.string()));
+    }
+  };
+  for (const char* end : {"", ".wal", ".lock"}) {
+    require_another(out.string() + end);
+    for (const std::string& part : parts) require_another(part + end);
+  }
+}
+
 void print_list(const char* what, const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
     fmt::print(stderr, "{}: {}\n", what, printable(lines[i]));
@@ -67,6 +86,7 @@ int merge_command(const Arguments& arguments) {
   if (!missing_ids.empty() && !merge.allow_missing)
     throw UsageError("--missing-ids needs --allow-missing");
   if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");
+  if (merge.allow_missing) require_own_file(missing_ids, out, parts);
 
   merge.session = {{"wallheat_version", std::string(version())},
                    {"hdf5_library", hdf5_library()},

@@ -22,6 +22,10 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   // The stamps come first: a file that changes while it is read is found changed by the next
   // resume.
   result.input_stamps = source.stamps(result.id);
+  if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
+    const auto reason = too_large_to_keep(source.shape(result.id));
+    if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
+  }
   const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.input_hash = plan_hash(plan);
   const auto solution =

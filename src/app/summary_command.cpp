@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "app/commands.hpp"
 #include "app/histogram.hpp"
@@ -84,19 +87,34 @@ struct WallTime {
   double plans = 0;  ///< solved in that time
 };
 
+/// The time in which any session ran: those of merged parts ran at the same time.
 WallTime wall_time(const std::vector<Attributes>& sessions) {
   const auto number = [](const Attributes& session, const char* name) {
     const auto found = session.find(name);
     return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
   };
   WallTime time;
+  std::vector<std::pair<double, double>> stretches;
   for (const Attributes& session : sessions) {
     if (merged_parts(session)) continue;
     ++time.all_sessions;
     if (!session.contains("seconds")) continue;
     ++time.sessions;
-    time.seconds += number(session, "seconds");
     time.plans += number(session, "solved");
+    const double seconds = number(session, "seconds");
+    const auto begin = session.find("started_utc");
+    const auto start = begin == session.end() ? std::nullopt : seconds_of_utc(begin->second);
+    if (start) {
+      stretches.emplace_back(*start, *start + seconds);
+    } else {
+      time.seconds += seconds;
+    }
+  }
+  std::sort(stretches.begin(), stretches.end());
+  double covered = -std::numeric_limits<double>::infinity();
+  for (const auto& [start, end] : stretches) {
+    time.seconds += std::max(0.0, end - std::max(start, covered));
+    covered = std::max(covered, end);
   }
   return time;
 }

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace wallheat {
 
 /// Now in UTC as ISO 8601 with milliseconds: 2030-01-02T03:04:05.678Z.
 [[nodiscard]] std::string utc_now();
+
+/// Such a time in seconds since 1970; nothing where the text is none.
+[[nodiscard]] std::optional<double> seconds_of_utc(const std::string& text);
 
 /// A stretch of time for people: "70 ms", "0.4 s", "3 min 20 s", "2 h 05 min"; "?" for NaN.
 [[nodiscard]] std::string duration_text(double seconds);

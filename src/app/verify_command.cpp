@@ -179,14 +179,14 @@ int verify_command(const Arguments& arguments) {
       reader.closed_well()
           ? ""
           : "; the file is still being written, or its run was killed (go on with --resume)");
-  std::vector<std::string> damaged;
+  print_check("rows", reader.damage(),
+              fmt::format("checksums of {} row(s), of the list of ids, of the log", rows.size()));
   for (const std::size_t index : reader.damaged()) {
-    damaged.push_back(fmt::format(
-        "row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
-        "again",
-        index, rows[index].id));
+    fmt::print(
+        "  row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
+        "again\n",
+        index, rows[index].id);
   }
-  print_check("rows", damaged, fmt::format("checksums of {} row(s)", rows.size()));
   const auto print = [&](const char* name, Check check, const char* what) {
     const auto number = static_cast<std::size_t>(check);
     print_check(name, findings.wrong[number],
@@ -208,7 +208,7 @@ int verify_command(const Arguments& arguments) {
     if (!options->all) fmt::print("{:<14}chosen by --seed {}\n", "", seed);
   }
 
-  std::size_t wrong = damaged.size();
+  std::size_t wrong = reader.damage().size();
   for (const auto& sentences : findings.wrong) wrong += sentences.size();
   if (wrong > 0) {
     fmt::print("{}: {} finding(s)\n", printable(options->file.string()), wrong);

@@ -21,6 +21,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "NPY data are read in place");
 
 constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::uint64_t longest_header = 10'000;  // NumPy reads no longer one either
 
 struct Header {
   std::string dtype;  // as in the file, "<f8"
@@ -110,6 +111,7 @@ class DictionaryParser {
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (error != std::errc{}) malformed();
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2's long
     return value;
   }
   void shape() {
@@ -204,6 +206,7 @@ class NpyFile {
       fail(path_, "has NPY format version " + std::to_string(major) + ", which is not known");
     }
     if (length > size_ - text_offset) fail(path_, "is truncated in its header");
+    if (length > longest_header) fail(path_, "has a header that is longer than any of NumPy's");
     std::string text(length, '\0');
     read_bytes(text.data(), text.size());
     header_ = DictionaryParser(path_, text).parse();
@@ -333,7 +336,16 @@ Grid<std::uint8_t> read_mask(const std::filesystem::path& file) {
                  "or 1; save it with .astype(bool)");
 }
 
-GridShape read_shape(const std::filesystem::path& file) { return NpyFile(file).header().shape; }
+GridShape read_shape(const std::filesystem::path& file) {
+  const NpyFile npy(file);
+  const std::string& dtype = npy.header().dtype;
+  std::size_t item_size = 0;  // the number in "<f8"
+  const char* end = dtype.data() + dtype.size();
+  std::from_chars(dtype.data() + std::min<std::size_t>(2, dtype.size()), end, item_size);
+  if (item_size == 0) fail(file, "has dtype '" + dtype + "', which is no number");
+  npy.expect_items_of(item_size);
+  return npy.header().shape;
+}
 
 void write_float(const std::filesystem::path& file, const Grid<double>& grid) {
   write_npy(file, "<f8", {grid.rows, grid.cols}, grid.cells.data(), grid.cells.size() * 8);

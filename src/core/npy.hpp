@@ -16,7 +16,8 @@ namespace wallheat::npy {
 /// whole numbers of other sizes and floating-point numbers must be 0 or 1. Throws InputError.
 [[nodiscard]] Grid<std::uint8_t> read_mask(const std::filesystem::path& file);
 
-/// The shape of a two-dimensional array, from the header alone. Throws InputError.
+/// The shape of a two-dimensional array, of which no cell is read. Throws InputError, also where
+/// the file is not as long as its header says.
 [[nodiscard]] GridShape read_shape(const std::filesystem::path& file);
 
 /// Write in C order, NPY format 1.0. Throw RunError.

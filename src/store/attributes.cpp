@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "store/hdf5_file.hpp"
+#include "store/hdf5_object.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
@@ -30,21 +31,6 @@ Handle text_type(std::size_t size) {
   checked(H5Tset_size(type.get(), size), "describe a text");
   checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a text");
   return type;
-}
-
-bool has_attribute(const Handle& group, const std::string& name) {
-  return checked(H5Aexists(group.get(), name.c_str()), "look for the attribute " + name) > 0;
-}
-
-/// Nothing where the attribute is no fixed-length text.
-std::optional<std::string> read_text(const Handle& group, const std::string& name) {
-  const auto task = "read the attribute " + name;
-  const Handle attribute(H5Aopen(group.get(), name.c_str(), H5P_DEFAULT), H5Aclose, task);
-  const Handle stored(H5Aget_type(attribute.get()), H5Tclose, task);
-  if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) > 0) return {};
-  std::string value(H5Tget_size(stored.get()), '\0');
-  checked(H5Aread(attribute.get(), stored.get(), value.data()), task);
-  return value.substr(0, value.find('\0'));
 }
 
 void write_text(const Handle& group, const std::string& name, const std::string& value) {
@@ -99,10 +85,16 @@ void write_sessions(const Handle& file, const std::vector<Attributes>& sessions)
 
 std::vector<Attributes> read_sessions(const Handle& file) {
   std::vector<Attributes> sessions;
+  // Many names may lead to one group: what was read already must not be had again and again.
+  std::uint64_t room = file_bytes_of(file);
   for (;;) {
     const auto name = session_name(sessions.size());
     if (checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) == 0) break;
-    sessions.push_back(read_attributes(file, name));
+    for (const auto& [key, value] : sessions.emplace_back(read_attributes(file, name))) {
+      const auto bytes = key.size() + value.size();
+      if (bytes > room) throw Hdf5Error("cannot trust the sessions: they hold more than the file");
+      room -= bytes;
+    }
   }
   return sessions;
 }
@@ -129,15 +121,12 @@ std::vector<std::string> read_predecessors(const Handle& file) {
 
 std::string read_identity(const Handle& file, const std::filesystem::path& path) {
   const auto root = open_group(file, "/");
-  if (!has_attribute(root, mark_name) || read_text(root, mark_name) != mark_value ||
-      !has_attribute(root, "format_version") || !has_attribute(root, "file_id")) {
+  const auto version = read_whole_number(root, "format_version");
+  if (!has_attribute(root, mark_name) || read_text(root, mark_name) != mark_value || !version ||
+      !has_attribute(root, "file_id")) {
     throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
   }
-  const Handle version(H5Aopen(root.get(), "format_version", H5P_DEFAULT), H5Aclose,
-                       "read the version");
-  int found = 0;
-  checked(H5Aread(version.get(), H5T_NATIVE_INT, &found), "read the version");
-  if (found != format_version) refuse_version(path, found);
+  if (*version != format_version) refuse_version(path, *version);
   return read_text(root, "file_id").value_or("");
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "wallheat/error.hpp"
+#include "wallheat/field_codec.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -84,7 +85,8 @@ Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept) {
   if (!plan.save_fields) return capacities;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
     const auto planned = i < plan.shapes.size() ? plan.shapes[i] : GridShape{};
-    if (planned.rows > 0 && planned.cols > 0) ++capacities[planned];
+    const bool has_field_to_keep = planned.rows > 0 && planned.cols > 0;
+    if (has_field_to_keep && too_large_to_keep(planned).empty()) ++capacities[planned];
     // A plan whose input changed its shape keeps its old field until the new one is stored.
     if (i < kept.size() && has_field(kept[i]) && shape_of(kept[i]) != planned) {
       ++capacities[shape_of(kept[i])];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,9 +50,16 @@ std::vector<std::byte> shuffle(std::span<const T> values) {
 template <class T>
 void unshuffle(std::span<const std::byte> planes, std::span<T> values) {
   const std::size_t count = values.size();
+  if constexpr (sizeof(T) > sizeof(std::uint64_t)) {
+    const auto bytes = std::as_writable_bytes(values);
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      bytes[at] = planes[at % sizeof(T) * count + at / sizeof(T)];
+    }
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t bits = 0;
-    for (std::size_t plane = 0; plane < sizeof(T); ++plane) {
+    for (std::size_t plane = 0; plane < std::min(sizeof(T), sizeof bits); ++plane) {
       bits |= static_cast<std::uint64_t>(planes[plane * count + i]) << (8 * plane);
     }
     std::memcpy(&values[i], &bits, sizeof(T));

@@ -14,6 +14,15 @@ namespace {
 
 }  // namespace
 
+std::string too_large_to_keep(GridShape shape) {
+  // Less than 4 GiB, of which deflate may add a thousandth to noise.
+  constexpr std::size_t most_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
+  if (shape.rows == 0 || shape.cols <= most_cells / shape.rows) return {};
+  return "its field of " + std::to_string(shape.rows) + " x " + std::to_string(shape.cols) +
+         " cells takes more than the 4 GiB that a file can keep of a plan; solve it without "
+         "--save-fields, into another file";
+}
+
 std::vector<std::byte> compress_field(const Grid<double>& field) {
   // Shuffled fields have long runs in their high bytes and noise in the others, so the search for
   // other repeats costs twice the time and saves 2 % (figures: README.md).

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "store/hdf5_file.hpp"
+#include "store/hdf5_object.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -44,14 +45,21 @@ bool exists(const Handle& file, const std::string& name) {
   return checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
 }
 
-std::uint64_t slots_of(const Handle& file, const std::string& name) {
-  const Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose, "read the shape of " + name);
-  std::array<hsize_t, 3> size{};
-  if (H5Sget_simple_extent_ndims(space.get()) == 3) {
-    H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
+Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
+  // Chunks pass by whole and compressed: HDF5's cache of uncompressed ones would be waste.
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "open the fields");
+  checked(H5Pset_chunk_cache(access.get(), 1, 0, 1.0), "open the fields");
+  const DatasetForm form{H5T_IEEE_F64LE, {0, shape.rows, shape.cols}, {1, shape.rows, shape.cols}};
+  return open_dataset(file, dataset_of(shape, number), form, access.get());
+}
+
+/// Throws Hdf5Error where a table has more slots than any.
+std::uint64_t slots_of(const Handle& file, GridShape shape, std::uint64_t number) {
+  const auto slots = size_of(open_table(file.get(), shape, number)).front();
+  if (slots > FieldTables::slots_per_dataset) {
+    throw Hdf5Error("cannot trust " + dataset_of(shape, number) + ": it is too long");
   }
-  return size[0];
+  return slots;
 }
 
 herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
@@ -83,8 +91,9 @@ std::optional<Capacities> FieldTables::capacities(const Handle& file) {
     unsigned long rows = 0, cols = 0;
     if (std::sscanf(name.c_str(), "%lux%lu", &rows, &cols) != 2) continue;
     const GridShape shape{rows, cols};
+    if (group_of(shape) != std::string(fields_name) + "/" + name) continue;
     for (std::uint64_t number = 0; exists(file, dataset_of(shape, number)); ++number) {
-      found[shape] += slots_of(file, dataset_of(shape, number));
+      found[shape] += slots_of(file, shape, number);
     }
   }
   return found;
@@ -92,15 +101,13 @@ std::optional<Capacities> FieldTables::capacities(const Handle& file) {
 
 hid_t FieldTables::dataset(GridShape shape, std::int64_t slot) {
   const auto number = static_cast<std::uint64_t>(slot) / slots_per_dataset;
-  auto& handle = open_[{shape, number}];
-  if (!handle.open()) {
-    // Chunks pass by whole and compressed: HDF5's cache of uncompressed ones would be waste.
-    const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "open the fields");
-    checked(H5Pset_chunk_cache(access.get(), 1, 0, 1.0), "open the fields");
-    const auto name = dataset_of(shape, number);
-    handle = Handle(H5Dopen2(file_, name.c_str(), access.get()), H5Dclose, "open " + name);
-  }
-  return handle.get();
+  const auto found = open_.find({shape, number});
+  if (found != open_.end()) return found->second.get();
+  // An open dataset takes HDF5 some 15 kB. All go at once where there are many, as those that
+  // are wanted next are soon open again.
+  if (open_.size() == most_open) open_.clear();
+  return open_.emplace(std::pair(shape, number), open_table(file_, shape, number))
+      .first->second.get();
 }
 
 FieldTables::Place FieldTables::write(GridShape shape, std::int64_t slot,

@@ -41,13 +41,14 @@ enum class Space {
 /// The dataset /rows.
 class RowTable {
  public:
-  RowTable(const Handle& file);
+  explicit RowTable(const Handle& file);
   static void create(const Handle& file, std::uint64_t count);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   void write(std::uint64_t first, std::span<const Row> rows);
   void read(std::uint64_t first, std::span<Row> rows) const;
-  /// All of them; for those that a failing disk or a stray program changed see is_intact.
+  /// All of them; for those that a failing disk or a stray program changed see is_intact. Throws
+  /// Hdf5Error where the file is too short to hold them.
   [[nodiscard]] std::vector<Row> read_all() const;
   void leak();
 
@@ -64,6 +65,8 @@ class FieldTables {
  public:
   /// Above 2035 slots HDF5's index of a dataset outgrows its first blocks, see README.md.
   static constexpr std::uint64_t slots_per_dataset = 2000;
+  /// Datasets that are kept open.
+  static constexpr std::size_t most_open = 2000;
 
   struct Place {
     Address address;

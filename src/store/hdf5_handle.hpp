@@ -14,8 +14,8 @@ struct Hdf5Error : std::runtime_error {
 };
 
 /// To be called by every thread before its first HDF5 call: keeps the library from printing its
-/// error stack. (That it does not flush at exit a file that was given up after a failed write is
-/// seen to before main.)
+/// error stack and from following links to other files. (That it does not flush at exit a file that
+/// was given up after a failed write is seen to before main.)
 void prepare_hdf5();
 
 /// Throws Hdf5Error "cannot <what>: <reason>" where an HDF5 call returned a negative number.

@@ -1,5 +1,6 @@
 #include "store/checksum.hpp"
 #include "store/hdf5_file.hpp"
+#include "store/hdf5_object.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -25,6 +26,17 @@ bool exists(const Handle& file) {
   return checked(H5Lexists(file.get(), ids_name, H5P_DEFAULT), task) > 0;
 }
 
+/// Nothing where there is another thing under the name, or a list of another length.
+std::optional<Handle> open(const Handle& file, std::uint64_t count) {
+  if (!exists(file)) return std::nullopt;
+  Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);
+  const auto type = make_id_type();
+  if (!has_form(dataset, {type.get(), {count}, {}}) || !read_whole_number(dataset, checksum_name)) {
+    return std::nullopt;
+  }
+  return dataset;
+}
+
 void create(const Handle& file, std::uint64_t count) {
   const auto type = make_id_type();
   const hsize_t size = count;
@@ -41,31 +53,30 @@ void create(const Handle& file, std::uint64_t count) {
 }  // namespace
 
 void write_ids(const Handle& file, const std::vector<Row>& rows) {
-  if (!exists(file)) create(file, rows.size());
+  auto dataset = open(file, rows.size());
+  if (!dataset) {
+    if (exists(file)) checked(H5Ldelete(file.get(), ids_name, H5P_DEFAULT), task);
+    create(file, rows.size());
+    dataset = open(file, rows.size());
+    if (!dataset) throw Hdf5Error(std::string("cannot ") + task);
+  }
   std::vector<Id> ids;
   ids.reserve(rows.size());
   for (const auto& row : rows) ids.push_back(row.id);
   const auto checksum = checksum_of(ids);
-  const Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);
-  const Handle attribute(H5Aopen(dataset.get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
+  const Handle attribute(H5Aopen(dataset->get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
   const auto type = make_id_type();
-  checked(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
+  checked(H5Dwrite(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   checked(H5Awrite(attribute.get(), H5T_STD_U32LE, &checksum), task);
 }
 
 std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t count) {
-  if (!exists(file)) return std::nullopt;
-  const Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose, task);
-  const auto stored = checked(H5Sget_simple_extent_npoints(space.get()), task);
-  if (static_cast<std::size_t>(stored) != count) return std::nullopt;
+  const auto dataset = open(file, count);
+  if (!dataset) return std::nullopt;
   std::vector<Id> ids(count);
   const auto type = make_id_type();
-  checked(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
-  const Handle attribute(H5Aopen(dataset.get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
-  std::uint32_t checksum = 0;
-  checked(H5Aread(attribute.get(), H5T_STD_U32LE, &checksum), task);
-  if (checksum != checksum_of(ids)) return std::nullopt;
+  checked(H5Dread(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
+  if (read_whole_number(*dataset, checksum_name) != checksum_of(ids)) return std::nullopt;
   std::vector<std::string> texts;
   texts.reserve(ids.size());
   for (const auto& id : ids) texts.push_back(get_text(id));

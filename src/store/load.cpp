@@ -30,9 +30,6 @@ Contents load(const std::filesystem::path& path, Access access, Addresses addres
   contents.save_fields = capacities.has_value();
   contents.capacities = capacities.value_or(Capacities{});
   const RowTable table(file);
-  if (table.count() > std::filesystem::file_size(path) / sizeof(Row)) {
-    throw Hdf5Error("cannot trust the file: it is too short for its rows");
-  }
   contents.rows = table.read_all();
   contents.addresses.assign(contents.rows.size(), -1);
   const auto ids = read_ids(file, contents.rows.size());

@@ -5,7 +5,9 @@
 #include <map>
 
 #include "store/checksum.hpp"
+#include "store/deflate.hpp"
 #include "store/hdf5_file.hpp"
+#include "store/hdf5_object.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
@@ -16,6 +18,7 @@ constexpr const char* codes_name = "/codes";
 constexpr const char* interior_name = "/interior";
 constexpr const char* values_name = "/values";
 constexpr const char* version_of_pack = "1";
+constexpr hsize_t rows_of_chunk = 4096;
 
 std::uint32_t checksum_of(const PackRow& row) {
   return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(PackRow, row_crc32)));
@@ -107,6 +110,22 @@ std::uint64_t write_values(const Handle& file, const std::string& name,
   return address;
 }
 
+/// HDF5's own filters would inflate whatever a chunk holds, however much that is.
+std::vector<PackRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsize_t count,
+                                        std::uint64_t file_bytes) {
+  const std::string task = "read the list of plans";
+  hsize_t bytes = 0;
+  checked(H5Dget_chunk_storage_size(table.get(), &first, &bytes), task);
+  if (bytes > file_bytes) throw Hdf5Error("cannot " + task);
+  std::vector<std::byte> packed(bytes), planes(count * sizeof(PackRow));
+  std::uint32_t filters_left_out = 0;
+  checked(H5Dread_chunk(table.get(), H5P_DEFAULT, &first, &filters_left_out, packed.data()), task);
+  if (filters_left_out != 0 || !inflate(packed, planes)) throw Hdf5Error("cannot " + task);
+  std::vector<PackRow> rows(count);
+  unshuffle<PackRow>(planes, rows);
+  return rows;
+}
+
 }  // namespace
 
 void seal(PackRow& row) { row.row_crc32 = checksum_of(row); }
@@ -144,7 +163,7 @@ void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows) {
   const std::string task = "write the list of plans";
   const auto type = row_type();
   const hsize_t size = rows.size();
-  const hsize_t chunk = std::min<hsize_t>(size, 4096);
+  const hsize_t chunk = std::min(size, rows_of_chunk);
   const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
   checked(H5Pset_chunk(creation.get(), 1, &chunk), task);
@@ -178,24 +197,15 @@ void require_pack(const Handle& file, const std::filesystem::path& path) {
 void read_pack_rows(const Handle& file, std::uint64_t file_bytes,
                     const std::function<void(const PackRow&)>& take) {
   const std::string task = "read the list of plans";
-  const Handle table(H5Dopen2(file.get(), rows_name, H5P_DEFAULT), H5Dclose, task);
-  const Handle space(H5Dget_space(table.get()), H5Sclose, task);
-  const auto count =
-      static_cast<std::uint64_t>(checked(H5Sget_simple_extent_npoints(space.get()), task));
-  // As deflate cannot do better than 1032 : 1, more rows than that were never written.
-  if (H5Sget_simple_extent_ndims(space.get()) != 1 || count > file_bytes * 1100 / sizeof(PackRow))
-    throw Hdf5Error("cannot " + task);
   const auto type = row_type();
-  std::vector<PackRow> rows;
-  for (hsize_t first = 0; first < count; first += rows.size()) {
-    const hsize_t length = std::min<hsize_t>(count - first, 4096);
-    rows.assign(length, {});
-    const Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose, task);
-    checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &first, nullptr, &length, nullptr),
-            task);
-    checked(H5Dread(table.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, rows.data()),
-            task);
-    for (const PackRow& row : rows) take(row);
+  const Handle table = open_dataset(file.get(), rows_name, {type.get(), {0}, {0}});
+  const hsize_t count = size_of(table).front(), chunk = chunk_of(table).front();
+  // As deflate cannot do better than 1032 : 1, more rows than that were never written.
+  if (chunk > rows_of_chunk || count > file_bytes * 1100 / sizeof(PackRow))
+    throw Hdf5Error("cannot " + task);
+  for (hsize_t first = 0; first < count; first += chunk) {
+    const auto rows = read_chunk_of_rows(table, first, chunk, file_bytes);
+    for (hsize_t i = 0; i < std::min(chunk, count - first); ++i) take(rows[i]);
   }
 }
 

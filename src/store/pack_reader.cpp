@@ -104,16 +104,22 @@ class PlanPack final : public PlanSource {
       throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
                       " is damaged");
     }
-    places_.insert_or_assign(id, Place{{row.rows, row.cols},
-                                       kind,
-                                       row.value_count,
-                                       row.crc32,
-                                       row.values_offset,
-                                       row.codes_offset,
-                                       row.codes_bytes,
-                                       row.interior_offset,
-                                       row.interior_bytes,
-                                       left_out ? get_text(row.reason) : ""});
+    const bool is_new = places_
+                            .emplace(id, Place{{row.rows, row.cols},
+                                               kind,
+                                               row.value_count,
+                                               row.crc32,
+                                               row.values_offset,
+                                               row.codes_offset,
+                                               row.codes_bytes,
+                                               row.interior_offset,
+                                               row.interior_bytes,
+                                               left_out ? get_text(row.reason) : ""})
+                            .second;
+    if (!is_new) {
+      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
+                      " is damaged, as it names a plan again");
+    }
     ids_.push_back(std::move(id));
   }
 

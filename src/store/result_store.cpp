@@ -44,7 +44,10 @@ class ResultStore::Impl {
 
   void resume(const StorePlan& plan, Findings& findings) {
     require_one_name(path_);
-    auto found = find(path_, findings);
+    // What cannot be read is damaged; nothing else is a reason to give up what the file holds.
+    auto found = in_one_sentence(
+        path_, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"},
+        [&] { return find(path_, findings); });
     require_agreement(path_, found.contents, plan);
     const bool new_layout = needs_new_layout(found.contents, plan);
     // Also where nothing has to be rearranged yet: the refusal must come before anything is
@@ -68,6 +71,12 @@ class ResultStore::Impl {
     if (results.empty()) return {};
     if (!session_) begin();
     return session_->store(results);
+  }
+
+  void restamp(std::span<const PlanResult> results) {
+    if (results.empty()) return;
+    if (!session_) begin();
+    session_->restamp(results);
   }
 
   void publish() {
@@ -134,28 +143,31 @@ ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
 
 ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
                                 const Attributes& session, std::vector<std::string>* report) {
-  return in_one_sentence(
-      file, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"}, [&] {
-        const auto path = real_path(file);
-        auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
-        StorePlan checked_plan = plan;
-        checked_plan.settings = storable(plan.settings);
-        Findings findings;
-        try {
-          impl->resume(checked_plan, findings);
-        } catch (...) {
-          impl->release();
-          throw;
-        }
-        if (report != nullptr) *report = std::move(findings.sentences);
-        return ResultStore(std::move(impl));
-      });
+  return in_one_sentence(file, to_resume, [&] {
+    const auto path = real_path(file);
+    auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
+    StorePlan checked_plan = plan;
+    checked_plan.settings = storable(plan.settings);
+    Findings findings;
+    try {
+      impl->resume(checked_plan, findings);
+    } catch (...) {
+      impl->release();
+      throw;
+    }
+    if (report != nullptr) *report = std::move(findings.sentences);
+    return ResultStore(std::move(impl));
+  });
 }
 
 const std::vector<PlanResult>& ResultStore::restored() const { return impl_->restored(); }
 
 std::vector<PlanResult> ResultStore::store(std::span<const PlanResult> results) {
   return in_one_sentence(impl_->path(), to_resume, [&] { return impl_->store(results); });
+}
+
+void ResultStore::restamp(std::span<const PlanResult> results) {
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->restamp(results); });
 }
 
 void ResultStore::publish() {

@@ -52,13 +52,17 @@ Row to_row(const PlanResult& result) {
   put_text(row.device, result.device);
   put_text(row.solver, result.solver);
   row.input_hash = result.input_hash;
-  row.domain_size = result.input_stamps[0].size_bytes;
-  row.domain_mtime_ns = result.input_stamps[0].mtime_ns;
-  row.interior_size = result.input_stamps[1].size_bytes;
-  row.interior_mtime_ns = result.input_stamps[1].mtime_ns;
+  put_stamps(row, result.input_stamps);
   row.field_slot = -1;
   put_text(row.error, result.error);
   return row;
+}
+
+void put_stamps(Row& row, const PlanStamps& stamps) {
+  row.domain_size = stamps[0].size_bytes;
+  row.domain_mtime_ns = stamps[0].mtime_ns;
+  row.interior_size = stamps[1].size_bytes;
+  row.interior_mtime_ns = stamps[1].mtime_ns;
 }
 
 PlanResult to_result(const Row& row) {

@@ -46,6 +46,7 @@ static_assert(sizeof(Row) == 736, "a gap in Row would store, and check, undefine
 /// characters.
 [[nodiscard]] Row to_row(const PlanResult& result);
 [[nodiscard]] PlanResult to_result(const Row& row);
+void put_stamps(Row& row, const PlanStamps& stamps);
 
 /// Computes row_crc32; to be called after the last change.
 void seal(Row& row);

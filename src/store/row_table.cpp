@@ -1,4 +1,5 @@
 #include "store/hdf5_file.hpp"
+#include "store/hdf5_object.hpp"
 #include "store/row_type.hpp"
 
 namespace wallheat::store {
@@ -24,11 +25,8 @@ void RowTable::create(const Handle& file, std::uint64_t count) {
 
 RowTable::RowTable(const Handle& file)
     : type_(make_row_type()),
-      dataset_(H5Dopen2(file.get(), rows_name, H5P_DEFAULT), H5Dclose, "open the rows") {
-  const Handle space(H5Dget_space(dataset_.get()), H5Sclose, "read the number of rows");
-  count_ = static_cast<std::uint64_t>(
-      checked(H5Sget_simple_extent_npoints(space.get()), "read the number of rows"));
-}
+      dataset_(open_dataset(file.get(), rows_name, {type_.get(), {0}, {}})),
+      count_(size_of(dataset_).front()) {}
 
 Handle RowTable::selection(std::uint64_t first, std::uint64_t count) const {
   Handle space(H5Dget_space(dataset_.get()), H5Sclose, "select rows");
@@ -57,6 +55,9 @@ void RowTable::read(std::uint64_t first, std::span<Row> rows) const {
 }
 
 std::vector<Row> RowTable::read_all() const {
+  if (count_ > file_bytes_of(dataset_) / sizeof(Row)) {
+    throw Hdf5Error("cannot trust the file: it is too short for its rows");
+  }
   std::vector<Row> rows(count_);
   read(0, rows);
   return rows;

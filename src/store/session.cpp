@@ -9,18 +9,19 @@
 #include "store/checksum.hpp"
 #include "store/recovery.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/field_codec.hpp"
 
 namespace wallheat::store {
 
 FieldSlots::FieldSlots(const Contents& contents) {
   if (!contents.save_fields) return;
-  for (const auto& [shape, capacity] : contents.capacities) pools_[shape].used.resize(capacity);
+  for (const auto& [shape, capacity] : contents.capacities) pools_[shape].capacity = capacity;
   slots_.resize(contents.rows.size());
   for (std::size_t i = 0; i < contents.rows.size(); ++i) {
     const auto& row = contents.rows[i];
     if (!has_field(row)) continue;
     slots_[i] = {shape_of(row), row.field_slot};
-    pools_[shape_of(row)].used.at(static_cast<std::size_t>(row.field_slot)) = true;
+    pools_[shape_of(row)].used.insert(row.field_slot);
   }
 }
 
@@ -31,10 +32,10 @@ std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
   if (found == pools_.end()) return std::nullopt;
   auto& pool = found->second;
   auto& next = pool.first_maybe_free;
-  while (next < pool.used.size() && pool.used[next]) ++next;
-  if (next == pool.used.size()) return std::nullopt;
-  pool.used[next] = true;
-  slot = {shape, static_cast<std::int64_t>(next)};
+  while (pool.used.contains(next)) ++next;
+  if (static_cast<std::uint64_t>(next) >= pool.capacity) return std::nullopt;
+  pool.used.insert(next);
+  slot = {shape, next};
   return slot.number;
 }
 
@@ -68,10 +69,13 @@ bool Session::write_field(const PlanResult& result, LoggedRow& logged) {
   const auto slot = slots_.assign(result.index, shape);
   if (!slot) {
     row.status = static_cast<std::int32_t>(PlanStatus::failed);
-    put_text(row.error, "the plan's shape " + std::to_string(shape.rows) + " x " +
-                            std::to_string(shape.cols) +
-                            " was not foreseen when the file was opened, so its field has no "
-                            "place; resume to solve it again");
+    const auto too_large = too_large_to_keep(shape);
+    put_text(row.error, !too_large.empty()
+                            ? too_large
+                            : "the plan's shape " + std::to_string(shape.rows) + " x " +
+                                  std::to_string(shape.cols) +
+                                  " was not foreseen when the file was opened, so its field has "
+                                  "no place; resume to solve it again");
     return false;
   }
   // HDF5 overwrites a chunk in place only if the new one has the same size, and the old field must
@@ -123,6 +127,32 @@ std::vector<PlanResult> Session::store(std::span<const PlanResult> results) {
   unpublished_ = true;
   given_up_ = false;
   return refused;
+}
+
+void Session::restamp(std::span<const PlanResult> results) {
+  if (given_up_) throw RunError(path_.string() + " was given up after a failed write");
+  constexpr std::size_t batch_size = 1024;
+  for (std::size_t first = 0; first < results.size(); first += batch_size) {
+    given_up_ = true;
+    batch_.clear();
+    for (const auto& result :
+         results.subspan(first, std::min(batch_size, results.size() - first))) {
+      Row row{};
+      if (result.index < rows_->count()) rows_->read(result.index, std::span(&row, 1));
+      if (!is_intact(row) || id_of(row) != result.id) {
+        throw RunError(path_.string() + " has no row for the plan \"" + result.id + "\"");
+      }
+      const auto place = has_field(row) ? fields_->find(shape_of(row), row.field_slot)
+                                        : std::optional<FieldTables::Place>{};
+      put_stamps(row, result.input_stamps);
+      seal(row);
+      batch_.push_back({place ? place->address : -1, row});
+    }
+    log_->append(batch_);
+    write_rows();
+    unpublished_ = true;
+    given_up_ = false;
+  }
 }
 
 /// Neighbours go in one call: HDF5 compares the 29 columns of two row types in every one, which

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "store/contents.hpp"
@@ -25,8 +26,9 @@ class FieldSlots {
 
  private:
   struct Pool {
-    std::vector<bool> used;
-    std::size_t first_maybe_free = 0;
+    std::uint64_t capacity = 0;
+    std::unordered_set<std::int64_t> used;
+    std::int64_t first_maybe_free = 0;
   };
   struct Slot {
     GridShape shape;
@@ -48,6 +50,8 @@ class Session {
 
   /// Returns the rows that it had to store as failed instead.
   [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
+  /// Gives rows the stamps of `results`, and changes nothing else of them.
+  void restamp(std::span<const PlanResult> results);
   void publish();
   /// Leaves one closed HDF5 file and no log.
   void close(const Attributes& end);

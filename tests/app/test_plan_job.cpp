@@ -88,16 +88,60 @@ TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
   save("7", room(20, 30));
   save("8", room(21, 30));
   std::vector<PlanResult> rows{solve("7"), solve("8")};
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows, never), IsEmpty());
+  const auto source = directory_source(directory_.path());
+  const auto changed = [&] { return changed_inputs(*source, rows, never).changed; };
+  EXPECT_THAT(changed(), IsEmpty());
   save("7", room(20, 30));  // a new time stamp, the same content
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows, never), IsEmpty());
-  FloorPlan changed = room(21, 30);
-  changed.domain(0, 0) = 24;
-  save("8", changed);
-  EXPECT_THAT(changed_inputs(*directory_source(directory_.path()), rows, never),
-              ElementsAre(HasSubstr("8 (")));
+  EXPECT_THAT(changed(), IsEmpty());
+  FloorPlan other = room(21, 30);
+  other.domain(0, 0) = 24;
+  save("8", other);
+  EXPECT_THAT(changed(), ElementsAre(HasSubstr("8 (")));
   std::filesystem::remove(directory_ / "7_interior.npy");
-  EXPECT_EQ(changed_inputs(*directory_source(directory_.path()), rows, never).size(), 2U);
+  EXPECT_EQ(changed().size(), 2U);
+}
+
+TEST_F(PlanJobTest, gives_a_copied_input_its_new_stamps) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::vector<PlanResult> rows{solve("7"), solve("8")};
+  const auto source = directory_source(directory_.path());
+  EXPECT_THAT(changed_inputs(*source, rows, never).restamped, IsEmpty());
+  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});
+  const auto restamped = changed_inputs(*source, rows, never).restamped;
+  ASSERT_EQ(restamped.size(), 1U);
+  EXPECT_EQ(restamped[0].id, "8");
+  EXPECT_EQ(restamped[0].input_stamps, source->stamps("8"));
+  EXPECT_THAT(changed_inputs(*source, restamped, never).restamped, IsEmpty());
+}
+
+TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
+  save("7", room(20, 30));
+  const std::string header =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (30000, 30000), }\n";
+  std::ofstream(directory_ / "7_domain.npy", std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::filesystem::resize_file(directory_ / "7_domain.npy",
+                               10 + header.size() + std::uintmax_t{30000} * 30000 * 8);
+  const PlanResult result =
+      make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({0, "7"}, {});
+  EXPECT_EQ(result.status, PlanStatus::failed);
+  EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
+}
+
+/// A domain whose header promises what the file does not hold; for a shape it was once believed.
+TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::fstream domain(directory_ / "8_domain.npy", std::ios::in | std::ios::out);
+  const std::string text{std::istreambuf_iterator<char>(domain), {}};
+  domain.clear();
+  domain.seekp(static_cast<std::streamoff>(text.find("(21, 30), }  ")));
+  domain << "(99999, 99999), }" << std::flush;
+  domain.close();
+  const auto source = directory_source(directory_.path());
+  EXPECT_EQ(plan_shapes(*source, {"7", "8"}, {}, never),
+            (std::vector<GridShape>{{20, 30}, {0, 0}}));
 }
 
 TEST(PlanHash, depends_on_shape_values_and_mask_alone) {

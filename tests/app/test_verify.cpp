@@ -61,12 +61,13 @@ class VerifyTest : public testing::Test {
     result.field = compress_field(field);
   }
   /// Flips the bits of a byte somewhere in the first place where the file holds `bytes`.
-  void damage(const std::string& bytes, std::size_t offset) const {
-    std::string text = file_text(file());
+  void damage(const std::string& bytes, std::size_t offset) const { damage(file(), bytes, offset); }
+  static void damage(const std::string& path, const std::string& bytes, std::size_t offset) {
+    std::string text = file_text(path);
     const auto place = text.find(bytes);
     ASSERT_NE(place, std::string::npos);
     text[place + offset] = static_cast<char>(~text[place + offset]);
-    std::ofstream(file(), std::ios::binary) << text;
+    std::ofstream(path, std::ios::binary) << text;
   }
 
   struct Outcome {
@@ -98,6 +99,23 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file) {
                     HasSubstr("checksums of 4 row(s)"), HasSubstr("of 4 stored field(s)"),
                     HasSubstr("ok: 4 plan(s) solved again"), HasSubstr("all is well")));
   EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
+}
+
+TEST_F(VerifyTest, finds_a_damaged_list_of_ids) {
+  write();
+  damage("wall" + std::string(124, '\0') + "c", 4);
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("the list of ids was damaged"),
+                                 HasSubstr("1 finding(s)"), Not(HasSubstr("all is well"))));
+}
+
+TEST_F(VerifyTest, finds_a_lost_record_of_the_log) {
+  write(false);
+  damage(file() + ".wal", "host", 1);  // the first text of a row
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("the log was damaged"), HasSubstr("1 finding(s)")));
 }
 
 TEST_F(VerifyTest, uses_the_settings_of_the_file) {

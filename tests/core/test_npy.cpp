@@ -60,6 +60,26 @@ class FloorPlanFiles : public testing::Test {
   TemporaryDirectory directory_;
 };
 
+TEST_F(FloorPlanFiles, reads_the_shape_that_python_2_wrote) {
+  const auto plan = load(npy(header("<f8", "(2L, 3L)"), bytes<double>({1, 2, 3, 4, 5, 6})),
+                         npy(header("|b1", "(2L, 3L)"), bytes<char>({0, 1, 0, 1, 1, 0})));
+  EXPECT_EQ(plan.domain(1, 2), 6);
+  EXPECT_EQ(plan.interior.rows, 2U);
+}
+
+TEST_F(FloorPlanFiles, gives_no_shape_that_the_file_is_too_short_for) {
+  write("7_domain.npy", npy(header("<f8", "(200000, 300000)"), bytes<double>({1, 2})));
+  EXPECT_THROW((void)floor_plan_shape(directory_.path(), "7"), InputError);
+  write("7_domain.npy", good_domain);
+  EXPECT_EQ(floor_plan_shape(directory_.path(), "7"), (GridShape{2, 3}));
+}
+
+TEST_F(FloorPlanFiles, refuses_a_header_longer_than_numpys) {
+  const auto text = header("<f8", "(2, 3)") + std::string(10'000, ' ');
+  EXPECT_THAT(refusal(npy(text, bytes<double>({1, 2, 3, 4, 5, 6})), good_interior),
+              HasSubstr("has a header that is longer than any of NumPy's"));
+}
+
 TEST_F(FloorPlanFiles, hold_float64_and_bool) {
   const FloorPlan plan = load(good_domain, good_interior);
   EXPECT_EQ(plan.domain(1, 0), 4);
@@ -229,11 +249,6 @@ TEST_F(FloorPlanFiles, show_a_change_in_their_stamps) {
   EXPECT_EQ(before, floor_plan_stamps(directory_.path(), "7"));
   write("7_interior.npy", good_interior + "x");
   EXPECT_NE(before, floor_plan_stamps(directory_.path(), "7"));
-}
-
-TEST_F(FloorPlanFiles, tell_their_shape_from_the_header_alone) {
-  write("7_domain.npy", good_domain.substr(0, good_domain.size() - 8));
-  EXPECT_EQ(floor_plan_shape(directory_.path(), "7"), (GridShape{2, 3}));
 }
 
 }  // namespace

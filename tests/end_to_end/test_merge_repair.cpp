@@ -155,6 +155,43 @@ TEST_F(Parts, must_be_named_in_a_way_that_makes_sense) {
               AllOf(HasSubstr("--missing-ids"), HasSubstr("Exit status")));
 }
 
+TEST_F(Parts, and_the_whole_are_not_replaced_by_the_list_of_missing_plans) {
+  solve(4);
+  make_part("part-1.h5", {0, 1});
+  const std::string part = file_text(path("part-1.h5"));
+  std::filesystem::create_symlink("part-1.h5", path("link"));
+  std::filesystem::create_hard_link(path("part-1.h5"), path("name"));
+  for (const std::string list : {"part-1.h5", "link", "name", "all.h5", "./all.h5"}) {
+    const Finished merged = wallheat({"merge", "--out", path("all.h5"), "--allow-missing",
+                                      "--missing-ids", path(list), path("part-1.h5")});
+    EXPECT_EQ(merged.status, 2) << list;
+    EXPECT_THAT(merged.err, HasSubstr("name another file by --missing-ids")) << list;
+    EXPECT_EQ(file_text(path("part-1.h5")), part) << list;
+    EXPECT_FALSE(std::filesystem::exists(path("all.h5"))) << list;
+  }
+}
+
+TEST_F(Parts, that_ran_at_the_same_time_share_their_wall_time) {
+  const StorePlan plan{{"a", "b"}, {{"solver", "jacobi"}}, false, {}};
+  Words merge{"merge", "--out", path("all.h5"), "--allow-missing"};
+  for (const std::string minute : {"00", "01"}) {  // each of 100 s, the second a minute later
+    const auto part = path("part-" + minute + ".h5");
+    auto store = ResultStore::create(
+        part, plan, {{"shard", minute}, {"started_utc", "2030-01-02T03:" + minute + ":00.000Z"}},
+        false);
+    PlanResult result;
+    result.index = minute == "00" ? 0 : 1;
+    result.id = plan.ids[result.index];
+    result.status = PlanStatus::converged;
+    EXPECT_TRUE(store.store({&result, 1}).empty());
+    store.close({{"seconds", "100.000"}, {"solved", "40"}});
+    merge.push_back(part);
+  }
+  ASSERT_EQ(wallheat(merge).status, 0);
+  EXPECT_THAT(wallheat({"summary", path("all.h5")}).out,
+              HasSubstr("wall time                    2 min 40 s, 0.50 plans/s"));
+}
+
 TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {
   solve(4);
   make_part("killed.h5", {0, 1}, false);

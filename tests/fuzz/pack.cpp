@@ -3,6 +3,7 @@
 // forged, that is changed together with its checksum, may lead to another plan, but not to a crash.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "store/hdf5_file.hpp"
 #include "store/pack_file.hpp"
 #include "store/row.hpp"
+#include "support/odd_hdf5.hpp"
 #include "support/shapes.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
@@ -47,7 +49,15 @@ struct Patch {
 };
 
 /// The changes that keep checksums sound.
-enum Forgery : unsigned { row_byte = 3, chunk_byte, shape, fewer_values, other_kind, changes };
+enum Forgery : unsigned {
+  row_byte = 3,
+  chunk_byte,
+  shape,
+  fewer_values,
+  other_kind,
+  odd_object,
+  changes
+};
 
 void forge(PackedPlan& plan, const Patch& patch) {
   switch (patch.what) {
@@ -97,6 +107,12 @@ std::string pack(std::span<const Patch> forgeries) {
   }
   store::write_pack_rows(file, rows);
   file.close("close the pack");
+  static constexpr std::array<odd::Place, 4> places{
+      {{"/", "wallheat"}, {"/", "format_version"}, {"/", "layer_names"}, {"/plans", nullptr}}};
+  for (const Patch& patch : forgeries) {
+    if (patch.what != odd_object) continue;
+    odd::make_odd(path, places[patch.at % places.size()], patch.value, path);
+  }
   return read_file(path);
 }
 
@@ -174,6 +190,8 @@ std::vector<std::string> seeds() {
       as_bytes({{row_byte, offsetof(PackRow, codes_offset) + 7, 2}}),
       as_bytes({{chunk_byte, 30, 2}, {chunk_byte, 5, 3}}),
       as_bytes({{shape, 65535, 0}, {shape, 65535, 3}, {fewer_values, 1, 1}}),
+      as_bytes({{odd_object, 2, 9}}),
+      as_bytes({{odd_object, 3, 22}}),
       as_bytes({{other_kind, 0, 2}, {other_kind, 0, 1}, {fewer_values, 0, 0}}),
   };
 }

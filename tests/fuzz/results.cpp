@@ -14,6 +14,7 @@
 #include "plans.hpp"
 #include "store/checksum.hpp"
 #include "store/write_ahead_log.hpp"
+#include "support/odd_hdf5.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/merge.hpp"
@@ -110,10 +111,37 @@ void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
   }
 }
 
+/// Puts something else under a name that wallheat looks for.
+void make_odd(Files& files, std::size_t place, unsigned form) {
+  static constexpr std::array<odd::Place, 13> places{{{"/", "wallheat"},
+                                                      {"/", "format_version"},
+                                                      {"/", "file_id"},
+                                                      {"/", "layer_names"},
+                                                      {"/settings", "solver"},
+                                                      {"/sessions/0", "host"},
+                                                      {"/ids", "crc32"},
+                                                      {"/rows", nullptr},
+                                                      {"/ids", nullptr},
+                                                      {"/settings", nullptr},
+                                                      {"/sessions/0", nullptr},
+                                                      {"/sessions", nullptr},
+                                                      {"/fields", nullptr}}};
+  const auto path = directory() / "odd.h5";
+  fs::remove(path);
+  write_file(path, files.file);
+  // Not where the file was damaged before.
+  if (!accepts<store::Hdf5Error>(
+          [&] { odd::make_odd(path, places[place % places.size()], form, other_part()); })) {
+    return;
+  }
+  files.file = read_file(path);
+  files.forged = true;
+}
+
 void patch(Files& files, std::span<const std::uint8_t, 4> bytes) {
   const std::size_t at = bytes[1] + 256U * bytes[2];
   const unsigned value = bytes[3];
-  switch (bytes[0] % 9) {
+  switch (bytes[0] % 10) {
     case 0:
       return flip(files.file, at, value);
     case 1:
@@ -134,6 +162,8 @@ void patch(Files& files, std::span<const std::uint8_t, 4> bytes) {
       return;
     case 8:
       return forge(files, value % stored, at, 1U << (value / stored % 8));
+    case 9:
+      return make_odd(files, at, value);
   }
 }
 
@@ -228,6 +258,9 @@ std::vector<std::string> seeds() {
     // Left open, damaged, and without its log: HDF5 once waited for its writer for ever.
     with({{4, 120, 'h'}, {5, 0, 255}});
     with({{8, offsetof(store::Row, field_bytes) + 7, 1}, {8, offsetof(store::Row, rows) + 3, 2}});
+    with({{9, 3, 9}});  // an array where one text was expected
+    with({{9, 1, 10}});
+    with({{9, 6, 10}, {9, 7, 36}});
   }
   return inputs;
 }

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "store/hdf5_file.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -102,6 +103,62 @@ TEST_F(ResultStoreFile, records_and_returns_a_field_of_an_unforeseen_shape_as_fa
   EXPECT_THAT(reader.rows()[1].error, HasSubstr("9 x 8 was not foreseen"));
   EXPECT_FALSE(reader.field(1).has_value());
   EXPECT_EQ(reader.field(2), make_field(2, {8, 8}));
+}
+
+TEST_F(ResultStoreFile, refuses_one_field_that_is_too_large_and_no_other) {
+  auto plan = make_plan(3, {{8, 8}});
+  plan.shapes[1] = {30000, 30000};
+  auto results = make_results(make_plan(3, {{8, 8}}), 0, 3);
+  results[1].rows = results[1].cols = 30000;
+  auto store = ResultStore::create(file, plan, first_session, false);
+  const auto refused = store.store(results);
+  store.close({});
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].id, plan.ids[1]);
+  EXPECT_THAT(refused[0].error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
+  auto resumed = ResultStore::resume(file, plan, {});
+  EXPECT_EQ(resumed.restored()[1].status, PlanStatus::failed);
+  resumed.close({});
+  EXPECT_EQ(ResultReader(file).field(2), make_field(2, {8, 8}));
+}
+
+TEST_F(ResultStoreFile, keeps_a_bounded_number_of_shapes_open) {
+  std::vector<GridShape> shapes;
+  const std::size_t count = store::FieldTables::most_open + 50;
+  for (std::size_t i = 0; i < count; ++i) shapes.push_back({1 + i % 50, 1 + i / 50});
+  const auto plan = make_plan(count, shapes);
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store_all(store, make_results(plan, 0, count));
+  EXPECT_LE(H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_DATASET),
+            static_cast<ssize_t>(store::FieldTables::most_open) + 1);
+  store_all(store, make_results(plan, 0, 60, 1));
+  store.close({});
+  const ResultReader reader(file);
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(reader.field(i), make_field(i, shapes[i], i < 60 ? 1 : 0)) << i;
+  }
+}
+
+TEST_F(ResultStoreFile, restamps_rows_and_keeps_their_fields) {
+  for (const bool open : {false, true}) {
+    const auto plan = make_plan(5, {{8, 8}, {6, 7}});
+    auto store = ResultStore::create(file, plan, first_session, true);
+    store_all(store, make_results(plan, 0, 4));
+    if (!open) store.close({});
+    auto copies = make_results(plan, 1, 3);
+    for (auto& copy : copies) copy.input_stamps[1].mtime_ns = 77;
+    {
+      auto resumed = open ? std::move(store) : ResultStore::resume(file, plan, {});
+      resumed.restamp(copies);
+      store_all(resumed, make_results(plan, 4, 5));
+      resumed.close({});
+    }
+    const ResultReader reader(file);
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_TRUE(same(reader.rows()[i], i == 1 || i == 2 ? copies[i - 1] : make_result(plan, i)));
+      EXPECT_EQ(reader.field(i), make_field(i, plan.shapes[i]));
+    }
+  }
 }
 
 TEST_F(ResultStoreFile, makes_room_at_a_resume_for_a_plan_that_changed_its_shape) {

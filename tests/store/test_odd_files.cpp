@@ -1,0 +1,182 @@
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <functional>
+
+#include "store/deflate.hpp"
+#include "store/hdf5_file.hpp"
+#include "store/pack_file.hpp"
+#include "store/row.hpp"
+#include "store_fixture.hpp"
+#include "support/odd_hdf5.hpp"
+#include "support/shapes.hpp"
+#include "wallheat/merge.hpp"
+#include "wallheat/plan_pack.hpp"
+#include "wallheat/repair.hpp"
+
+// HDF5 files that another program made, or that somebody made to do harm: under the names that
+// wallheat looks for there is something else.
+namespace wallheat::store_test {
+namespace {
+
+namespace fs = std::filesystem;
+using odd::Handle;
+using odd::make_odd;
+using odd::Place;
+using testing::HasSubstr;
+
+constexpr std::size_t plan_count = 6;
+
+class OddFile : public StoreTest {
+ protected:
+  /// Each form in each place, then `use` in a process of its own, as a file that could not be
+  /// written stays open.
+  void in_each_form(const std::string& sound, const std::vector<Place>& places,
+                    const std::function<void()>& use) {
+    const auto other = directory / "other.h5";
+    write_bytes(other, sound);
+    for (const auto& place : places) {
+      const unsigned forms = place.attribute != nullptr ? odd::attribute_forms : odd::dataset_forms;
+      for (unsigned form = 0; form < forms; ++form) {
+        const int status = in_a_process([&] {
+          write_bytes(file, sound);
+          make_odd(file, place, form, other);
+          use();
+        });
+        ASSERT_EQ(status, 0) << place.object << " "
+                             << (place.attribute != nullptr ? place.attribute : "") << ", form "
+                             << form;
+      }
+    }
+  }
+};
+
+const std::vector<Place> places_of_results{
+    {"/", "wallheat"},      {"/", "format_version"},    {"/", "file_id"},
+    {"/", "layer_names"},   {"/settings", "tolerance"}, {"/sessions/0", "host"},
+    {"/ids", "crc32"},      {"/rows", nullptr},         {"/ids", nullptr},
+    {"/settings", nullptr}, {"/sessions/0", nullptr},   {"/sessions", nullptr},
+    {"/fields", nullptr},   {"/fields/8x9", nullptr},   {"/fields/8x9/0", nullptr}};
+
+TEST_F(OddFile, is_read_resumed_repaired_and_merged_or_refused) {
+  const auto plan = make_plan(plan_count, {{8, 9}});
+  auto store = ResultStore::create(file, plan, {{"host", "first"}}, false);
+  store_all(store, make_results(plan, 0, 4));
+  store.close({});
+  const auto sound = read_bytes(file);
+  const auto accept = [&](auto step) {
+    const auto copy = directory / "copy.h5";  // as a file that could not be written stays open
+    write_bytes(copy, read_bytes(file));
+    static_cast<void>(refusal([&] { step(copy); }));
+    fs::remove(copy);
+  };
+  in_each_form(sound, places_of_results, [&] {
+    accept([&](const fs::path& path) {
+      const ResultReader reader(path);
+      for (std::size_t i = 0; i < reader.rows().size(); ++i) {
+        const auto field = reader.field(i);
+        EXPECT_TRUE(!field || *field == make_field(i, {8, 9}));
+      }
+    });
+    accept([&](const fs::path& path) {
+      auto resumed = ResultStore::resume(path, plan, {});
+      store_all(resumed, make_results(plan, 4, plan_count));
+      resumed.close({});
+      EXPECT_TRUE(same(ResultReader(path).rows()[5], make_result(plan, 5)));
+    });
+    accept([&](const fs::path& path) { (void)repair_results(path); });
+    accept([&](const fs::path& path) {
+      (void)merge_results(directory / "all.h5", {path}, {true, true});
+    });
+  });
+}
+
+TEST_F(OddFile, does_not_lead_to_other_files) {
+  const auto plan = make_plan(plan_count, {{8, 9}});
+  auto store = ResultStore::create(file, plan, {{"host", "first"}}, false);
+  store_all(store, make_results(plan, 0, 4));
+  store.close({});
+  const auto sound = read_bytes(file);
+  const auto other = directory / "other.h5";
+  write_bytes(other, sound);
+  for (const char* name : {"/rows", "/fields/8x9/0"}) {
+    for (const unsigned form : odd::links_to_others) {
+      const int status = in_a_process([&] {
+        write_bytes(file, sound);
+        make_odd(file, {name, nullptr}, form, other);
+        EXPECT_THAT(refusal([&] { (void)ResultReader(file).field(1); }), HasSubstr("cannot open"));
+      });
+      ASSERT_EQ(status, 0) << name << ", form " << form;
+    }
+  }
+}
+
+/// A pack of a plan, with rows of which `change` may make something else.
+void write_pack(const fs::path& path, const std::function<void(store::PackRow&)>& change = {}) {
+  auto file = store::create_file(path, store::Space::dense);
+  store::begin_pack(file);
+  std::vector<store::PackRow> rows(2);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = {};
+    store::put_text(rows[i].id, "plan " + std::to_string(i));
+    store::write_plan(file, i, store::encode_plan(room(9, 13)), rows[i]);
+    if (change) change(rows[i]);
+    store::seal(rows[i]);
+  }
+  store::write_pack_rows(file, rows);
+  file.close("close");
+}
+
+TEST_F(OddFile, is_a_pack_or_refused_as_none) {
+  write_pack(file);
+  const auto sound = read_bytes(file);
+  const std::vector<Place> places{
+      {"/", "wallheat"}, {"/", "format_version"}, {"/", "layer_names"}, {"/plans", nullptr}};
+  in_each_form(sound, places, [&] {
+    static_cast<void>(refusal([&] {
+      const auto source = open_plan_source(file);
+      for (const auto& id : source->ids().ids)
+        EXPECT_EQ(source->load(id).domain, room(9, 13).domain);
+    }));
+  });
+}
+
+TEST_F(OddFile, with_a_text_array_is_no_pack) {
+  auto made = store::create_file(file, store::Space::dense);
+  odd::replace_attribute(made.get(), "layer_names", 9);  // 200 texts
+  made.close("close");
+  EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }), HasSubstr("no pack of floor plans"));
+}
+
+TEST_F(OddFile, with_a_plan_named_twice_is_refused) {
+  write_pack(file, [](store::PackRow& row) { store::put_text(row.id, "the same"); });
+  EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }), HasSubstr("damaged"));
+}
+
+TEST_F(OddFile, of_a_small_size_takes_little_memory) {
+  write_pack(file);
+  {
+    auto opened = store::open_file(file, store::Access::write);
+    const Handle plans(H5Dopen2(opened.get(), "/plans", H5P_DEFAULT), H5Dclose, "open");
+    const auto bomb =
+        store::deflate(std::vector<std::byte>(std::size_t{1} << 28), store::Effort::best);
+    const hsize_t first = 0;
+    odd::checked(H5Dwrite_chunk(plans.get(), H5P_DEFAULT, 0, &first, bomb.size(), bomb.data()),
+                 "write");
+  }
+  ASSERT_LT(fs::file_size(file), 500'000u);
+  const int status = in_a_process([&] {
+    struct rusage before {
+    }, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }),
+                HasSubstr("cannot read the list of plans"));
+    ::getrusage(RUSAGE_SELF, &after);
+    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 50'000) << "KiB";
+  });
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace wallheat::store_test
