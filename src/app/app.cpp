@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -74,6 +75,14 @@ const Command& command_named(const std::string& name) {
                                did_you_mean(name, command_names())));
 }
 
+/// Where stdin, stdout or stderr is closed, the next file that is opened would take its place, and
+/// what is printed would end in that file.
+void open_missing_standard_files() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);  // the lowest is free
+  }
+}
+
 /// A full disk behind stdout must not look like success.
 void check_stdout() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -106,6 +115,7 @@ int run_one(const std::string& name, Arguments arguments) {
 }  // namespace
 
 int app_main(const Arguments& arguments) {
+  open_missing_standard_files();
   const std::string name = arguments.empty() ? "" : arguments.front();
   try {
     const int status =

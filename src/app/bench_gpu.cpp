@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/gpu_text.hpp"
+#include "app/logging.hpp"
 #include "wallheat/machine.hpp"
 
 namespace wallheat {
@@ -79,7 +80,7 @@ void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>
     bind_this_thread({cpus.at(thread)});
     return solver.make();
   };
-  settings.tell = [](const std::string& what) { fmt::print(stderr, "measuring {}\n", what); };
+  settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
   const GpuBench bench = measure_gpu(gpu, settings);
   if (json) {
     fmt::print("{}", to_json_text(bench));

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/logging.hpp"
 #include "app/options.hpp"
 #include "core/printable.hpp"
 #include "wallheat/error.hpp"
@@ -96,7 +97,7 @@ int export_command(const Arguments& arguments) {
   }
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
-    fmt::print(stderr, "wallheat: {}\n", printable(sentence));
+    print_error("wallheat: {}", printable(sentence));
   std::ofstream stream;
   if (!output.empty()) {
     stream.open(output, std::ios::trunc);
@@ -115,12 +116,12 @@ int export_command(const Arguments& arguments) {
   for (const PlanResult& row : reader.rows()) {
     if (row.status == PlanStatus::failed) {
       ++failed;
-      fmt::print(stderr, "failed: {}: {}\n", printable(row.id), printable(row.error));
+      print_error("failed: {}: {}", printable(row.id), printable(row.error));
     } else if (row.status == PlanStatus::pending) {
       ++pending;
     }
   }
-  if (pending > 0) fmt::print(stderr, "{} plan(s) are not solved yet\n", pending);
+  if (pending > 0) print_error("{} plan(s) are not solved yet", pending);
   if (pending > 0) return exit_work_left;
   return failed > 0 ? exit_some_plans_failed : exit_done;
 }

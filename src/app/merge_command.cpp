@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "app/commands.hpp"
+#include "app/logging.hpp"
 #include "app/options.hpp"
 #include "app/time_text.hpp"
 #include "app/version.hpp"
@@ -51,9 +52,9 @@ void require_own_file(const std::filesystem::path& list, const std::filesystem::
 
 void print_list(const char* what, const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
-    fmt::print(stderr, "{}: {}\n", what, printable(lines[i]));
+    print_error("{}: {}", what, printable(lines[i]));
   if (lines.size() > longest_list)
-    fmt::print(stderr, "{}: and {} more\n", what, lines.size() - longest_list);
+    print_error("{}: and {} more", what, lines.size() - longest_list);
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ int merge_command(const Arguments& arguments) {
                    {"started_utc", utc_now()}};
   const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
   for (const std::string& sentence : report.warnings)
-    fmt::print(stderr, "wallheat: warning: {}\n", printable(sentence));
+    print_error("wallheat: warning: {}", printable(sentence));
   print_list("conflict", report.conflicts);
   print_list("missing", report.missing);
   fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,

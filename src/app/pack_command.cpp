@@ -9,6 +9,7 @@
 
 #include "app/catalogue.hpp"
 #include "app/commands.hpp"
+#include "app/logging.hpp"
 #include "app/options.hpp"
 #include "app/plan_hash.hpp"
 #include "app/signals.hpp"
@@ -30,7 +31,7 @@ std::function<void(std::size_t)> progress(const char* verb, std::size_t total) {
     const auto now = Clock::now();
     if (now - told < std::chrono::seconds(5)) return;
     told = now;
-    fmt::print(stderr, "{} {} of {} plan(s)\n", verb, done, total);
+    print_error("{} {} of {} plan(s)", verb, done, total);
   };
 }
 
@@ -75,9 +76,9 @@ int pack_command(const Arguments& arguments) {
   const auto start = Clock::now();
   const SharedPlanSource source = open_plan_source(data);
   const PlanIds plans = requested_plans(*source, ids, ids_file, static_cast<std::size_t>(first));
-  if (!plans.note.empty()) fmt::print(stderr, "{}\n", printable(plans.note));
+  if (!plans.note.empty()) print_error("{}", printable(plans.note));
   for (const std::string& id : plans.duplicates)
-    fmt::print(stderr, "plan {} is named more than once; it is packed once\n", printable(id));
+    print_error("plan {} is named more than once; it is packed once", printable(id));
   pack.threads = threads > 0 ? static_cast<std::size_t>(threads)
                              : std::max<std::size_t>(local_machine().cores.size(), 1);
   pack.hash = plan_hash;
@@ -87,7 +88,7 @@ int pack_command(const Arguments& arguments) {
   const PackReport report = pack_plans(out, *source, plans.ids, pack);
 
   for (const LeftOut& plan : report.left_out)
-    fmt::print(stderr, "plan {} is left out: {}\n", printable(plan.id), printable(plan.reason));
+    print_error("plan {} is left out: {}", printable(plan.id), printable(plan.reason));
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   fmt::print(
       "{}: {} plan(s) packed and read back{}; {:.1f} MB of cells in, {:.1f} MB out, 1 : {:.0f}; "

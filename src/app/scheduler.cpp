@@ -24,7 +24,8 @@ std::optional<std::size_t> number_in(const char* variable) {
   const unsigned long number = std::strtoul(text, &end, 10);
   if (end == text || *end != '\0')
     throw UsageError(
-        fmt::format("the scheduler's {}={} is no number; give --shard and --time-limit yourself", variable, text));
+        fmt::format("the scheduler's {}={} is no number; give --shard and --time-limit yourself",
+                    variable, text));
   return number;
 }
 

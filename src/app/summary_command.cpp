@@ -9,6 +9,7 @@
 
 #include "app/commands.hpp"
 #include "app/histogram.hpp"
+#include "app/logging.hpp"
 #include "app/options.hpp"
 #include "app/terminal.hpp"
 #include "app/time_text.hpp"
@@ -132,7 +133,7 @@ int summary_command(const Arguments& arguments) {
 
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
-    fmt::print(stderr, "wallheat: {}\n", printable(sentence));
+    print_error("wallheat: {}", printable(sentence));
   std::vector<const PlanResult*> solved;  // with a temperature
   std::vector<const PlanResult*> failed;
   std::map<PlanStatus, std::size_t> counts;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "app/commands.hpp"
+#include "app/logging.hpp"
 #include "app/options.hpp"
 #include "app/verifier.hpp"
 #include "app/version.hpp"
@@ -168,7 +169,7 @@ int verify_command(const Arguments& arguments) {
       options->seed >= 0 ? static_cast<std::uint64_t>(options->seed) : std::random_device()();
   const auto sample = sampled(answered, *options, seed);
   if (!sample.empty()) {
-    fmt::print(stderr, "solving {} of {} answered plan(s) again\n", sample.size(), answered.size());
+    print_error("solving {} of {} answered plan(s) again", sample.size(), answered.size());
   }
   const Findings findings =
       examine_all(Verifier(reader, plans, limits), answered, sample, options->backend);
