@@ -29,7 +29,7 @@ class Link : public StoreTest {
   void make_killed(std::size_t stored) const {
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(target, plan, {}, false);
-      store.store(make_results(plan, 0, stored));
+      (void)store.store(make_results(plan, 0, stored));
       die();
     });
   }
@@ -78,7 +78,7 @@ TEST_F(Link, stays_when_its_file_is_made_resumed_overwritten_and_merged_into) {
     fs::remove(target);
     EXPECT_FALSE(has_results(name));
     auto store = ResultStore::create(name, plan, {}, false);
-    store.store(make_results(plan, 0, 3));
+    (void)store.store(make_results(plan, 0, 3));
     EXPECT_TRUE(fs::exists(target.string() + ".wal"));
     store.close({});
     expect_contents(target, plan, 3);
@@ -181,7 +181,7 @@ TEST_F(Planted, locks_do_not_stop_or_mislead_who_asks_for_the_writer) {
 TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
   const auto make_all = [&](bool overwrite) {
     auto store = ResultStore::create(file, plan, {}, overwrite);
-    store.store(make_results(plan, 0, 4));
+    (void)store.store(make_results(plan, 0, 4));
     store.close({});
   };
   for (const char* ending : {".new", ".wal.new"}) {
@@ -206,7 +206,7 @@ TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
 
 TEST_F(Planted, logs_and_result_files_are_refused_by_name) {
   auto store = ResultStore::create(file, plan, {}, false);
-  store.store(make_results(plan, 0, 4));
+  (void)store.store(make_results(plan, 0, 4));
   store.close({});
   const auto before = read_bytes(file);
   const auto expect_refused = [&](const fs::path& name, const std::string& kind) {
@@ -244,14 +244,14 @@ TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_log) {
   const auto before = ::umask(077);
   {
     auto store = ResultStore::create(file, plan, {}, false);
-    store.store(make_results(plan, 0, 6));
+    (void)store.store(make_results(plan, 0, 6));
     store.close({});
   }
   ::umask(022);
   EXPECT_EQ(mode_of(file), 0600U);
   auto more = make_plan(9, {{5, 5}});
   auto store = ResultStore::resume(file, more, {});  // built anew
-  store.store(make_results(more, 6, 7));
+  (void)store.store(make_results(more, 6, 7));
   EXPECT_EQ(mode_of(file), 0600U);
   EXPECT_EQ(mode_of(log), 0600U);
   store.close({});
@@ -270,7 +270,7 @@ TEST_F(Rights, keep_the_owner_where_root_repairs) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const auto plan = make_plan(6);
   auto store = ResultStore::create(file, plan, {}, false);
-  store.store(make_results(plan, 0, 6));
+  (void)store.store(make_results(plan, 0, 6));
   store.close({});
   ASSERT_EQ(::chown(file.c_str(), 65534, 65533), 0);
   ASSERT_EQ(::chmod(file.c_str(), 0640), 0);

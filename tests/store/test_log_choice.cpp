@@ -21,7 +21,7 @@ class LogBesideFile : public StoreTest {
   void solve(std::size_t begin, std::size_t end) {
     auto store = begin == 0 ? ResultStore::create(file, plan, {{"session", "first"}}, true)
                             : ResultStore::resume(file, plan, {{"session", "later"}});
-    store.store(make_results(plan, begin, end));
+    (void)store.store(make_results(plan, begin, end));
     store.close({{"ended", "well"}});
   }
   /// One that is killed; the next resume makes it plan 0's turn.
@@ -29,7 +29,7 @@ class LogBesideFile : public StoreTest {
     run_and_kill([&](auto die) {
       auto store = begin == 0 ? ResultStore::create(file, plan, {{"session", "first"}}, true)
                               : ResultStore::resume(file, plan, {{"session", "later"}});
-      store.store(make_results(plan, begin, end));
+      (void)store.store(make_results(plan, begin, end));
       store.publish();
       die();
     });
@@ -82,10 +82,10 @@ TEST_F(LogBesideFile, of_an_earlier_moment_of_the_same_session_takes_nothing_awa
     failed.status = PlanStatus::failed;
     failed.field.clear();
     failed.error = "no heat";
-    store.store(make_results(plan, 0, 3));
-    store.store(std::span(&failed, 1));
+    (void)store.store(make_results(plan, 0, 3));
+    (void)store.store(std::span(&failed, 1));
     old = read_bytes(log);
-    store.store(make_results(plan, 3, 9));
+    (void)store.store(make_results(plan, 3, 9));
   }
   // Its session is as its log says, for nobody ended it.
   (void)repair_results(file);
@@ -104,9 +104,9 @@ TEST_F(LogBesideFile, never_turns_an_answer_of_a_file_left_open_into_a_failure) 
     failed.status = PlanStatus::failed;
     failed.field.clear();
     failed.error = "no heat";
-    store.store(std::span(&failed, 1));
+    (void)store.store(std::span(&failed, 1));
     old = read_bytes(log);
-    store.store(make_results(plan, 0, 9));
+    (void)store.store(make_results(plan, 0, 9));
     store.publish();
   }
   write_bytes(log, old);

@@ -181,9 +181,9 @@ TEST_F(Resume, replaces_a_damaged_beginning_of_the_log_by_what_the_file_says) {
       std::filesystem::remove(file);
       run_and_kill([&](auto die) {
         auto store = ResultStore::create(file, plan, {{"started", "at noon"}}, false);
-        store.store(make_results(plan, 0, 9));
+        (void)store.store(make_results(plan, 0, 9));
         std::filesystem::copy_file(file, directory / "early");
-        store.store(make_results(plan, 9, 18));
+        (void)store.store(make_results(plan, 9, 18));
         die();
       });
       // As if the last rows had not reached the disk: the log alone has them. (Fields are there.)
