@@ -581,15 +581,6 @@ TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
   EXPECT_EQ(rows.at(1).attempts, 2) << "kept from session to session";
 }
 
-TEST_F(Wallheat, says_that_a_time_limit_leaves_no_time) {
-  generate(3, 40);
-  const Finished stopped = wallheat(run({"--time-limit", "1s"}));
-  EXPECT_EQ(stopped.status, 1) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("give the run more time"));
-  EXPECT_EQ(wallheat(run({"--resume", "--time-limit", "1:00:00"})).status, 0);
-  EXPECT_EQ(wallheat({"status", path("results.h5")}).status, 0);
-}
-
 TEST_F(Wallheat, gives_up_a_plan_at_which_signals_stop_one_session_after_the_other) {
   generate(1, 200);
   for (int session = 1; session <= 3; ++session) {
