@@ -28,7 +28,7 @@ set -uo pipefail
 
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 silence_s=${WALLHEAT_SILENCE_S:-300}
-closing_s=2             # from the closed result file to the end of mpirun; then it is ended
+closing_s=1             # from the closed result file to the end of mpirun; then it is ended
 worth_another_start_s=60
 
 say() { echo "launch.sh: $*" >&2; }
@@ -70,14 +70,12 @@ case $version in
     default OMPI_MCA_oob_tcp_keepalive_time 2          # a cut cable is noticed within 6 s
     default OMPI_MCA_oob_tcp_keepalive_intvl 1
     default OMPI_MCA_oob_tcp_keepalive_probes 3
-    default OMPI_MCA_odls_base_sigkill_timeout 10      # from mpirun's SIGTERM to its SIGKILL, in s
     [ -z "${SLURM_JOB_ID:-}" ] || default OMPI_MCA_plm_slurm_args --no-kill
     default OMPI_MCA_plm_rsh_agent "$agent"
     ;;
   5)
     survive=(--with-ft ulfm)
     default PRTE_MCA_hwloc_default_binding_policy none
-    default PRTE_MCA_odls_base_sigkill_timeout 10
     default PRTE_MCA_plm_ssh_agent "$agent"
     ;;
   *) say "'$mpirun' is not that of Open MPI 4 or 5, and no other survives a death; without this script any MPI will do"; exit 2 ;;
@@ -130,9 +128,10 @@ kill_mpirun() {
   kill -KILL "$pid" "${children[@]}" 2> /dev/null
   wait_for_end 5
 }
+# end_mpirun SECONDS: in good order, with its daemons on other hosts; Open MPI 4 takes two seconds for that.
 end_mpirun() {
   kill -TERM "$pid" 2> /dev/null
-  wait_for_end 20 || kill_mpirun
+  wait_for_end "$1" || kill_mpirun
 }
 
 # Rank 0 replaces FILE.status every two seconds. Compared with itself only: clocks may differ.
@@ -142,7 +141,7 @@ last_sign=$(sign_of_life) heard=$SECONDS began='' asked_at=$SECONDS
 while running; do
   sleep 0.2
   if [ -s "$exit_status_file" ]; then
-    wait_for_end $closing_s || kill_mpirun  # nothing is left to lose
+    wait_for_end $closing_s || end_mpirun 5
     break
   fi
   sign=$(sign_of_life)
@@ -150,7 +149,8 @@ while running; do
     last_sign=$sign heard=$SECONDS began=${began:-$SECONDS}
   elif [ $((SECONDS - heard)) -ge $((began ? silence_s : 2 * silence_s)) ]; then
     say "no sign of life from rank 0 for $((SECONDS - heard)) s; ending the run"
-    end_mpirun
+    kill -USR1 "$pid" 2> /dev/null  # it may still be able to close its file
+    wait_for_end 5 || end_mpirun 20
     break
   fi
   # Once more, in case that mpirun or a rank was not ready to listen.

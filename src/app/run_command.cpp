@@ -175,9 +175,10 @@ int run_command(const Arguments& arguments) {
   if (mpi.rank() != 0) return work(mpi, *link, *options);
   const RunOutcome outcome =
       coordinate_and_dismiss(*link, *options, {mpi.size(), mpi_library(), patience});
-  // mpirun makes a crash of any status but 0; who named a file has read there what it is.
-  const int status = options->exit_status_file.empty() ? outcome.status : exit_done;
-  if (!outcome.unheard.empty()) mpi.leave_without_the_lost(status);
+  // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
+  const bool wrapped = !options->exit_status_file.empty();
+  const int status = wrapped ? exit_done : outcome.status;
+  if (!outcome.unheard.empty()) mpi.leave_without_the_lost(status, wrapped);
   mpi.end(status);
   return status;
 }

@@ -316,7 +316,7 @@ std::unique_ptr<Link> MpiSession::link(std::size_t longest_piece) {
   return std::make_unique<MpiLink>(longest_piece);
 }
 
-void MpiSession::leave_without_the_lost(int status) {
+void MpiSession::leave_without_the_lost(int status, bool wrapped) {
   std::fflush(nullptr);
   remove_shared_memory_of_this_run();
   if (rank() != 0) {
@@ -326,7 +326,8 @@ void MpiSession::leave_without_the_lost(int status) {
   }
   // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
   if (!survives_deaths()) MPI_Abort(MPI_COMM_WORLD, status);
-  if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
+  // Told twice, it would end before its daemons on other hosts do.
+  if (!wrapped && is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
   std::_Exit(status);
 }
 

@@ -36,8 +36,9 @@ class MpiSession {
   /// process leaves with `status`.
   void end(int status);
   /// Ends this rank, and where it can the whole run, without MPI_Finalize, which would wait for
-  /// ranks that are gone. Removes the shared memory that the run has on this host.
-  [[noreturn]] void leave_without_the_lost(int status);
+  /// ranks that are gone. Removes the shared memory that the run has on this host. `wrapped`: who
+  /// started mpirun ends it.
+  [[noreturn]] void leave_without_the_lost(int status, bool wrapped = false);
 
  private:
   std::chrono::duration<double> patience_;

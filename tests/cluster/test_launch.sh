@@ -44,7 +44,7 @@ for signal in TERM USR1 INT HUP; do
 done
 tidy
 
-started STAND_IN_STAYS=yes OMPI_MCA_odls_base_sigkill_timeout=1
+started STAND_IN_STAYS=yes
 echo 0 > "$STAND_IN/end"
 check "a worker that never leaves does not keep the run from ending, with its own status" ends_with 0
 check "nothing is said about it" same '' "$(cat "$scratch/log")"
@@ -62,7 +62,7 @@ check "launch.sh ends with 1 when rank 0 is killed early" ends_with 1
 check "it says how to go on" contains "$scratch/log" "--resume"
 tidy
 
-started WALLHEAT_SILENCE_S=2 STAND_IN_STAYS=yes OMPI_MCA_odls_base_sigkill_timeout=1
+started WALLHEAT_SILENCE_S=2 OMPI_MCA_odls_base_sigkill_timeout=5
 kill -STOP "$(rank_pid 0)"
 check "a silent rank 0 is ended, and may still close its file" ends_with 75
 check "launch.sh says why it ended the run" contains "$scratch/log" "no sign of life from rank 0 for"
