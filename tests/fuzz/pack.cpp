@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <cstring>
 #include <span>
 
@@ -85,6 +86,7 @@ void forge(PackedPlan& plan, const Patch& patch) {
 /// The bytes of a pack with these forgeries; the plan of each follows from its place.
 std::string pack(std::span<const Patch> forgeries) {
   const auto path = directory() / "made.h5";
+  std::filesystem::remove(path);  // of the input before
   auto file = store::create_file(path, store::Space::dense);
   store::begin_pack(file);
   std::vector<PackRow> rows(ids().size());
