@@ -214,6 +214,7 @@ class Campaign {
     plans_ = plans_to_solve(options, store_->restored(), tally);
     say_what_is_to_do(tally);
     device_ = device_for(options, *source_, plans_, logger_);
+    if (surroundings.ranks > 1) take_samples();
     const RunFacts facts{options.out, &ids_.ids, session.at("started_utc"), host_name(),
                          options.shard.count > 1 ? options.shard.text() : ""};
     monitor_.emplace(console.logger(), console.line(), options.progress, std::move(events), facts,
@@ -229,6 +230,8 @@ class Campaign {
     StoreSink sink(*store_);
     CoordinatorParts parts;
     parts.plans = plans_;
+    parts.terms = options_.terms();
+    parts.samples = samples_;
     parts.device = device_;
     parts.threads_per_worker = options_.threads;
     parts.max_attempts = options_.max_attempts;
@@ -293,6 +296,17 @@ class Campaign {
     if (resuming_)
       logger_.info("restored {} of {} plans from {}", tally.restored, tally.total,
                    options_.out.string());
+  }
+
+  /// By which rank 0 knows that its workers solve the same plans.
+  void take_samples() {
+    constexpr std::size_t most = 3;  // over the list
+    const std::size_t count = std::min(most, plans_.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::string& id =
+          plans_[k * (plans_.size() - 1) / std::max<std::size_t>(count - 1, 1)].task.id;
+      samples_.push_back({id, plan_sample(*source_, id)});
+    }
   }
 
   [[nodiscard]] Attributes session_end() const {
@@ -362,6 +376,7 @@ class Campaign {
   std::optional<ResultStore> store_;
   bool resuming_ = false;
   std::vector<QueuedPlan> plans_;
+  std::vector<Fact> samples_;
   DeviceChoice device_ = DeviceChoice::automatic;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;

@@ -1,5 +1,7 @@
 #include "app/catalogue.hpp"
 
+#include <fmt/format.h>
+
 #include "app/plan_hash.hpp"
 #include "wallheat/error.hpp"
 
@@ -27,6 +29,18 @@ std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<s
     }
   }
   return shapes;
+}
+
+std::string plan_sample(const PlanSource& source, const std::string& id) {
+  constexpr std::size_t large = 4'000'000;  // cells; a few are read when a run starts
+  try {
+    const GridShape shape = source.shape(id);
+    const std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
+    if (std::size_t{shape.rows} * shape.cols > large) return text;
+    return fmt::format("{} (hash {:016x})", text, plan_hash(source.load(id)));
+  } catch (const InputError& error) {
+    return fmt::format("unreadable ({})", error.what());
+  }
 }
 
 InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,

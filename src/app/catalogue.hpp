@@ -28,6 +28,10 @@ struct StopRequested {};
                                                  const Shard& shard,
                                                  const Interrupted& interrupted);
 
+/// What a plan is, in a few words that differ where its cells do: shape and hash, of a large plan
+/// the shape alone, or that it cannot be read.
+[[nodiscard]] std::string plan_sample(const PlanSource& source, const std::string& id);
+
 /// What became of the inputs of solved rows.
 struct InputChanges {
   std::vector<std::string> changed;   ///< "ID (why)" where the input is not what it was

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "app/campaign.hpp"
+#include "app/catalogue.hpp"
 #include "app/commands.hpp"
 #include "app/gpu_watch.hpp"
 #include "app/isolated_job.hpp"
@@ -22,6 +23,7 @@
 #include "queue/worker.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/machine.hpp"
+#include "wallheat/plan_pack.hpp"
 #include "wallheat/result_path.hpp"
 
 namespace wallheat {
@@ -77,6 +79,14 @@ WorkerParts worker_parts(const RunOptions& options) {
   parts.open = [options, machine = parts.machine](const Placement& placement) {
     return placement.gpu ? open_gpu_worker(options, machine, *placement.gpu, placement.cpus)
                          : open_cpu(options, machine.host, placement);
+  };
+  parts.terms = options.terms();
+  parts.sample = [data = options.data](const std::string& id) -> std::string {
+    try {
+      return plan_sample(*open_plan_source(data), id);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
   };
   parts.interrupted = stop_requested;
   parts.patience.worker_s = options.worker_timeout_s;

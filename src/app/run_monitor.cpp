@@ -186,6 +186,11 @@ std::vector<std::string> RunMonitor::gpu_table() const {
   return table;
 }
 
+void RunMonitor::on_worker_refused(const WorkerInfo& worker, const std::string& reason) {
+  logger_->warn("rank {} on {} takes no part in this run: {}", worker.rank, worker.host, reason);
+  if (events_) events_->worker_left(worker, "refused: " + reason);
+}
+
 void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
   logger_->info("rank {} on {} has left: {}", worker.rank, worker.host, reason);
   shares_[worker.rank].state = "left";

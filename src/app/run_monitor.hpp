@@ -55,6 +55,7 @@ class RunMonitor final : public RunObserver {
   void on_conflict(const PlanResult& failed) override;
   void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
   void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) override;
+  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override;
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
   void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
   void on_worker_back(const WorkerInfo& worker) override;

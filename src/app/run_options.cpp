@@ -47,6 +47,13 @@ Attributes SolverOptions::settings() const {
           {"max_iterations", std::to_string(limits.max_iterations)}};
 }
 
+std::vector<Fact> RunOptions::terms() const {
+  std::vector<Fact> terms{{"version of wallheat", std::string(version())}};
+  for (const auto& [name, value] : solver.settings()) terms.push_back({name, value});
+  terms.push_back({"--save-fields", save_fields ? "on" : "off"});
+  return terms;
+}
+
 std::string RunOptions::text() const {
   const auto device_name = [this] {
     switch (device) {

@@ -57,6 +57,8 @@ struct RunOptions {
   std::filesystem::path events;
   std::string command_line;
 
+  /// What must be the same in all ranks of a run.
+  [[nodiscard]] std::vector<Fact> terms() const;
   /// What was asked for, wherever it stood, in the form of a configuration file.
   [[nodiscard]] std::string text() const;
 };

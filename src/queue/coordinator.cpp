@@ -1,5 +1,6 @@
 #include "queue/coordinator.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -123,6 +124,19 @@ void work_off(Records& records, ResultSink& sink, RunObserver& observer) {
   }
 }
 
+/// How a worker's facts differ from rank 0's, as a clause; empty where they do not.
+std::string difference_between(const std::vector<Fact>& here, const std::vector<Fact>& there,
+                               const std::string& kind = "") {
+  for (std::size_t k = 0; k < std::max(here.size(), there.size()); ++k) {
+    if (k == here.size() || k == there.size() || here[k].name != there[k].name)
+      return "it speaks of other things, as another version of wallheat would";
+    if (here[k].value != there[k].value)
+      return "its " + kind + here[k].name + " is " + there[k].value + ", and rank 0's is " +
+             here[k].value;
+  }
+  return "";
+}
+
 class Coordinator {
  public:
   Coordinator(Link& link, const CoordinatorParts& parts)
@@ -190,10 +204,12 @@ class Coordinator {
       finish_recording();
       throw RunError("no worker could start: " + last_reason_);
     }
+    std::vector<std::string> sample_ids;
+    for (const Fact& sample : parts_.samples) sample_ids.push_back(sample.name);
     const auto placements = place_workers(machine_list, parts_.device, parts_.threads_per_worker);
     for (std::size_t i = 0; i < placements.size(); ++i) {
       starting_[ranks[i]] = describe(ranks[i], machine_list[i], placements[i]);
-      send(ranks[i], Placed{placements[i]});
+      send(ranks[i], Placed{placements[i], sample_ids});
     }
     start_deadline_ = start_deadline();
   }
@@ -216,12 +232,24 @@ class Coordinator {
       record();
       if (parts_.interrupted()) begin_stop(RunEnd::interrupted, "asked to before the work began");
       const auto envelope = link_.receive(look_interval);
-      if (!envelope) continue;
+      if (!envelope || refused_.contains(envelope->from)) continue;
       const int from = envelope->from;
-      const Message message = decode(envelope->message);
-      if (const auto* hello = std::get_if<Hello>(&message)) {
-        machines[from] = hello->machine;
+      Message message;
+      try {
+        message = decode(envelope->message);
+      } catch (const DecodeError&) {
+        refuse(unknown_worker(from), "it speaks otherwise, as another version of wallheat would");
         waiting.erase(from);
+        continue;
+      }
+      if (const auto* hello = std::get_if<Hello>(&message)) {
+        waiting.erase(from);
+        const std::string difference = difference_between(parts_.terms, hello->terms);
+        if (difference.empty()) {
+          machines[from] = hello->machine;
+        } else {
+          refuse({from, hello->machine.host, "", {}, false}, difference);
+        }
       }
       if (const auto* leaving = std::get_if<Leaving>(&message)) on(from, *leaving);
       if (const auto* farewell = std::get_if<Farewell>(&message)) {
@@ -232,6 +260,14 @@ class Coordinator {
     }
     if (stop_) return;
     for (const int rank : waiting) lose_before_start(unknown_worker(rank), "report");
+  }
+
+  /// It is not told: it waits, as one that nobody has work for, and goes home with the others.
+  void refuse(const WorkerInfo& worker, const std::string& reason) {
+    refused_.insert(worker.rank);
+    last_reason_ =
+        "rank " + std::to_string(worker.rank) + " on " + worker.host + " is refused: " + reason;
+    observe([=](RunObserver& observer) { observer.on_worker_refused(worker, reason); });
   }
 
   void lose_before_start(const WorkerInfo& worker, const char* what) {
@@ -270,8 +306,10 @@ class Coordinator {
     auto envelope = link_.receive(look_interval);
     for (std::size_t taken = 1; envelope; ++taken) {
       const int from = envelope->from;
-      hear(from);
-      std::visit([&](auto&& message) { on(from, message); }, decode(envelope->message));
+      if (!refused_.contains(from)) {
+        hear(from);
+        std::visit([&](auto&& message) { on(from, message); }, decode(envelope->message));
+      }
       if (taken == most_messages) return;
       envelope = link_.receive(std::chrono::microseconds{0});
     }
@@ -411,6 +449,8 @@ class Coordinator {
     info.device = ready.device;
     info.threads = ready.threads;
     info.bound_cpus = ready.bound_cpus;
+    const std::string difference = difference_between(parts_.samples, ready.samples, "plan ");
+    if (!difference.empty()) return refuse(info, difference);
     const auto joined = std::make_shared<const WorkerInfo>(std::move(info));
     observe([joined](RunObserver& observer) { observer.on_worker_ready(*joined); });
     join(joined);
@@ -534,6 +574,7 @@ class Coordinator {
   std::map<int, WorkerInfo> starting_;  // placed, but not ready
   std::map<int, WorkerPointer> workers_;
   std::map<int, WorkerInfo> lost_;
+  std::set<int> refused_;                                 // whatever they say is not for this run
   std::map<std::uint32_t, PlanProgress> started_;         // and not finished: how far each was last
   std::unordered_map<std::uint32_t, PlanResult> copied_;  // first answers that may be repeated
   Stopwatch watch_;

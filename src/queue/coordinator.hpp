@@ -65,6 +65,8 @@ class RunObserver {
   virtual void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) = 0;
   /// What its GPU tells, about once a second.
   virtual void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) = 0;
+  /// It differs from rank 0 in what must be the same, and takes no part.
+  virtual void on_worker_refused(const WorkerInfo& worker, const std::string& reason) = 0;
   /// Its plans are pending again.
   virtual void on_worker_left(const WorkerInfo& worker, const std::string& reason) = 0;
   /// It left without a word; its plans are pending again.
@@ -90,6 +92,8 @@ struct QueuedPlan {
 
 struct CoordinatorParts {
   std::vector<QueuedPlan> plans;
+  std::vector<Fact> terms{};    ///< what must be the same in all workers
+  std::vector<Fact> samples{};  ///< what some of the plans are, by id, see WorkerParts::sample
   DeviceChoice device = DeviceChoice::automatic;
   int threads_per_worker = 0;  ///< 0: all cores of the placement
   int max_attempts = 3;        ///< failures that may pass before a plan is given up
@@ -113,8 +117,9 @@ enum class RunEnd {
 /// what it throws.
 void keep_workers_waiting(Link& link, const Patience& patience, std::function<void()> work);
 
-/// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker begins as
-/// soon as it is ready. One that falls silent is given up, and its plans go to others. The workers
+/// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker that was
+/// started for something else, or that finds other plans, is refused. The others begin as soon as
+/// they are ready. One that falls silent is given up, and its plans go to others. The workers
 /// stay until they are dismissed. Neither sink nor observer can hold up the calling thread, which
 /// tells the workers that rank 0 lives; where they fall far behind, no more plans are handed out.
 /// Throws RunError where no worker reports or can be placed, or all have left; and whatever sink

@@ -57,13 +57,17 @@ void fields_of(Visit& visit, R& result) {
         result.input_hash, result.input_stamps[0], result.input_stamps[1], result.error,
         result.may_pass, result.field);
 }
+template <class Visit, Is<Fact> R>
+void fields_of(Visit& visit, R& fact) {
+  visit(fact.name, fact.value);
+}
 template <class Visit, Is<Hello> R>
 void fields_of(Visit& visit, R& hello) {
-  visit(hello.machine);
+  visit(hello.terms, hello.machine);
 }
 template <class Visit, Is<Ready> R>
 void fields_of(Visit& visit, R& ready) {
-  visit(ready.host, ready.device, ready.threads, ready.bound_cpus);
+  visit(ready.host, ready.device, ready.threads, ready.bound_cpus, ready.samples);
 }
 template <class Visit, Is<Report> R>
 void fields_of(Visit& visit, R& report) {
@@ -101,7 +105,7 @@ void fields_of(Visit& visit, R& farewell) {
 }
 template <class Visit, Is<Placed> R>
 void fields_of(Visit& visit, R& placed) {
-  visit(placed.placement);
+  visit(placed.placement, placed.samples);
 }
 template <class Visit, Is<Assign> R>
 void fields_of(Visit& visit, R& assign) {

@@ -27,15 +27,25 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 
+/// Something that must be the same in all ranks: two runs that were started together by mistake, or
+/// two versions of the program, would mix their answers otherwise.
+struct Fact {
+  std::string name;
+  std::string value;
+  friend bool operator==(const Fact&, const Fact&) = default;
+};
+
 // From a worker to rank 0.
 struct Hello {
   Machine machine;
+  std::vector<Fact> terms{};  ///< version of the program, settings
 };
 struct Ready {
   std::string host;
   std::string device;           ///< its kind: devices of one name are of one speed
   std::uint32_t threads = 0;    ///< how many plans it solves at a time
   std::vector<int> bound_cpus;  ///< read back from the system: all that its threads may use
+  std::vector<Fact> samples{};  ///< of the plans that Placed names, what the worker finds there
 };
 struct Report {
   std::vector<std::uint32_t> started;
@@ -73,6 +83,7 @@ struct Goodbye {};
 // From rank 0 to a worker.
 struct Placed {
   Placement placement;
+  std::vector<std::string> samples{};  ///< ids of plans to look at
 };
 struct Assign {
   std::vector<Task> tasks;

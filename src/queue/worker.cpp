@@ -39,7 +39,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   void run() {
-    send(Hello{parts_.machine});
+    send(Hello{parts_.machine, parts_.terms});
     while (!finished_) {
       if (const auto envelope = link_.receive(look_interval)) {
         silent_s_ = 0;
@@ -70,13 +70,15 @@ class Worker {
   void on(const Placed& placed) {
     if (leaving_) return;  // said before this message was on its way
     starting_ = true;
-    starter_.run([this, placement = placed.placement] { start(placement); });
+    starter_.run([this, placed] { start(placed); });
   }
 
   /// In the starter's thread, which lives as long as this worker: a child process ends with the
   /// thread that started it.
-  void start(const Placement& placement) {
-    device_ = parts_.open(placement);
+  void start(const Placed& placed) {
+    for (const std::string& id : placed.samples)
+      samples_.push_back({id, parts_.sample ? parts_.sample(id) : ""});
+    device_ = parts_.open(placed.placement);
     std::vector<std::vector<int>> bound(device_.threads);
     started_.emplace(device_.threads, [&](std::size_t thread) {
       ThreadParts thread_parts = device_.prepare_thread(thread);
@@ -101,7 +103,7 @@ class Worker {
     if (leaving_) return;
     pool_ = &*started_;
     send(Ready{parts_.machine.host, device_.kind, static_cast<std::uint32_t>(device_.threads),
-               bound_cpus_});
+               bound_cpus_, samples_});
   }
 
   void on(const Assign& assign) {
@@ -169,6 +171,7 @@ class Worker {
   std::optional<TaskPool> started_;  // the starter's, until it is done
   TaskPool* pool_ = nullptr;         // the same, once it is ready
   std::vector<int> bound_cpus_;
+  std::vector<Fact> samples_;
   bool starting_ = false;
   std::string reason_;
   bool leaving_ = false;

@@ -121,6 +121,7 @@ class Silent final : public RunObserver {
   void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
     std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", worker.rank, reason.c_str());
   }
+  void on_worker_refused(const WorkerInfo&, const std::string&) override {}
   void on_failed_try(const PlanResult&) override {}
   void on_conflict(const PlanResult& failed) override {
     std::fprintf(stderr, "bench_queue: plan %s: %s\n", failed.id.c_str(), failed.error.c_str());

@@ -460,6 +460,41 @@ TEST_F(Wallheat, refuses_a_file_that_a_living_run_writes) {
   EXPECT_EQ(first.wait(), 75) << "the first run was not disturbed";
 }
 
+TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
+  generate(6, 32);
+  // The same ids, but other cells.
+  ASSERT_EQ(
+      wallheat({"generate", "--out", path("others"), "--count", "6", "--size", "32", "--seed", "2"})
+          .status,
+      0);
+  ASSERT_EQ(wallheat(run({}, "alone.h5")).status, 0);
+  const auto rank_with = [&](const std::string& count, const std::string& data,
+                             const Words& more = {}) {
+    Words words{"-n",     count,      WALLHEAT_PROGRAM, "run",
+                "--data", path(data), "--out",          path("results.h5")};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto together = [&](const Words& first, const Words& second) {
+    Words words{"mpirun", "--oversubscribe", "--bind-to", "none"};
+    words.insert(words.end(), first.begin(), first.end());
+    words.push_back(":");
+    words.insert(words.end(), second.begin(), second.end());
+    return run_program(words);
+  };
+  const Finished good =
+      together(rank_with("2", "plans"), rank_with("1", "plans", {"--tolerance", "0.5"}));
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_THAT(good.err, HasSubstr("rank 2 on"));
+  EXPECT_THAT(good.err,
+              HasSubstr("takes no part in this run: its tolerance is 0.5, and rank 0's is 0.0001"));
+  EXPECT_EQ(answers(), answers("alone.h5"));
+
+  const Finished bad = together(rank_with("1", "plans", {"--overwrite"}), rank_with("1", "others"));
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.err, HasSubstr("is refused: its plan 00001 is 32 x 32 cells (hash "));
+}
+
 TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
   generate(4, 32);
   std::filesystem::remove(directory_ / "plans/00003_domain.npy");

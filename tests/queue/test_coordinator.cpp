@@ -60,6 +60,10 @@ class Recorder final : public RunObserver {
     left_[worker.rank] = reason;
     if (when_left_) when_left_(worker.rank);
   }
+  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override {
+    refused_[worker.rank] = reason;
+    if (when_refused_) when_refused_();
+  }
   void on_failed_try(const PlanResult& result) override { failed_tries_.push_back(result); }
   void on_conflict(const PlanResult& failed) override {
     conflicts_.push_back(failed);
@@ -90,6 +94,7 @@ class Recorder final : public RunObserver {
   std::vector<WorkerInfo> workers_;
   std::vector<AbandonedPlan> abandoned_;
   std::map<int, std::string> left_;
+  std::map<int, std::string> refused_;
   std::vector<PlanResult> failed_tries_;
   std::vector<PlanResult> conflicts_;
   std::vector<int> lost_;
@@ -98,6 +103,7 @@ class Recorder final : public RunObserver {
   std::map<std::string, PlanStatus> last_;  ///< of on_stored
   std::function<void(int rank)> when_ready_;
   std::function<void()> when_tick_;
+  std::function<void()> when_refused_;
   std::function<void()> when_conflict_;
   std::function<void(const PlanProgress&)> when_progress_;
   std::function<void(const GpuSample&)> when_gpu_sample_;
@@ -126,6 +132,9 @@ class LocalRun {
       parts_.plans.push_back(
           {{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0, 0});
     }
+    const std::vector<Fact> terms{{"tolerance", "1e-4"}};
+    parts_.terms = terms;
+    parts_.samples = {{"plan0", "the cells of plan0"}};
     parts_.patience.worker_s = worker_timeout_s;
     parts_.sink = &sink_;
     parts_.observer = &recorder_;
@@ -135,6 +144,8 @@ class LocalRun {
         WorkerParts worker;
         worker.patience.worker_s = worker_timeout_s;
         worker.machine.host = "host";
+        worker.terms = terms;
+        worker.sample = [](const std::string& id) { return "the cells of " + id; };
         for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
         if (gpu_samples)
           for (int gpu = 0; gpu < workers; ++gpu)
@@ -207,12 +218,12 @@ class MuteWorker {
   }
 
   void live() {
-    link_->send(0, encode(Hello{{"mute", {{0, 0, 0}}, {}}}));
+    link_->send(0, encode(Hello{{"mute", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
     std::optional<Task> task;
     while (!task) {
       const Message message = wait_for_message();
       if (std::holds_alternative<Placed>(message))
-        link_->send(0, encode(Ready{"mute", "test", 1, {0}}));
+        link_->send(0, encode(Ready{"mute", "test", 1, {0}, {{"plan0", "the cells of plan0"}}}));
       if (const auto* assign = std::get_if<Assign>(&message)) task = assign->tasks.front();
       if (std::holds_alternative<Finish>(message)) return;
     }
@@ -424,9 +435,9 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
   };
   const auto link = run.network_.link(2);
   const std::jthread slow([&] {
-    link->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}}));
+    link->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
     first_is_stored.wait(false);
-    link->send(0, encode(Ready{"slow", "test", 1, {0}}));
+    link->send(0, encode(Ready{"slow", "test", 1, {0}, {{"plan0", "the cells of plan0"}}}));
     link->send(0, encode(Hello{}));    // nonsense that must not
     link->send(0, encode(Goodbye{}));  // end the run
     for (;;) {
@@ -458,7 +469,7 @@ TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {
       1);
   run.parts_.patience.start_s = 0.2;
   run.goodbye_patience_ = std::chrono::milliseconds{200};
-  run.network_.link(2)->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}}));
+  run.network_.link(2)->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
   EXPECT_EQ(run.run(), RunEnd::finished);
   EXPECT_THAT(run.recorder_.lost_, testing::ElementsAre(2));
 }
@@ -468,7 +479,8 @@ class Listener {
  public:
   Listener(LocalRun& run, int rank, bool says_hello) : link_(run.network_.link(rank)) {
     run.goodbye_patience_ = std::chrono::milliseconds{200};
-    if (says_hello) link_->send(0, encode(Hello{{"listener", {{0, 0, 0}}, {}}}));
+    if (says_hello)
+      link_->send(0, encode(Hello{{"listener", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
   }
   void wait_for_heartbeats(int count) {
     while (count > 0) {
@@ -609,6 +621,69 @@ TEST(Coordinator, stores_the_late_answer_to_a_plan_that_was_given_up) {
     EXPECT_EQ(rows.back().status, PlanStatus::converged) << id;
   }
   EXPECT_EQ(failures, 1) << "it had been given up";
+}
+
+/// What the only other worker of a run was refused for, which begins with `hello` and, if it is
+/// placed, goes on with `ready`.
+std::string refused_for(const Bytes& hello, const Bytes& ready = {}) {
+  std::atomic<bool> refused = false;  // before that the run does not end
+  LocalRun run(
+      1, 20,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const Watch&) {
+          refused.wait(false);
+          return solved(task);
+        };
+      },
+      1);
+  run.goodbye_patience_ = std::chrono::milliseconds{200};
+  run.recorder_.when_refused_ = [&] {
+    refused = true;
+    refused.notify_all();
+  };
+  const std::jthread other([&, link = run.network_.link(2)] {
+    link->send(0, hello);
+    while (!ready.empty()) {
+      const auto envelope = link->receive(std::chrono::milliseconds{50});
+      if (!envelope || !std::holds_alternative<Placed>(decode(envelope->message))) continue;
+      link->send(0, ready);
+      return;
+    }
+  });
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 20U);
+  for (const auto& [id, rows] : run.sink_.stored_) EXPECT_EQ(rows.back().rank, 1) << id;
+  return run.recorder_.refused_[2];
+}
+
+TEST(Coordinator, refuses_a_worker_with_other_settings) {
+  const Machine machine{"other", {{0, 0, 0}}, {}};
+  EXPECT_EQ(refused_for(encode(Hello{machine, {{"tolerance", "0.5"}}})),
+            "its tolerance is 0.5, and rank 0's is 1e-4");
+  EXPECT_THAT(refused_for(encode(Hello{machine, {{"accuracy", "1e-4"}}})),
+              HasSubstr("another version"));
+  EXPECT_THAT(refused_for(encode(Hello{machine, {}})), HasSubstr("another version"));
+}
+
+TEST(Coordinator, refuses_a_worker_that_speaks_otherwise) {
+  EXPECT_THAT(refused_for(Bytes(7, std::byte{0xff})), HasSubstr("another version"));
+}
+
+TEST(Coordinator, refuses_a_worker_that_finds_other_plans) {
+  EXPECT_EQ(refused_for(encode(Hello{{"other", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}),
+                        encode(Ready{"other", "test", 1, {0}, {{"plan0", "other cells"}}})),
+            "its plan plan0 is other cells, and rank 0's is the cells of plan0");
+}
+
+TEST(Coordinator, fails_with_the_reason_where_it_refuses_all) {
+  LocalRun run(1, 20, quick_job);
+  run.parts_.terms = {{"tolerance", "1e-5"}};
+  try {
+    (void)run.run();
+    FAIL() << "it went on without workers";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("its tolerance is 1e-4, and rank 0's is 1e-5"));
+  }
 }
 
 TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_disk) {
