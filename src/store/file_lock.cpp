@@ -7,12 +7,15 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <span>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "wallheat/error.hpp"
@@ -76,6 +79,29 @@ Answer lock_in_kernel(int fd) {
   request.l_whence = SEEK_SET;
   if (::fcntl(fd, F_OFD_SETLK, &request) == 0) return Answer::taken;
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
+}
+
+/// True where the holder has ended on this host, or was killed and not all of its threads have.
+bool is_ending(LockHolder holder) {
+  if (is_elsewhere(holder)) return false;
+  std::ifstream file("/proc/" + holder["pid"] + "/stat");
+  std::string status;
+  std::getline(file, status);
+  const auto name_end = status.rfind(") ");  // the name may hold anything
+  return name_end == std::string::npos ? is_dead(holder) : status[name_end + 2] == 'Z';
+}
+
+/// A killed process holds its locks until the last of its threads has ended. On a busy machine, or
+/// while one waits for a disk, that takes some seconds.
+Answer outwait(int fd) {
+  constexpr std::chrono::seconds patience{15};
+  constexpr std::chrono::milliseconds pause{20};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  auto answer = lock_in_kernel(fd);
+  for (; answer == Answer::busy && std::chrono::steady_clock::now() < deadline;
+       answer = lock_in_kernel(fd))
+    std::this_thread::sleep_for(pause);
+  return answer;
 }
 
 /// Nothing where there is a file already. Where the system knows no locks, that is the lock.
@@ -189,8 +215,8 @@ FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(fil
     const bool made = opened.has_value();
     if (!made) opened = open_if_there(path_);
     if (!opened) continue;
-    const auto answer =
-        kind == LockKind::kernel ? lock_in_kernel(opened->fd()) : Answer::unsupported;
+    auto answer = kind == LockKind::kernel ? lock_in_kernel(opened->fd()) : Answer::unsupported;
+    if (answer == Answer::busy && is_ending(read_holder(path_))) answer = outwait(opened->fd());
     if (answer == Answer::busy) {
       throw RunError(sentence(file, read_holder(path_), "wait for it or stop it"));
     }

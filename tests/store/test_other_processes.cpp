@@ -53,6 +53,31 @@ TEST_F(OneWriter, may_follow_one_that_was_killed) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
+TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
+  // The holder is dead, and something of it holds the lock a moment longer: here a child, which is
+  // easier to have than a thread in the kernel.
+  for (const bool is_zombie : {true, false}) {
+    Signal held;
+    const pid_t holder = start_child([&] {
+      const FileLock taken(file);
+      if (::fork() == 0) {
+        held.send();
+        ::usleep(300'000);  // the time that it takes to end
+        ::_exit(0);
+      }
+      ::kill(::getpid(), SIGKILL);
+    });
+    held.wait();
+    if (!is_zombie) (void)wait_for(holder);
+    siginfo_t ended{};
+    if (is_zombie) {
+      ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(holder), &ended, WEXITED | WNOWAIT), 0);
+    }
+    EXPECT_NO_THROW(FileLock{file}.remove());
+    if (is_zombie) (void)wait_for(holder);
+  }
+}
+
 TEST_F(OneWriter, names_its_job) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
   const FileLock first(file);
