@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "queue/background_thread.hpp"
+#include "queue/records.hpp"
 #include "queue/stopwatch.hpp"
 #include "queue/work_queue.hpp"
 #include "wallheat/error.hpp"
@@ -63,66 +64,6 @@ class HeartbeatTimer {
   std::chrono::duration<double> interval_;
   Clock::time_point next_ = Clock::now();
 };
-
-/// What is to be stored and told, in order. Filled by the thread that never waits, worked off by
-/// the one that does.
-struct Records {
-  enum class Kind { result, failed_try, conflict, abandoned };
-  struct Record {
-    Kind kind = Kind::result;
-    PlanResult result;
-    PlanProgress last{};  ///< of an abandoned plan
-  };
-  std::vector<std::function<void(RunObserver&)>> events;
-  std::vector<Record> results;
-  std::size_t bytes = 0;  ///< of fields
-
-  void add(Kind kind, PlanResult result) {
-    bytes += result.field.size();
-    results.push_back({kind, std::move(result), {}});
-  }
-  /// So much that no more should be asked for.
-  [[nodiscard]] bool is_much() const { return results.size() > 100'000 || bytes > (1U << 30); }
-};
-
-void tell(RunObserver& observer, const Records::Record& record) {
-  switch (record.kind) {
-    case Records::Kind::result:
-      return observer.on_stored(record.result);
-    case Records::Kind::failed_try:
-      return observer.on_failed_try(record.result);
-    case Records::Kind::conflict:
-      return observer.on_conflict(record.result);
-    case Records::Kind::abandoned:
-      return observer.on_abandoned(
-          {{record.result.index, record.result.id}, record.result.attempts, record.last});
-  }
-}
-
-void work_off(Records& records, ResultSink& sink, RunObserver& observer) {
-  for (const auto& event : records.events) event(observer);
-  if (records.results.empty()) return;
-  // A plan may have failed twice, or failed and been answered, since the last time: what came last
-  // is stored.
-  std::vector<PlanResult> rows;
-  std::unordered_map<std::uint32_t, std::size_t> places;
-  for (const Records::Record& record : records.results) {
-    const auto [place, is_new] = places.emplace(record.result.index, rows.size());
-    if (is_new) {
-      rows.push_back(record.result);
-    } else {
-      rows[place->second] = record.result;
-    }
-  }
-  std::unordered_map<std::uint32_t, PlanResult> otherwise;
-  for (PlanResult& row : sink.store(rows)) otherwise.insert_or_assign(row.index, std::move(row));
-  for (Records::Record& record : records.results) {
-    if (const auto stored = otherwise.find(record.result.index);
-        stored != otherwise.end() && record.kind == Records::Kind::result)
-      record.result = stored->second;
-    tell(observer, record);
-  }
-}
 
 /// How a worker's facts differ from rank 0's, as a clause; empty where they do not.
 std::string difference_between(const std::vector<Fact>& here, const std::vector<Fact>& there,
