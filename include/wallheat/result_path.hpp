@@ -13,4 +13,8 @@ namespace wallheat {
 /// True where there is something to read or to take up: the file, or the log that outlived it.
 [[nodiscard]] bool has_results(const std::filesystem::path& file);
 
+/// Throws RunError where a file of that name may not be replaced by results, because wallheat did
+/// not write it as a result file.
+void require_own_results(const std::filesystem::path& file);
+
 }  // namespace wallheat

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -83,6 +84,9 @@ void open_missing_standard_files() {
   }
 }
 
+/// Then a write beyond the limit on file sizes fails, with a sentence, instead of killing.
+void survive_size_limit() { (void)std::signal(SIGXFSZ, SIG_IGN); }
+
 /// A full disk behind stdout must not look like success.
 void check_stdout() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -116,6 +120,7 @@ int run_one(const std::string& name, Arguments arguments) {
 
 int app_main(const Arguments& arguments) {
   open_missing_standard_files();
+  survive_size_limit();
   const std::string name = arguments.empty() ? "" : arguments.front();
   try {
     const int status =

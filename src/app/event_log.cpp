@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "app/gpu_text.hpp"
 #include "app/time_text.hpp"
@@ -39,9 +40,24 @@ Json result_line(const std::string& event, const PlanResult& result) {
   return json;
 }
 
+/// Lines are added to events, and to nothing else that a slip of the hand may name.
+void refuse_other_content(const std::filesystem::path& file) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(file, missing)) return;
+  constexpr std::string_view beginning = R"({"time":)";
+  std::string found(beginning.size(), '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(found.data(), static_cast<std::streamsize>(found.size()));
+  found.resize(static_cast<std::size_t>(stream.gcount()));
+  if (!beginning.starts_with(found))
+    throw RunError(file.string() + " holds something else than events; name another by --events");
+}
+
 }  // namespace
 
-EventLog::EventLog(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::app) {
+EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
+  refuse_other_content(file);
+  stream_.open(file, std::ios::app);
   if (!stream_)
     throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
   // A kill may have cut the last line short: it must not spoil the next.

@@ -4,14 +4,16 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
 
+#include "app/command_files.hpp"
 #include "app/commands.hpp"
 #include "app/logging.hpp"
 #include "app/options.hpp"
+#include "app/output_file.hpp"
 #include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/python_float.hpp"
@@ -22,8 +24,11 @@ namespace po = boost::program_options;
 namespace wallheat {
 namespace {
 
+constexpr const char* csv_beginning =
+    "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
+
 void write_csv(std::ostream& out, const std::vector<PlanResult>& rows) {
-  out << "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
+  out << csv_beginning;
   for (const PlanResult& row : rows) {
     if (!is_answer(row.status)) continue;
     out << row.id;
@@ -34,6 +39,8 @@ void write_csv(std::ostream& out, const std::vector<PlanResult>& rows) {
     out << '\n';
   }
 }
+
+constexpr const char* json_beginning = "[\n {\n  \"id\":";
 
 void write_json(std::ostream& out, const std::vector<PlanResult>& rows) {
   // JSON has no NaN: null stands for it.
@@ -65,7 +72,10 @@ void write_json(std::ostream& out, const std::vector<PlanResult>& rows) {
   out << plans.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
-using Writer = void (*)(std::ostream&, const std::vector<PlanResult>&);
+struct Format {
+  void (*write)(std::ostream&, const std::vector<PlanResult>&);
+  std::string_view beginning;  ///< of any file of the format
+};
 
 }  // namespace
 
@@ -73,6 +83,7 @@ int export_command(const Arguments& arguments) {
   std::string file;
   std::string output;
   std::string format;
+  bool overwrite = false;
   Options options(
       "export FILE [options]",
       "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, "
@@ -84,31 +95,31 @@ int export_command(const Arguments& arguments) {
                 "write there instead of to stdout");
   options.add()("format,f", po::value(&format)->default_value("csv")->value_name("NAME"),
                 "csv or json");
+  options.add()("overwrite", po::bool_switch(&overwrite),
+                "replace an output file of the same format");
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
-  const auto write = choose<Writer>("format", format, {{"csv", write_csv}, {"json", write_json}});
+  const auto chosen =
+      choose<Format>("format", format,
+                     {{"csv", {write_csv, csv_beginning}}, {"json", {write_json, json_beginning}}});
 
-  std::error_code unequal;  // an output that is not there yet is no result file
-  for (const char* part : {"", ".wal", ".lock"}) {
-    if (!output.empty() && std::filesystem::equivalent(file + part, output, unequal)) {
-      throw UsageError("--output must not be the result file itself");
-    }
-  }
+  CommandFiles files;
+  files.reads_store("FILE", file);
+  files.writes("--output", output);
+  files.require_different();
+  if (!output.empty()) require_replaceable(output, overwrite, chosen.beginning);
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
     print_error("wallheat: {}", printable(sentence));
-  std::ofstream stream;
-  if (!output.empty()) {
-    stream.open(output, std::ios::trunc);
-    if (!stream)
-      throw RunError(fmt::format("{} cannot be written: {}", output, std::strerror(errno)));
-  }
-  std::ostream& out = output.empty() ? std::cout : stream;
-  write(out, reader.rows());
-  if (!out.flush()) {
-    throw RunError(fmt::format("{} cannot be written: {}", output.empty() ? "stdout" : output,
-                               std::strerror(errno)));
+  if (output.empty()) {
+    chosen.write(std::cout, reader.rows());
+    if (!std::cout.flush())
+      throw RunError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
+  } else {
+    std::ostringstream text;
+    chosen.write(text, reader.rows());
+    write_output(output, text.view());
   }
 
   std::size_t failed = 0;

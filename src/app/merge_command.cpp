@@ -1,18 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
+#include "app/command_files.hpp"
 #include "app/commands.hpp"
 #include "app/logging.hpp"
 #include "app/options.hpp"
+#include "app/output_file.hpp"
 #include "app/time_text.hpp"
 #include "app/version.hpp"
 #include "core/printable.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/merge.hpp"
+#include "wallheat/result_path.hpp"
 
 namespace po = boost::program_options;
 
@@ -22,32 +22,25 @@ namespace {
 constexpr std::size_t longest_list = 10;
 
 void write_ids_file(const std::filesystem::path& file, const std::vector<std::string>& ids) {
-  std::ofstream stream(file, std::ios::trunc);
-  for (const std::string& id : ids) stream << id << '\n';
-  stream.close();
-  if (!stream) {
-    throw RunError(fmt::format("{} cannot be written: {}; the merged file itself is complete",
-                               file.string(), std::strerror(errno)));
+  std::string lines;
+  for (const std::string& id : ids) lines += id + '\n';
+  try {
+    write_output(file, lines);
+  } catch (const RunError& error) {
+    throw RunError(fmt::format("{}; the merged file itself is complete", error.what()));
   }
 }
 
-/// The list must not replace what it is about: compared as files, as names may be links.
-void require_own_file(const std::filesystem::path& list, const std::filesystem::path& out,
-                      const std::vector<std::string>& parts) {
-  const auto require_another = [&](const std::filesystem::path& file) {
-    std::error_code missing;  // a file that is not there equals none
-    if (std::filesystem::equivalent(list, file, missing) ||
-        std::filesystem::weakly_canonical(list) == std::filesystem::weakly_canonical(file)) {
-      throw UsageError(
-          fmt::format("{} cannot list the missing plans, as it is {}; name another "
-                      "file by --missing-ids",
-                      list.string(), file.string()));
-    }
-  };
-  for (const char* end : {"", ".wal", ".lock"}) {
-    require_another(out.string() + end);
-    for (const std::string& part : parts) require_another(part + end);
-  }
+/// Throws where the command would write over a part, or over a list that is there already.
+void check_files(const std::filesystem::path& out, const std::vector<std::string>& parts,
+                 const std::filesystem::path& missing_ids, const MergeOptions& merge) {
+  CommandFiles files;
+  for (const std::string& part : parts) files.reads_store("a part", part);
+  files.writes_store("--out", out);
+  if (merge.allow_missing) files.writes("--missing-ids", missing_ids);
+  files.require_different();
+  if (merge.overwrite) require_own_results(out);
+  if (merge.allow_missing) require_replaceable(missing_ids, merge.overwrite, "");
 }
 
 void print_list(const char* what, const std::vector<std::string>& lines) {
@@ -80,14 +73,15 @@ int merge_command(const Arguments& arguments) {
   options.add()("missing-ids", po::value(&missing_ids)->value_name("FILE"),
                 "with --allow-missing: where to list the ids of missing plans, one a line "
                 "(default: that of --out with .missing.txt for its extension)");
-  options.add()("overwrite", po::bool_switch(&merge.overwrite), "replace an existing file");
+  options.add()("overwrite", po::bool_switch(&merge.overwrite),
+                "replace an existing result file and list");
   options.positional("part", -1);
   options.require({"out", "part"});
   if (!options.parse(arguments)) return exit_done;
   if (!missing_ids.empty() && !merge.allow_missing)
     throw UsageError("--missing-ids needs --allow-missing");
   if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");
-  if (merge.allow_missing) require_own_file(missing_ids, out, parts);
+  check_files(out, parts, missing_ids, merge);
 
   merge.session = {{"wallheat_version", std::string(version())},
                    {"hdf5_library", hdf5_library()},

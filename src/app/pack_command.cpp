@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/catalogue.hpp"
+#include "app/command_files.hpp"
 #include "app/commands.hpp"
 #include "app/logging.hpp"
 #include "app/options.hpp"
@@ -63,7 +64,7 @@ int pack_command(const Arguments& arguments) {
                 "only the first N ids; 0: all");
   options.add()("threads,t", po::value(&threads)->default_value(0)->value_name("N"),
                 "threads that read and compress; 0: one for each core");
-  options.add()("overwrite", po::bool_switch(&pack.overwrite), "replace an existing file");
+  options.add()("overwrite", po::bool_switch(&pack.overwrite), "replace an existing pack");
   options.positional("id", -1);
   options.require({"data", "out"});
   if (!options.parse(arguments)) return exit_done;
@@ -72,6 +73,11 @@ int pack_command(const Arguments& arguments) {
   if (first < 0) throw UsageError("--first must be at least 0");
   if (threads < 0) throw UsageError("--threads must be at least 0");
 
+  CommandFiles files;
+  files.reads_plans("--data", data);
+  files.reads("--ids", ids_file);
+  files.writes_store("--out", out);
+  files.require_different();
   catch_stop_signals();
   const auto start = Clock::now();
   const SharedPlanSource source = open_plan_source(data);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "app/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/picture.hpp"
 
@@ -192,17 +193,23 @@ class Page {
   }
 
   void save(const std::filesystem::path& png) {
+    std::string bytes;
     cairo_status_t status = cairo_status(context_.get());
     if (status == CAIRO_STATUS_SUCCESS) {
-      status = cairo_surface_write_to_png(surface_.get(), png.c_str());
+      status = cairo_surface_write_to_png_stream(surface_.get(), append, &bytes);
     }
     if (status != CAIRO_STATUS_SUCCESS) {
       throw RunError("cannot write the picture " + png.string() + ": " +
                      cairo_status_to_string(status) + ".");
     }
+    write_output(png, bytes);
   }
 
  private:
+  static cairo_status_t append(void* bytes, const unsigned char* more, unsigned count) {
+    static_cast<std::string*>(bytes)->append(reinterpret_cast<const char*>(more), count);
+    return CAIRO_STATUS_SUCCESS;
+  }
   void set(const Colour& c) {
     cairo_set_source_rgb(context_.get(), c.red / 255, c.green / 255, c.blue / 255);
   }

@@ -2,15 +2,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "app/campaign.hpp"
 #include "app/catalogue.hpp"
+#include "app/command_files.hpp"
 #include "app/commands.hpp"
 #include "app/gpu_watch.hpp"
 #include "app/isolated_job.hpp"
@@ -93,9 +96,43 @@ WorkerParts worker_parts(const RunOptions& options) {
   return parts;
 }
 
+/// True where a file is missing, is no regular one, or holds no more than a run writes there.
+bool may_hold_exit_status(const std::filesystem::path& path) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(path, missing)) return true;
+  constexpr std::size_t longest = 4;  // "255\n"
+  std::array<char, longest + 1> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), bytes.size());
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(file.gcount()));
+  return text.size() <= longest && text.find_first_not_of("0123456789\n") == std::string_view::npos;
+}
+
+/// Throws, before anything is opened, where the run would write over something else. A directory's
+/// many plans are not compared one by one: what a file begins with keeps them from being replaced.
+void check_files(const RunOptions& options) {
+  CommandFiles files;
+  files.reads_plans("--data", options.data);
+  files.reads("--ids", options.ids_file);
+  files.writes_store("--out", options.out);
+  files.writes("--events", options.events);
+  files.writes("--exit-status-file", options.exit_status_file);
+  files.require_different();
+  if (!may_hold_exit_status(options.exit_status_file))
+    throw UsageError(fmt::format(
+        "{} holds something else than an exit status; name another by --exit-status-file",
+        options.exit_status_file.string()));
+  if (options.overwrite) require_own_results(options.out);
+}
+
 /// Tells a wrapper how the run ended, as mpirun may tell something else. An empty path: nobody.
 void write_exit_status(const std::filesystem::path& path, int status) {
   if (path.empty()) return;
+  if (!may_hold_exit_status(path)) {
+    print_error("wallheat: {} holds something else than an exit status and is left as it is",
+                path.string());
+    return;
+  }
   std::ofstream file(path);
   file << status << '\n' << std::flush;
   if (!file) print_error("wallheat: the exit status cannot be written to {}", path.string());
@@ -176,6 +213,7 @@ int run_command(const Arguments& arguments) {
     fmt::print("{}\n", result_path(options->out).string());
     return exit_done;
   }
+  if (launched_rank() == 0) check_files(*options);
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(*options, "none");
   const Patience patience{options->worker_timeout_s};

@@ -192,8 +192,6 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     throw UsageError("give ids as arguments or in --ids, not both");
   if (first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
-  if (run.events == run.out && !run.events.empty())
-    throw UsageError("--events and --out must be two files");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
   if (!(run.plan_timeout_s >= 0)) throw UsageError("--plan-timeout must be at least 0 (seconds)");
   if (!(run.worker_timeout_s >= 0.1))

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <string>
 
+#include "app/command_files.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/output_file.hpp"
 #include "app/plan_job.hpp"
 #include "app/run_options.hpp"
 #include "core/printable.hpp"
@@ -24,6 +26,7 @@ int solve_command(const Arguments& arguments) {
   std::string id;
   std::filesystem::path data;
   std::filesystem::path png;
+  bool overwrite = false;
   SolverOptionParser solver_options;
   Options options("solve ID --data PLANS [options]",
                   "Solves one floor plan and prints its statistics.");
@@ -32,6 +35,7 @@ int solve_command(const Arguments& arguments) {
                 "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
   options.add()("png", po::value(&png)->value_name("FILE"),
                 "draw start field and steady state side by side");
+  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing picture");
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});
@@ -45,10 +49,11 @@ int solve_command(const Arguments& arguments) {
   if (!png.empty() && !can_draw())
     throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
 
-  if (!png.empty() &&
-      !std::filesystem::is_directory(std::filesystem::absolute(png).parent_path())) {
-    throw RunError(fmt::format("--png: the directory of {} does not exist", png.string()));
-  }
+  CommandFiles files;
+  files.reads_plans("--data", data);
+  files.writes("--png", png);
+  files.require_different();
+  if (!png.empty()) require_replaceable(png, overwrite, "\x89PNG\r\n\x1a\n");
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = open_plan_source(data)->load(id);
   const auto start = std::chrono::steady_clock::now();

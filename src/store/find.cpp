@@ -50,7 +50,7 @@ Found find(const fs::path& path, Findings& findings) {
     case FileState::missing:
       throw RunError(path.string() + " does not exist; leave --resume out to start it");
     case FileState::foreign:
-      throw RunError(path.string() + " is not an HDF5 file; name another, or use --overwrite");
+      throw RunError(path.string() + " is not an HDF5 file; name another, or remove it first");
     case FileState::left_open:
       return find_without_log(path, findings);
     case FileState::closed:

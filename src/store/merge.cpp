@@ -13,6 +13,7 @@
 #include "store/chunk.hpp"
 #include "store/file_lock.hpp"
 #include "store/look.hpp"
+#include "store/own_file.hpp"
 #include "store/write_ahead_log.hpp"
 #include "wallheat/field_codec.hpp"
 #include "wallheat/result_path.hpp"
@@ -259,7 +260,8 @@ class Merge {
 };
 
 void require_free(const fs::path& out, bool overwrite) {
-  if (overwrite || (!fs::exists(out) && !fs::exists(log_path(out)))) return;
+  if (overwrite) return require_own(out, OwnKind::results);
+  if (!fs::exists(out) && !fs::exists(log_path(out))) return;
   throw RunError(out.string() + (fs::exists(out) ? " exists" : " has a log of a killed run") +
                  "; name another file, or replace it by --overwrite");
 }

@@ -10,6 +10,7 @@
 #include "store/boundary.hpp"
 #include "store/file_lock.hpp"
 #include "store/hdf5_file.hpp"
+#include "store/own_file.hpp"
 #include "store/pack_file.hpp"
 #include "store/row.hpp"
 #include "wallheat/plan_pack.hpp"
@@ -188,6 +189,7 @@ PackReport pack_plans(const fs::path& out, const PlanSource& source,
     const auto path = real_path(out);
     if (fs::exists(path) && !options.overwrite)
       throw RunError(out.string() + " exists; name another file, or replace it by --overwrite");
+    require_own(path, OwnKind::plans);
     FileLock lock(path);
     try {
       auto report = Packing(path, source, ids, options).run();

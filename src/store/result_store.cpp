@@ -3,6 +3,7 @@
 #include "store/boundary.hpp"
 #include "store/file_lock.hpp"
 #include "store/find.hpp"
+#include "store/own_file.hpp"
 #include "store/session.hpp"
 #include "wallheat/error.hpp"
 
@@ -34,6 +35,7 @@ class ResultStore::Impl {
                      (fs::exists(path_) ? " exists" : " has a log of a killed run") +
                      "; go on with it by --resume, or replace it by --overwrite");
     }
+    require_own(path_, OwnKind::results);
     remove_leftovers(path_);
     contents_ = contents_for(path_, plan);
     restored_ = results_of(*contents_);

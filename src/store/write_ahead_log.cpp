@@ -299,8 +299,9 @@ class Replay {
   void note_damaged(const Row& row) { damaged_.push_back(row); }
   /// What waits holds. False where there is not enough to go by.
   bool finish() {
-    borrow_file();
     borrow_ids();
+    refuse_endless_room();
+    borrow_file();
     commit();
     name_damaged();
     return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
@@ -359,6 +360,16 @@ class Replay {
     reading.contents.rows = std::move(rows);
   }
 
+  /// Nobody needs room for more fields than there are plans; a file with it might never be built.
+  void refuse_endless_room() {
+    const auto& contents = reading.contents;
+    const bool endless =
+        std::any_of(contents.capacities.begin(), contents.capacities.end(),
+                    [&](const auto& entry) { return entry.second > contents.rows.size(); });
+    if (!has_file_ || !endless) return;
+    has_file_ = false;
+    reading.damaged = true;
+  }
   void borrow_file() {
     if (has_file_ || in_file_ == nullptr) return;
     auto& contents = reading.contents;

@@ -101,6 +101,28 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file) {
   EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
 }
 
+TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there) {
+  FloorPlan hot = room(20, 31);
+  for (std::size_t cell = 0; cell < hot.domain.cells.size(); ++cell) {
+    if (hot.interior.cells[cell] == 0) hot.domain.cells[cell] = 1e300;
+  }
+  save("c", hot);
+  results_[3] = make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({3, "c"}, {});
+  ASSERT_TRUE(std::isinf(results_[3].statistics.std_temp));
+  write();
+  const Outcome right = verify();
+  EXPECT_EQ(right.status, exit_done) << right.out;
+  results_[3].statistics.std_temp = std::nan("");
+  results_[0].statistics.std_temp = INFINITY;
+  results_[1].statistics.mean_temp = INFINITY;
+  write();
+  const Outcome outcome = verify({"--sample", "0"});
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("plan c: std_temp is nan"),
+                                 HasSubstr("plan a: std_temp is inf °C, too much"),
+                                 HasSubstr("plan b: mean_temp is inf °C, but no temperature")));
+}
+
 TEST_F(VerifyTest, finds_a_damaged_list_of_ids) {
   write();
   damage("wall" + std::string(124, '\0') + "c", 4);

@@ -22,7 +22,7 @@ make_plans() {
 run_undisturbed() {
   if "$wallheat" run --data "$plans" --out "$scratch/undisturbed.h5" --overwrite --shard none --time-limit none \
     "${work[@]}" > "$scratch/undisturbed.log" 2>&1; then
-    "$wallheat" export "$scratch/undisturbed.h5" -o "$scratch/undisturbed.csv" > /dev/null
+    "$wallheat" export "$scratch/undisturbed.h5" -o "$scratch/undisturbed.csv" --overwrite > /dev/null
   else
     echo "FAILED  the undisturbed run"
     cat "$scratch/undisturbed.log"
@@ -31,7 +31,7 @@ run_undisturbed() {
 }
 # equals_undisturbed FILE: all plans are there, with the same answers to the last digit.
 equals_undisturbed() {
-  "$wallheat" export "$1" -o "$1.csv" > /dev/null && cmp "$1.csv" "$scratch/undisturbed.csv"
+  "$wallheat" export "$1" -o "$1.csv" --overwrite > /dev/null && cmp "$1.csv" "$scratch/undisturbed.csv"
 }
 # The result file is closed: nothing that belongs to a living or killed run lies beside it.
 closed() { [ -e "$1" ] && [ ! -e "$1.wal" ] && [ ! -e "$1.lock" ] && [ ! -e "$1.status" ]; }

@@ -315,6 +315,12 @@ TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
               }),
               HasSubstr("exists; name another file, or replace it by --overwrite"));
   EXPECT_EQ(read_bytes(file), "precious");
+  EXPECT_THAT(refusal([&] {
+                (void)merge_results(file, {part(0), part(1)}, overwrite);
+              }),
+              HasSubstr("is not a result file that wallheat wrote"));
+  EXPECT_EQ(read_bytes(file), "precious");
+  write_bytes(file, read_bytes(part(1)));
   EXPECT_TRUE(merge_results(file, {part(0), part(1)}, overwrite).written);
   expect_contents(file, plan, 4);
   {

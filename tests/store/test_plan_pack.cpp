@@ -259,7 +259,13 @@ TEST_F(PlanPackTest, replaces_a_file_only_when_told_to) {
   EXPECT_EQ(file_text(file()), "precious");
   PackOptions replace = options();
   replace.overwrite = true;
-  (void)pack_plans(file(), plans_, plans_.ids().ids, replace);
+  const auto replaced = [&] { return pack_plans(file(), plans_, plans_.ids().ids, replace); };
+  EXPECT_THAT(refusal<RunError>([&] { (void)replaced(); }), HasSubstr("is not a pack"));
+  EXPECT_EQ(file_text(file()), "precious");
+  std::filesystem::remove(file());
+  (void)pack();
+  EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
+  (void)replaced();
   EXPECT_TRUE(same(open_plan_source(file())->load("a"), room(9, 9)));
 }
 

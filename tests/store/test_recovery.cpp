@@ -298,6 +298,21 @@ TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
   }
 }
 
+TEST_F(Resume, does_not_believe_a_log_that_promises_room_for_more_fields_than_plans) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_killed(plan, 3);
+  auto contents = store::read_log(file)->contents;
+  contents.capacities[{6, 7}] = 4;
+  { store::LogWriter honest(file, contents); }
+  ASSERT_TRUE(store::read_log(file));
+  contents.capacities[{6, 7}] = 5;
+  { store::LogWriter endless(file, contents); }
+  EXPECT_FALSE(store::read_log(file)) << "with nothing else to go by";
+  expect_contents(file, plan, 3);
+  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));
+  expect_contents(file, plan, 3);
+}
+
 // How the HDF5 file may be hurt while its log is there.
 
 TEST_F(Resume, rebuilds_a_file_whose_metadata_are_damaged) {

@@ -256,7 +256,7 @@ TEST_F(ResultStoreFile, keeps_a_link_and_writes_to_what_it_names) {
   const auto plan = make_plan(2);
   const auto link = directory / "link.h5";
   std::filesystem::create_directory(directory / "scratch");
-  write_bytes(directory / "scratch" / "real.h5", "old");
+  ResultStore::create(directory / "scratch" / "real.h5", make_plan(3), {}, false).close({});
   std::filesystem::create_symlink(directory / "scratch" / "real.h5", link);
   ResultStore::create(link, plan, {}, true).close({});
   EXPECT_TRUE(std::filesystem::is_symlink(link));

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace wallheat {
+
+/// The files that one command names, to see before anything is opened that it writes none of them
+/// over another. Files are told apart by what they are (device and inode, or for one that is not
+/// there yet its directory's and its name), as one may have many names. `option` is for sentences;
+/// an empty path is no file.
+class CommandFiles {
+ public:
+  void reads(const std::string& option, const std::filesystem::path& file);
+  void writes(const std::string& option, const std::filesystem::path& file);
+  /// A result file or a pack, with what lies beside it while it is written.
+  void reads_store(const std::string& option, const std::filesystem::path& file);
+  void writes_store(const std::string& option, const std::filesystem::path& file);
+  /// A directory of plans or a pack.
+  void reads_plans(const std::string& option, const std::filesystem::path& plans);
+
+  /// Throws UsageError where a file that is written is also another one.
+  void require_different() const;
+
+ private:
+  struct Named {
+    std::string option;
+    std::filesystem::path file;
+    bool written;
+  };
+  void add_store(const std::string& option, const std::filesystem::path& file, bool written);
+
+  std::vector<Named> files_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace wallheat {
+
+/// Throws RunError where there is a file that a command may not replace: one that is not empty,
+/// without --overwrite; and with it, one that does not begin as what the command writes.
+void require_replaceable(const std::filesystem::path& file, bool overwrite,
+                         std::string_view beginning);
+
+/// Puts a file in its place, whole or not at all; into a pipe or a device it writes. Throws
+/// RunError.
+void write_output(const std::filesystem::path& file, std::string_view bytes);
+
+}  // namespace wallheat

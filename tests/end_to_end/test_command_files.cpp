@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <map>
+
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/result_store.hpp"
+
+// Whatever options name, nothing is written over that was not meant: inputs, results, other files.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+class CommandFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(directory_ / "here");
+    ASSERT_EQ(shell("$wallheat generate --out plans --count 3 --size 32 &&"
+                    "$wallheat pack --data plans --out p.h5 &&"
+                    "$wallheat run --data p.h5 --out r.h5 &&"
+                    "cp plans/building_ids.txt ids && echo notes > text && : > empty &&"
+                    "ln -s p.h5 link && ln p.h5 name && ln -s r.h5 r_link && ln r.h5 r_name &&"
+                    "ln -s new.h5 link_to_new && ln -s . loop")
+                  .status,
+              0);
+  }
+  /// Runs a script in the test's directory.
+  [[nodiscard]] Finished shell(const std::string& script) const {
+    return run_program({"timeout", "120", "bash", "-c",
+                        "cd '" + (directory_ / "here").string() + "'; wallheat='" +
+                            WALLHEAT_PROGRAM + "'\n" + script});
+  }
+  /// Every file and what it holds.
+  [[nodiscard]] std::map<std::string, std::string> all_files() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "here"))
+      files[entry.path().string()] = entry.is_regular_file() ? file_text(entry.path()) : "";
+    return files;
+  }
+  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
+    const auto before = all_files();
+    const Finished refused = shell("exec $wallheat " + command);
+    EXPECT_EQ(refused.status, status) << command << "\n" << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
+    EXPECT_EQ(all_files(), before) << command;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(CommandFiles, of_a_run_are_different_ones) {
+  const std::string run = "run --data p.h5 ";
+  for (const std::string out : {"p.h5", "link", "name", "loop/p.h5", "./plans/../p.h5"}) {
+    expect_refusal(run + "--overwrite --out " + out, 2, "--data and --out are one file");
+    expect_refusal(run + "--resume --out " + out, 2, "--data and --out are one file");
+  }
+  expect_refusal("run --data plans --ids empty --overwrite --out empty", 2, "--ids and --out");
+  for (const std::string option : {"--events", "--exit-status-file"}) {
+    for (const std::string file : {"p.h5", "link", "name", "r.h5", "r_link", "r_name", "r.h5.wal",
+                                   "loop/r.h5.lock", "r.h5.status", "ids"}) {
+      expect_refusal(run + "--ids ids --resume --out r.h5 " + option + " " + file, 2,
+                     "name another file by " + option);
+    }
+    for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.wal"}) {
+      expect_refusal(run + "--out new.h5 " + option + " " + file, 2, "--out and " + option);
+    }
+    expect_refusal("run --data plans --out new.h5 " + option + " plans/building_ids.txt", 2,
+                   "--data and " + option);
+  }
+  expect_refusal(run + "--out new.h5 --events new --exit-status-file loop/new", 2,
+                 "--events and --exit-status-file are one file");
+}
+
+TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
+  const auto before = all_files();
+  const Finished refused = shell(
+      "exec mpirun -n 3 --oversubscribe --bind-to none $wallheat run --data p.h5 --out p.h5 "
+      "--overwrite");
+  EXPECT_EQ(refused.status, 2) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--data and --out are one file"));
+  EXPECT_EQ(all_files(), before);
+}
+
+TEST_F(CommandFiles, that_are_something_else_are_neither_replaced_nor_added_to) {
+  const std::string npy = "plans/00001_domain.npy";
+  for (const std::string file : {std::string("text"), std::string("ids"), npy}) {
+    expect_refusal("run --data plans --overwrite --events e --out " + file, 1,
+                   "is not a result file that wallheat wrote");
+    expect_refusal("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
+    expect_refusal("pack --data plans --overwrite --out " + file, 1, "is not a pack");
+    expect_refusal("run --data plans --out new.h5 --events " + file, 1, "name another by --events");
+    expect_refusal("run --data plans --out new.h5 --exit-status-file " + file, 2,
+                   "name another by --exit-status-file");
+    expect_refusal("run --no-such-option --exit-status-file " + file, 2, "is left as it is");
+    expect_refusal("export r.h5 --overwrite -o " + file, 1, "is not what this command writes");
+    expect_refusal("solve 00001 --data plans --overwrite --png " + file, 2, ".png");
+  }
+  expect_refusal("run --data plans --overwrite --out p.h5", 1, "is not a result file");
+  expect_refusal("merge r.h5 --overwrite --out p.h5", 1, "is not a result file");
+  expect_refusal("pack --data plans --overwrite --out r.h5", 1, "is not a pack");
+  EXPECT_EQ(shell("cp text x.png").status, 0);
+  expect_refusal("solve 00001 --data plans --overwrite --png x.png", 1,
+                 "is not what this command writes");
+}
+
+TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
+  expect_refusal("pack --data p.h5 --overwrite --out link", 2, "--data and --out are one file");
+  expect_refusal("pack --data plans --ids ids --overwrite --out ./ids", 2, "--ids and --out");
+  expect_refusal("merge --overwrite --out r_name r.h5", 2, "a part and --out are one file");
+  expect_refusal("merge --overwrite --out r_link r.h5", 2, "a part and --out are one file");
+  expect_refusal("merge --out new.h5 --allow-missing --missing-ids link_to_new r.h5", 2,
+                 "name another file by --missing-ids");
+  expect_refusal("merge --out new.h5 --allow-missing --missing-ids text r.h5", 1, "text exists");
+  for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5", "r.h5.wal"})
+    expect_refusal("export r.h5 --overwrite -o " + output, 2, "FILE and --output are one file");
+  EXPECT_EQ(shell("ln p.h5 p.png").status, 0);
+  expect_refusal("solve 00001 --data p.h5 --overwrite --png p.png", 2, "--data and --png");
+}
+
+TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
+  const std::string run = "$wallheat run --data p.h5 --out r.h5 ";
+  EXPECT_EQ(shell(run + "--overwrite").status, 0);
+  EXPECT_EQ(shell(run + "--resume --save-fields || true;" + run + "--overwrite").status, 0);
+  EXPECT_EQ(shell("head -c 9000 r.h5 > h && cat h > r.h5 && rm h;" + run + "--overwrite").status, 0)
+      << "half a file";
+  EXPECT_EQ(shell("printf x | dd of=r.h5 conv=notrunc;" + run + "--overwrite").status, 0)
+      << "a damaged file";
+  EXPECT_EQ(shell(": > r.h5;" + run + "--overwrite").status, 0) << "an empty file";
+  EXPECT_EQ(shell("$wallheat pack --data plans --overwrite --out p.h5").status, 0);
+  EXPECT_EQ(shell("$wallheat merge r.h5 --out all.h5").status, 0);
+  EXPECT_EQ(shell("$wallheat merge r.h5 --overwrite --out all.h5").status, 0);
+  EXPECT_EQ(shell("$wallheat run --data p.h5 --overwrite --out all.h5").status, 0);
+  for (int session = 0; session < 3; ++session) {
+    EXPECT_EQ(shell(run + "--overwrite --events e --exit-status-file s").status, 0);
+    EXPECT_EQ(shell("cat s").out, "0\n");
+  }
+}
+
+TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {
+  const StorePlan plan{{"a"}, {{"solver", "jacobi"}}, false, {}};
+  { const auto killed = ResultStore::create(directory_ / "here/k.h5", plan, {}, false); }
+  ASSERT_TRUE(std::filesystem::exists(directory_ / "here/k.h5.wal"));
+  EXPECT_EQ(shell("printf 'x%.0s' {1..5000} | dd of=k.h5 conv=notrunc;"
+                  "$wallheat run --data p.h5 --out k.h5 --overwrite")
+                .status,
+            0)
+      << "its log tells what it was";
+}
+
+TEST_F(CommandFiles, that_are_exported_or_drawn_replace_nothing_unasked_and_appear_whole) {
+  for (const std::string command : {"export r.h5 -o x.csv", "export r.h5 --format json -o x.json",
+                                    "solve 00001 --data p.h5 --png x.png"}) {
+    const std::string file = command.substr(command.rfind(' ') + 1);
+    const Finished first = shell("$wallheat " + command);
+    if (first.err.find("without cairo") != std::string::npos) continue;
+    EXPECT_EQ(first.status, 0) << first.err;
+    expect_refusal(command, 1, file + " exists; name another file, or replace it by --overwrite");
+    const auto whole = all_files();
+    EXPECT_EQ(shell("$wallheat " + command + " --overwrite").status, 0);
+    EXPECT_EQ(all_files(), whole) << "the same bytes, and nothing left beside them";
+    const Finished full =
+        shell("(ulimit -f 0; exec $wallheat " + command + " --overwrite 2>&1) | cat");
+    EXPECT_THAT(full.out, HasSubstr("File too large")) << command;
+    EXPECT_EQ(all_files(), whole) << command;
+    EXPECT_EQ(shell("rm " + file + "; : > " + file + "; $wallheat " + command).status, 0)
+        << "an empty file, as mktemp makes, holds nothing to lose";
+  }
+  EXPECT_EQ(shell("$wallheat export r.h5 -o /dev/stdout | cat").out,
+            file_text(directory_ / "here/x.csv"));
+  EXPECT_EQ(shell("ln -s x.csv l; $wallheat export r.h5 -o l --overwrite && readlink l").out,
+            "x.csv\n");
+}
+
+TEST_F(CommandFiles, beyond_a_limit_on_their_size_are_an_error_and_not_a_death) {
+  for (const std::string command : {"run --data p.h5 --out x.h5", "pack --data plans --out x.h5",
+                                    "merge r.h5 --out x.h5", "generate --out more --count 1"}) {
+    const Finished finished =
+        shell("ulimit -f 2; { $wallheat " + command + " 2>&1; echo status $?; } | cat");
+    EXPECT_THAT(finished.out, AllOf(HasSubstr("File too large"), HasSubstr("status 1\n")))
+        << command;
+  }
+}
+
+}  // namespace
+}  // namespace wallheat
