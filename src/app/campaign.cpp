@@ -330,6 +330,7 @@ class Campaign {
   [[nodiscard]] bool is_hopeless() const {
     const RunTally& tally = monitor_->tally();
     if (tally.solved + tally.failed + tally.failed_tries > 0) return false;
+    if (end_ == RunEnd::source_away) return false;
     if (end_ == RunEnd::out_of_time) return true;
     const auto& abandoned = monitor_->abandoned();
     return !abandoned.empty() &&

@@ -52,7 +52,7 @@ InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult
     try {
       const PlanStamps stamps = source.stamps(row.id);
       if (stamps == row.input_stamps) continue;
-      if (plan_hash(source.load(row.id)) != row.input_hash) {
+      if (input_hash(source, row.id) != row.input_hash) {
         changes.changed.push_back(row.id + " (other content)");
       } else {
         changes.restamped.emplace_back(row).input_stamps = stamps;

@@ -23,8 +23,9 @@ class Forecast {
   Forecast(const Forecast&) = delete;
   Forecast& operator=(const Forecast&) = delete;
 
-  /// The estimates since the last call, each with its plan's place in the list of ids. A plan whose
-  /// mask cannot be read has none: its solve will fail and say why.
+  /// The estimates since the last call, each with its plan's place in the list of ids. A plan of
+  /// more than 2^24 cells has none, so that rank 0 needs little memory however large a plan is; nor
+  /// has one whose mask cannot be read: its solve will fail and say why.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, WorkEstimate>> take();
 
  private:

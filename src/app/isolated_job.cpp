@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -14,6 +15,7 @@
 
 #include "app/logging.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {
@@ -56,18 +58,28 @@ std::string how_far(const PlanProgress& last) {
 class IsolatedSolver::Shared {
  public:
   Shared(JobSettings settings, Seconds plan_timeout, std::size_t lanes, std::vector<int> cpus,
-         SolverProgram program)
+         SolverProgram program, Seconds source_patience)
       : settings_(std::move(settings)),
         plan_timeout_(plan_timeout),
         lanes_(lanes),
         cpus_(std::move(cpus)),
-        program_(std::move(program)) {
+        program_(std::move(program)),
+        source_patience_(source_patience) {
     come_up();
   }
 
   [[nodiscard]] const JobSettings& settings() const { return settings_; }
   [[nodiscard]] Seconds plan_timeout() const { return plan_timeout_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
+  [[nodiscard]] Seconds source_patience() const { return source_patience_; }
+
+  /// Of all lanes one says so.
+  void source_is_away(const std::string& reason) {
+    if (!source_away_.exchange(true))
+      print_error("wallheat: on {}: {}; waiting up to {:.0f} s for it", settings_.host, reason,
+                  source_patience_.count());
+  }
+  void source_is_back() { source_away_ = false; }
 
   /// The right to use the child, in company or alone; nothing where a stop was requested. Whoever
   /// wants to be alone goes first. Throws RunError where the device is given up.
@@ -104,10 +116,11 @@ class IsolatedSolver::Shared {
 
   void begun() { start_failures_ = 0; }
 
-  /// Throws RunError where that was once too often in a row.
+  /// Throws RunError where that was once too often in a row, SourceUnavailable where that is why.
   void start_failed(const std::string& problem) {
     if (++start_failures_ < start_tries) return;
     start_failures_ = 0;
+    expect_available(settings_.data);
     throw RunError(fmt::format("no solver process comes up any more, the last of {} tries: {}",
                                start_tries, problem));
   }
@@ -291,6 +304,8 @@ class IsolatedSolver::Shared {
   std::size_t lanes_;  // 0 until the first child has told
   std::vector<int> cpus_;
   SolverProgram program_;
+  Seconds source_patience_;
+  std::atomic<bool> source_away_ = false;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -362,7 +377,37 @@ class IsolatedSolver::Lane {
   Lane(std::shared_ptr<Shared> shared, std::size_t lane)
       : shared_(std::move(shared)), lane_(lane) {}
 
+  /// Waits for the source where it is away.
   PlanResult operator()(const Task& task, const Watch& watch) {
+    constexpr std::chrono::milliseconds longest_pause{5000};
+    std::chrono::milliseconds pause{100};
+    const auto first_try = Clock::now();
+    for (;;) {
+      PlanResult result = pending_result(shared_->settings(), task);
+      try {
+        result = solve(task, watch);
+      } catch (const SourceUnavailable& away) {  // so that no child comes up
+        result.error = away.what();
+      }
+      const bool away = result.status == PlanStatus::pending && !result.error.empty();
+      if (!away) {
+        shared_->source_is_back();
+        return result;
+      }
+      shared_->source_is_away(result.error);
+      if (Clock::now() - first_try >= shared_->source_patience())
+        throw SourceUnavailable(result.error);
+      // It is being waited for, though nothing is known of its progress.
+      if (watch.progress) watch.progress(0, std::numeric_limits<double>::quiet_NaN());
+      wake_.clear();
+      const std::stop_callback wake_on_stop(watch.stop, [this] { wake_.set(); });
+      if (wake_.wait(pause)) return pending_result(shared_->settings(), task);
+      pause = std::min(2 * pause, longest_pause);
+    }
+  }
+
+ private:
+  PlanResult solve(const Task& task, const Watch& watch) {
     const auto start_time = Clock::now();
     PlanResult result = pending_result(shared_->settings(), task);
     wake_.clear();
@@ -381,7 +426,6 @@ class IsolatedSolver::Lane {
     return result;
   }
 
- private:
   /// Hands the task to a child that has begun with it. Returns nothing where a stop was requested.
   /// Throws RunError where no child gets that far.
   std::shared_ptr<Life> begin(const Task& task, const Watch& watch) {
@@ -504,8 +548,10 @@ class IsolatedSolver::Lane {
 };
 
 IsolatedSolver::IsolatedSolver(const JobSettings& settings, Seconds plan_timeout, std::size_t lanes,
-                               const std::vector<int>& cpus, const SolverProgram& program)
-    : shared_(std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, program)) {}
+                               const std::vector<int>& cpus, const SolverProgram& program,
+                               Seconds source_patience)
+    : shared_(std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, program,
+                                       source_patience)) {}
 
 std::size_t IsolatedSolver::lanes() const { return shared_->lanes(); }
 
@@ -515,8 +561,8 @@ PlanJob IsolatedSolver::job(std::size_t lane) const {
 }
 
 PlanJob make_isolated_job(const JobSettings& settings, Seconds plan_timeout,
-                          const SolverProgram& program) {
-  return IsolatedSolver(settings, plan_timeout, 1, {}, program).job(0);
+                          const SolverProgram& program, Seconds source_patience) {
+  return IsolatedSolver(settings, plan_timeout, 1, {}, program, source_patience).job(0);
 }
 
 }  // namespace wallheat

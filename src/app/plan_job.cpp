@@ -72,6 +72,9 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
       solve_into(settings, *source, *solver, watch, result);
     } catch (const DeviceFault&) {
       throw;  // no plan's fault, as far as can be told here
+    } catch (const SourceUnavailable& away) {
+      result.error = away.what();
+      return result;  // pending
     } catch (const std::bad_alloc&) {
       result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
       result.may_pass = true;

@@ -29,7 +29,8 @@ struct JobSettings {
 [[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);
 
 /// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
-/// field. It throws DeviceFault where its solver does.
+/// field. It throws DeviceFault where its solver does. Where the source is away, the plan stays
+/// pending, with the reason as its error.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
                                     std::shared_ptr<Solver> solver);
 /// The same with a source of its own and a solver for the CPU. Throws RunError where the source

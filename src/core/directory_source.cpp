@@ -3,6 +3,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/floor_plan_files.hpp"
+#include "core/npy.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/plan_source.hpp"
 
@@ -47,16 +49,37 @@ class DirectorySource final : public PlanSource {
                                                                   : read_ids(list);
   }
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
-    return load_floor_plan(directory_, id);
+    return read_of(directory_, [&] { return load_floor_plan(directory_, id); });
   }
-  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id) const override {
-    return load_interior(directory_, id);
+  void load_in_pieces(const std::string& id, const PlanPieces& to) const override {
+    const auto domain = domain_file(directory_, id);
+    const auto interior = interior_file(directory_, id);
+    GridShape shape;
+    // Not tried twice: the pieces of the first time are handed over.
+    try {
+      npy::read_float(domain,
+                      {[&](GridShape of_domain) { to.shape(shape = of_domain); }, to.domain});
+      npy::read_mask(interior, {[&](GridShape of_mask) {
+                                  if (of_mask != shape)
+                                    throw InputError(interior.string() +
+                                                     ": its shape differs from the domain's");
+                                },
+                                to.interior});
+    } catch (const InputError&) {
+      expect_available(directory_);
+      throw;
+    }
+  }
+  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
+                                            std::size_t most_cells) const override {
+    return read_of(directory_,
+                   [&] { return npy::read_mask(interior_file(directory_, id), most_cells); });
   }
   [[nodiscard]] GridShape shape(const std::string& id) const override {
-    return floor_plan_shape(directory_, id);
+    return read_of(directory_, [&] { return floor_plan_shape(directory_, id); });
   }
   [[nodiscard]] PlanStamps stamps(const std::string& id) const override {
-    return floor_plan_stamps(directory_, id);
+    return read_of(directory_, [&] { return floor_plan_stamps(directory_, id); });
   }
 
  private:

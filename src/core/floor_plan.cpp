@@ -7,22 +7,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/floor_plan_files.hpp"
 #include "core/npy.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/plan_ids.hpp"
 
 namespace wallheat {
 namespace {
-
-std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
-  check_id(id);
-  return directory / (id + "_domain.npy");
-}
-
-std::filesystem::path interior_file(const std::filesystem::path& directory, const std::string& id) {
-  check_id(id);
-  return directory / (id + "_interior.npy");
-}
 
 FileStamp stamp(const std::filesystem::path& file) {
   struct stat info {};
@@ -38,6 +29,16 @@ std::string shape_text(std::size_t rows, std::size_t cols) {
 }
 
 }  // namespace
+
+std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
+  check_id(id);
+  return directory / (id + "_domain.npy");
+}
+
+std::filesystem::path interior_file(const std::filesystem::path& directory, const std::string& id) {
+  check_id(id);
+  return directory / (id + "_interior.npy");
+}
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
   const auto domain_path = domain_file(directory, id);

@@ -1,5 +1,6 @@
 #include "core/npy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "wallheat/error.hpp"
@@ -174,8 +176,8 @@ class NpyFile {
   }
 
   template <class T>
-  void read_items(T* target, std::size_t count) {
-    stream_.seekg(static_cast<std::streamoff>(header_.data_offset));
+  void read_items(std::size_t first, T* target, std::size_t count) {
+    stream_.seekg(static_cast<std::streamoff>(header_.data_offset + first * sizeof(T)));
     read_bytes(reinterpret_cast<char*>(target), count * sizeof(T));
   }
 
@@ -219,30 +221,63 @@ class NpyFile {
   Header header_;
 };
 
-/// Reads items of type Item and turns them into a row-major grid of Cell; convert(item, row, col)
-/// may refuse one.
+/// Reads items of type Item in pieces and hands them on as cells, row by row; convert(item, row,
+/// col) may refuse one.
 template <class Cell, class Item, class Convert>
-Grid<Cell> read_grid(NpyFile& npy, Convert convert) {
+void read_cells(NpyFile& npy, const Pieces<Cell>& to, Convert convert) {
   npy.expect_items_of(sizeof(Item));
   const auto [rows, cols] = npy.header().shape;
-  Grid<Cell> grid(rows, cols);
-  if constexpr (std::is_same_v<Cell, Item>) {
-    if (!npy.header().fortran_order) {
-      npy.read_items(grid.cells.data(), grid.cells.size());
-      for (Cell& cell : grid.cells) cell = convert(cell, 0, 0);
-      return grid;
-    }
-  }
-  std::vector<Item> items(rows * cols);
-  npy.read_items(items.data(), items.size());
   const bool fortran = npy.header().fortran_order;
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t col = 0; col < cols; ++col) {
-      grid(row, col) = convert(items[fortran ? col * rows + row : row * cols + col], row, col);
+  to.begin({rows, cols});
+  // What stays in a cache; where each column must be looked for, as few looks as memory allows.
+  const std::size_t most_items = fortran ? std::size_t{1} << 22 : std::size_t{1} << 16;
+  // A piece is several whole rows or a part of one.
+  const std::size_t width = std::min(cols, most_items);
+  const std::size_t height = std::min(rows, most_items / width);
+  std::vector<Item> items(height * width);
+  std::vector<Cell> cells(height * width);
+  for (std::size_t row = 0; row < rows; row += height) {
+    const std::size_t high = std::min(height, rows - row);
+    for (std::size_t col = 0; col < cols; col += width) {
+      const std::size_t wide = std::min(width, cols - col);
+      if (!fortran) {
+        npy.read_items(row * cols + col, items.data(), high * wide);
+      } else if (high == rows) {
+        npy.read_items(col * rows, items.data(), high * wide);
+      } else {
+        for (std::size_t i = 0; i < wide; ++i)
+          npy.read_items((col + i) * rows + row, &items[i * high], high);
+      }
+      for (std::size_t i = 0; i < high; ++i) {
+        for (std::size_t j = 0; j < wide; ++j) {
+          const Item item = items[fortran ? j * high + i : i * wide + j];
+          cells[i * wide + j] = convert(item, row + i, col + j);
+        }
+      }
+      to.cells(std::span(cells).first(high * wide));
     }
   }
-  return grid;
 }
+
+/// Puts the pieces together.
+template <class Cell>
+class Collector {
+ public:
+  [[nodiscard]] Pieces<Cell> pieces() {
+    return {[this](GridShape shape) {
+              grid_ = Grid<Cell>(shape.rows, shape.cols);
+              next_ = grid_.cells.begin();
+            },
+            [this](std::span<const Cell> cells) {
+              next_ = std::copy(cells.begin(), cells.end(), next_);
+            }};
+  }
+  [[nodiscard]] Grid<Cell> take() { return std::move(grid_); }
+
+ private:
+  Grid<Cell> grid_;
+  typename std::vector<Cell>::iterator next_;
+};
 
 [[noreturn]] void fail_at(const std::filesystem::path& file, std::size_t row, std::size_t col,
                           const std::string& cause) {
@@ -253,8 +288,8 @@ Grid<Cell> read_grid(NpyFile& npy, Convert convert) {
 /// A domain of numbers that float64 holds: any of up to 32 bits, and whole ones of 64 bits that
 /// come back the same.
 template <class Item>
-Grid<double> read_exact(NpyFile& npy, const std::filesystem::path& file) {
-  return read_grid<double, Item>(npy, [&](Item value, std::size_t row, std::size_t col) {
+void read_exact(NpyFile& npy, const std::filesystem::path& file, const Pieces<double>& to) {
+  read_cells<double, Item>(npy, to, [&](Item value, std::size_t row, std::size_t col) {
     const auto exact = static_cast<double>(value);
     if constexpr (std::is_integral_v<Item> && sizeof(Item) == 8) {
       // From 2^53 on; the ends are tested apart, as a double beyond them cannot be turned back.
@@ -268,8 +303,9 @@ Grid<double> read_exact(NpyFile& npy, const std::filesystem::path& file) {
 
 /// A mask of numbers that could mean more than a mask says: only 0 and 1 will do.
 template <class Item>
-Grid<std::uint8_t> read_zeros_and_ones(NpyFile& npy, const std::filesystem::path& file, Item one) {
-  return read_grid<std::uint8_t, Item>(npy, [&](Item value, std::size_t row, std::size_t col) {
+void read_zeros_and_ones(NpyFile& npy, const std::filesystem::path& file, Item one,
+                         const Pieces<std::uint8_t>& to) {
+  read_cells<std::uint8_t, Item>(npy, to, [&](Item value, std::size_t row, std::size_t col) {
     if (value != Item{0} && value != one)
       fail_at(
           file, row, col,
@@ -295,45 +331,63 @@ void write_npy(const std::filesystem::path& file, const std::string& dtype, Grid
 
 }  // namespace
 
-Grid<double> read_float(const std::filesystem::path& file) {
+void read_float(const std::filesystem::path& file, const Pieces<double>& to) {
   NpyFile npy(file);
   const std::string& dtype = npy.header().dtype;
-  if (dtype == "<f8") return read_exact<double>(npy, file);
-  if (dtype == "<f4") return read_exact<float>(npy, file);
-  if (dtype == "|i1") return read_exact<std::int8_t>(npy, file);
-  if (dtype == "|u1") return read_exact<std::uint8_t>(npy, file);
-  if (dtype == "<i2") return read_exact<std::int16_t>(npy, file);
-  if (dtype == "<u2") return read_exact<std::uint16_t>(npy, file);
-  if (dtype == "<i4") return read_exact<std::int32_t>(npy, file);
-  if (dtype == "<u4") return read_exact<std::uint32_t>(npy, file);
-  if (dtype == "<i8") return read_exact<std::int64_t>(npy, file);
-  if (dtype == "<u8") return read_exact<std::uint64_t>(npy, file);
+  if (dtype == "<f8") return read_exact<double>(npy, file, to);
+  if (dtype == "<f4") return read_exact<float>(npy, file, to);
+  if (dtype == "|i1") return read_exact<std::int8_t>(npy, file, to);
+  if (dtype == "|u1") return read_exact<std::uint8_t>(npy, file, to);
+  if (dtype == "<i2") return read_exact<std::int16_t>(npy, file, to);
+  if (dtype == "<u2") return read_exact<std::uint16_t>(npy, file, to);
+  if (dtype == "<i4") return read_exact<std::int32_t>(npy, file, to);
+  if (dtype == "<u4") return read_exact<std::uint32_t>(npy, file, to);
+  if (dtype == "<i8") return read_exact<std::int64_t>(npy, file, to);
+  if (dtype == "<u8") return read_exact<std::uint64_t>(npy, file, to);
   fail(file, "has dtype '" + dtype +
                  "', the domain must be float64 ('<f8'), float32 or whole numbers, little-endian; "
                  "save it with .astype('<f8')");
 }
 
-Grid<std::uint8_t> read_mask(const std::filesystem::path& file) {
+void read_mask(const std::filesystem::path& file, const Pieces<std::uint8_t>& to) {
   NpyFile npy(file);
   const std::string& dtype = npy.header().dtype;
   if (dtype == "|b1" || dtype == "|u1") {
-    return read_grid<std::uint8_t, std::uint8_t>(npy,
-                                                 [](std::uint8_t value, std::size_t, std::size_t) {
-                                                   return static_cast<std::uint8_t>(value != 0);
-                                                 });
+    return read_cells<std::uint8_t, std::uint8_t>(npy, to,
+                                                  [](std::uint8_t value, std::size_t, std::size_t) {
+                                                    return static_cast<std::uint8_t>(value != 0);
+                                                  });
   }
-  if (dtype == "|i1") return read_zeros_and_ones<std::int8_t>(npy, file, 1);
+  if (dtype == "|i1") return read_zeros_and_ones<std::int8_t>(npy, file, 1, to);
   // Of whole numbers the bits tell.
-  if (dtype == "<i2" || dtype == "<u2") return read_zeros_and_ones<std::uint16_t>(npy, file, 1);
-  if (dtype == "<i4" || dtype == "<u4") return read_zeros_and_ones<std::uint32_t>(npy, file, 1);
-  if (dtype == "<i8" || dtype == "<u8") return read_zeros_and_ones<std::uint64_t>(npy, file, 1);
+  if (dtype == "<i2" || dtype == "<u2") return read_zeros_and_ones<std::uint16_t>(npy, file, 1, to);
+  if (dtype == "<i4" || dtype == "<u4") return read_zeros_and_ones<std::uint32_t>(npy, file, 1, to);
+  if (dtype == "<i8" || dtype == "<u8") return read_zeros_and_ones<std::uint64_t>(npy, file, 1, to);
   constexpr std::uint16_t half_precision_one = 0x3c00;
-  if (dtype == "<f2") return read_zeros_and_ones(npy, file, half_precision_one);
-  if (dtype == "<f4") return read_zeros_and_ones<float>(npy, file, 1);
-  if (dtype == "<f8") return read_zeros_and_ones<double>(npy, file, 1);
+  if (dtype == "<f2") return read_zeros_and_ones(npy, file, half_precision_one, to);
+  if (dtype == "<f4") return read_zeros_and_ones<float>(npy, file, 1, to);
+  if (dtype == "<f8") return read_zeros_and_ones<double>(npy, file, 1, to);
   fail(file, "has dtype '" + dtype +
                  "', the interior mask must be bool ('|b1'), or little-endian numbers that are 0 "
                  "or 1; save it with .astype(bool)");
+}
+
+Grid<double> read_float(const std::filesystem::path& file) {
+  Collector<double> collector;
+  read_float(file, collector.pieces());
+  return collector.take();
+}
+
+Grid<std::uint8_t> read_mask(const std::filesystem::path& file, std::size_t most_cells) {
+  Collector<std::uint8_t> collector;
+  auto pieces = collector.pieces();
+  read_mask(file, {[&](GridShape shape) {
+                     if (shape.rows > most_cells / shape.cols)
+                       fail(file, "has more than " + std::to_string(most_cells) + " cells");
+                     pieces.begin(shape);
+                   },
+                   pieces.cells});
+  return collector.take();
 }
 
 GridShape read_shape(const std::filesystem::path& file) {

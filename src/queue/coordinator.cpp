@@ -100,6 +100,10 @@ class Coordinator {
       if (!stop_ && time_left_s() <= 0) begin_stop(RunEnd::out_of_time, "the time limit");
       if (stop_ && (workers_.empty() || Clock::now() > stop_deadline_)) break;
       if (workers_.empty() && starting_.empty() && !queue_.all_finished()) {
+        if (!source_away_.empty()) {
+          begin_stop(RunEnd::source_away, source_away_);
+          continue;
+        }
         finish_recording();
         throw RunError("all workers have left, the last because of: " + last_reason_);
       }
@@ -377,7 +381,9 @@ class Coordinator {
     observe([info, reason = farewell.reason](RunObserver& observer) {
       observer.on_worker_left(info, reason);
     });
-    if (farewell.interrupted && !stop_) begin_stop(RunEnd::interrupted, "asked to");
+    // Whoever leaves because of a signal has said so when it was Leaving. The run goes on as long
+    // as others can read the plans.
+    if (farewell.interrupted) source_away_ = farewell.reason;
   }
 
   /// Maybe one that nobody waited for any more.
@@ -522,6 +528,7 @@ class Coordinator {
   HeartbeatTimer heartbeat_;
   Clock::time_point start_deadline_;
   std::string last_reason_;
+  std::string source_away_;     // why a worker cannot read the plans; empty where all can
   std::optional<RunEnd> stop_;  // once it has to end early
   Clock::time_point stop_deadline_;
   Records news_;

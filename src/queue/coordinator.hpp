@@ -110,7 +110,8 @@ struct CoordinatorParts {
 enum class RunEnd {
   finished,
   interrupted,  ///< it was asked to stop
-  out_of_time   ///< the time limit was reached, or nothing that is left fits in
+  out_of_time,  ///< the time limit was reached, or nothing that is left fits in
+  source_away   ///< the plans cannot be read for the time being
 };
 
 /// Does `work`, which may take long, and lets the workers know meanwhile that rank 0 lives. Throws

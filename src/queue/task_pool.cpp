@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "wallheat/plan_source.hpp"
+
 namespace wallheat {
 TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job) {
   std::vector<std::future<void>> ready;
@@ -91,8 +93,12 @@ void TaskPool::work(const PlanJob& job, std::stop_token closing) {
                       }};
     PlanResult result;
     std::string broken;
+    bool source_away = false;
     try {
       result = job(task, watch);
+    } catch (const SourceUnavailable& error) {
+      broken = error.what();
+      source_away = true;
     } catch (const std::exception& error) {
       broken = error.what();
     }
@@ -101,6 +107,7 @@ void TaskPool::work(const PlanJob& job, std::stop_token closing) {
     if (!broken.empty()) {
       news_.abandoned.push_back(task.index);
       news_.broken = std::move(broken);
+      news_.source_away = source_away;
       return;
     }
     if (result.status == PlanStatus::pending) {

@@ -19,7 +19,7 @@ namespace wallheat {
 
 /// Solves one plan. What goes wrong with the plan is a result with status failed; a result with
 /// status pending means that it was stopped before the end. Throws only where it cannot solve any
-/// plan any more.
+/// plan any more, SourceUnavailable where the plans cannot be read for the time being.
 using PlanJob = std::function<PlanResult(const Task&, const Watch&)>;
 
 /// The solver threads of a worker, each with one plan at a time.
@@ -43,7 +43,8 @@ class TaskPool {
     std::vector<std::uint32_t> started;
     std::vector<PlanResult> results;
     std::vector<std::uint32_t> abandoned;
-    std::string broken;  ///< why a thread cannot go on; empty while all can
+    std::string broken;        ///< why a thread cannot go on; empty while all can
+    bool source_away = false;  ///< that is why: a later run may go on
   };
   [[nodiscard]] News news();
   /// True while a thread is at work or a task waits.

@@ -157,10 +157,13 @@ class Worker {
       }
       if (!report.started.empty() || !report.results.empty()) send(std::move(report));
       if (!news.abandoned.empty()) send(Returned{std::move(news.abandoned)});
-      if (!news.broken.empty() && !leaving_) leave(std::move(news.broken));
+      if (!news.broken.empty() && !leaving_) {
+        source_away_ = news.source_away;
+        leave(std::move(news.broken));
+      }
     }
     if (leaving_ && quiet && !farewell_said_) {
-      send(Farewell{reason_, parts_.interrupted()});
+      send(Farewell{reason_, source_away_ || parts_.interrupted()});
       farewell_said_ = true;
     }
   }
@@ -175,6 +178,7 @@ class Worker {
   bool starting_ = false;
   std::string reason_;
   bool leaving_ = false;
+  bool source_away_ = false;
   bool farewell_said_ = false;
   bool finished_ = false;
   Stopwatch watch_;

@@ -49,25 +49,21 @@ class PlanPack final : public PlanSource {
 
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     const Place& place = find(id);
-    try {
-      const Chunks chunks = read(place);
-      FloorPlan plan{decode_domain(place.shape, place.kind, chunks.values, chunks.codes),
-                     decode_interior(place.shape, chunks.interior)};
-      if (!are_possible(chunks.values) || place.kind == CodeKind::value)
-        check_values(plan.domain, path_.string() + ": plan " + id);
-      return plan;
-    } catch (const DecodeError& error) {
-      refuse(id, error.what());
-    }
+    return read_of(path_, [&] { return decode_plan(id, place); });
   }
 
-  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id) const override {
+  /// As 'wallheat pack' has found and checked it.
+  [[nodiscard]] std::optional<std::uint64_t> stated_hash(const std::string& id) const override {
+    return find(id).hash;
+  }
+
+  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
+                                            std::size_t most_cells) const override {
     const Place& place = find(id);
-    try {
-      return decode_interior(place.shape, read(place).interior);
-    } catch (const DecodeError& error) {
-      refuse(id, error.what());
-    }
+    if (place.shape.rows > most_cells / place.shape.cols)
+      throw InputError(path_.string() + ": plan " + id + " has more than " +
+                       std::to_string(most_cells) + " cells");
+    return read_of(path_, [&] { return decode_mask(id, place); });
   }
 
   [[nodiscard]] GridShape shape(const std::string& id) const override { return find(id).shape; }
@@ -84,6 +80,7 @@ class PlanPack final : public PlanSource {
     CodeKind kind = CodeKind::byte;
     std::uint32_t value_count = 0;
     std::uint32_t crc32 = 0;
+    std::uint64_t hash = 0;
     std::uint64_t values_offset = 0;
     std::uint64_t codes_offset = 0, codes_bytes = 0;
     std::uint64_t interior_offset = 0, interior_bytes = 0;
@@ -93,6 +90,27 @@ class PlanPack final : public PlanSource {
     std::vector<double> values;
     std::vector<std::byte> codes, interior;
   };
+
+  FloorPlan decode_plan(const std::string& id, const Place& place) const {
+    try {
+      const Chunks chunks = read(place);
+      FloorPlan plan{decode_domain(place.shape, place.kind, chunks.values, chunks.codes),
+                     decode_interior(place.shape, chunks.interior)};
+      if (!are_possible(chunks.values) || place.kind == CodeKind::value)
+        check_values(plan.domain, path_.string() + ": plan " + id);
+      return plan;
+    } catch (const DecodeError& error) {
+      refuse(id, error.what());
+    }
+  }
+
+  Grid<std::uint8_t> decode_mask(const std::string& id, const Place& place) const {
+    try {
+      return decode_interior(place.shape, read(place).interior);
+    } catch (const DecodeError& error) {
+      refuse(id, error.what());
+    }
+  }
 
   void take(const PackRow& row) {
     const auto kind = static_cast<CodeKind>(row.code_bytes);
@@ -109,6 +127,7 @@ class PlanPack final : public PlanSource {
                                                kind,
                                                row.value_count,
                                                row.crc32,
+                                               row.input_hash,
                                                row.values_offset,
                                                row.codes_offset,
                                                row.codes_bytes,
@@ -139,9 +158,14 @@ class PlanPack final : public PlanSource {
   Chunks read(const Place& place) const {
     Chunks chunks;
     const std::uint64_t file_bytes = file_.size();
-    // A wild size must not ask for memory.
+    // A wild size must not ask for memory. No stream is twice as long as what it holds.
     if (place.codes_bytes > file_bytes || place.interior_bytes > file_bytes)
       throw DecodeError("it is longer than the file");
+    const std::uint64_t cells = std::uint64_t{place.shape.rows} * place.shape.cols;
+    constexpr std::uint64_t least = 4096;
+    if (place.codes_bytes / 2 > cells * static_cast<std::uint64_t>(place.kind) + least ||
+        place.interior_bytes / 2 > cells + least)
+      throw DecodeError("it is longer than its shape allows");
     chunks.values.resize(place.value_count);
     chunks.codes.resize(place.codes_bytes);
     chunks.interior.resize(place.interior_bytes);

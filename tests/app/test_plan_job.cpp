@@ -1,9 +1,14 @@
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <iostream>
 
 #include "app/catalogue.hpp"
+#include "app/forecast.hpp"
 #include "app/plan_hash.hpp"
 #include "app/plan_job.hpp"
 #include "support/shapes.hpp"
@@ -129,6 +134,63 @@ TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
   EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
 }
 
+/// Zeros that take no room on the disk.
+void save_sparse(const std::filesystem::path& file, const std::string& dtype, std::size_t item,
+                 std::size_t side) {
+  const std::string size = std::to_string(side);
+  const std::string header = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" +
+                             size + ", " + size + "), }\n";
+  std::ofstream(file, std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::filesystem::resize_file(file, 10 + header.size() + side * side * item);
+}
+
+/// Does it in a process of its own, which ends with 0 where that took less than 128 MiB.
+void exit_by_memory(const std::function<bool()>& work) {
+  const bool good = work();
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  std::cerr << usage.ru_maxrss << " KiB\n";
+  std::_Exit(good && usage.ru_maxrss < 128 * 1024 ? 0 : 1);
+}
+
+TEST_F(PlanJobTest, needs_little_memory_for_what_rank_0_asks_of_a_large_plan) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer takes memory of its own";
+#endif
+  save("small", room(20, 30));
+  save_sparse(directory_ / "large_domain.npy", "<f8", 8, 12000);
+  save_sparse(directory_ / "large_interior.npy", "|b1", 1, 12000);
+  const auto source = directory_source(directory_.path());
+  EXPECT_EXIT(exit_by_memory([&] {
+                Forecast forecast(source, {{0, "large"}, {1, "small"}}, {});
+                std::vector<std::pair<std::uint32_t, WorkEstimate>> estimates;
+                while (estimates.empty()) estimates = forecast.take();
+                return estimates.front().first == 1;
+              }),
+              testing::ExitedWithCode(0), "");
+  PlanResult row;
+  row.id = "large";
+  row.status = PlanStatus::converged;
+  EXPECT_EXIT(exit_by_memory([&] {
+                const auto changed = changed_inputs(*source, std::vector{row}, never).changed;
+                return changed == std::vector<std::string>{"large (other content)"};
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
+  save("7", room(20, 30));
+  std::vector<PlanResult> rows{solve("7")};
+  const auto away = directory_ / "away";
+  const auto source = directory_source(away);
+  EXPECT_THROW((void)changed_inputs(*source, rows, never), SourceUnavailable);
+  const PlanResult result = make_plan_job({away, solver_, false, "host", "cpu"}, source,
+                                          std::shared_ptr(make_reference_solver()))({0, "7"}, {});
+  EXPECT_EQ(result.status, PlanStatus::pending);
+  EXPECT_THAT(result.error, HasSubstr(away.string()));
+}
+
 /// A domain whose header promises what the file does not hold; for a shape it was once believed.
 TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
   save("7", room(20, 30));
@@ -147,6 +209,9 @@ TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
 TEST(PlanHash, depends_on_shape_values_and_mask_alone) {
   const FloorPlan plan = room(12, 18);
   EXPECT_EQ(plan_hash(plan), plan_hash(room(12, 18)));
+  const TemporaryDirectory directory;
+  save_floor_plan(directory.path(), "7", plan);
+  EXPECT_EQ(plan_hash(plan), input_hash(*directory_source(directory.path()), "7"));
   EXPECT_NE(plan_hash(plan), plan_hash(room(18, 12)));
   FloorPlan other = plan;
   other.domain(0, 0) += 1;

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "app/isolated_job.hpp"
 #include "app/solver_process.hpp"
@@ -385,6 +386,69 @@ TEST_F(IsolatedJobTest, can_be_stopped_while_it_tries_to_start_a_child) {
   } catch (const RunError&) {
     ADD_FAILURE() << "a stop is no failure";
   }
+}
+
+/// A directory of plans that can be taken away.
+class SourceAwayTest : public IsolatedJobTest {
+ protected:
+  SourceAwayTest() {
+    std::filesystem::create_directory(plans_);
+    save_floor_plan(plans_, "sound", room(20, 30));
+  }
+  void take_away() const { std::filesystem::rename(plans_, directory_ / "away"); }
+  void bring_back() const { std::filesystem::rename(directory_ / "away", plans_); }
+  PlanJob make(std::chrono::duration<double> source_patience = default_source_patience) {
+    return make_isolated_job(settings(), 0s, program_, source_patience);
+  }
+  [[nodiscard]] JobSettings settings() const { return {plans_, {}, true, "host", "cpu"}; }
+
+  std::filesystem::path plans_ = directory_ / "plans";
+};
+
+TEST_F(SourceAwayTest, costs_a_plan_nothing_but_time) {
+  const PlanJob job = make();
+  take_away();
+  bool waited = false;
+  const PlanResult result = job({5, "sound"}, {{}, [&](std::int64_t, double) {
+                                                 if (!std::exchange(waited, true)) bring_back();
+                                               }});
+  EXPECT_TRUE(waited);
+  EXPECT_TRUE(same(result, make_plan_job(settings())({5, "sound"}, {}))) << result.error;
+}
+
+TEST_F(SourceAwayTest, does_no_harm_to_a_child_that_is_started_meanwhile) {
+  const PlanJob job = make();
+  take_away();
+  int waits = 0;
+  const PlanResult result = job({5, "sound"}, {{}, [&](std::int64_t, double) {
+                                                 ++waits;
+                                                 if (waits == 1) ::kill(child(), SIGKILL);
+                                                 if (waits == 2) bring_back();
+                                               }});
+  EXPECT_EQ(result.status, PlanStatus::converged) << result.error;
+}
+
+TEST_F(SourceAwayTest, can_be_stopped_while_it_waits) {
+  const PlanJob job = make();
+  take_away();
+  std::stop_source stop;
+  const PlanResult result =
+      job({5, "sound"}, {stop.get_token(), [&](std::int64_t, double) { stop.request_stop(); }});
+  EXPECT_EQ(result.status, PlanStatus::pending);
+  EXPECT_THAT(result.error, IsEmpty());
+}
+
+TEST_F(SourceAwayTest, is_the_reason_to_leave_when_it_is_away_for_too_long) {
+  const PlanJob job = make(0s);
+  take_away();
+  try {
+    (void)job({5, "sound"}, {});
+    ADD_FAILURE() << "the plan is not to be blamed";
+  } catch (const SourceUnavailable& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(plans_.string()), HasSubstr("No such file")));
+  }
+  bring_back();
+  EXPECT_THAT(job({5, "missing"}, {}).error, HasSubstr("missing_domain.npy: no such file"));
 }
 
 TEST_F(IsolatedJobTest, keeps_the_memory_it_needs_over_many_plans) {

@@ -3,7 +3,9 @@
 
 #include <fstream>
 #include <limits>
+#include <utility>
 
+#include "core/npy.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -14,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 /// An NPY file of version 1.0 with any header text and data.
-std::string npy(const std::string& dictionary, const std::string& data) {
+std::string npy_file(const std::string& dictionary, const std::string& data) {
   std::string header = dictionary + "\n";
   std::string file = "\x93NUMPY";
   file += '\x01';
@@ -34,8 +36,10 @@ std::string bytes(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-const std::string good_domain = npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 5, 6}));
-const std::string good_interior = npy(header("|b1", "(2, 3)"), bytes<char>({0, 1, 0, 1, 1, 0}));
+const std::string good_domain =
+    npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 5, 6}));
+const std::string good_interior =
+    npy_file(header("|b1", "(2, 3)"), bytes<char>({0, 1, 0, 1, 1, 0}));
 
 class FloorPlanFiles : public testing::Test {
  protected:
@@ -61,14 +65,14 @@ class FloorPlanFiles : public testing::Test {
 };
 
 TEST_F(FloorPlanFiles, reads_the_shape_that_python_2_wrote) {
-  const auto plan = load(npy(header("<f8", "(2L, 3L)"), bytes<double>({1, 2, 3, 4, 5, 6})),
-                         npy(header("|b1", "(2L, 3L)"), bytes<char>({0, 1, 0, 1, 1, 0})));
+  const auto plan = load(npy_file(header("<f8", "(2L, 3L)"), bytes<double>({1, 2, 3, 4, 5, 6})),
+                         npy_file(header("|b1", "(2L, 3L)"), bytes<char>({0, 1, 0, 1, 1, 0})));
   EXPECT_EQ(plan.domain(1, 2), 6);
   EXPECT_EQ(plan.interior.rows, 2U);
 }
 
 TEST_F(FloorPlanFiles, gives_no_shape_that_the_file_is_too_short_for) {
-  write("7_domain.npy", npy(header("<f8", "(200000, 300000)"), bytes<double>({1, 2})));
+  write("7_domain.npy", npy_file(header("<f8", "(200000, 300000)"), bytes<double>({1, 2})));
   EXPECT_THROW((void)floor_plan_shape(directory_.path(), "7"), InputError);
   write("7_domain.npy", good_domain);
   EXPECT_EQ(floor_plan_shape(directory_.path(), "7"), (GridShape{2, 3}));
@@ -76,7 +80,7 @@ TEST_F(FloorPlanFiles, gives_no_shape_that_the_file_is_too_short_for) {
 
 TEST_F(FloorPlanFiles, refuses_a_header_longer_than_numpys) {
   const auto text = header("<f8", "(2, 3)") + std::string(10'000, ' ');
-  EXPECT_THAT(refusal(npy(text, bytes<double>({1, 2, 3, 4, 5, 6})), good_interior),
+  EXPECT_THAT(refusal(npy_file(text, bytes<double>({1, 2, 3, 4, 5, 6})), good_interior),
               HasSubstr("has a header that is longer than any of NumPy's"));
 }
 
@@ -87,15 +91,15 @@ TEST_F(FloorPlanFiles, hold_float64_and_bool) {
 }
 
 TEST_F(FloorPlanFiles, may_hold_float32_and_uint8) {
-  const FloorPlan plan = load(npy(header("<f4", "(2, 3)"), bytes<float>({1, 2, 3, 4.5, 5, 6})),
-                              npy(header("|u1", "(2, 3)"), bytes<char>({0, 7, 0, 1, 1, 0})));
+  const FloorPlan plan = load(npy_file(header("<f4", "(2, 3)"), bytes<float>({1, 2, 3, 4.5, 5, 6})),
+                              npy_file(header("|u1", "(2, 3)"), bytes<char>({0, 7, 0, 1, 1, 0})));
   EXPECT_EQ(plan.domain(1, 0), 4.5);
   EXPECT_EQ(plan.interior(0, 1), 1) << "any value that is not 0 is interior";
 }
 
 TEST_F(FloorPlanFiles, may_hold_whole_numbers_that_float64_holds) {
   const auto read = [&](const std::string& dtype, const std::string& data) {
-    return load(npy(header(dtype, "(2, 3)"), data), good_interior).domain.cells;
+    return load(npy_file(header(dtype, "(2, 3)"), data), good_interior).domain.cells;
   };
   using Cells = std::vector<double>;
   const Cells small{0, 5, 25, 1, 2, 3};
@@ -115,7 +119,7 @@ TEST_F(FloorPlanFiles, may_hold_whole_numbers_that_float64_holds) {
 
 TEST_F(FloorPlanFiles, may_hold_masks_of_any_numbers_that_are_0_or_1) {
   const auto read = [&](const std::string& dtype, const std::string& data) {
-    return load(good_domain, npy(header(dtype, "(2, 3)"), data)).interior.cells;
+    return load(good_domain, npy_file(header(dtype, "(2, 3)"), data)).interior.cells;
   };
   const std::vector<std::uint8_t> mask{0, 1, 0, 1, 1, 0};
   EXPECT_EQ(read("|i1", bytes<std::int8_t>({0, 1, 0, 1, 1, 0})), mask);
@@ -127,10 +131,37 @@ TEST_F(FloorPlanFiles, may_hold_masks_of_any_numbers_that_are_0_or_1) {
   EXPECT_EQ(read("<f8", bytes<double>({0, 1, 0, 1, 1, 0})), mask);
 }
 
+/// So large that it is read in several pieces.
+TEST_F(FloorPlanFiles, may_be_large_in_either_order) {
+  const auto value = [](std::size_t row, std::size_t col) {
+    return static_cast<std::uint8_t>(row * 7 + col * 13 + row * col % 31);
+  };
+  for (const auto& [rows, cols] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {2049, 2100}, {2, 2'200'000}, {2'200'000, 2}, {1, 4'300'000}}) {
+    std::string by_rows, by_cols;
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t col = 0; col < cols; ++col) by_rows += static_cast<char>(value(row, col));
+    for (std::size_t col = 0; col < cols; ++col)
+      for (std::size_t row = 0; row < rows; ++row) by_cols += static_cast<char>(value(row, col));
+    const std::string shape = "(" + std::to_string(rows) + ", " + std::to_string(cols) + ")";
+    write("c.npy", npy_file(header("|u1", shape), by_rows));
+    write("f.npy", npy_file(header("|u1", shape, "True"), by_cols));
+    const Grid<double> c = npy::read_float(directory_ / "c.npy");
+    const Grid<double> f = npy::read_float(directory_ / "f.npy");
+    ASSERT_EQ(c.rows, rows);
+    ASSERT_EQ(c.cols, cols);
+    bool same = true;
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t col = 0; col < cols; ++col) same &= c(row, col) == value(row, col);
+    EXPECT_TRUE(same) << shape;
+    EXPECT_TRUE(c == f) << shape;
+  }
+}
+
 TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
   const FloorPlan plan =
-      load(npy(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
-           npy(header("|b1", "(2, 3)", "True"), bytes<char>({0, 1, 1, 1, 0, 0})));
+      load(npy_file(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
+           npy_file(header("|b1", "(2, 3)", "True"), bytes<char>({0, 1, 1, 1, 0, 0})));
   EXPECT_EQ(plan.domain.cells, (std::vector<double>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(plan.interior.cells, (std::vector<std::uint8_t>{0, 1, 0, 1, 1, 0}));
 }
@@ -169,49 +200,51 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
       {good_domain.substr(0, good_domain.size() - 1), good_interior, "7_domain.npy: is truncated"},
       {good_domain + "x", good_interior, "7_domain.npy: has trailing bytes"},
       {good_domain, good_interior + "xyz", "7_interior.npy: has trailing bytes"},
-      {npy(header("<f2", "(2, 3)"), data.substr(0, 12)), good_interior,
+      {npy_file(header("<f2", "(2, 3)"), data.substr(0, 12)), good_interior,
        "7_domain.npy: has dtype '<f2', the domain must be float64"},
-      {npy(header("<i8", "(2, 3)"), bytes<std::int64_t>({1, 2, 3, 4, (1LL << 53) + 1, 6})),
+      {npy_file(header("<i8", "(2, 3)"), bytes<std::int64_t>({1, 2, 3, 4, (1LL << 53) + 1, 6})),
        good_interior, "row 1, column 1 is 9007199254740993, which float64 cannot hold"},
-      {npy(header("<i8", "(2, 3)", "True"),
-           bytes<std::int64_t>({1, 2, 3, 4, std::numeric_limits<std::int64_t>::max(), 6})),
+      {npy_file(header("<i8", "(2, 3)", "True"),
+                bytes<std::int64_t>({1, 2, 3, 4, std::numeric_limits<std::int64_t>::max(), 6})),
        good_interior, "row 0, column 2 is 9223372036854775807, which float64 cannot hold"},
-      {npy(header("<u8", "(2, 3)"), bytes<std::uint64_t>({~0ULL, 2, 3, 4, 5, 6})), good_interior,
-       "row 0, column 0 is 18446744073709551615, which float64 cannot hold"},
-      {npy(header(">f8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '>f8'"},
-      {good_domain, npy(header("<f8", "(2, 3)"), bytes<double>({0, 1, 0, 1, 0.5, 0})),
+      {npy_file(header("<u8", "(2, 3)"), bytes<std::uint64_t>({~0ULL, 2, 3, 4, 5, 6})),
+       good_interior, "row 0, column 0 is 18446744073709551615, which float64 cannot hold"},
+      {npy_file(header(">f8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '>f8'"},
+      {good_domain, npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, 0, 1, 0.5, 0})),
        "7_interior.npy: the value in row 1, column 1 is neither 0 nor 1"},
-      {good_domain, npy(header("<f8", "(2, 3)"), bytes<double>({0, 1, nan, 1, 1, 0})),
+      {good_domain, npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, nan, 1, 1, 0})),
        "row 0, column 2 is neither 0 nor 1"},
-      {good_domain, npy(header("<i4", "(2, 3)"), bytes<std::int32_t>({0, 1, 0, -1, 1, 0})),
+      {good_domain, npy_file(header("<i4", "(2, 3)"), bytes<std::int32_t>({0, 1, 0, -1, 1, 0})),
        "row 1, column 0 is neither 0 nor 1"},
-      {good_domain, npy(header("<c8", "(2, 3)"), data), "7_interior.npy: has dtype '<c8'"},
-      {npy(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension(s)"},
-      {npy(header("<f8", "(1, 2, 3)"), data), good_interior, "7_domain.npy: has 3 dimension(s)"},
-      {npy(header("<f8", "()"), data), good_interior, "7_domain.npy: has 0 dimension(s)"},
-      {npy(header("<f8", "(3, 2)"), data), good_interior,
+      {good_domain, npy_file(header("<c8", "(2, 3)"), data), "7_interior.npy: has dtype '<c8'"},
+      {npy_file(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension(s)"},
+      {npy_file(header("<f8", "(1, 2, 3)"), data), good_interior,
+       "7_domain.npy: has 3 dimension(s)"},
+      {npy_file(header("<f8", "()"), data), good_interior, "7_domain.npy: has 0 dimension(s)"},
+      {npy_file(header("<f8", "(3, 2)"), data), good_interior,
        "its shape 2 x 3 differs from the domain's, 3 x 2"},
-      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior,
+      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior,
        "row 0, column 2 is NaN"},
-      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, -infinity, 6})), good_interior,
+      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, -infinity, 6})), good_interior,
        "row 1, column 1 is infinite"},
-      {npy(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})), good_interior,
+      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})), good_interior,
        "column 1 is too large"},
-      {npy(header("<f8", "(0, 3)"), ""), good_interior, "7_domain.npy: the grid is empty (0 x 3)"},
-      {npy(header("<f8", "(4000000000, 4000000000)"), data), good_interior,
+      {npy_file(header("<f8", "(0, 3)"), ""), good_interior,
+       "7_domain.npy: the grid is empty (0 x 3)"},
+      {npy_file(header("<f8", "(4000000000, 4000000000)"), data), good_interior,
        "7_domain.npy: is truncated"},
-      {npy(header("<f8", "(18446744073709551615, 2)"), data), good_interior,
+      {npy_file(header("<f8", "(18446744073709551615, 2)"), data), good_interior,
        "7_domain.npy: is truncated"},
-      {npy(header("<f8", "(99999999999999999999, 2)"), data), good_interior,
+      {npy_file(header("<f8", "(99999999999999999999, 2)"), data), good_interior,
        "header cannot be understood"},
-      {npy(header("<f8", "(-2, 3)"), data), good_interior, "header cannot be understood"},
-      {npy("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior,
+      {npy_file(header("<f8", "(-2, 3)"), data), good_interior, "header cannot be understood"},
+      {npy_file("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior,
        "header cannot be understood"},
-      {npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", data),
+      {npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", data),
        good_interior, "header cannot be understood"},
-      {npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data),
+      {npy_file("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data),
        good_interior, "structured dtype"},
-      {npy("nonsense", data), good_interior, "header cannot be understood"},
+      {npy_file("nonsense", data), good_interior, "header cannot be understood"},
   };
   for (const Case& malformed : cases) {
     EXPECT_THAT(refusal(malformed.domain, malformed.interior), HasSubstr(malformed.cause));

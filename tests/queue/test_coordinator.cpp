@@ -12,6 +12,7 @@
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {
@@ -375,6 +376,31 @@ TEST(Coordinator, goes_on_without_a_worker_whose_device_is_given_up) {
   EXPECT_EQ(run.sink_.stored_.size(), 50U);
   EXPECT_THAT(run.recorder_.left_[2], HasSubstr("it is broken"));
   for (const auto& [id, rows] : run.sink_.stored_) EXPECT_EQ(rows.back().failures, 0) << id;
+}
+
+TEST(Coordinator, ends_as_a_run_to_be_resumed_when_no_worker_can_read_the_plans) {
+  LocalRun run(2, 10, [](int, std::size_t) -> PlanJob {
+    return [](const Task&, const Watch&) -> PlanResult {
+      throw SourceUnavailable("the input /data cannot be read any more");
+    };
+  });
+  EXPECT_EQ(run.run(), RunEnd::source_away);
+  EXPECT_EQ(run.recorder_.stop_reason_, "the input /data cannot be read any more");
+  for (const auto& [id, rows] : run.sink_.stored_) {
+    EXPECT_EQ(rows.back().status, PlanStatus::pending) << id;
+    EXPECT_EQ(rows.back().failures, 0U) << id;
+  }
+}
+
+TEST(Coordinator, goes_on_with_those_who_can_read_the_plans) {
+  LocalRun run(2, 10, [](int rank, std::size_t) -> PlanJob {
+    return [rank](const Task& task, const Watch&) -> PlanResult {
+      if (rank == 1) throw SourceUnavailable("the input /data cannot be read any more");
+      return solved(task);
+    };
+  });
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 10U);
 }
 
 TEST(Coordinator, fails_with_the_reason_when_no_worker_can_start) {

@@ -40,7 +40,7 @@ class MemorySource final : public PlanSource {
     if (found == plans_.end()) throw InputError(id + "_domain.npy: torn");
     return found->second;
   }
-  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id) const override {
+  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id, std::size_t) const override {
     return load(id).interior;
   }
   [[nodiscard]] GridShape shape(const std::string& id) const override {
@@ -143,7 +143,7 @@ TEST_F(PlanPackTest, gives_every_plan_back_bit_for_bit) {
   for (const std::string& id : ids) {
     const FloorPlan plan = plans_.load(id);
     EXPECT_TRUE(same(source->load(id), plan)) << id;
-    EXPECT_EQ(source->interior(id), plan.interior) << id;
+    EXPECT_EQ(source->interior(id, plan.interior.cells.size()), plan.interior) << id;
     EXPECT_EQ(source->shape(id), plans_.shape(id)) << id;
     cells += plan.domain.cells.size();
   }
