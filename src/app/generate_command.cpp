@@ -14,6 +14,25 @@
 namespace po = boost::program_options;
 
 namespace wallheat {
+namespace {
+
+std::string id_of(std::int64_t index) { return fmt::format("{:05}", index + 1); }
+
+/// Throws RunError if a file is there that would be written. Plans need no list to be somebody's.
+void require_none_of(const std::filesystem::path& directory, const std::filesystem::path& ids_file,
+                     std::int64_t count) {
+  const auto require_none = [](const std::filesystem::path& file) {
+    if (std::filesystem::exists(file))
+      throw RunError(file.string() + " exists; give another --out, or --overwrite");
+  };
+  require_none(ids_file);
+  for (std::int64_t index = 0; index < count; ++index) {
+    require_none(directory / (id_of(index) + "_domain.npy"));
+    require_none(directory / (id_of(index) + "_interior.npy"));
+  }
+}
+
+}  // namespace
 
 int generate_command(const Arguments& arguments) {
   std::filesystem::path out;
@@ -39,9 +58,7 @@ int generate_command(const Arguments& arguments) {
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
   const auto ids_file = out / "building_ids.txt";
-  if (std::filesystem::exists(ids_file) && !overwrite) {
-    throw RunError(ids_file.string() + " exists; give another --out, or --overwrite");
-  }
+  if (!overwrite) require_none_of(out, ids_file, count);
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error)
@@ -50,7 +67,7 @@ int generate_command(const Arguments& arguments) {
   std::filesystem::remove(ids_file, error);
   std::string ids;
   for (std::int64_t index = 0; index < count; ++index) {
-    const std::string id = fmt::format("{:05}", index + 1);
+    const std::string id = id_of(index);
     save_floor_plan(out, id,
                     generate_floor_plan(seed, static_cast<std::uint64_t>(index),
                                         static_cast<std::size_t>(size)));

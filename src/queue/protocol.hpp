@@ -74,7 +74,7 @@ struct Leaving {
 /// It is at nothing any more; whatever it still held is free again.
 struct Farewell {
   std::string reason;
-  bool interrupted = false;  ///< as in Leaving
+  bool interrupted = false;  ///< a later run may go on: a stop, or plans that are out of reach
 };
 
 /// A worker's last word.

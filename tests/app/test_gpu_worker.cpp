@@ -373,9 +373,17 @@ TEST_F(FakeGpuRun, does_without_gpus_that_are_broken) {
   const Finished finished = run({"mpirun", "-n", "5", "--oversubscribe", "--bind-to", "none"},
                                 WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
   EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("GPU-fake-3) cannot be used"));
   const ResultReader reader(path("x.h5"));
   EXPECT_THAT(reader.rows(), Each(testing::Field(&PlanResult::status, PlanStatus::converged)));
+}
+
+TEST_F(FakeGpuRun, names_a_gpu_that_cannot_prove_itself) {
+  // In company the others may be done before it is found out.
+  const Finished finished = run({"env", "CUDA_VISIBLE_DEVICES=3", "mpirun", "-n", "2",
+                                 "--oversubscribe", "--bind-to", "none"},
+                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("GPU-fake-3) cannot be used"));
 }
 
 TEST_F(FakeGpuRun, refuses_more_workers_than_gpus_where_gpus_are_demanded) {

@@ -118,6 +118,17 @@ TEST_F(NewUser, is_told_that_a_time_limit_is_too_short) {
   EXPECT_EQ(wallheat(run({"--resume", "--time-limit", "1:00:00"})).status, 0);
 }
 
+TEST_F(NewUser, does_not_lose_plans_that_have_no_list_to_generated_ones) {
+  generate(2);
+  std::filesystem::remove(directory_ / "plans/building_ids.txt");
+  const std::string before = file_text(directory_ / "plans/00002_domain.npy");
+  const Finished refused =
+      wallheat({"generate", "--out", path("plans"), "--count", "3", "--size", "32", "--seed", "9"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("00001_domain.npy exists"), HasSubstr("--overwrite")));
+  EXPECT_EQ(file_text(directory_ / "plans/00002_domain.npy"), before);
+}
+
 TEST_F(NewUser, is_told_how_to_resume_with_other_settings) {
   generate(2);
   ASSERT_EQ(wallheat(run()).status, 0);
