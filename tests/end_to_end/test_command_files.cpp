@@ -88,7 +88,7 @@ TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
 
 TEST_F(CommandFiles, that_are_something_else_are_neither_replaced_nor_added_to) {
   const std::string npy = "plans/00001_domain.npy";
-  for (const std::string file : {std::string("text"), std::string("ids"), npy}) {
+  for (const std::string& file : {std::string("text"), std::string("ids"), npy}) {
     expect_refusal("run --data plans --overwrite --events e --out " + file, 1,
                    "is not a result file that wallheat wrote");
     expect_refusal("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
