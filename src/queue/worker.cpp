@@ -56,7 +56,7 @@ class Worker {
       next_heartbeat_s_ -= passed_s;
       if (next_heartbeat_s_ <= 0) {
         send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
-                       device_.gpu_samples ? device_.gpu_samples() : std::nullopt});
+                       pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt});
         next_heartbeat_s_ = parts_.patience.heartbeat_s();
       }
       if (!leaving_ && parts_.interrupted()) leave("interrupted");
@@ -170,7 +170,7 @@ class Worker {
 
   Link& link_;
   const WorkerParts& parts_;
-  WorkerDevice device_;
+  WorkerDevice device_;              // the starter's, as long as there is no pool_
   std::optional<TaskPool> started_;  // the starter's, until it is done
   TaskPool* pool_ = nullptr;         // the same, once it is ready
   std::vector<int> bound_cpus_;
