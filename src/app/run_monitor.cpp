@@ -84,6 +84,8 @@ std::vector<std::string> RunMonitor::worker_table() const {
 /// Those that got ready since the last time; the first time with the table's head.
 void RunMonitor::show_workers() {
   if (shown_workers_ == ready_.size()) return;
+  std::sort(ready_.begin() + static_cast<std::ptrdiff_t>(shown_workers_), ready_.end(),
+            [](const WorkerInfo& a, const WorkerInfo& b) { return a.rank < b.rank; });
   const std::vector<std::string> table = worker_table();
   const std::size_t first = shown_workers_ == 0 ? 0 : shown_workers_ + 1;  // the first is the head
   for (std::size_t row = first; row < table.size(); ++row) logger_->info("{}", table[row]);

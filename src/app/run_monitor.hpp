@@ -109,7 +109,7 @@ class RunMonitor final : public RunObserver {
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
   Clock::time_point last_ready_;
-  std::vector<WorkerInfo> ready_;   // in the order in which they got ready
+  std::vector<WorkerInfo> ready_;   // those shown first, then by rank
   std::size_t shown_workers_ = 0;   // of these
   std::set<std::uint32_t> failed_;  // plans that count as failed: each may still be answered
   std::vector<AbandonedPlan> abandoned_;

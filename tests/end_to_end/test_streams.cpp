@@ -15,33 +15,33 @@ using testing::Not;
 class Streams : public testing::Test {
  protected:
   Streams() {
-    EXPECT_EQ(shell("$wallheat generate --out plans --count 5 --size 32 > out").status, 0);
+    EXPECT_EQ(shell("wallheat generate --out plans --count 5 --size 32 > out").status, 0);
   }
   /// Runs a script in the test's directory. It ends by itself, or after two minutes.
   [[nodiscard]] Finished shell(const std::string& script) const {
     return run_program({"timeout", "120", "bash", "-c",
-                        "cd '" + directory_.path().string() + "'; wallheat='" + WALLHEAT_PROGRAM +
-                            "'\n" + script});
+                        "cd '" + directory_.path().string() + "'; wallheat() { '" +
+                            WALLHEAT_PROGRAM + "' \"$@\"; }\n" + script});
   }
   TemporaryDirectory directory_;
 };
 
 TEST_F(Streams, fail_a_run_at_once_though_stderr_cannot_be_written) {
-  EXPECT_EQ(shell("exec $wallheat run --data plans --out nowhere/x.h5 2> /dev/full").status, 1);
-  EXPECT_EQ(shell("exec $wallheat run --data plans 2> /dev/full").status, 2);
-  EXPECT_EQ(shell("exec $wallheat summary nowhere.h5 2> /dev/full").status, 1);
-  EXPECT_EQ(shell("exec $wallheat merge --out all.h5 nowhere.h5 2> /dev/full").status, 1);
+  EXPECT_EQ(shell("wallheat run --data plans --out nowhere/x.h5 2> /dev/full").status, 1);
+  EXPECT_EQ(shell("wallheat run --data plans 2> /dev/full").status, 2);
+  EXPECT_EQ(shell("wallheat summary nowhere.h5 2> /dev/full").status, 1);
+  EXPECT_EQ(shell("wallheat merge --out all.h5 nowhere.h5 2> /dev/full").status, 1);
 }
 
 TEST_F(Streams, let_a_run_finish_though_stderr_cannot_be_written) {
-  EXPECT_EQ(shell("exec $wallheat run --data plans --out results.h5 2> /dev/full").status, 0);
+  EXPECT_EQ(shell("wallheat run --data plans --out results.h5 2> /dev/full").status, 0);
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
-  EXPECT_EQ(shell("exec $wallheat export results.h5 > /dev/full").status, 1) << "that was the work";
+  EXPECT_EQ(shell("wallheat export results.h5 > /dev/full").status, 1) << "that was the work";
 }
 
 TEST_F(Streams, are_not_mixed_up_with_files_where_one_is_closed) {
   const Finished finished =
-      shell("$wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?");
+      shell("wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?");
   EXPECT_EQ(finished.out, "0\n");
   EXPECT_THAT(file_text(directory_ / "events"), Not(HasSubstr("rank 0")));
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
@@ -53,8 +53,8 @@ TEST_F(Streams, do_not_hold_up_a_run_where_nobody_reads_them) {
   const Finished finished = shell(R"(
     mkfifo held; exec 3<> held
     dd if=/dev/zero of=held bs=4096 oflag=nonblock status=none 2> /dev/null
-    $wallheat run --data plans --out results.h5 --progress bar 2> held & run=$!
-    until [ -e results.h5 ] && [ ! -e results.h5.lock ] && $wallheat export results.h5 > csv 2> out
+    wallheat run --data plans --out results.h5 --progress bar 2> held & run=$!
+    until [ -e results.h5 ] && [ ! -e results.h5.lock ] && wallheat export results.h5 > csv 2> out
     do :; done
     cat <&3 > said & reader=$!
     wait $run; echo "status $?"; kill $reader; wc -l < csv)");
