@@ -20,9 +20,9 @@ class CommandFiles : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(directory_ / "here");
-    ASSERT_EQ(shell("$wallheat generate --out plans --count 3 --size 32 &&"
-                    "$wallheat pack --data plans --out p.h5 &&"
-                    "$wallheat run --data p.h5 --out r.h5 &&"
+    ASSERT_EQ(shell("wallheat generate --out plans --count 3 --size 32 &&"
+                    "wallheat pack --data plans --out p.h5 &&"
+                    "wallheat run --data p.h5 --out r.h5 &&"
                     "cp plans/building_ids.txt ids && echo notes > text && : > empty &&"
                     "ln -s p.h5 link && ln p.h5 name && ln -s r.h5 r_link && ln r.h5 r_name &&"
                     "ln -s new.h5 link_to_new && ln -s . loop")
@@ -31,9 +31,7 @@ class CommandFiles : public testing::Test {
   }
   /// Runs a script in the test's directory.
   [[nodiscard]] Finished shell(const std::string& script) const {
-    return run_program({"timeout", "120", "bash", "-c",
-                        "cd '" + (directory_ / "here").string() + "'; wallheat='" +
-                            WALLHEAT_PROGRAM + "'\n" + script});
+    return run_script(directory_ / "here", WALLHEAT_PROGRAM, script);
   }
   /// Every file and what it holds.
   [[nodiscard]] std::map<std::string, std::string> all_files() const {
@@ -44,7 +42,7 @@ class CommandFiles : public testing::Test {
   }
   void expect_refusal(const std::string& command, int status, const std::string& sentence) {
     const auto before = all_files();
-    const Finished refused = shell("exec $wallheat " + command);
+    const Finished refused = shell("wallheat " + command);
     EXPECT_EQ(refused.status, status) << command << "\n" << refused.err;
     EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
     EXPECT_EQ(all_files(), before) << command;
@@ -79,7 +77,7 @@ TEST_F(CommandFiles, of_a_run_are_different_ones) {
 TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
   const auto before = all_files();
   const Finished refused = shell(
-      "exec mpirun -n 3 --oversubscribe --bind-to none $wallheat run --data p.h5 --out p.h5 "
+      "exec mpirun -n 3 --oversubscribe --bind-to none \\"$program\\" run --data p.h5 --out p.h5 "
       "--overwrite");
   EXPECT_EQ(refused.status, 2) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("--data and --out are one file"));
@@ -123,7 +121,7 @@ TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
 }
 
 TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
-  const std::string run = "$wallheat run --data p.h5 --out r.h5 ";
+  const std::string run = "wallheat run --data p.h5 --out r.h5 ";
   EXPECT_EQ(shell(run + "--overwrite").status, 0);
   EXPECT_EQ(shell(run + "--resume --save-fields || true;" + run + "--overwrite").status, 0);
   EXPECT_EQ(shell("head -c 9000 r.h5 > h && cat h > r.h5 && rm h;" + run + "--overwrite").status, 0)
@@ -131,10 +129,10 @@ TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
   EXPECT_EQ(shell("printf x | dd of=r.h5 conv=notrunc;" + run + "--overwrite").status, 0)
       << "a damaged file";
   EXPECT_EQ(shell(": > r.h5;" + run + "--overwrite").status, 0) << "an empty file";
-  EXPECT_EQ(shell("$wallheat pack --data plans --overwrite --out p.h5").status, 0);
-  EXPECT_EQ(shell("$wallheat merge r.h5 --out all.h5").status, 0);
-  EXPECT_EQ(shell("$wallheat merge r.h5 --overwrite --out all.h5").status, 0);
-  EXPECT_EQ(shell("$wallheat run --data p.h5 --overwrite --out all.h5").status, 0);
+  EXPECT_EQ(shell("wallheat pack --data plans --overwrite --out p.h5").status, 0);
+  EXPECT_EQ(shell("wallheat merge r.h5 --out all.h5").status, 0);
+  EXPECT_EQ(shell("wallheat merge r.h5 --overwrite --out all.h5").status, 0);
+  EXPECT_EQ(shell("wallheat run --data p.h5 --overwrite --out all.h5").status, 0);
   for (int session = 0; session < 3; ++session) {
     EXPECT_EQ(shell(run + "--overwrite --events e --exit-status-file s").status, 0);
     EXPECT_EQ(shell("cat s").out, "0\n");
@@ -146,7 +144,7 @@ TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {
   { const auto killed = ResultStore::create(directory_ / "here/k.h5", plan, {}, false); }
   ASSERT_TRUE(std::filesystem::exists(directory_ / "here/k.h5.wal"));
   EXPECT_EQ(shell("printf 'x%.0s' {1..5000} | dd of=k.h5 conv=notrunc;"
-                  "$wallheat run --data p.h5 --out k.h5 --overwrite")
+                  "wallheat run --data p.h5 --out k.h5 --overwrite")
                 .status,
             0)
       << "its log tells what it was";
@@ -156,23 +154,22 @@ TEST_F(CommandFiles, that_are_exported_or_drawn_replace_nothing_unasked_and_appe
   for (const std::string command : {"export r.h5 -o x.csv", "export r.h5 --format json -o x.json",
                                     "solve 00001 --data p.h5 --png x.png"}) {
     const std::string file = command.substr(command.rfind(' ') + 1);
-    const Finished first = shell("$wallheat " + command);
+    const Finished first = shell("wallheat " + command);
     if (first.err.find("without cairo") != std::string::npos) continue;
     EXPECT_EQ(first.status, 0) << first.err;
     expect_refusal(command, 1, file + " exists; name another file, or replace it by --overwrite");
     const auto whole = all_files();
-    EXPECT_EQ(shell("$wallheat " + command + " --overwrite").status, 0);
+    EXPECT_EQ(shell("wallheat " + command + " --overwrite").status, 0);
     EXPECT_EQ(all_files(), whole) << "the same bytes, and nothing left beside them";
-    const Finished full =
-        shell("(ulimit -f 0; exec $wallheat " + command + " --overwrite 2>&1) | cat");
+    const Finished full = shell("(ulimit -f 0; wallheat " + command + " --overwrite 2>&1) | cat");
     EXPECT_THAT(full.out, HasSubstr("File too large")) << command;
     EXPECT_EQ(all_files(), whole) << command;
-    EXPECT_EQ(shell("rm " + file + "; : > " + file + "; $wallheat " + command).status, 0)
+    EXPECT_EQ(shell("rm " + file + "; : > " + file + "; wallheat " + command).status, 0)
         << "an empty file, as mktemp makes, holds nothing to lose";
   }
-  EXPECT_EQ(shell("$wallheat export r.h5 -o /dev/stdout | cat").out,
+  EXPECT_EQ(shell("wallheat export r.h5 -o /dev/stdout | cat").out,
             file_text(directory_ / "here/x.csv"));
-  EXPECT_EQ(shell("ln -s x.csv l; $wallheat export r.h5 -o l --overwrite && readlink l").out,
+  EXPECT_EQ(shell("ln -s x.csv l; wallheat export r.h5 -o l --overwrite && readlink l").out,
             "x.csv\n");
 }
 
@@ -180,7 +177,7 @@ TEST_F(CommandFiles, beyond_a_limit_on_their_size_are_an_error_and_not_a_death) 
   for (const std::string command : {"run --data p.h5 --out x.h5", "pack --data plans --out x.h5",
                                     "merge r.h5 --out x.h5", "generate --out more --count 1"}) {
     const Finished finished =
-        shell("ulimit -f 2; { $wallheat " + command + " 2>&1; echo status $?; } | cat");
+        shell("ulimit -f 2; { wallheat " + command + " 2>&1; echo status $?; } | cat");
     EXPECT_THAT(finished.out, AllOf(HasSubstr("File too large"), HasSubstr("status 1\n")))
         << command;
   }

@@ -17,11 +17,8 @@ class Streams : public testing::Test {
   Streams() {
     EXPECT_EQ(shell("wallheat generate --out plans --count 5 --size 32 > out").status, 0);
   }
-  /// Runs a script in the test's directory. It ends by itself, or after two minutes.
   [[nodiscard]] Finished shell(const std::string& script) const {
-    return run_program({"timeout", "120", "bash", "-c",
-                        "cd '" + directory_.path().string() + "'; wallheat() { '" +
-                            WALLHEAT_PROGRAM + "' \"$@\"; }\n" + script});
+    return run_script(directory_.path(), WALLHEAT_PROGRAM, script);
   }
   TemporaryDirectory directory_;
 };

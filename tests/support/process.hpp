@@ -99,4 +99,13 @@ inline Finished run_program(const std::vector<std::string>& arguments) {
   return {status, process.out(), process.err()};
 }
 
+/// Runs a bash script in a directory. It ends by itself, or after two minutes. There `wallheat` is
+/// `program`, whose path is in $program for those who start it themselves.
+inline Finished run_script(const std::filesystem::path& directory, const std::string& program,
+                           const std::string& script) {
+  return run_program({"timeout", "120", "bash", "-c",
+                      "cd '" + directory.string() + "'; program='" + program +
+                          "'; wallheat() { \"$program\" \"$@\"; }\n" + script});
+}
+
 }  // namespace wallheat
