@@ -77,7 +77,7 @@ TEST_F(CommandFiles, of_a_run_are_different_ones) {
 TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
   const auto before = all_files();
   const Finished refused = shell(
-      "exec mpirun -n 3 --oversubscribe --bind-to none \\"$program\\" run --data p.h5 --out p.h5 "
+      "exec mpirun -n 3 --oversubscribe --bind-to none \"$program\" run --data p.h5 --out p.h5 "
       "--overwrite");
   EXPECT_EQ(refused.status, 2) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("--data and --out are one file"));
