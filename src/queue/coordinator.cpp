@@ -535,6 +535,15 @@ class Coordinator {
   BackgroundThread recorder_;  // last: it uses what is above
 };
 
+/// Also of a rank that was refused because it speaks otherwise, and so says no good-bye.
+bool is_goodbye(const Bytes& message) {
+  try {
+    return std::holds_alternative<Goodbye>(decode(message));
+  } catch (const DecodeError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void keep_workers_waiting(Link& link, const Patience& patience, std::function<void()> work) {
@@ -563,8 +572,7 @@ std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds patience)
   const auto deadline = Clock::now() + patience;
   while (!waiting.empty() && Clock::now() < deadline) {
     const auto envelope = link.receive(look_interval);
-    if (envelope && std::holds_alternative<Goodbye>(decode(envelope->message)))
-      waiting.erase(envelope->from);
+    if (envelope && is_goodbye(envelope->message)) waiting.erase(envelope->from);
   }
   for (int rank = 1; rank < link.size(); ++rank) {
     if (!waiting.contains(rank)) link.send(rank, encode(Leave{waiting.empty()}));

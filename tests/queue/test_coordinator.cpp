@@ -718,6 +718,14 @@ TEST(Coordinator, refuses_a_worker_that_speaks_otherwise) {
   EXPECT_THAT(refused_for(Bytes(7, std::byte{0xff})), HasSubstr("another version"));
 }
 
+TEST(Coordinator, dismisses_the_others_though_one_speaks_otherwise) {
+  LocalNetwork network(3);
+  network.link(1)->send(0, Bytes(7, std::byte{0xff}));
+  network.link(2)->send(0, encode(Goodbye{}));
+  EXPECT_THAT(dismiss_workers(*network.link(0), std::chrono::milliseconds{100}),
+              testing::ElementsAre(1));
+}
+
 TEST(Coordinator, refuses_a_worker_that_finds_other_plans) {
   EXPECT_EQ(refused_for(encode(Hello{{"other", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}),
                         encode(Ready{"other", "test", 1, {0}, {{"plan0", "other cells"}}})),
