@@ -29,17 +29,56 @@
 namespace wallheat {
 namespace {
 
+/// Stores what the workers answer, where they solved what rank 0 finds: a node may still see an old
+/// state of the directory, or have copied another one.
 class StoreSink final : public ResultSink {
  public:
-  explicit StoreSink(ResultStore& store) : store_(store) {}
+  StoreSink(ResultStore& store, const PlanSource& source) : store_(store), source_(source) {}
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
     const TraceRange range("store");
-    return store_.store(results);
+    std::vector<PlanResult> refused = answers_to_other_inputs(results);
+    if (refused.empty()) return store_.store(results);
+    std::vector<PlanResult> rows(results.begin(), results.end());
+    for (PlanResult& row : rows) {
+      const auto same = std::find_if(refused.begin(), refused.end(), [&](const PlanResult& each) {
+        return each.index == row.index;
+      });
+      if (same != refused.end()) row = *same;
+    }
+    for (PlanResult& row : store_.store(rows)) refused.push_back(std::move(row));
+    return refused;
   }
   void publish() override { store_.publish(); }
 
  private:
+  [[nodiscard]] std::vector<PlanResult> answers_to_other_inputs(
+      std::span<const PlanResult> results) const {
+    std::vector<ChangedInput> changed;
+    try {
+      changed = changed_inputs(source_, results, [] { return false; }).changed;
+    } catch (const SourceUnavailable&) {
+      return {};  // no reason to lose what is solved; a resume looks again
+    }
+    std::vector<PlanResult> refused;
+    for (const PlanResult& result : results) {
+      if (std::none_of(changed.begin(), changed.end(),
+                       [&](const ChangedInput& input) { return input.index == result.index; }))
+        continue;
+      PlanResult row = result;
+      row.status = PlanStatus::failed;
+      row.statistics = {};
+      row.field.clear();
+      row.error = fmt::format(
+          "{} solved another content than rank 0 finds in {}: see that all nodes have the same "
+          "plans, then run again with --resume",
+          row.host, source_.path().string());
+      refused.push_back(std::move(row));
+    }
+    return refused;
+  }
+
   ResultStore& store_;
+  const PlanSource& source_;
 };
 
 /// Before any file is made. With more ranks this one may well be where no GPU is; then the workers'
@@ -54,8 +93,13 @@ void check_gpu_choice(const RunOptions& options, int ranks) {
 /// as copies have, need not be read again by the next resume.
 void check_restored_inputs(const RunOptions& options, const PlanSource& source,
                            ResultStore& store) {
-  const auto [changed, restamped] = changed_inputs(source, store.restored(), stop_requested);
-  if (changed.empty()) return store.restamp(restamped);
+  const InputChanges changes = changed_inputs(source, store.restored(), stop_requested);
+  std::vector<std::string> changed;
+  for (const auto* inputs : {&changes.changed, &changes.unreadable}) {
+    for (const ChangedInput& input : *inputs)
+      changed.push_back(fmt::format("{} ({})", input.id, input.why));
+  }
+  if (changed.empty()) return store.restamp(changes.restamped);
   const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
   throw RunError(fmt::format(
       "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input "
@@ -227,7 +271,7 @@ class Campaign {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Patience& patience) {
     if (plans_.empty()) return;
-    StoreSink sink(*store_);
+    StoreSink sink(*store_, *source_);
     CoordinatorParts parts;
     parts.plans = plans_;
     parts.terms = options_.terms();

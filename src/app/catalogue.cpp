@@ -53,12 +53,12 @@ InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult
       const PlanStamps stamps = source.stamps(row.id);
       if (stamps == row.input_stamps) continue;
       if (input_hash(source, row.id) != row.input_hash) {
-        changes.changed.push_back(row.id + " (other content)");
+        changes.changed.push_back({row.index, row.id, "other content"});
       } else {
         changes.restamped.emplace_back(row).input_stamps = stamps;
       }
     } catch (const InputError& error) {
-      changes.changed.push_back(row.id + " (" + error.what() + ")");
+      changes.unreadable.push_back({row.index, row.id, error.what()});
     }
   }
   return changes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -32,10 +33,17 @@ struct StopRequested {};
 /// the shape alone, or that it cannot be read.
 [[nodiscard]] std::string plan_sample(const PlanSource& source, const std::string& id);
 
+struct ChangedInput {
+  std::uint32_t index = 0;
+  std::string id;
+  std::string why;
+};
+
 /// What became of the inputs of solved rows.
 struct InputChanges {
-  std::vector<std::string> changed;   ///< "ID (why)" where the input is not what it was
-  std::vector<PlanResult> restamped;  ///< rows of equal content, with the stamps that it has now
+  std::vector<ChangedInput> changed;     ///< the content is another
+  std::vector<ChangedInput> unreadable;  ///< there may be no content any more
+  std::vector<PlanResult> restamped;     ///< rows of equal content, with the stamps of today
 };
 
 /// Size and time stamp decide where they can; only where they differ is a plan read and hashed.

@@ -21,6 +21,7 @@ namespace {
 const Interrupted never = [] { return false; };
 
 using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -94,14 +95,18 @@ TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
   save("8", room(21, 30));
   std::vector<PlanResult> rows{solve("7"), solve("8")};
   const auto source = directory_source(directory_.path());
-  const auto changed = [&] { return changed_inputs(*source, rows, never).changed; };
+  const auto changed = [&] {
+    auto [other, unreadable, restamped] = changed_inputs(*source, rows, never);
+    other.insert(other.end(), unreadable.begin(), unreadable.end());
+    return other;
+  };
   EXPECT_THAT(changed(), IsEmpty());
   save("7", room(20, 30));  // a new time stamp, the same content
   EXPECT_THAT(changed(), IsEmpty());
   FloorPlan other = room(21, 30);
   other.domain(0, 0) = 24;
   save("8", other);
-  EXPECT_THAT(changed(), ElementsAre(HasSubstr("8 (")));
+  EXPECT_THAT(changed(), ElementsAre(Field(&ChangedInput::id, "8")));
   std::filesystem::remove(directory_ / "7_interior.npy");
   EXPECT_EQ(changed().size(), 2U);
 }
@@ -174,7 +179,7 @@ TEST_F(PlanJobTest, needs_little_memory_for_what_rank_0_asks_of_a_large_plan) {
   row.status = PlanStatus::converged;
   EXPECT_EXIT(exit_by_memory([&] {
                 const auto changed = changed_inputs(*source, std::vector{row}, never).changed;
-                return changed == std::vector<std::string>{"large (other content)"};
+                return changed.size() == 1 && changed.front().id == "large";
               }),
               testing::ExitedWithCode(0), "");
 }

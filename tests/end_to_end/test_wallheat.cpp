@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -493,6 +494,25 @@ TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
   const Finished bad = together(rank_with("1", "plans", {"--overwrite"}), rank_with("1", "others"));
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.err, HasSubstr("is refused: its plan 00001 is 32 x 32 cells (hash "));
+
+  // Two plans that rank 0 asks no worker about: one has other cells, one was only copied.
+  ASSERT_EQ(
+      wallheat({"generate", "--out", path("stale"), "--count", "6", "--size", "32", "--seed", "3"})
+          .status,
+      0);
+  for (const char* file : {"00002_domain.npy", "00002_interior.npy"})
+    std::filesystem::copy_file(directory_ / "others" / file, directory_ / "stale" / file,
+                               std::filesystem::copy_options::overwrite_existing);
+  const Finished stale =
+      together(rank_with("1", "plans", {"--overwrite"}), rank_with("1", "stale"));
+  EXPECT_EQ(stale.status, 3) << stale.err;
+  const auto rows = ResultReader(directory_ / "results.h5").rows();
+  EXPECT_THAT(rows.at(1).error, HasSubstr("solved another content than rank 0 finds in"));
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                          [](const PlanResult& row) { return is_answer(row.status); }),
+            5);
+  ASSERT_EQ(wallheat(run({"--resume"})).status, 0);
+  EXPECT_EQ(answers(), answers("alone.h5"));
 }
 
 TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
@@ -614,6 +634,18 @@ TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
   const auto rows = ResultReader(directory_ / "results.h5").rows();
   EXPECT_EQ(rows.at(1).status, PlanStatus::pending);
   EXPECT_EQ(rows.at(1).attempts, 2) << "kept from session to session";
+}
+
+TEST_F(Wallheat, lets_no_clock_that_is_set_end_a_run_early) {
+  generate(3, 32);
+  // In the program, the clock on the wall jumps a day ahead each time that it is looked at.
+  ::setenv("LD_PRELOAD", WALLHEAT_JUMPING_CLOCK, 1);
+  const Finished finished = wallheat(run({"--time-limit", "1h"}));
+  ::unsetenv("LD_PRELOAD");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  const auto attributes = ResultReader(directory_ / "results.h5").sessions().at(0);
+  EXPECT_NE(attributes.at("started_utc").substr(0, 10), attributes.at("ended_utc").substr(0, 10))
+      << "the clock did jump";
 }
 
 TEST_F(Wallheat, gives_up_a_plan_at_which_signals_stop_one_session_after_the_other) {
