@@ -5,8 +5,8 @@
 
 #include "core/floor_plan_files.hpp"
 #include "core/npy.hpp"
+#include "core/plan_source.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/floor_plan_files.hpp"
 #include "core/npy.hpp"
+#include "core/plan_ids.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_ids.hpp"
 
 namespace wallheat {
 namespace {

@@ -1,4 +1,4 @@
-#include "wallheat/generator.hpp"
+#include "core/generator.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "wallheat/gpu_usage.hpp"
+#include "core/gpu_usage.hpp"
 
 #include <cmath>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "wallheat/plan_ids.hpp"
+#include "core/plan_ids.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "wallheat/plan_source.hpp"
+#include "core/plan_source.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "wallheat/python_float.hpp"
+#include "core/python_float.hpp"
 
 #include <array>
 #include <charconv>

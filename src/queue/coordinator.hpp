@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "queue/cost_model.hpp"
 #include "queue/link.hpp"
-#include "queue/protocol.hpp"
+#include "queue/messages.hpp"
 #include "queue/worker.hpp"
-#include "wallheat/cost_model.hpp"
 
 namespace wallheat {
 

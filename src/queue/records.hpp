@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "queue/coordinator.hpp"
-#include "queue/protocol.hpp"
+#include "queue/messages.hpp"
 
 namespace wallheat {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "wallheat/plan_source.hpp"
+#include "core/plan_source.hpp"
 
 namespace wallheat {
 TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job) {

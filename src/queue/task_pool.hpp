@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "queue/protocol.hpp"
+#include "queue/messages.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "wallheat/cost_model.hpp"
+#include "queue/cost_model.hpp"
 
 namespace wallheat {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_usage.hpp"
 #include "queue/link.hpp"
 #include "queue/task_pool.hpp"
-#include "wallheat/gpu_usage.hpp"
 
 namespace wallheat {
 

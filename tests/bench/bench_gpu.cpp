@@ -10,8 +10,8 @@
 #include <string_view>
 #include <thread>
 
-#include "wallheat/gpu_bench.hpp"
-#include "wallheat/plan_ids.hpp"
+#include "bench/gpu_bench.hpp"
+#include "core/plan_ids.hpp"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "app/isolated_job.hpp"
+#include "core/generator.hpp"
+#include "isolation/solver_pool.hpp"
 #include "support/temporary_directory.hpp"
-#include "wallheat/generator.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "wallheat/plan_pack.hpp"
+#include "store/packs/plan_pack.hpp"
 
 int main(int argc, char** argv) {
   using namespace wallheat;

@@ -15,13 +15,13 @@
 #include <thread>
 #include <vector>
 
-#include "link/mpi_link.hpp"
+#include "mpi/mpi_link.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
+#include "store/results/result_store.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/result_store.hpp"
 
 namespace po = boost::program_options;
 

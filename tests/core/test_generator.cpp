@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/generator.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/generator.hpp"
 
 namespace wallheat {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "wallheat/gpu_usage.hpp"
+#include "core/gpu_usage.hpp"
 
 namespace wallheat {
 namespace {

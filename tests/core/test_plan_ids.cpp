@@ -5,10 +5,10 @@
 
 #include <fstream>
 
+#include "core/plan_ids.hpp"
+#include "core/plan_source.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_ids.hpp"
-#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "wallheat/python_float.hpp"
+#include "core/python_float.hpp"
 
 namespace wallheat {
 namespace {

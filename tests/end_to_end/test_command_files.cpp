@@ -3,9 +3,9 @@
 #include <fstream>
 #include <map>
 
+#include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
-#include "wallheat/result_store.hpp"
 
 // Whatever options name, nothing is written over that was not meant: inputs, results, other files.
 

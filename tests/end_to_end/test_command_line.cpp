@@ -2,11 +2,11 @@
 
 #include <fstream>
 
+#include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/terminal.hpp"
 #include "wallheat/floor_plan.hpp"
-#include "wallheat/result_store.hpp"
 
 // What a new user meets: help, slips of the finger, narrow terminals, and the last lines of a run.
 

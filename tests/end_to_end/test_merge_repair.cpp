@@ -3,9 +3,9 @@
 #include <fstream>
 #include <set>
 
+#include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
-#include "wallheat/result_store.hpp"
 
 // What users of job arrays and of killed runs meet: `wallheat merge` and `wallheat repair`.
 

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
+#include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
-#include "wallheat/result_store.hpp"
 
 // Nobody may be there to hear what a run says: a full disk, a held terminal, a closed stream.
 

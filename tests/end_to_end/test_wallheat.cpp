@@ -5,10 +5,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
-#include "wallheat/result_store.hpp"
 
 // The program as its users meet it: command lines in, files and exit statuses out.
 

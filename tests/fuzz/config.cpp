@@ -1,6 +1,6 @@
 // A configuration file of `wallheat run`.
 
-#include "app/run_options.hpp"
+#include "cli/run_option_parser.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 

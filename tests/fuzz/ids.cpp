@@ -2,10 +2,10 @@
 
 #include <set>
 
+#include "core/plan_ids.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
-#include "wallheat/plan_ids.hpp"
 
 namespace wallheat::fuzz {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/checksum.hpp"
 #include "plans.hpp"
-#include "store/checksum.hpp"
-#include "store/write_ahead_log.hpp"
+#include "store/results/write_ahead_log.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 
@@ -30,7 +30,7 @@ std::string bytes_of_number(Number number) {
 
 std::string sealed_log(std::string_view records) {
   std::string log = "wallhlog" + bytes_of_number(std::uint32_t{store::format_version});
-  log += bytes_of_number(store::crc32_of(bytes_of(log)));
+  log += bytes_of_number(crc32_of(bytes_of(log)));
   while (records.size() >= 3) {
     const auto kind = std::uint32_t{static_cast<unsigned char>(records[0])};
     const auto length = number_at<std::uint16_t>(records, 1);
@@ -44,7 +44,7 @@ std::string sealed_log(std::string_view records) {
     }
     const std::string head =
         bytes_of_number(kind) + bytes_of_number(static_cast<std::uint32_t>(payload.size()));
-    log += head + bytes_of_number(store::crc32_of(bytes_of(head + payload))) + payload;
+    log += head + bytes_of_number(crc32_of(bytes_of(head + payload))) + payload;
   }
   return log;
 }

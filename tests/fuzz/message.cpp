@@ -3,8 +3,8 @@
 
 #include <sys/socket.h>
 
-#include "app/message_channel.hpp"
-#include "queue/protocol.hpp"
+#include "isolation/message_channel.hpp"
+#include "queue/messages.hpp"
 #include "target.hpp"
 
 namespace wallheat::fuzz {

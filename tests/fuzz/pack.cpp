@@ -6,18 +6,18 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <cstring>
+#include <filesystem>
 #include <span>
 
-#include "store/hdf5_file.hpp"
-#include "store/pack_file.hpp"
-#include "store/row.hpp"
+#include "store/packs/pack_file.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/hdf5_file.hpp"
+#include "store/results/row.hpp"
 #include "support/odd_hdf5.hpp"
 #include "support/shapes.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_pack.hpp"
 
 namespace wallheat::fuzz {
 namespace {

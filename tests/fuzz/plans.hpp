@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "store/row.hpp"
-#include "wallheat/field_codec.hpp"
-#include "wallheat/result_store.hpp"
+#include "store/results/field_codec.hpp"
+#include "store/results/result_store.hpp"
+#include "store/results/row.hpp"
 
 namespace wallheat::fuzz {
 

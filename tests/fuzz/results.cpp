@@ -11,14 +11,14 @@
 #include <array>
 #include <cstring>
 
+#include "io/checksum.hpp"
 #include "plans.hpp"
-#include "store/checksum.hpp"
-#include "store/write_ahead_log.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
+#include "store/results/write_ahead_log.hpp"
 #include "support/odd_hdf5.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/repair.hpp"
 
 namespace wallheat::fuzz {
 namespace {
@@ -105,7 +105,7 @@ void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
     const std::string_view log = files.log;
     const std::string sum = std::string(log.substr(record, 8)) +
                             std::string(log.substr(record + head, address + sizeof(Row)));
-    const auto crc = store::crc32_of(bytes_of(sum));
+    const auto crc = crc32_of(bytes_of(sum));
     std::memcpy(files.log.data() + record + 8, &crc, sizeof crc);
     files.forged = true;
   }

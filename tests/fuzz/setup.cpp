@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "app/solver_process.hpp"
+#include "isolation/solver_process.hpp"
 #include "target.hpp"
 
 namespace wallheat::fuzz {

@@ -1,8 +1,8 @@
 // The status file that a run leaves for onlookers.
 
-#include "app/run_status.hpp"
 #include "core/bytes.hpp"
 #include "target.hpp"
+#include "view/run_status.hpp"
 
 namespace wallheat::fuzz {
 

@@ -8,11 +8,11 @@
 #include <set>
 #include <thread>
 
+#include "core/plan_source.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_source.hpp"
 
 namespace wallheat {
 namespace {

@@ -7,13 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "core/generator.hpp"
+#include "solve/gpu/device.hpp"
 #include "solve/gpu/solver.hpp"
 #include "support/kernel_name.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/generator.hpp"
-#include "wallheat/gpu.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {

@@ -10,13 +10,13 @@
 #include <string>
 #include <thread>
 
+#include "core/generator.hpp"
 #include "solve/gpu/solver.hpp"
 #include "support/host_stream.hpp"
 #include "support/kernel_name.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/generator.hpp"
 
 namespace wallheat::gpu {
 namespace {

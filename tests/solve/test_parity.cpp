@@ -6,11 +6,11 @@
 #include <sstream>
 #include <thread>
 
+#include "core/plan_ids.hpp"
+#include "core/python_float.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_ids.hpp"
-#include "wallheat/python_float.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "child_process.hpp"
-#include "store/row.hpp"
+#include "store/results/field_codec.hpp"
+#include "store/results/result_store.hpp"
+#include "store/results/row.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/field_codec.hpp"
-#include "wallheat/result_store.hpp"
 
 namespace wallheat::store_test {
 

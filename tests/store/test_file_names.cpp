@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "store/file_lock.hpp"
+#include "io/file_lock.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
+#include "store/results/result_path.hpp"
+#include "store/results/writer.hpp"
 #include "store_fixture.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/repair.hpp"
-#include "wallheat/result_path.hpp"
-#include "wallheat/writer.hpp"
 
 // A result file by other names than its own, and what lies in wait beside it.
 namespace wallheat::store_test {
@@ -144,9 +144,9 @@ class Planted : public StoreTest {
 };
 
 TEST_F(Planted, locks_are_refused_by_name_and_harm_nothing) {
-  for (const auto kind : {store::LockKind::kernel, store::LockKind::content_only}) {
+  for (const auto kind : {LockKind::kernel, LockKind::content_only}) {
     const auto sentence = [&] {
-      auto text = refusal([&] { store::FileLock(file, kind); });
+      auto text = refusal([&] { FileLock(file, kind); });
       fs::remove(lock);
       expect_untouched();
       return text;

@@ -10,11 +10,11 @@
 #include <random>
 
 #include "child_process.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
 #include "store_fixture.hpp"
 #include "support/shapes.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/plan_pack.hpp"
-#include "wallheat/repair.hpp"
 
 namespace wallheat::store_test {
 namespace {

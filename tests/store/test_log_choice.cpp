@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
 #include "store_fixture.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/repair.hpp"
 
 // Logs beside files that they do not belong to, as copies, backups and slips of the hand leave
 // them.

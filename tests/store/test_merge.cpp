@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "store/results/merge.hpp"
 #include "store_fixture.hpp"
-#include "wallheat/merge.hpp"
 
 namespace wallheat::store_test {
 namespace {

@@ -4,16 +4,16 @@
 #include <array>
 #include <functional>
 
-#include "store/deflate.hpp"
-#include "store/hdf5_file.hpp"
-#include "store/pack_file.hpp"
-#include "store/row.hpp"
+#include "io/deflate.hpp"
+#include "store/packs/pack_file.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/hdf5_file.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
+#include "store/results/row.hpp"
 #include "store_fixture.hpp"
 #include "support/odd_hdf5.hpp"
 #include "support/shapes.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/plan_pack.hpp"
-#include "wallheat/repair.hpp"
 
 // HDF5 files that another program made, or that somebody made to do harm: under the names that
 // wallheat looks for there is something else.
@@ -159,8 +159,7 @@ TEST_F(OddFile, of_a_small_size_takes_little_memory) {
   {
     auto opened = store::open_file(file, store::Access::write);
     const Handle plans(H5Dopen2(opened.get(), "/plans", H5P_DEFAULT), H5Dclose, "open");
-    const auto bomb =
-        store::deflate(std::vector<std::byte>(std::size_t{1} << 28), store::Effort::best);
+    const auto bomb = deflate(std::vector<std::byte>(std::size_t{1} << 28), Effort::best);
     const hsize_t first = 0;
     odd::checked(H5Dwrite_chunk(plans.get(), H5P_DEFAULT, 0, &first, bomb.size(), bomb.data()),
                  "write");

@@ -4,16 +4,14 @@
 #include <optional>
 
 #include "child_process.hpp"
-#include "store/file_lock.hpp"
+#include "io/file_lock.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
 #include "store_fixture.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/repair.hpp"
 
 namespace wallheat::store_test {
 namespace {
 
-using store::FileLock;
-using store::LockKind;
 using testing::AllOf;
 using testing::HasSubstr;
 using OneWriter = StoreTest;

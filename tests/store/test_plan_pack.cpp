@@ -9,12 +9,12 @@
 #include <map>
 #include <thread>
 
-#include "store/plan_codec.hpp"
+#include "store/packs/plan_codec.hpp"
+#include "store/packs/plan_pack.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_pack.hpp"
 
 namespace wallheat {
 namespace {

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "child_process.hpp"
-#include "store/checksum.hpp"
-#include "store/write_ahead_log.hpp"
+#include "io/checksum.hpp"
+#include "store/results/write_ahead_log.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -227,8 +227,7 @@ TEST_F(Resume, does_without_a_log_that_somebody_removed) {
 /// The log's bytes with another format version in its beginning, whose checksum is `sound` or not.
 std::string with_version(std::string bytes, std::uint32_t version, bool sound) {
   std::memcpy(bytes.data() + 8, &version, sizeof version);
-  std::uint32_t crc =
-      version == 1 ? 0 : store::crc32_of(std::as_bytes(std::span(bytes.data(), 12)));
+  std::uint32_t crc = version == 1 ? 0 : crc32_of(std::as_bytes(std::span(bytes.data(), 12)));
   if (!sound) crc ^= 4;
   std::memcpy(bytes.data() + 12, &crc, sizeof crc);
   return bytes;

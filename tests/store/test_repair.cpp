@@ -2,9 +2,9 @@
 
 #include <random>
 
-#include "store/write_ahead_log.hpp"
+#include "store/results/repair.hpp"
+#include "store/results/write_ahead_log.hpp"
 #include "store_fixture.hpp"
-#include "wallheat/repair.hpp"
 
 namespace wallheat::store_test {
 namespace {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "store/hdf5_file.hpp"
+#include "store/results/hdf5_file.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {

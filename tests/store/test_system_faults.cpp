@@ -9,10 +9,10 @@
 #include <cstring>
 
 #include "../support/temporary_directory.hpp"
-#include "store/file_lock.hpp"
+#include "io/file_lock.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/repair.hpp"
 #include "store_fixture.hpp"
-#include "wallheat/merge.hpp"
-#include "wallheat/repair.hpp"
 
 // Full disks, read-only places and missing rights as the system itself makes them. Each test works
 // in a process of its own whose mounts or rights are changed, and is skipped where that is not

@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
-#include "wallheat/gpu.hpp"
 
 namespace wallheat {
 

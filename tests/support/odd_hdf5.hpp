@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/hdf5_file.hpp"
+#include "store/results/hdf5_file.hpp"
 
 // What another program may have written into an HDF5 file under a name that wallheat looks for.
 namespace wallheat::odd {

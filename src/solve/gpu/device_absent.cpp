@@ -1,5 +1,5 @@
+#include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/gpu.hpp"
 
 namespace wallheat {
 

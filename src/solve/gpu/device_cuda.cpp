@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "solve/gpu/cuda_stream.hpp"
+#include "solve/gpu/device.hpp"
 #include "solve/gpu/known_answer.hpp"
 #include "solve/gpu/solver.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/gpu.hpp"
 
 namespace wallheat {
 namespace {

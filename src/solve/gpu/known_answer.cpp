@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "core/generator.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/generator.hpp"
 
 namespace wallheat::gpu {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "solve/gpu/tiling.hpp"
+#include "solve/trace.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/trace.hpp"
 
 namespace wallheat::gpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "solve/gpu/device.hpp"
 #include "solve/gpu/stream.hpp"
-#include "wallheat/gpu.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat::gpu {

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wallheat/plan_result.hpp"
+
+namespace wallheat {
+
+/// Named facts that are kept as HDF5 string attributes.
+using Attributes = std::map<std::string, std::string>;
+
+/// Reads a finished, killed or currently written result file without changing anything. For a
+/// killed file the log's rows are laid over those of the HDF5 file.
+class ResultReader {
+ public:
+  explicit ResultReader(const std::filesystem::path& file);
+  ResultReader(ResultReader&&) noexcept;
+  ResultReader& operator=(ResultReader&&) noexcept;
+  ~ResultReader();
+
+  /// All rows in the order of the ids, pending ones included; fields left out.
+  [[nodiscard]] const std::vector<PlanResult>& rows() const;
+  [[nodiscard]] const Attributes& settings() const;
+  /// One entry per session (first run, each resume), oldest first.
+  [[nodiscard]] const std::vector<Attributes>& sessions() const;
+  /// The rows, ascending, that were found damaged or without the field they should have; they are
+  /// pending among rows().
+  [[nodiscard]] const std::vector<std::size_t>& damaged() const;
+  /// The field of row `index` in °C; nothing where none was stored. Several threads may ask. Throws
+  /// RunError where its checksum is wrong or it cannot be unpacked.
+  [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const;
+  /// False where the last writer did not close the file (it lives, or it was killed).
+  [[nodiscard]] bool closed_well() const;
+  /// One sentence for each kind of damage that was found: plans that are pending for it, and the
+  /// first few of their ids. Fields are compared with their checksums only when they are read.
+  [[nodiscard]] const std::vector<std::string>& damage() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,379 @@
+#include "bench/gpu_bench.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "core/generator.hpp"
+#include "node/gpu_telemetry.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/statistics.hpp"
+
+namespace wallheat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// What one thread does with one plan: returns the interior cells' updates.
+using Work = std::function<double(Solver&, std::size_t plan)>;
+
+/// A flow to be measured: at least so many plans, and for at least so long.
+struct FlowTask {
+  std::size_t in_flight = 1;
+  std::size_t plans = 1;
+  double least_s = 0;
+  SolverFactory solver;
+  const FloorPlan* first_plan = nullptr;  ///< for the iteration that is not timed
+  Work work;
+};
+
+/// Gathers samples from a second on, as NVML looks back that far.
+GpuUsage sample_until(const std::stop_token& stop, const std::function<GpuSample()>& sample) {
+  GpuUsage usage;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  auto pause = std::chrono::milliseconds(1000);
+  while (!stopped.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
+    usage.add(sample());
+    pause = std::chrono::milliseconds(250);
+  }
+  return usage;
+}
+
+/// The first exception of several threads.
+class FirstError {
+ public:
+  void catch_current() {
+    const std::scoped_lock lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    there_ = true;
+  }
+  [[nodiscard]] bool there() const { return there_; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  std::atomic<bool> there_ = false;
+};
+
+Flow measure_flow(const FlowTask& task, const std::function<GpuSample()>& sample = {}) {
+  Flow flow;
+  flow.in_flight = task.in_flight;
+  FirstError error;
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  Clock::time_point start;
+  std::barrier together(static_cast<std::ptrdiff_t>(task.in_flight),
+                        [&]() noexcept { start = Clock::now(); });
+  std::jthread sampler;
+  const auto solve_plans = [&](std::size_t thread) {
+    std::unique_ptr<Solver> solver;
+    try {
+      solver = task.solver(thread);
+      (void)solver->solve(*task.first_plan, {0, 1}, {});
+    } catch (...) {
+      error.catch_current();
+    }
+    together.arrive_and_wait();
+    std::size_t plans = 0;
+    double updates = 0;
+    try {
+      while (!error.there()) {
+        const std::size_t plan = next++;
+        if (plan >= task.plans && seconds_since(start) >= task.least_s) break;
+        updates += task.work(*solver, plan);
+        ++plans;
+      }
+    } catch (...) {
+      error.catch_current();
+    }
+    const std::scoped_lock lock(mutex);
+    flow.plans += plans;
+    flow.updates += updates;
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < task.in_flight; ++thread)
+      threads.emplace_back(solve_plans, thread);
+    if (sample) {
+      sampler = std::jthread([&](const std::stop_token& stop) {
+        try {
+          flow.gpu = sample_until(stop, sample);
+        } catch (...) {
+          error.catch_current();
+        }
+      });
+    }
+  }
+  flow.seconds = seconds_since(start);
+  if (sampler.joinable()) {
+    sampler.request_stop();
+    sampler.join();
+  }
+  error.rethrow();
+  return flow;
+}
+
+double updates_of(const FloorPlan& plan, const Solution& solution) {
+  return static_cast<double>(count_interior(plan)) * static_cast<double>(solution.iterations);
+}
+
+/// Solves plans that are in memory.
+Work solve_only(const std::vector<FloorPlan>& plans, const Limits& limits) {
+  return [&plans, limits](Solver& solver, std::size_t number) {
+    const FloorPlan& plan = plans[number % plans.size()];
+    return updates_of(plan, solver.solve(plan, limits, {}).value());
+  };
+}
+
+/// All that a worker does for a plan, but for the message to rank 0.
+double solve_and_summarise(Solver& solver, const FloorPlan& plan, const Limits& limits) {
+  const Solution solution = solver.solve(plan, limits, {}).value();
+  // Volatile: nobody looks at it.
+  [[maybe_unused]] volatile double mean = statistics(solution.field, plan.interior).mean_temp;
+  return updates_of(plan, solution);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+bool same_bits(const Solution& a, const Solution& b) {
+  return a.iterations == b.iterations && a.converged == b.converged &&
+         std::memcmp(&a.last_delta, &b.last_delta, sizeof a.last_delta) == 0 &&
+         a.field.rows == b.field.rows && a.field.cols == b.field.cols &&
+         std::memcmp(a.field.cells.data(), b.field.cells.data(),
+                     a.field.cells.size() * sizeof(double)) == 0;
+}
+
+/// Seconds of a plan alone, several times, and its answer.
+struct Timed {
+  double seconds = 0;
+  Solution solution;
+};
+
+Timed time_alone(Solver& solver, const FloorPlan& plan, const Limits& limits) {
+  constexpr int repeats = 5;
+  Timed timed;
+  std::vector<double> seconds;
+  for (int run = 0; run < repeats; ++run) {
+    const auto start = Clock::now();
+    timed.solution = solver.solve(plan, limits, {}).value();
+    seconds.push_back(seconds_since(start));
+  }
+  timed.seconds = median(std::move(seconds));
+  return timed;
+}
+
+class Measurement {
+ public:
+  Measurement(const GpuUnderTest& gpu, const GpuBenchSettings& settings)
+      : gpu_(gpu), settings_(settings) {
+    if (settings.plans.empty()) throw RunError("there is no plan to measure with");
+    gpu_solver_ = [this](std::size_t) { return gpu_.device->make_solver(); };
+  }
+
+  GpuBench run() {
+    GpuBench bench;
+    bench.name = gpu_.name;
+    bench.ceiling = gpu_.ceiling;
+    bench.cpu_cores = settings_.cpu_cores;
+    bench.alone = measure_alone();
+    bench.baseline = {measure_baseline(1), measure_baseline(16)};
+    for (std::size_t count = 1; count <= settings_.most_in_flight; count *= 2)
+      bench.flows.push_back(measure_in_flight(count));
+    bench.end_to_end = measure_end_to_end();
+    bench.end_to_end_source = settings_.files.count > 0 ? settings_.files.name : "memory";
+    for (const std::size_t side : settings_.sides) bench.sides.push_back(measure_side(side));
+    bench.break_even_side = break_even_side(bench.sides);
+    return bench;
+  }
+
+ private:
+  void tell(const std::string& what) const {
+    if (settings_.tell) settings_.tell(what);
+  }
+
+  /// The CPU's on a thread of its own, as the factory may bind it to a core.
+  std::vector<AloneTime> measure_alone() {
+    tell("single plans, on the GPU and on one core");
+    const std::size_t count = std::min<std::size_t>(settings_.plans.size(), 3);
+    std::vector<AloneTime> times;
+    std::vector<Solution> answers;
+    const auto on_gpu = gpu_solver_(0);
+    for (std::size_t plan = 0; plan < count; ++plan) {
+      Timed timed = time_alone(*on_gpu, settings_.plans[plan], settings_.limits);
+      times.push_back({plan, timed.seconds, 0});
+      answers.push_back(std::move(timed.solution));
+    }
+    FirstError error;
+    std::jthread([&] {
+      try {
+        const auto on_cpu = settings_.cpu_solver(0);
+        for (AloneTime& time : times) {
+          const Timed timed = time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits);
+          time.cpu_core_s = timed.seconds;
+          if (!same_bits(timed.solution, answers[time.plan]))
+            throw RunError("plan number " + std::to_string(time.plan) +
+                           ": GPU and CPU give different answers, so there is nothing to measure");
+        }
+      } catch (...) {
+        error.catch_current();
+      }
+    }).join();
+    error.rethrow();
+    return times;
+  }
+
+  Flow measure_baseline(std::size_t in_flight) {
+    tell("the baseline kernel, " + std::to_string(in_flight) + " plan(s) in flight");
+    return measure_flow({in_flight, in_flight, settings_.least_s, gpu_.baseline,
+                         &settings_.plans.front(), solve_only(settings_.plans, settings_.limits)});
+  }
+
+  Flow measure_in_flight(std::size_t in_flight) {
+    tell(std::to_string(in_flight) + " plan(s) in flight");
+    return measure_flow({in_flight, in_flight, settings_.least_s, gpu_solver_,
+                         &settings_.plans.front(), solve_only(settings_.plans, settings_.limits)},
+                        gpu_.sample);
+  }
+
+  Flow measure_end_to_end() {
+    tell("end to end");
+    const PlanFiles& files = settings_.files;
+    const Work work = [&](Solver& solver, std::size_t number) {
+      const FloorPlan plan = files.count > 0 ? files.load(number % files.count)
+                                             : settings_.plans[number % settings_.plans.size()];
+      return solve_and_summarise(solver, plan, settings_.limits);
+    };
+    // Long enough for NVML to see what goes on; each plan of a larger data set once.
+    const double least_s = 3 * settings_.least_s;
+    const std::size_t in_flight = gpu_.device->plans_at_once();
+    return measure_flow({in_flight, std::max(files.count, in_flight), least_s, gpu_solver_,
+                         &settings_.plans.front(), work},
+                        gpu_.sample);
+  }
+
+  SideRate measure_side(std::size_t side) {
+    tell("plans of " + std::to_string(side) + " x " + std::to_string(side) + " cells");
+    constexpr std::size_t different_plans = 32;
+    const auto plans = generate_floor_plans(different_plans, side);
+    const Work work = [&](Solver& solver, std::size_t number) {
+      return solve_and_summarise(solver, plans[number % plans.size()], settings_.limits);
+    };
+    const double least_s = settings_.least_s / 2;
+    const std::size_t in_flight = gpu_.device->plans_at_once();
+    const Flow on_gpu =
+        measure_flow({in_flight, in_flight, least_s, gpu_solver_, plans.data(), work});
+    const Flow on_cpu = measure_flow({settings_.cpu_cores, settings_.cpu_cores, least_s,
+                                      settings_.cpu_solver, plans.data(), work});
+    return {side, on_gpu.plans_per_s(), on_cpu.plans_per_s()};
+  }
+
+  const GpuUnderTest& gpu_;
+  const GpuBenchSettings& settings_;
+  SolverFactory gpu_solver_;
+};
+
+}  // namespace
+
+const Flow& GpuBench::best(const std::vector<Flow>& flows) {
+  return *std::max_element(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+    return a.updates_per_s() < b.updates_per_s();
+  });
+}
+
+double GpuBench::speedup_alone() const {
+  double gpu_s = 0;
+  double cpu_s = 0;
+  for (const AloneTime& time : alone) {
+    gpu_s += time.gpu_s;
+    cpu_s += time.cpu_core_s;
+  }
+  return cpu_s / gpu_s;
+}
+
+double break_even_side(const std::vector<SideRate>& rates) {
+  const auto lead = [](const SideRate& rate) {
+    return std::log(rate.gpu_plans_per_s / rate.cpu_plans_per_s);
+  };
+  auto first = rates.end();
+  while (first != rates.begin() && lead(*(first - 1)) >= 0) --first;
+  if (first == rates.end()) return std::nan("");
+  const auto larger = static_cast<double>(first->side);
+  if (first == rates.begin()) return larger;
+  const SideRate& behind = *(first - 1);
+  const auto smaller = static_cast<double>(behind.side);
+  const double share = -lead(behind) / (lead(*first) - lead(behind));
+  return smaller * std::pow(larger / smaller, share);
+}
+
+GpuBench measure_gpu(const GpuUnderTest& gpu, const GpuBenchSettings& settings) {
+  return Measurement(gpu, settings).run();
+}
+
+Gpu gpu_to_measure() {
+  const GpuSupport support = gpu_support();
+  if (!support.can_solve) throw RunError("there is no GPU to measure: " + support.reason);
+  return support.gpus.front();
+}
+
+GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings) {
+  const auto device = open_gpu(gpu.ordinal);
+  GpuUnderTest under_test{.name = gpu.name + ", " + gpu.uuid,
+                          .device = device.get(),
+                          .baseline = {},
+                          .ceiling = measure_gpu_ceiling(gpu.ordinal),
+                          .sample = {}};
+  under_test.baseline = [&](std::size_t) { return make_gpu_baseline_solver(gpu.ordinal); };
+  std::optional<GpuTelemetry> telemetry;
+  try {
+    telemetry.emplace(gpu.uuid);
+    under_test.sample = [&] { return telemetry->sample(); };
+  } catch (const RunError& error) {
+    if (settings.tell)
+      settings.tell(std::string("(without its utilisation: ") + error.what() + ")");
+  }
+  return measure_gpu(under_test, settings);
+}
+
+std::vector<FloorPlan> generate_floor_plans(std::size_t count, std::size_t side) {
+  std::vector<FloorPlan> plans(count);
+  std::atomic<std::size_t> next = 0;
+  FirstError error;
+  const auto generate = [&] {
+    try {
+      for (std::size_t plan = next++; plan < count; plan = next++)
+        plans[plan] = generate_floor_plan(1, plan, side);
+    } catch (...) {
+      error.catch_current();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned thread = 0; thread < std::max(1U, std::thread::hardware_concurrency()); ++thread)
+      threads.emplace_back(generate);
+  }
+  error.rethrow();
+  return plans;
+}
+
+}  // namespace wallheat

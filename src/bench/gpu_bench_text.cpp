@@ -1,0 +1,93 @@
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+#include "bench/gpu_bench.hpp"
+
+namespace wallheat {
+namespace {
+
+/// Lines of text; printf's formats, as a bare machine has no library for better ones.
+class Text {
+ public:
+  [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) {
+    std::va_list arguments;
+    va_start(arguments, format);
+    char line[512];
+    const int size = std::vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (size > 0) text_.append(line);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+/// As a table has it: "-" where NVML told nothing.
+std::string busy(const GpuUsage& usage) {
+  const double mean = usage.utilisation_pct.mean();
+  return std::isnan(mean) ? "-" : std::to_string(std::lround(mean)) + " %";
+}
+
+void add_flow(Text& text, const GpuBench& bench, const Flow& flow) {
+  const double rate = flow.updates_per_s();
+  text.add("%9zu  %11.1f  %8.1f  %9.1f %%  %11.1f %%  %9.1f x  %6s\n", flow.in_flight, rate * 1e-9,
+           flow.plans_per_s(), 100 * rate / bench.ceiling.updates_by_fp64(),
+           100 * rate / bench.ceiling.updates_by_shared_memory(),
+           rate / GpuBench::best(bench.baseline).updates_per_s(), busy(flow.gpu).c_str());
+}
+
+void add_flows(Text& text, const GpuBench& bench) {
+  const char* header = "%9s  %11s  %8s  %11s  %13s  %11s  %6s\n";
+  text.add("\nplans from memory, solved only; the baseline: one launch per iteration\n");
+  text.add(header, "in flight", "G updates/s", "plans/s", "of FP64", "of shared mem", "of baseline",
+           "busy");
+  for (const Flow& flow : bench.baseline) add_flow(text, bench, flow);
+  text.add("%9s\n", "GPU");
+  for (const Flow& flow : bench.flows) add_flow(text, bench, flow);
+  text.add("end to end, from %s: read, solved and summarised, %zu at a time\n",
+           bench.end_to_end_source.c_str(), bench.end_to_end.in_flight);
+  add_flow(text, bench, bench.end_to_end);
+}
+
+void add_break_even(Text& text, const GpuBench& bench) {
+  if (bench.sides.empty()) return;
+  text.add("\nthe GPU against %zu core(s); plans from memory, solved and summarised\n",
+           bench.cpu_cores);
+  text.add("%12s  %12s  %12s  %8s\n", "side, cells", "GPU plans/s", "CPU plans/s", "GPU/CPU");
+  for (const SideRate& rate : bench.sides) {
+    text.add("%12zu  %12.1f  %12.1f  %8.2f\n", rate.side, rate.gpu_plans_per_s,
+             rate.cpu_plans_per_s, rate.gpu_plans_per_s / rate.cpu_plans_per_s);
+  }
+  if (std::isnan(bench.break_even_side)) {
+    text.add("the GPU is behind up to the largest of these\n");
+  } else {
+    text.add("the GPU is ahead from %.0f x %.0f cells on\n", bench.break_even_side,
+             bench.break_even_side);
+  }
+}
+
+}  // namespace
+
+std::string to_text(const GpuBench& bench) {
+  Text text;
+  text.add("device    %s\n", bench.name.c_str());
+  text.add("ceiling   %.1f G cell updates/s by %.2f T FP64 additions/s: four for an update\n",
+           bench.ceiling.updates_by_fp64() * 1e-9, bench.ceiling.fp64_additions_per_s * 1e-12);
+  text.add(
+      "ceiling   %.1f G cell updates/s by %.2f TB/s of shared memory: 8 bytes read and 8 written\n",
+      bench.ceiling.updates_by_shared_memory() * 1e-9, bench.ceiling.shared_bytes_per_s * 1e-12);
+  add_flows(text, bench);
+  text.add("\na plan alone\n%12s  %12s  %12s  %8s\n", "plan number", "GPU ms", "one core ms",
+           "GPU/core");
+  for (const AloneTime& time : bench.alone) {
+    text.add("%12zu  %12.2f  %12.2f  %6.1f x\n", time.plan, time.gpu_s * 1e3, time.cpu_core_s * 1e3,
+             time.cpu_core_s / time.gpu_s);
+  }
+  text.add("%12s  %12s  %12s  %6.1f x\n", "all", "", "", bench.speedup_alone());
+  add_break_even(text, bench);
+  return text.take();
+}
+
+}  // namespace wallheat

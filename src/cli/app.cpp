@@ -1,0 +1,146 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "cli/commands.hpp"
+#include "core/printable.hpp"
+#include "core/version.hpp"
+#include "io/print_error.hpp"
+#include "mpi/mpi_link.hpp"
+#include "view/spelling.hpp"
+#include "view/terminal.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+struct Command {
+  std::string_view name;
+  std::string_view purpose;
+  int (*function)(const Arguments&);
+};
+
+constexpr std::array commands{
+    Command{"run", "solve many floor plans into one HDF5 file, under mpirun or alone", run_command},
+    Command{"export", "write the results as the reference's CSV, or as JSON", export_command},
+    Command{"summary", "answer the questions that a data set is solved for", summary_command},
+    Command{"status", "look at a run from outside, or at what it left", status_command},
+    Command{"merge", "gather the result files of a job array's shards into one", merge_command},
+    Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
+    Command{"verify", "check a result file against its floor plans", verify_command},
+    Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
+    Command{"generate", "make synthetic floor plans", generate_command},
+    Command{"pack", "put a directory of floor plans into one small file", pack_command},
+    Command{"devices", "show what this machine offers: cores, instruction sets, GPUs",
+            devices_command},
+    Command{"bench", "measure the solver against what this machine could do at best",
+            bench_command},
+    Command{"solver-process", "", solver_process_command},  // not for people
+};
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names{"help", "version"};
+  for (const Command& command : commands) {
+    if (!command.purpose.empty()) names.emplace_back(command.name);
+  }
+  return names;
+}
+
+std::string overview() {
+  std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
+  for (const Command& command : commands) {
+    if (!command.purpose.empty())
+      text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+  }
+  return folded_for(STDOUT_FILENO, text, 12) +
+         folded_for(
+             STDOUT_FILENO,
+             "\n'wallheat help COMMAND' lists a command's options; 'wallheat version' prints the "
+             "version.\n",
+             0);
+}
+
+/// Throws UsageError where there is no such command.
+const Command& command_named(const std::string& name) {
+  for (const Command& command : commands) {
+    if (command.name == name) return command;
+  }
+  throw UsageError(fmt::format("there is no command '{}'{}", printable(name),
+                               did_you_mean(name, command_names())));
+}
+
+/// Where stdin, stdout or stderr is closed, the next file that is opened would take its place, and
+/// what is printed would end in that file.
+void open_missing_standard_files() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);  // the lowest is free
+  }
+}
+
+/// Then a write beyond the limit on file sizes fails, with a sentence, instead of killing.
+void survive_size_limit() { (void)std::signal(SIGXFSZ, SIG_IGN); }
+
+/// A full disk behind stdout must not look like success.
+void check_stdout() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw RunError("the output cannot be written to stdout");
+}
+
+bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+int run_one(const std::string& name, Arguments arguments) {
+  if (is_any_of(name, {"help", "--help", "-h"})) {
+    if (arguments.empty()) {
+      fmt::print("{}", overview());
+      return exit_done;
+    }
+    const std::string& topic = arguments.front();
+    if (is_any_of(topic, {"help", "version"})) return run_one("help", {});
+    const Command& command = command_named(topic);
+    return command.purpose.empty() ? run_one("help", {}) : command.function({"--help"});
+  }
+  if (is_any_of(name, {"version", "--version"})) {
+    fmt::print("wallheat {}\n", version());
+    return exit_done;
+  }
+  if (name.empty()) throw UsageError("no command given");
+  return command_named(name).function(arguments);
+}
+
+}  // namespace
+
+int app_main(const Arguments& arguments) {
+  open_missing_standard_files();
+  survive_size_limit();
+  const std::string name = arguments.empty() ? "" : arguments.front();
+  try {
+    const int status =
+        run_one(name, {arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end()});
+    check_stdout();
+    return status;
+  } catch (const UsageError& error) {
+    // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
+    // as mpirun would end rank 0 before it has spoken if one of them failed.
+    if (name == "run" && launched_rank() != 0) return exit_done;
+    const bool known = std::any_of(commands.begin(), commands.end(),
+                                   [&](const Command& command) { return command.name == name; });
+    const std::string sentence = printable(error.what());
+    print_error("wallheat: {}{} see 'wallheat help{}'", sentence,
+                sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
+    return exit_usage;
+  } catch (const std::exception& error) {
+    print_error("wallheat: {}", printable(error.what()));
+    return exit_failed;
+  }
+}
+
+}  // namespace wallheat

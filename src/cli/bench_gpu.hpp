@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/gpu_bench.hpp"
+#include "run/run_options.hpp"
+
+namespace wallheat {
+
+/// What a GPU is measured with.
+struct GpuBenchPlans {
+  std::vector<FloorPlan> in_memory;
+  PlanFiles files;  ///< count 0: none
+};
+
+[[nodiscard]] std::string to_json_text(const GpuBench& bench);
+
+/// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
+/// solver of `solver`, and prints tables or JSON; `plans` is called once it is known that there is
+/// a GPU. Throws RunError where there is none.
+void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool json);
+
+}  // namespace wallheat

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/exit_status.hpp"
+
+namespace wallheat {
+
+using Arguments = std::vector<std::string>;
+
+// One function a command; each returns an ExitStatus and throws UsageError or RunError.
+int run_command(const Arguments& arguments);
+int pack_command(const Arguments& arguments);
+int solve_command(const Arguments& arguments);
+int generate_command(const Arguments& arguments);
+int export_command(const Arguments& arguments);
+int summary_command(const Arguments& arguments);
+int merge_command(const Arguments& arguments);
+int repair_command(const Arguments& arguments);
+int verify_command(const Arguments& arguments);
+int devices_command(const Arguments& arguments);
+int bench_command(const Arguments& arguments);
+int status_command(const Arguments& arguments);
+int solver_process_command(const Arguments& arguments);
+
+/// The program: finds the command and turns what it throws into one sentence and an exit status.
+int app_main(const Arguments& arguments);
+
+}  // namespace wallheat

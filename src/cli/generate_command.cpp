@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "core/generator.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/floor_plan.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+std::string id_of(std::int64_t index) { return fmt::format("{:05}", index + 1); }
+
+/// Throws RunError if a file is there that would be written. Plans need no list to be somebody's.
+void require_none_of(const std::filesystem::path& directory, const std::filesystem::path& ids_file,
+                     std::int64_t count) {
+  const auto require_none = [](const std::filesystem::path& file) {
+    if (std::filesystem::exists(file))
+      throw RunError(file.string() + " exists; give another --out, or --overwrite");
+  };
+  require_none(ids_file);
+  for (std::int64_t index = 0; index < count; ++index) {
+    require_none(directory / (id_of(index) + "_domain.npy"));
+    require_none(directory / (id_of(index) + "_interior.npy"));
+  }
+}
+
+}  // namespace
+
+int generate_command(const Arguments& arguments) {
+  std::filesystem::path out;
+  std::int64_t count = 0;
+  std::uint64_t seed = 0;
+  std::int64_t size = 0;
+  bool overwrite = false;
+  Options options("generate --out DIR [options]",
+                  "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
+                  "is the same on every machine and does not depend on --count.");
+  options.add()("out,o", po::value(&out)->value_name("DIR"),
+                "directory to write to; made if missing");
+  options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
+                "number of plans");
+  options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
+  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
+                "cells along each side of the grid, 16 to 16384");
+  options.add()("overwrite", po::bool_switch(&overwrite),
+                "replace the plans of a directory that has some");
+  options.require({"out"});
+  if (!options.parse(arguments)) return exit_done;
+  if (count < 1) throw UsageError("--count must be at least 1");
+  if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
+
+  const auto ids_file = out / "building_ids.txt";
+  if (!overwrite) require_none_of(out, ids_file, count);
+  std::error_code error;
+  std::filesystem::create_directories(out, error);
+  if (error)
+    throw RunError(
+        fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
+  std::filesystem::remove(ids_file, error);
+  std::string ids;
+  for (std::int64_t index = 0; index < count; ++index) {
+    const std::string id = id_of(index);
+    save_floor_plan(out, id,
+                    generate_floor_plan(seed, static_cast<std::uint64_t>(index),
+                                        static_cast<std::size_t>(size)));
+    ids += id + "\n";
+  }
+  // The list comes last: a directory that has one is complete.
+  std::ofstream stream(ids_file, std::ios::trunc);
+  stream << ids;
+  stream.close();
+  if (!stream)
+    throw RunError(
+        fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
+  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "core/printable.hpp"
+#include "core/version.hpp"
+#include "io/print_error.hpp"
+#include "store/results/merge.hpp"
+#include "store/results/result_path.hpp"
+#include "view/output_file.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t longest_list = 10;
+
+void write_ids_file(const std::filesystem::path& file, const std::vector<std::string>& ids) {
+  std::string lines;
+  for (const std::string& id : ids) lines += id + '\n';
+  try {
+    write_output(file, lines);
+  } catch (const RunError& error) {
+    throw RunError(fmt::format("{}; the merged file itself is complete", error.what()));
+  }
+}
+
+/// Throws where the command would write over a part, or over a list that is there already.
+void check_files(const std::filesystem::path& out, const std::vector<std::string>& parts,
+                 const std::filesystem::path& missing_ids, const MergeOptions& merge) {
+  CommandFiles files;
+  for (const std::string& part : parts) files.reads_store("a part", part);
+  files.writes_store("--out", out);
+  if (merge.allow_missing) files.writes("--missing-ids", missing_ids);
+  files.require_different();
+  if (merge.overwrite) require_own_results(out);
+  if (merge.allow_missing) require_replaceable(missing_ids, merge.overwrite, "");
+}
+
+void print_list(const char* what, const std::vector<std::string>& lines) {
+  for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
+    print_error("{}: {}", what, printable(lines[i]));
+  if (lines.size() > longest_list)
+    print_error("{}: and {} more", what, lines.size() - longest_list);
+}
+
+}  // namespace
+
+int merge_command(const Arguments& arguments) {
+  std::filesystem::path out;
+  std::filesystem::path missing_ids;
+  std::vector<std::string> parts;
+  MergeOptions merge;
+  Options options(
+      "merge --out FILE [options] PART ...",
+      "Gathers the result files of a job array's shards into one. Parts that a run still writes, "
+      "or that a kill left, are read as they are by now; no part is changed. Answers of one plan "
+      "in several parts must be equal bit for bit.\nExit status: 0 all plans answered, 1 nothing "
+      "written (missing plans, conflicts, foreign parts), 2 wrong usage, 3 merged but some plans "
+      "failed, 75 merged with plans missing.");
+  options.add()("part", po::value(&parts)->value_name("FILE"),
+                "a part (also as an argument); any number");
+  options.add()("out,o", po::value(&out)->value_name("FILE"), "the file to make");
+  options.add()("allow-missing", po::bool_switch(&merge.allow_missing),
+                "make the file even if plans are missing; 'wallheat run --resume --out FILE' then "
+                "solves them");
+  options.add()("missing-ids", po::value(&missing_ids)->value_name("FILE"),
+                "with --allow-missing: where to list the ids of missing plans, one a line "
+                "(default: that of --out with .missing.txt for its extension)");
+  options.add()("overwrite", po::bool_switch(&merge.overwrite),
+                "replace an existing result file and list");
+  options.positional("part", -1);
+  options.require({"out", "part"});
+  if (!options.parse(arguments)) return exit_done;
+  if (!missing_ids.empty() && !merge.allow_missing)
+    throw UsageError("--missing-ids needs --allow-missing");
+  if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");
+  check_files(out, parts, missing_ids, merge);
+
+  merge.session = {{"wallheat_version", std::string(version())},
+                   {"hdf5_library", hdf5_library()},
+                   {"end", "merged"},
+                   {"started_utc", utc_now()}};
+  const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
+  for (const std::string& sentence : report.warnings)
+    print_error("wallheat: warning: {}", printable(sentence));
+  print_list("conflict", report.conflicts);
+  print_list("missing", report.missing);
+  fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,
+             report.missing.size(), report.duplicates, report.conflicts.size(),
+             report.failed > 0 ? fmt::format(", {} failed", report.failed) : "");
+  if (!report.written) {
+    throw RunError(out.string() + " was not written: " +
+                   (report.conflicts.empty()
+                        ? "plans are missing; run their shards again with --resume, or "
+                          "merge with --allow-missing and resume the merged file"
+                        : "parts contradict each other; find out which is wrong"));
+  }
+  if (!report.missing.empty()) {
+    write_ids_file(missing_ids, report.missing);
+    fmt::print(
+        "the ids of the missing plans are in {}; 'wallheat run --data PLANS --resume --out {}' "
+        "solves them\n",
+        missing_ids.string(), out.string());
+    return exit_work_left;
+  }
+  return report.failed > 0 ? exit_some_plans_failed : exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,223 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+
+#include "core/printable.hpp"
+#include "view/terminal.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+/// The first word between two %, as Boost writes the places in its sentences; empty: there is none.
+std::string place_in(const std::string& text) {
+  for (std::size_t start = text.find('%'); start != std::string::npos;) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", start + 1);
+    if (end == std::string::npos) break;
+    if (text[end] == '%' && end > start + 1) return text.substr(start, end + 1 - start);
+    start = text.find('%', end);
+  }
+  return {};
+}
+
+/// What Boost says of a mistake. It fills the user's words into places of its sentence until no
+/// such place is left, which is never where a word looks like a place itself.
+std::string sentence(const po::error& error, const std::string& given) {
+  const std::string place = place_in(given);
+  if (place.empty()) return printable(error.what());
+  return fmt::format("an option is unknown or has a wrong value, maybe that with '{}'", place);
+}
+
+std::string in_capitals(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return std::toupper(letter); });
+  return text;
+}
+
+/// "a", "a and b", "a, b and c".
+std::string enumeration(const std::vector<std::string>& words) {
+  if (words.size() < 2) return words.empty() ? "" : words.front();
+  return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
+}  // namespace
+
+Options::Options(std::string synopsis, std::string purpose)
+    : synopsis_(std::move(synopsis)), purpose_(std::move(purpose)) {}
+
+po::options_description_easy_init Options::add() { return own_.add_options(); }
+
+void Options::positional(const char* name, int max_count) {
+  positional_ = name;
+  max_unnamed_ =
+      max_count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(max_count);
+}
+
+void Options::require(std::vector<std::string> names) { required_ = std::move(names); }
+
+bool Options::parse(const std::vector<std::string>& arguments) {
+  std::string given;
+  for (const std::string& argument : arguments) given += argument + "\n";
+  try {
+    read_command_line(arguments);
+    if (values_.contains("help")) {
+      print_help();
+      return false;
+    }
+    if (values_.contains("config")) read_configuration(values_["config"].as<std::string>());
+    check_presence();
+    po::notify(values_);
+  } catch (const po::error& error) {
+    throw UsageError(sentence(error, given));
+  }
+  return true;
+}
+
+void Options::add_all_to(po::options_description& options) {
+  options.add_options()("help,h", "print this and exit");
+  options.add_options()("config,c", po::value(&config_)->value_name("FILE"),
+                        "read options from FILE, a line each: name = value; the command line "
+                        "comes first, but a flag that FILE sets stays set");
+  for (const auto& option : own_.options()) options.add(option);
+}
+
+void Options::read_command_line(const std::vector<std::string>& arguments) {
+  po::options_description all;
+  add_all_to(all);
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    // "-data x" is "-d" with the value "ata", and x, to Boost, but a slip to anybody else.
+    const bool one_dash = argument.size() > 2 && argument[0] == '-' && argument[1] != '-';
+    if (one_dash && all.find_nothrow(argument.substr(1, argument.find('=') - 1), false) != nullptr)
+      throw UsageError(
+          fmt::format("there is no option '{}'; did you mean '-{}'?", argument, argument));
+  }
+  // Boost does not say which argument is one too many, so it gets none to complain of.
+  constexpr const char* unnamed = "(an argument without a name)";
+  all.add_options()(unnamed, po::value<std::vector<std::string>>());
+  po::positional_options_description positions;
+  positions.add(unnamed, -1);
+  // A guessed abbreviation could be --overwrite.
+  const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+  try {
+    auto parsed =
+        po::command_line_parser(arguments).options(all).positional(positions).style(style).run();
+    std::vector<po::option> kept;
+    for (po::option& option : parsed.options) {
+      if (option.position_key >= 0) {
+        unnamed_.insert(unnamed_.end(), option.value.begin(), option.value.end());
+        if (unnamed_.size() > max_unnamed_) continue;
+        option.string_key = positional_;
+      }
+      kept.push_back(std::move(option));
+    }
+    parsed.options = std::move(kept);
+    po::store(parsed, values_);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(error.get_option_name(), "--");
+  }
+}
+
+void Options::read_configuration(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream || std::filesystem::is_directory(file))
+    throw UsageError(fmt::format("the configuration file {} cannot be read", printable(file)));
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // some editors' mark of UTF-8
+  std::istringstream lines(text);
+  try {
+    po::store(po::parse_config_file(lines, own_), values_);
+  } catch (const po::unknown_option& error) {
+    if (error.get_option_name() == "config")
+      throw UsageError(file +
+                       ": a configuration file cannot name another one, so leave config out");
+    try {
+      refuse_unknown(error.get_option_name(), "");
+    } catch (const UsageError& refusal) {
+      throw UsageError(fmt::format("{}: {}", file, refusal.what()));
+    }
+  } catch (const po::error& error) {
+    throw UsageError(fmt::format("{}: {}", file, sentence(error, text)));
+  }
+}
+
+void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
+  std::vector<std::string> names{dashes + "help", dashes + "config"};
+  for (const auto& option : own_.options()) names.push_back(dashes + option->long_name());
+  throw UsageError(
+      fmt::format("there is no option '{}'{}", printable(name), did_you_mean(name, names)));
+}
+
+bool Options::is_given(const std::string& name) const {
+  if (!values_.contains(name)) return false;
+  const boost::any& value = values_[name].value();
+  // As from --data "$NOTHING".
+  if (const auto* path = boost::any_cast<std::filesystem::path>(&value)) return !path->empty();
+  if (const auto* text = boost::any_cast<std::string>(&value)) return !text->empty();
+  return true;
+}
+
+void Options::check_presence() const {
+  std::vector<std::string> missing;
+  for (const std::string& name : required_) {
+    if (!is_given(name)) missing.push_back(name == positional_ ? in_capitals(name) : "--" + name);
+  }
+  const bool too_many = unnamed_.size() > max_unnamed_;
+  const bool expected = std::find(required_.begin(), required_.end(), positional_) !=
+                        required_.end();  // arguments without a name
+  std::vector<std::string> strays;        // that may be the value of an option
+  if (too_many)
+    strays.assign(unnamed_.begin() + static_cast<std::ptrdiff_t>(max_unnamed_), unnamed_.end());
+  if (!too_many && !expected) strays = unnamed_;
+  if (missing.empty() && !too_many) return;
+
+  std::string text =
+      missing.empty() ? ""
+                      : enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
+  if (!strays.empty()) {
+    constexpr std::size_t longest_list = 3;
+    std::vector<std::string> quoted;
+    for (const std::string& stray : strays) quoted.push_back("'" + printable(stray) + "'");
+    if (quoted.size() > longest_list) {
+      quoted.resize(longest_list);
+      quoted.emplace_back("others");
+    }
+    text += fmt::format("{}{} stand{} without the name of an option", text.empty() ? "" : "; ",
+                        enumeration(quoted), strays.size() == 1 ? "s" : "");
+  }
+  if (!missing.empty() && strays.size() == missing.size()) {
+    text += "; did you mean";
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      text += fmt::format(" {} {}", missing[i], printable(strays[i]));
+    text += "?";
+  }
+  throw UsageError(text);
+}
+
+void Options::print_help() {
+  constexpr std::size_t widest = 110;
+  constexpr std::size_t narrowest = 40;
+  auto terminal = terminal_columns(STDOUT_FILENO);
+  if (!terminal) terminal = terminal_columns(STDERR_FILENO);  // as behind a pager
+  const std::size_t columns = std::clamp(terminal.value_or(widest), narrowest, widest);
+  po::options_description all("Options", static_cast<unsigned>(columns),
+                              static_cast<unsigned>(std::min(columns / 2, narrowest)));
+  add_all_to(all);
+  std::ostringstream text;
+  text << folded("Usage: wallheat " + synopsis_ + "\n\n" + purpose_, columns, 0) << "\n\n" << all;
+  std::fputs(text.str().c_str(), stdout);
+}
+
+}  // namespace wallheat

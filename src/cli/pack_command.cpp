@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "core/plan_hash.hpp"
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "node/local_machine.hpp"
+#include "run/catalogue.hpp"
+#include "run/signals.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Says every few seconds how far a step is.
+std::function<void(std::size_t)> progress(const char* verb, std::size_t total) {
+  return [verb, total, told = Clock::now()](std::size_t done) mutable {
+    const auto now = Clock::now();
+    if (now - told < std::chrono::seconds(5)) return;
+    told = now;
+    print_error("{} {} of {} plan(s)", verb, done, total);
+  };
+}
+
+}  // namespace
+
+int pack_command(const Arguments& arguments) {
+  std::filesystem::path data;
+  std::filesystem::path out;
+  std::filesystem::path ids_file;
+  std::vector<std::string> ids;
+  std::int64_t first = 0;
+  int threads = 0;
+  PackOptions pack;
+  Options options("pack --data DIR --out FILE [options] [ID ...]",
+                  "Puts floor plans into one compressed HDF5 file, without loss of a bit. --data "
+                  "FILE then stands for the directory in every command. Each plan is read back and "
+                  "compared before the file gets its name. A plan that cannot be read is left out, "
+                  "with the reason, and fails in a run.\nExit status: 0 all packed, 1 nothing "
+                  "written, 2 wrong usage, 3 packed, but some plans were left out.");
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "directory with ID_domain.npy and ID_interior.npy, or another pack");
+  options.add()("out,o", po::value(&out)->value_name("FILE"), "the pack to make");
+  options.add()("id", po::value(&ids)->value_name("ID"),
+                "pack this plan (also as an argument); default: all of --ids");
+  options.add()("ids", po::value(&ids_file)->value_name("FILE"),
+                "file with one id a line, # begins a comment (default: building_ids.txt of a "
+                "directory; all its plans where it has none; all of a pack)");
+  options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
+                "only the first N ids; 0: all");
+  options.add()("threads,t", po::value(&threads)->default_value(0)->value_name("N"),
+                "threads that read and compress; 0: one for each core");
+  options.add()("overwrite", po::bool_switch(&pack.overwrite), "replace an existing pack");
+  options.positional("id", -1);
+  options.require({"data", "out"});
+  if (!options.parse(arguments)) return exit_done;
+  if (!ids.empty() && !ids_file.empty())
+    throw UsageError("give ids as arguments or in --ids, not both");
+  if (first < 0) throw UsageError("--first must be at least 0");
+  if (threads < 0) throw UsageError("--threads must be at least 0");
+
+  CommandFiles files;
+  files.reads_plans("--data", data);
+  files.reads("--ids", ids_file);
+  files.writes_store("--out", out);
+  files.require_different();
+  catch_stop_signals();
+  const auto start = Clock::now();
+  const SharedPlanSource source = open_plan_source(data);
+  const PlanIds plans = requested_plans(*source, ids, ids_file, static_cast<std::size_t>(first));
+  if (!plans.note.empty()) print_error("{}", printable(plans.note));
+  for (const std::string& id : plans.duplicates)
+    print_error("plan {} is named more than once; it is packed once", printable(id));
+  pack.threads = threads > 0 ? static_cast<std::size_t>(threads)
+                             : std::max<std::size_t>(local_machine().cores.size(), 1);
+  pack.hash = plan_hash;
+  pack.packed = progress("packed", plans.ids.size());
+  pack.checked = progress("read back", plans.ids.size());
+  pack.interrupted = stop_requested;
+  const PackReport report = pack_plans(out, *source, plans.ids, pack);
+
+  for (const LeftOut& plan : report.left_out)
+    print_error("plan {} is left out: {}", printable(plan.id), printable(plan.reason));
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  fmt::print(
+      "{}: {} plan(s) packed and read back{}; {:.1f} MB of cells in, {:.1f} MB out, 1 : {:.0f}; "
+      "{:.1f} s\n",
+      out.string(), report.plans,
+      report.left_out.empty() ? "" : fmt::format(", {} left out", report.left_out.size()),
+      static_cast<double>(report.bytes_in) * 1e-6, static_cast<double>(report.bytes_out) * 1e-6,
+      static_cast<double>(report.bytes_in) / static_cast<double>(report.bytes_out), seconds);
+  return report.left_out.empty() ? exit_done : exit_some_plans_failed;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "core/printable.hpp"
+#include "store/results/repair.hpp"
+#include "view/run_status.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+
+int repair_command(const Arguments& arguments) {
+  std::filesystem::path file;
+  Options options("repair FILE",
+                  "Makes the result file of a killed run whole without a run: folds its log in, "
+                  "compares every row and field with its checksum, and leaves one plain HDF5 file. "
+                  "What is damaged is taken from the log where it still is; else its plan becomes "
+                  "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
+                  "it cannot be done, 2 wrong usage, 75 whole with plans pending.");
+  options.add()("file", po::value(&file)->value_name("FILE"),
+                "the result file (also as an argument)");
+  options.positional("file", 1);
+  options.require({"file"});
+  if (!options.parse(arguments)) return exit_done;
+
+  const RepairReport report = repair_results(file);
+  for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
+  for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
+  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
+             report.changed ? "is whole" : "needed nothing", report.done, report.failed,
+             report.pending);
+  remove_run_status(status_path(file));  // of the run that died
+  return report.pending > 0 ? exit_work_left : exit_done;
+}
+
+}  // namespace wallheat

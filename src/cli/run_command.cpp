@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/run_option_parser.hpp"
+#include "mpi/mpi_link.hpp"
+#include "run/exit_status_file.hpp"
+#include "run/run.hpp"
+#include "run/run_options.hpp"
+#include "store/results/result_path.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// Throws, before anything is opened, where the run would write over something else. A directory's
+/// many plans are not compared one by one: what a file begins with keeps them from being replaced.
+void check_files(const RunOptions& options) {
+  CommandFiles files;
+  files.reads_plans("--data", options.data);
+  files.reads("--ids", options.ids_file);
+  files.writes_store("--out", options.out);
+  files.writes("--events", options.events);
+  files.writes("--exit-status-file", options.exit_status_file);
+  files.require_different();
+  if (!may_hold_exit_status(options.exit_status_file))
+    throw UsageError(fmt::format(
+        "{} holds something else than an exit status; name another by --exit-status-file",
+        options.exit_status_file.string()));
+  if (options.overwrite) require_own_results(options.out);
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  std::optional<RunOptions> options;
+  try {
+    options = parse_run_options(arguments);
+  } catch (const UsageError&) {
+    if (launched_rank() == 0) write_exit_status(exit_status_file_among(arguments), exit_usage);
+    throw;
+  }
+  if (!options) return exit_done;
+  if (options->print_out) {
+    fmt::print("{}\n", result_path(options->out).string());
+    return exit_done;
+  }
+  if (launched_rank() == 0) check_files(*options);
+  return run(*options);
+}
+
+}  // namespace wallheat

@@ -1,0 +1,191 @@
+#include "cli/run_option_parser.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/options.hpp"
+#include "mpi/mpi_link.hpp"
+#include "run/batch_job.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+bool can_show_bar() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+std::string joined(const Arguments& arguments) {
+  std::string text = "wallheat run";
+  for (const std::string& argument : arguments) text += " " + argument;
+  return text;
+}
+
+}  // namespace
+
+void SolverOptionParser::declare(Options& options) {
+  options.add()("tolerance",
+                po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
+                "stop when no cell changes by this much in an iteration, in °C");
+  options.add()("max-iterations",
+                po::value(&max_iterations_)->default_value(20000)->value_name("N"),
+                "stop after N iterations");
+  options.add()(
+      "solver-backend", po::value(&backend_)->default_value("vector")->value_name("NAME"),
+      "vector (fast) or reference (the plain sequential oracle); both give the same bits");
+  options.add()("isa", po::value(&isa_)->default_value("auto")->value_name("NAME"),
+                "instruction set of the vector back end: auto, avx512, avx2 or baseline");
+}
+
+SolverOptions SolverOptionParser::finish() const {
+  if (!std::isfinite(tolerance_) || tolerance_ < 0)
+    throw UsageError("--tolerance must be a number of at least 0 (°C)");
+  if (max_iterations_ < 1) throw UsageError("--max-iterations must be at least 1");
+  SolverOptions solver;
+  solver.limits = {tolerance_, max_iterations_};
+  solver.reference =
+      choose<bool>("solver-backend", backend_, {{"vector", false}, {"reference", true}});
+  solver.isa = choose<Isa>("isa", isa_,
+                           {{"auto", available_isas().back()},
+                            {"avx512", Isa::avx512},
+                            {"avx2", Isa::avx2},
+                            {"baseline", Isa::baseline}});
+  return solver;
+}
+
+std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
+  RunOptions run;
+  SolverOptionParser solver;
+  std::string device;
+  std::string progress;
+  std::string shard;
+  std::string time_limit;
+  std::int64_t first = 0;
+
+  Options options("run --data PLANS --out FILE [options] [ID ...]",
+                  "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
+                  "and writes, the other ranks solve; without mpirun one process does both.\nExit "
+                  "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
+                  "failed, 75 stopped early with work left (run again with --resume).");
+  options.add()("data,d", po::value(&run.data)->value_name("PLANS"),
+                "directory with ID_domain.npy and ID_interior.npy, or a file that 'wallheat pack' "
+                "made of one");
+  options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
+  options.add()("id", po::value(&run.ids)->value_name("ID"),
+                "solve this plan (also as an argument); default: all of --ids");
+  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"),
+                "file with one id a line, # begins a comment (default: building_ids.txt of a "
+                "directory; all its plans where it has none; all of a pack)");
+  options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
+                "only the first N ids; 0: all");
+  solver.declare(options);
+  options.add()(
+      "device", po::value(&device)->default_value("auto")->value_name("NAME"),
+      "auto (a GPU for each worker as far as they go round, CPUs for the others), cpu, or "
+      "gpu (every worker must get one)");
+  options.add()(
+      "threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
+      "at most N cores a worker, of its share; one plan a core, on a GPU as many as it wants; 0: "
+      "the whole share");
+  options.add()("save-fields", po::bool_switch(&run.save_fields),
+                "store the temperature fields, too");
+  options.add()("resume", po::bool_switch(&run.resume),
+                "take up an existing result file: keep what is done, solve the rest");
+  options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
+  options.add()(
+      "shard", po::value(&shard)->default_value("auto")->value_name("K/N"),
+      "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 where --out is "
+      "results.h5 (gather with 'wallheat merge'); auto: the task of a Slurm or LSF job "
+      "array; none: all plans");
+  options.add()(
+      "time-limit", po::value(&time_limit)->default_value("auto")->value_name("TIME"),
+      "stop in time, with what is solved stored, when so much has passed since the start: "
+      "seconds, 90m, 1h30m, 1:30:00; auto: when Slurm or LSF will end the job; none");
+  options.add()("max-attempts", po::value(&run.max_attempts)->default_value(3)->value_name("N"),
+                "give up a plan that has killed its solver or failed N times, over all sessions");
+  options.add()("retry-failed", po::bool_switch(&run.retry_failed),
+                "with --resume: give plans that were given up another chance");
+  options.add()(
+      "plan-timeout", po::value(&run.plan_timeout_s)->default_value(600)->value_name("SECONDS"),
+      "a plan that makes no iteration for so long is hung: its solver is killed; 0: never");
+  options.add()("worker-timeout",
+                po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
+                "a worker that is silent for so long is lost, and its plans go to others; workers "
+                "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
+  options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
+                "write the exit status there once the result file is closed, as mpirun's own may "
+                "be another; a run under mpirun itself ends with 0 then");
+  options.add()(
+      "print-out", po::bool_switch(&run.print_out),
+      "print the result file that these options mean (a shard's part, links followed) and "
+      "exit; for scripts");
+  options.add()("events", po::value(&run.events)->value_name("FILE"),
+                "add what happens as JSON lines to FILE");
+  options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
+                "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
+  options.add()("log-level", po::value(&run.log_level)->default_value("info")->value_name("LEVEL"),
+                "trace, debug, info, warning, error, critical or off");
+  options.positional("id", -1);
+  options.require({"data", "out"});
+  if (!options.parse(arguments)) return std::nullopt;
+
+  if (run.resume && run.overwrite) throw UsageError("--resume and --overwrite exclude each other");
+  if (!run.ids.empty() && !run.ids_file.empty())
+    throw UsageError("give ids as arguments or in --ids, not both");
+  if (first < 0) throw UsageError("--first must be at least 0");
+  if (run.threads < 0) throw UsageError("--threads must be at least 0");
+  if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
+  if (!(run.plan_timeout_s >= 0)) throw UsageError("--plan-timeout must be at least 0 (seconds)");
+  if (!(run.worker_timeout_s >= 0.1))
+    throw UsageError("--worker-timeout must be at least 0.1 (seconds)");
+  if (shard == "auto") {
+    run.shard = shard_of_array_task().value_or(Shard{});
+  } else if (shard != "none") {
+    run.shard = parse_shard(shard);
+  }
+  run.out = shard_path(run.out, run.shard);
+  if (time_limit == "auto") {
+    if (launched_rank() == 0 && !run.print_out) {
+      if (const auto end = scheduled_end())
+        run.end = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
+    }
+  } else if (time_limit != "none") {
+    run.end = std::chrono::steady_clock::now() + parse_duration(time_limit);
+  }
+  run.first = static_cast<std::size_t>(first);
+  run.solver = solver.finish();
+  run.device = choose<DeviceChoice>(
+      "device", device,
+      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
+  if (run.solver.reference && run.device == DeviceChoice::gpu)
+    throw UsageError("--solver-backend reference runs on the CPU, so leave out --device gpu");
+  if (run.solver.reference) run.device = DeviceChoice::cpu;
+  const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
+  run.progress = choose<ProgressStyle>("progress", progress,
+                                       {{"auto", automatic},
+                                        {"bar", ProgressStyle::bar},
+                                        {"lines", ProgressStyle::lines},
+                                        {"none", ProgressStyle::none}});
+  run.command_line = joined(arguments);
+  return run;
+}
+
+std::filesystem::path exit_status_file_among(const Arguments& arguments) {
+  const std::string name = "--exit-status-file";
+  std::filesystem::path file;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (arguments[k] == name && k + 1 < arguments.size()) file = arguments[k + 1];
+    if (arguments[k].starts_with(name + "=")) file = arguments[k].substr(name.size() + 1);
+  }
+  return file;
+}
+
+}  // namespace wallheat

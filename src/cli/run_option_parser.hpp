@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "run/run_options.hpp"
+
+namespace wallheat {
+
+/// Nothing where --help was asked for. Throws UsageError.
+[[nodiscard]] std::optional<RunOptions> parse_run_options(const Arguments& arguments);
+
+/// What --exit-status-file names among arguments that may be wrong otherwise; empty where none
+/// does.
+[[nodiscard]] std::filesystem::path exit_status_file_among(const Arguments& arguments);
+
+class Options;
+
+/// Declares the options that choose a solver; call finish() after parsing.
+class SolverOptionParser {
+ public:
+  void declare(Options& options);
+  /// Throws UsageError.
+  [[nodiscard]] SolverOptions finish() const;
+
+ private:
+  double tolerance_ = 0;
+  std::int64_t max_iterations_ = 0;
+  std::string backend_;
+  std::string isa_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/run_option_parser.hpp"
+#include "core/printable.hpp"
+#include "core/python_float.hpp"
+#include "isolation/plan_job.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "view/output_file.hpp"
+#include "view/picture.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+
+int solve_command(const Arguments& arguments) {
+  std::string id;
+  std::filesystem::path data;
+  std::filesystem::path png;
+  bool overwrite = false;
+  SolverOptionParser solver_options;
+  Options options("solve ID --data PLANS [options]",
+                  "Solves one floor plan and prints its statistics.");
+  options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
+  options.add()("png", po::value(&png)->value_name("FILE"),
+                "draw start field and steady state side by side");
+  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing picture");
+  solver_options.declare(options);
+  options.positional("id", 1);
+  options.require({"id", "data"});
+  if (!options.parse(arguments)) return exit_done;
+  std::string ending = png.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  if (!png.empty() && ending != ".png")
+    throw UsageError(fmt::format(
+        "--png draws a PNG picture, so name a file that ends in .png, not {}", png.string()));
+  if (!png.empty() && !can_draw())
+    throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
+
+  CommandFiles files;
+  files.reads_plans("--data", data);
+  files.writes("--png", png);
+  files.require_different();
+  if (!png.empty()) require_replaceable(png, overwrite, "\x89PNG\r\n\x1a\n");
+  const SolverOptions solver = solver_options.finish();
+  const FloorPlan plan = open_plan_source(data)->load(id);
+  const auto start = std::chrono::steady_clock::now();
+  const auto solution = solver.make()->solve(plan, solver.limits, {});
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  PlanResult result;
+  describe_solution(plan, *solution, result);
+  fmt::print("plan             {} ({} x {} cells, {} interior)\n", printable(id), result.rows,
+             result.cols, result.interior_cells);
+  if (result.status == PlanStatus::empty) {
+    fmt::print("status           empty: there is no interior cell to solve for\n");
+  } else {
+    fmt::print("status           {} after {} iterations, last delta {} °C\n",
+               to_string(result.status), result.iterations, python_float(result.last_delta));
+    fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
+    fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
+    fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
+    fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
+    fmt::print("solved in        {:.4f} s on {}, {:.2f} G interior cell updates/s\n", seconds,
+               solver.device_text(),
+               static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) /
+                   seconds * 1e-9);
+  }
+  if (!png.empty()) {
+    draw_plan(png, "plan " + id, plan, solution->field);
+    fmt::print("picture          {}\n", printable(png.string()));
+  }
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,226 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "core/printable.hpp"
+#include "core/version.hpp"
+#include "io/print_error.hpp"
+#include "node/local_machine.hpp"
+#include "run/verifier.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+struct VerifyOptions {
+  std::filesystem::path file;
+  std::filesystem::path data;
+  std::int64_t sample = 0;
+  bool all = false;
+  std::int64_t seed = 0;  ///< negative: by chance
+  std::string backend;
+
+  [[nodiscard]] bool recomputes() const { return all || sample > 0; }
+};
+
+std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
+  VerifyOptions verify;
+  Options options(
+      "verify FILE --data PLANS [options]",
+      "Checks a result file: checksums and decoding of all rows and fields, that inputs are what "
+      "they were, that no temperature is impossible; and solves some plans again, with the file's "
+      "own settings, to compare every bit. It only reads; the file may be one that is being "
+      "written or whose run was killed.\nExit status: 0 all is well, 1 something is not, 2 wrong "
+      "usage; if all is well but plans are not solved yet 75, or failed 3.");
+  options.add()("file", po::value(&verify.file)->value_name("FILE"),
+                "the result file (also as an argument)");
+  options.add()("data,d", po::value(&verify.data)->value_name("PLANS"),
+                "the floor plans, as for 'wallheat run'; may be left out with --sample 0");
+  options.add()("sample", po::value(&verify.sample)->default_value(10)->value_name("N"),
+                "solve N plans, chosen at random, again; 0: none");
+  options.add()("all", po::bool_switch(&verify.all), "solve all plans again");
+  options.add()("seed", po::value(&verify.seed)->default_value(-1, "random")->value_name("S"),
+                "0 or more: the same seed chooses the same plans");
+  options.add()("solver-backend",
+                po::value(&verify.backend)->default_value("vector")->value_name("NAME"),
+                "vector (fast) or reference (the plain sequential oracle)");
+  options.positional("file", 1);
+  if (!options.parse(arguments)) return std::nullopt;
+  if (verify.file.empty())
+    throw UsageError(verify.data.empty() && verify.recomputes() ? "FILE and --data are missing"
+                                                                : "FILE is missing");
+  if (verify.sample < 0) throw UsageError("--sample must be at least 0");
+  (void)choose<bool>("solver-backend", verify.backend, {{"vector", false}, {"reference", true}});
+  if (verify.data.empty() && verify.recomputes())
+    throw UsageError("--data is missing (to check the file alone, give --sample 0)");
+  return verify;
+}
+
+/// The settings that the file was made with. Throws RunError where they cannot be repeated.
+Limits recorded_limits(const ResultReader& reader, const VerifyOptions& options) {
+  const auto setting = [&](const char* name) {
+    const auto found = reader.settings().find(name);
+    if (found == reader.settings().end())
+      throw RunError(fmt::format("{} does not say its {}", options.file.string(), name));
+    return found->second;
+  };
+  const auto number = [&](const char* name) {
+    const std::string text = setting(name);
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e18))
+      throw RunError(fmt::format("{}: its {} is '{}'", options.file.string(), name, text));
+    return value;
+  };
+  const std::string solver = setting("solver") + " " + setting("solver_version");
+  const std::string own = fmt::format("jacobi {}", jacobi_version());
+  if (options.recomputes() && solver != own) {
+    throw RunError(
+        fmt::format("{} was solved by {}, and this wallheat has {}: verify it with that one, or "
+                    "give --sample 0",
+                    options.file.string(), solver, own));
+  }
+  return {number("tolerance"), static_cast<std::int64_t>(number("max_iterations"))};
+}
+
+/// The plans to solve again, ascending.
+std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
+                                 const VerifyOptions& options, std::uint64_t seed) {
+  if (options.all) return answered;
+  std::vector<std::size_t> sample;
+  std::mt19937_64 random(seed);
+  std::sample(answered.begin(), answered.end(), std::back_inserter(sample), options.sample, random);
+  return sample;
+}
+
+/// Examines all answered plans on all cores. Those of `sample` are solved, too.
+Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& answered,
+                     const std::vector<std::size_t>& sample, const std::string& backend) {
+  std::vector<Findings> of_plan(answered.size());
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&] {
+    try {
+      const auto solver = backend == "reference" ? make_reference_solver()
+                                                 : make_jacobi_solver(available_isas().back());
+      for (std::size_t i = next++; i < answered.size(); i = next++) {
+        const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
+        of_plan[i] = verifier.examine(answered[i], chosen ? solver.get() : nullptr);
+      }
+    } catch (...) {
+      next = answered.size();
+      const std::scoped_lock lock(failing);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t count = std::min(local_machine().cores.size(), answered.size());
+    for (std::size_t thread = 0; thread < count; ++thread) threads.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+  Findings findings;
+  for (const Findings& plan : of_plan) findings.append(plan);
+  return findings;
+}
+
+/// Prints a line, and the sentences that belong to it.
+void print_check(const char* name, const std::vector<std::string>& wrong, const std::string& what) {
+  fmt::print("{:<14}{}: {}\n", name,
+             wrong.empty() ? "ok" : fmt::format("NOT OK, {} finding(s)", wrong.size()), what);
+  for (const std::string& sentence : wrong) fmt::print("  {}\n", printable(sentence));
+}
+
+}  // namespace
+
+int verify_command(const Arguments& arguments) {
+  const auto options = parse_verify_options(arguments);
+  if (!options) return exit_done;
+  const ResultReader reader(options->file);
+  const Limits limits = recorded_limits(reader, *options);
+  const SharedPlanSource plans = options->data.empty() ? nullptr : open_plan_source(options->data);
+  const std::vector<PlanResult>& rows = reader.rows();
+
+  std::vector<std::size_t> answered;
+  std::size_t failed = 0;
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    if (is_answer(rows[index].status)) answered.push_back(index);
+    if (rows[index].status == PlanStatus::failed) ++failed;
+  }
+  const std::size_t pending = rows.size() - answered.size() - failed;
+  const std::uint64_t seed =
+      options->seed >= 0 ? static_cast<std::uint64_t>(options->seed) : std::random_device()();
+  const auto sample = sampled(answered, *options, seed);
+  if (!sample.empty()) {
+    print_error("solving {} of {} answered plan(s) again", sample.size(), answered.size());
+  }
+  const Findings findings =
+      examine_all(Verifier(reader, plans, limits), answered, sample, options->backend);
+
+  fmt::print(
+      "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered.size(),
+      rows.size(), failed, pending,
+      reader.closed_well()
+          ? ""
+          : "; the file is still being written, or its run was killed (go on with --resume)");
+  print_check("rows", reader.damage(),
+              fmt::format("checksums of {} row(s), of the list of ids, of the log", rows.size()));
+  for (const std::size_t index : reader.damaged()) {
+    fmt::print(
+        "  row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
+        "again\n",
+        index, rows[index].id);
+  }
+  const auto print = [&](const char* name, Check check, const char* what) {
+    const auto number = static_cast<std::size_t>(check);
+    print_check(name, findings.wrong[number],
+                fmt::format(fmt::runtime(what), findings.examined[number]));
+  };
+  print("fields", Check::fields, "checksums and decoding of {} stored field(s)");
+  if (options->data.empty()) {
+    fmt::print("{:<14}not checked, as there is no --data\n", "inputs");
+    print("physics", Check::physics, "percentages, iterations, last delta of {} answer(s)");
+  } else {
+    print("inputs", Check::inputs, "{} plan(s) are what they were when they were solved");
+    print("physics", Check::physics,
+          "maximum principle, percentages, iterations, last delta of {} answer(s)");
+  }
+  if (!options->recomputes()) {
+    fmt::print("{:<14}not solved again (--sample 0)\n", "answers");
+  } else {
+    print("answers", Check::answers, "{} plan(s) solved again, every bit compared");
+    if (!options->all) fmt::print("{:<14}chosen by --seed {}\n", "", seed);
+  }
+
+  std::size_t wrong = reader.damage().size();
+  for (const auto& sentences : findings.wrong) wrong += sentences.size();
+  if (wrong > 0) {
+    fmt::print("{}: {} finding(s)\n", printable(options->file.string()), wrong);
+    return exit_failed;
+  }
+  fmt::print("{}: all is well{}\n", printable(options->file.string()),
+             pending > 0  ? ", but plans are left"
+             : failed > 0 ? ", but plans failed"
+                          : "");
+  if (pending > 0) return exit_work_left;
+  return failed > 0 ? exit_some_plans_failed : exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wallheat {
+
+/// A core that a process may use.
+struct Core {
+  int cpu = 0;     ///< operating system's number of the core's first usable hardware thread; the
+                   ///< name by which processes of one host mean the same core
+  int socket = 0;  ///< 0, 1, ... the same for all processes of a host
+  int numa = 0;    ///< operating system's number of the NUMA node
+  friend bool operator==(const Core&, const Core&) = default;
+};
+
+/// A GPU that a process may use.
+struct Gpu {
+  int ordinal = 0;  ///< CUDA's number of the device in this process
+  std::string name;
+  std::string uuid;
+  std::uint64_t memory_bytes = 0;
+  int numa = -1;  ///< nearest NUMA node; -1 where unknown
+  friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+/// How much CPU time the processes of a cgroup may use together.
+struct CpuQuota {
+  std::uint64_t group = 0;  ///< the cgroup; the same number in all containers of a system
+  double cpus = 0;          ///< seconds of CPU time a second
+  friend bool operator==(const CpuQuota&, const CpuQuota&) = default;
+};
+
+/// What one process finds on its node, within the cpuset it was given.
+struct Machine {
+  std::string host;
+  std::vector<Core> cores;
+  std::vector<Gpu> gpus;
+  std::string no_gpu{};            ///< where gpus is empty: one clause that says why
+  std::string system{};            ///< the running system, whose containers and names for it may
+                                   ///< be many; empty: the host's name stands for it
+  int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown
+  std::vector<CpuQuota> quotas{};  ///< that hold for it
+  friend bool operator==(const Machine&, const Machine&) = default;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/plan_ids.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+/// A source as a whole cannot be read, maybe for a while only: its file system is away, or its
+/// directory. No plan's fault.
+struct SourceUnavailable : RunError {
+  using RunError::RunError;
+};
+
+/// Throws SourceUnavailable, with one sentence, where the directory or file cannot be read.
+void expect_available(const std::filesystem::path& source);
+
+/// Reads something of a source. Where that fails because of a plan, the source itself is looked at,
+/// and the plan once more, as the source may have come back in between. Throws what `read` throws,
+/// and SourceUnavailable.
+template <class Read>
+auto read_of(const std::filesystem::path& source, Read read) {
+  try {
+    return read();
+  } catch (const InputError&) {
+    expect_available(source);
+  }
+  return read();
+}
+
+/// Takes a plan in pieces, so that it need not be in memory as a whole.
+struct PlanPieces {
+  std::function<void(GridShape)> shape;                         ///< first
+  std::function<void(std::span<const double>)> domain;          ///< then all of it, row by row
+  std::function<void(std::span<const std::uint8_t>)> interior;  ///< and last this
+};
+
+/// Where floor plans come from: a directory, or a pack (wallheat/plan_pack.hpp). Several threads
+/// may use one at once. What takes an id throws InputError, which names the file and the plan,
+/// where the plan is missing or damaged; that plan fails then, and no other. It throws
+/// SourceUnavailable where the source itself cannot be read.
+class PlanSource {
+ public:
+  virtual ~PlanSource() = default;
+
+  /// The directory or file, for sentences about it.
+  [[nodiscard]] virtual std::filesystem::path path() const = 0;
+  /// All plans in their order. Throws RunError where there is no such list.
+  [[nodiscard]] virtual PlanIds ids() const = 0;
+  [[nodiscard]] virtual FloorPlan load(const std::string& id) const = 0;
+  /// The hash of the plan's content that the source states, if it does.
+  [[nodiscard]] virtual std::optional<std::uint64_t> stated_hash(const std::string& id) const;
+  /// What load gives, with the values unchecked; of a source that states no hashes in bounded
+  /// memory, however large the plan is.
+  virtual void load_in_pieces(const std::string& id, const PlanPieces& to) const;
+  /// The mask alone. Where it has more than `most_cells`, that is an InputError, too.
+  [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,
+                                                    std::size_t most_cells) const = 0;
+  /// Reads no cell.
+  [[nodiscard]] virtual GridShape shape(const std::string& id) const = 0;
+  /// Those of the files that the plan stands in; equal ones mean that it has not changed.
+  [[nodiscard]] virtual PlanStamps stamps(const std::string& id) const = 0;
+};
+
+using SharedPlanSource = std::shared_ptr<const PlanSource>;
+
+/// A directory with ID_domain.npy, ID_interior.npy and, if the plans are to have an order of their
+/// own or only some are meant, building_ids.txt. Looks at nothing yet.
+[[nodiscard]] SharedPlanSource directory_source(std::filesystem::path directory);
+
+}  // namespace wallheat

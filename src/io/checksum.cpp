@@ -1,0 +1,12 @@
+#include "io/checksum.hpp"
+
+#include <zlib.h>
+
+namespace wallheat {
+
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
+  return static_cast<std::uint32_t>(
+      ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace wallheat

@@ -1,0 +1,59 @@
+#include "io/deflate.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) {
+  z_stream stream{};
+  constexpr int default_window = 15, default_memory = 8, good_level = 6;
+  const bool runs = effort == Effort::runs;
+  if (::deflateInit2(&stream, runs ? Z_BEST_SPEED : good_level, Z_DEFLATED, default_window,
+                     default_memory, runs ? Z_RLE : Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw RunError("there is not enough memory to compress");
+  }
+  std::vector<std::byte> packed(::deflateBound(&stream, bytes.size()));
+  std::size_t used = 0, made = 0;
+  int state = Z_OK;
+  // In pieces, as zlib counts in 32 bits.
+  constexpr std::size_t most = 1U << 30;
+  while (state == Z_OK) {
+    const auto in = std::min(bytes.size() - used, most), out = std::min(packed.size() - made, most);
+    // zlib takes a pointer to what it does not change.
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data() + used));
+    stream.avail_in = static_cast<uInt>(in);
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data() + made);
+    stream.avail_out = static_cast<uInt>(out);
+    state = ::deflate(&stream, used + in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+    used += in - stream.avail_in;
+    made += out - stream.avail_out;
+  }
+  ::deflateEnd(&stream);
+  if (state != Z_STREAM_END) throw RunError("compressing failed");
+  packed.resize(made);
+  packed.shrink_to_fit();
+  return packed;
+}
+
+bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes) {
+  uLongf got = bytes.size();
+  uLong used = packed.size();
+  return ::uncompress2(reinterpret_cast<Bytef*>(bytes.data()), &got,
+                       reinterpret_cast<const Bytef*>(packed.data()), &used) == Z_OK &&
+         got == bytes.size();
+}
+
+bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols, std::size_t width) {
+  constexpr std::size_t best_ratio = 1100;
+  const std::size_t most = packed > std::numeric_limits<std::size_t>::max() / best_ratio
+                               ? std::numeric_limits<std::size_t>::max()
+                               : packed * best_ratio;
+  return rows > 0 && cols > 0 && cols <= most / width / rows;
+}
+
+}  // namespace wallheat

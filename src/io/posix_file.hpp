@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+/// Owner of a file descriptor with the few calls the store needs. Every call throws SystemError,
+/// one sentence that names the file and the system's reason. Only regular files are opened, and
+/// links are not followed: in a directory where others may write, one could lead to any file, and a
+/// pipe would be waited for without end.
+class PosixFile {
+ public:
+  /// flags as for open(2).
+  PosixFile(std::filesystem::path path, int flags);
+  /// A new, empty file to append to; what has its name is removed, not written into.
+  [[nodiscard]] static PosixFile make(const std::filesystem::path& path);
+  PosixFile(PosixFile&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+  PosixFile& operator=(PosixFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~PosixFile();
+
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] std::uint64_t size() const;
+  /// Appends everything in as few calls as the system needs, normally one.
+  void append(std::span<const std::byte> bytes);
+  /// Fills `bytes` from `offset`; false where the file is too short or cannot be read there.
+  [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  void sync_data();
+  void sync_all();
+  /// For sentences about a file that was renamed while open.
+  void now_called(std::filesystem::path path) { path_ = std::move(path); }
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+};
+
+/// A system call failed.
+struct SystemError : RunError {
+  SystemError(const std::string& text, int code_) : RunError(text), code(code_) {}
+  int code;  ///< errno
+};
+
+/// Throws the SystemError "results.h5 cannot <what>: <text of error>".
+[[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
+                                     int error);
+
+/// Gives an open file the mode, owner and group of the one that it is to replace; where that is
+/// missing, nothing. Where the group cannot be given, its rights are not given either.
+void take_rights_of(const std::filesystem::path& old, const std::filesystem::path& file, int fd);
+
+void sync_file(const std::filesystem::path& file);
+
+/// Moves a complete, synced file into its place, and makes the move itself durable.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Removes a file if it is there, and makes that durable.
+void remove_durably(const std::filesystem::path& file);
+
+/// Replaces a small file so that readers see the old text or the new one. Durable it is not.
+void replace_text(const std::filesystem::path& file, std::string_view text);
+[[nodiscard]] std::string read_whole(const std::filesystem::path& file);
+
+}  // namespace wallheat

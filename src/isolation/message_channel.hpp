@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/bytes.hpp"
+#include "core/file_descriptor.hpp"
+
+namespace wallheat {
+
+/// One end of a stream socket that carries messages.
+class MessageChannel {
+ public:
+  explicit MessageChannel(FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  /// Returns false where the other side is gone or, with `wait` false, does not read.
+  [[nodiscard]] bool send(std::span<const std::byte> message, bool wait);
+
+  /// Takes the next message off what was read. Throws DecodeError where it is none.
+  [[nodiscard]] std::optional<Bytes> next();
+  /// Reads what there is, at least a byte. Returns false where the other side is gone. Throws
+  /// DecodeError where it went in the middle of a message.
+  [[nodiscard]] bool read();
+  /// Waits for the next message; nothing where the other side is gone. Throws DecodeError.
+  [[nodiscard]] std::optional<Bytes> receive();
+
+  /// Hands a copy of an open file to the process at the other end, which must call receive_file()
+  /// next. Returns false where it is gone.
+  [[nodiscard]] bool send_file(const FileDescriptor& file);
+  /// Waits for a file from the other side; nothing where it is gone. Throws DecodeError where
+  /// something else has come.
+  [[nodiscard]] std::optional<FileDescriptor> receive_file();
+
+  /// To wait for input.
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+ private:
+  FileDescriptor socket_;
+  Bytes input_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/plan_source.hpp"
+#include "queue/task_pool.hpp"
+#include "solve/gpu/device.hpp"
+#include "solve/solver_options.hpp"
+
+namespace wallheat {
+
+/// Fills the columns that follow from the answer: status, statistics, iterations, last delta.
+void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result);
+
+/// Where and how a worker's job runs; these facts go into each row.
+struct JobSettings {
+  std::filesystem::path data;  ///< for open_plan_source
+  SolverOptions solver;
+  bool save_fields = false;
+  std::string host;
+  std::string device;
+};
+
+/// A plan's row as far as it is known before it is solved; pending.
+[[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);
+
+/// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
+/// field. It throws DeviceFault where its solver does. Where the source is away, the plan stays
+/// pending, with the reason as its error.
+[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
+                                    std::shared_ptr<Solver> solver);
+/// The same with a source of its own and a solver for the CPU. Throws RunError where the source
+/// cannot be opened.
+[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
+
+/// A device that is open, and the jobs that share it.
+struct JobSource {
+  std::size_t plans_at_once = 1;      ///< so many jobs keep it busy
+  std::function<PlanJob()> make_job;  ///< to be called by the thread that the job is for
+};
+
+/// Opens what the settings ask for, a GPU by `open`. Throws RunError where it cannot be used.
+[[nodiscard]] JobSource open_jobs(
+    const JobSettings& settings,
+    const std::function<std::shared_ptr<GpuDevice>(int)>& open = open_gpu);
+
+}  // namespace wallheat

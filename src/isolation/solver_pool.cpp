@@ -1,0 +1,568 @@
+#include "isolation/solver_pool.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <variant>
+
+#include "core/plan_source.hpp"
+#include "io/print_error.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// From a busy file system a program can take long to load.
+constexpr Seconds start_limit{120};
+// How often a child may die before it has begun with a plan, in a row.
+constexpr int start_tries = 3;
+constexpr std::chrono::milliseconds pause_between_starts{1000};
+// When a GPU is to blame: so many different plans failed on it, none passing in between; or it
+// failed so often with several plans at once, though never to be pinned on one.
+constexpr int most_blamed_in_a_row = 3;
+constexpr int most_failures_in_company = 5;
+
+/// A child and who is at it. But for the child itself, IsolatedSolver's lock is to be held.
+struct Life {
+  Life(const SolverProgram& program, const SolverSetup& setup) : child(program, setup) {}
+
+  SolverChild child;
+  bool ready = false;        ///< it has said so
+  bool over = false;         ///< somebody has found it dead, or killed it
+  std::size_t plans = 0;     ///< given to it and not answered yet
+  std::size_t suspects = 0;  ///< how many of them may have killed it
+};
+
+/// What to think of a plan without an answer.
+enum class Verdict { to_blame, suspect, innocent };
+
+std::string how_far(const PlanProgress& last) {
+  if (last.iterations == 0) return "";
+  return fmt::format(" (iteration {}, delta {:.3g} °C)", last.iterations, last.delta);
+}
+
+}  // namespace
+
+/// What the lanes have in common: the child, who may use it when, and the device's record.
+class IsolatedSolver::Shared {
+ public:
+  Shared(JobSettings settings, Seconds plan_timeout, std::size_t lanes, std::vector<int> cpus,
+         SolverProgram program, Seconds source_patience)
+      : settings_(std::move(settings)),
+        plan_timeout_(plan_timeout),
+        lanes_(lanes),
+        cpus_(std::move(cpus)),
+        program_(std::move(program)),
+        source_patience_(source_patience) {
+    come_up();
+  }
+
+  [[nodiscard]] const JobSettings& settings() const { return settings_; }
+  [[nodiscard]] Seconds plan_timeout() const { return plan_timeout_; }
+  [[nodiscard]] std::size_t lanes() const { return lanes_; }
+  [[nodiscard]] Seconds source_patience() const { return source_patience_; }
+
+  /// Of all lanes one says so.
+  void source_is_away(const std::string& reason) {
+    if (!source_away_.exchange(true))
+      print_error("wallheat: on {}: {}; waiting up to {:.0f} s for it", settings_.host, reason,
+                  source_patience_.count());
+  }
+  void source_is_back() { source_away_ = false; }
+
+  /// The right to use the child, in company or alone; nothing where a stop was requested. Whoever
+  /// wants to be alone goes first. Throws RunError where the device is given up.
+  class Turn;
+  [[nodiscard]] std::unique_ptr<Turn> take_turn(bool alone, const std::stop_token& stop);
+
+  /// A child that is ready; nothing where a stop was requested. Throws RunError.
+  std::shared_ptr<Life> ready_child(const Wake& wake, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    // One lane brings it up while the others wait.
+    if (!changed_.wait(lock, stop, [&] { return !starting_; })) return nullptr;
+    if (life_ && life_->ready) return life_;
+    starting_ = true;
+    lock.unlock();
+    std::shared_ptr<Life> life;
+    try {
+      // A child that died of old, between two plans, is no reason to wait.
+      const bool pause = start_failures_ == start_tries - 1;
+      if (!pause || !wake.wait(pause_between_starts)) life = bring_up(wake);
+    } catch (...) {
+      starting_done();
+      throw;
+    }
+    starting_done();
+    return life;
+  }
+
+  /// To be called before a plan is given to a child. Returns false where it is dead.
+  bool enter(Life& life) {
+    const std::scoped_lock lock(mutex_);
+    if (!life.over) ++life.plans;
+    return !life.over;
+  }
+
+  void begun() { start_failures_ = 0; }
+
+  /// Throws RunError where that was once too often in a row, SourceUnavailable where that is why.
+  void start_failed(const std::string& problem) {
+    if (++start_failures_ < start_tries) return;
+    start_failures_ = 0;
+    expect_available(settings_.data);
+    throw RunError(fmt::format("no solver process comes up any more, the last of {} tries: {}",
+                               start_tries, problem));
+  }
+
+  void answered(Life& life, bool alone) {
+    const std::scoped_lock lock(mutex_);
+    --life.plans;
+    blamed_in_a_row_ = 0;
+    if (!alone) failures_in_company_ = 0;
+  }
+
+  /// Nobody wants the child's answers any more.
+  void stop(const std::shared_ptr<Life>& life) {
+    (void)finish(
+        life, [](const Life&) { return 0; }, "");
+  }
+
+  /// The child died, or hung, before it began with a plan, which so cannot have killed it. Returns
+  /// false where somebody else has found that out before.
+  bool failed_to_begin(const std::shared_ptr<Life>& life, const std::string& reason) {
+    return finish(
+        life, [](const Life& now) { return now.plans - 1; }, reason);
+  }
+
+  /// A plan gets no answer: because it makes no progress, or because of what became of the child.
+  Verdict no_answer(const std::shared_ptr<Life>& life, bool no_progress, const Task& task,
+                    const std::string& reason) {
+    const bool first = finish(
+        life, [&](const Life& now) { return no_progress ? 0 : now.plans; }, reason);
+    const std::scoped_lock lock(mutex_);
+    if (!given_up_.empty()) return Verdict::innocent;
+    if (no_progress ? first : life->suspects == 1) {
+      note_blame(task, reason);
+      return Verdict::to_blame;
+    }
+    return life->suspects > 1 ? Verdict::suspect : Verdict::innocent;
+  }
+
+  /// Saves the next plan the wait for a child that loads.
+  void start_ahead() {
+    const std::scoped_lock lock(mutex_);
+    if (life_ || starting_ || !given_up_.empty()) return;
+    try {
+      start();
+    } catch (const RunError&) {
+      // the next plan tries again, and says so where it cannot
+    }
+  }
+
+ private:
+  /// The first child may be killed while it loads, too. Throws RunError where none gets ready.
+  void come_up() {
+    const Wake never;
+    const auto end_time = Clock::now() + start_limit;
+    for (int tries = 1;; ++tries) {
+      try {
+        (void)bring_up(never);
+        return;
+      } catch (const RunError&) {
+        if (tries == start_tries || Clock::now() >= end_time) throw;
+      }
+    }
+  }
+
+  void starting_done() {
+    {
+      const std::scoped_lock lock(mutex_);
+      starting_ = false;
+    }
+    changed_.notify_all();
+  }
+
+  /// With the lock held, or before there are lanes.
+  void start() {
+    std::erase_if(left_behind_, [](const auto& life) { return life->child.is_gone(); });
+    SolverSetup setup;
+    setup.settings = settings_;
+    setup.parent = ::getpid();
+    setup.lanes = static_cast<std::uint32_t>(lanes_);
+    setup.cpus = cpus_;
+    if (plan_timeout_ != for_ever)
+      setup.progress_interval = std::min(setup.progress_interval, plan_timeout_ / 4);
+    life_ = std::make_shared<Life>(program_, setup);
+  }
+
+  /// Starts a child where there is none, and waits until it is ready. Returns nothing where a stop
+  /// was requested. Throws RunError.
+  std::shared_ptr<Life> bring_up(const Wake& wake) {
+    std::unique_lock lock(mutex_);
+    if (!life_) start();
+    const std::shared_ptr<Life> life = life_;
+    lock.unlock();
+    try {
+      if (!await_ready(*life, wake)) return nullptr;
+    } catch (const RunError&) {
+      lock.lock();
+      life->over = true;
+      life_.reset();
+      lock.unlock();
+      bury(life);
+      throw;
+    }
+    lock.lock();
+    life->ready = true;
+    return life;
+  }
+
+  /// Returns false where a stop was requested. Throws RunError.
+  bool await_ready(Life& life, const Wake& wake) {
+    Silence silence(start_limit);
+    const SolverEvent event = life.child.wait(0, wake, silence);
+    if (std::holds_alternative<Stopped>(event)) return false;
+    if (const auto* died = std::get_if<Died>(&event))
+      throw RunError(fmt::format("a solver process {} at its start", died->how));
+    if (std::holds_alternative<Silent>(event))
+      throw RunError(
+          fmt::format("a solver process did not start within {:.0f} s", start_limit.count()));
+    const Message& message = std::get<Message>(event);
+    if (const auto* farewell = std::get_if<Farewell>(&message)) throw RunError(farewell->reason);
+    const auto* ready = std::get_if<Ready>(&message);
+    if (ready == nullptr || ready->threads == 0)
+      throw RunError("a solver process says what it should not at its start");
+    if (lanes_ == 0) lanes_ = ready->threads;
+    life.child.open_lanes(lanes_);
+    return true;
+  }
+
+  /// Kills it. What the kernel does not end at once is left behind.
+  void bury(const std::shared_ptr<Life>& life) {
+    if (life->child.bury()) return;
+    const std::scoped_lock lock(mutex_);
+    left_behind_.push_back(life);
+  }
+
+  [[nodiscard]] bool has_gpu() const { return settings_.solver.gpu.has_value(); }
+
+  /// Ends a child that is of no use any more; `suspects` counts who may have killed it. Returns
+  /// false where somebody else was first. Nobody starts the next while this one may hold a GPU.
+  template <class Suspects>
+  bool finish(const std::shared_ptr<Life>& life, Suspects suspects, const std::string& reason) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (std::exchange(life->over, true)) return false;
+      life->suspects = suspects(*life);
+      if (life->suspects > 1) note_failure_in_company(life->suspects, reason);
+      life_.reset();
+      starting_ = true;
+    }
+    bury(life);
+    starting_done();
+    return true;
+  }
+
+  void note_blame(const Task& task, const std::string& reason) {
+    // The same plan may come back; it is no new evidence against the device.
+    if (blamed_in_a_row_ == 0 || task.index != blamed_last_) ++blamed_in_a_row_;
+    blamed_last_ = task.index;
+    if (has_gpu() && blamed_in_a_row_ >= most_blamed_in_a_row)
+      give_up(fmt::format("{} plans in a row failed on it, the last one, {}: {}", blamed_in_a_row_,
+                          task.id, reason));
+  }
+
+  void note_failure_in_company(std::size_t plans, const std::string& reason) {
+    print_error("wallheat: {} on {}: {}; trying its {} plans again one by one", settings_.device,
+                settings_.host, reason, plans);
+    if (++failures_in_company_ >= most_failures_in_company)
+      give_up(
+          fmt::format("it failed {} times in a row with several plans at once, the last time: "
+                      "{}",
+                      failures_in_company_, reason));
+  }
+
+  void give_up(const std::string& reason) {
+    given_up_ =
+        fmt::format("{} is given up: {}; --device cpu does without", settings_.device, reason);
+    changed_.notify_all();
+  }
+
+  JobSettings settings_;
+  Seconds plan_timeout_;
+  std::size_t lanes_;  // 0 until the first child has told
+  std::vector<int> cpus_;
+  SolverProgram program_;
+  Seconds source_patience_;
+  std::atomic<bool> source_away_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::shared_ptr<Life> life_;
+  bool starting_ = false;                           // or ending the one before
+  std::atomic<int> start_failures_ = 0;             // in a row
+  std::vector<std::shared_ptr<Life>> left_behind_;  // killed, but not ended by the kernel yet
+  // Turns.
+  std::size_t in_company_ = 0;
+  std::size_t waiting_to_be_alone_ = 0;
+  bool alone_ = false;
+  // The device's record.
+  int blamed_in_a_row_ = 0;
+  std::uint32_t blamed_last_ = 0;
+  int failures_in_company_ = 0;
+  std::string given_up_;
+};
+
+class IsolatedSolver::Shared::Turn {
+ public:
+  Turn(Shared& shared, bool alone) : shared_(shared), alone_(alone) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    bool anybody_waits = false;
+    {
+      const std::scoped_lock lock(shared_.mutex_);
+      if (alone_) {
+        shared_.alone_ = false;
+      } else {
+        --shared_.in_company_;
+      }
+      anybody_waits = alone_ || shared_.waiting_to_be_alone_ > 0;
+    }
+    if (anybody_waits) shared_.changed_.notify_all();
+  }
+
+ private:
+  Shared& shared_;
+  bool alone_;
+};
+
+std::unique_ptr<IsolatedSolver::Shared::Turn> IsolatedSolver::Shared::take_turn(
+    bool alone, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (alone) ++waiting_to_be_alone_;
+  const bool free = changed_.wait(lock, stop, [&] {
+    return !given_up_.empty() ||
+           (!alone_ && (alone ? in_company_ == 0 : waiting_to_be_alone_ == 0));
+  });
+  if (alone) --waiting_to_be_alone_;
+  if (!free || !given_up_.empty()) {
+    lock.unlock();
+    changed_.notify_all();  // one less waits to be alone
+    if (!free) return nullptr;
+    throw DeviceFault(given_up_);
+  }
+  if (alone) {
+    alone_ = true;
+  } else {
+    ++in_company_;
+  }
+  return std::make_unique<Turn>(*this, alone);
+}
+
+/// One thread's way to the child.
+class IsolatedSolver::Lane {
+ public:
+  Lane(std::shared_ptr<Shared> shared, std::size_t lane)
+      : shared_(std::move(shared)), lane_(lane) {}
+
+  /// Waits for the source where it is away.
+  PlanResult operator()(const Task& task, const Watch& watch) {
+    constexpr std::chrono::milliseconds longest_pause{5000};
+    std::chrono::milliseconds pause{100};
+    const auto first_try = Clock::now();
+    for (;;) {
+      PlanResult result = pending_result(shared_->settings(), task);
+      try {
+        result = solve(task, watch);
+      } catch (const SourceUnavailable& away) {  // so that no child comes up
+        result.error = away.what();
+      }
+      const bool away = result.status == PlanStatus::pending && !result.error.empty();
+      if (!away) {
+        shared_->source_is_back();
+        return result;
+      }
+      shared_->source_is_away(result.error);
+      if (Clock::now() - first_try >= shared_->source_patience())
+        throw SourceUnavailable(result.error);
+      // It is being waited for, though nothing is known of its progress.
+      if (watch.progress) watch.progress(0, std::numeric_limits<double>::quiet_NaN());
+      wake_.clear();
+      const std::stop_callback wake_on_stop(watch.stop, [this] { wake_.set(); });
+      if (wake_.wait(pause)) return pending_result(shared_->settings(), task);
+      pause = std::min(2 * pause, longest_pause);
+    }
+  }
+
+ private:
+  PlanResult solve(const Task& task, const Watch& watch) {
+    const auto start_time = Clock::now();
+    PlanResult result = pending_result(shared_->settings(), task);
+    wake_.clear();
+    const std::stop_callback wake_on_stop(watch.stop, [this] { wake_.set(); });
+    bool alone = false;
+    while (!watch.stop.stop_requested()) {
+      const auto turn = shared_->take_turn(alone, watch.stop);
+      if (!turn) break;
+      const auto life = begin(task, watch);
+      if (!life) break;
+      const auto verdict = follow(life, alone, task, watch, result);
+      if (!verdict || verdict == Verdict::to_blame) break;
+      alone = verdict == Verdict::suspect;
+    }
+    if (result.seconds == 0) result.seconds = Seconds(Clock::now() - start_time).count();
+    return result;
+  }
+
+  /// Hands the task to a child that has begun with it. Returns nothing where a stop was requested.
+  /// Throws RunError where no child gets that far.
+  std::shared_ptr<Life> begin(const Task& task, const Watch& watch) {
+    for (;;) {
+      std::shared_ptr<Life> life;
+      try {
+        life = shared_->ready_child(wake_, watch.stop);
+      } catch (const RunError& error) {
+        shared_->start_failed(error.what());
+        continue;
+      }
+      if (!life) return nullptr;
+      if (!shared_->enter(*life)) continue;  // a plan of another lane has killed it since
+      life->child.send(lane_, encode(Message(Assign{{task}})));
+      Silence silence(begin_limit());
+      const SolverEvent event = life->child.wait(lane_, wake_, silence);
+      if (is_start_of(event, task)) {
+        shared_->begun();
+        return life;
+      }
+      if (std::holds_alternative<Stopped>(event)) {
+        shared_->stop(life);
+        return nullptr;
+      }
+      const std::string problem = trouble_at_start(event);
+      if (shared_->failed_to_begin(life, problem)) shared_->start_failed(problem);
+    }
+  }
+
+  /// A child that is ready has nothing to load any more.
+  [[nodiscard]] Seconds begin_limit() const {
+    const Seconds limit = shared_->plan_timeout();
+    return limit == for_ever ? start_limit : std::min(start_limit, limit);
+  }
+
+  static bool is_start_of(const SolverEvent& event, const Task& task) {
+    const auto* message = std::get_if<Message>(&event);
+    const auto* report = message == nullptr ? nullptr : std::get_if<Report>(message);
+    return report != nullptr && report->started == std::vector{task.index};
+  }
+
+  static std::string trouble_at_start(const SolverEvent& event) {
+    if (const auto* died = std::get_if<Died>(&event))
+      return fmt::format("a solver process {} before it began", died->how);
+    if (const auto* farewell = farewell_in(event)) return farewell->reason;
+    return "a solver process does not begin";
+  }
+
+  /// Waits for the result of the task; leaves it pending if a stop is requested. Otherwise, where
+  /// there is none, returns what is thought of the plan.
+  std::optional<Verdict> follow(const std::shared_ptr<Life>& life, bool alone, const Task& task,
+                                const Watch& watch, PlanResult& result) {
+    Silence silence(shared_->plan_timeout());
+    PlanProgress last;
+    for (;;) {
+      SolverEvent event = life->child.wait(lane_, wake_, silence);
+      if (PlanResult* answer = answer_in(event, task)) {
+        result = std::move(*answer);
+        shared_->answered(*life, alone);
+        return std::nullopt;
+      }
+      const PlanProgress* progress = progress_in(event);
+      if (progress == nullptr) return judge(event, life, last, task, watch, result);
+      if (progress->iterations > last.iterations) silence.broken();
+      last = *progress;
+      if (watch.progress) watch.progress(last.iterations, last.delta);
+    }
+  }
+
+  std::optional<Verdict> judge(const SolverEvent& event, const std::shared_ptr<Life>& life,
+                               const PlanProgress& last, const Task& task, const Watch& watch,
+                               PlanResult& result) {
+    if (watch.stop.stop_requested()) {
+      shared_->stop(life);
+      return std::nullopt;
+    }
+    const std::string reason = trouble(event) + how_far(last);
+    const bool silent = std::holds_alternative<Silent>(event);
+    const Verdict verdict = shared_->no_answer(life, silent, task, reason);
+    if (verdict == Verdict::to_blame) {
+      result.status = PlanStatus::failed;
+      result.may_pass = true;
+      result.error = fmt::format("plan {}: {}", task.id, reason);
+      shared_->start_ahead();
+    }
+    return verdict;
+  }
+
+  static PlanResult* answer_in(SolverEvent& event, const Task& task) {
+    auto* message = std::get_if<Message>(&event);
+    auto* report = message == nullptr ? nullptr : std::get_if<Report>(message);
+    const bool is_answer = report != nullptr && report->results.size() == 1 &&
+                           report->results.front().index == task.index;
+    return is_answer ? &report->results.front() : nullptr;
+  }
+
+  static const PlanProgress* progress_in(const SolverEvent& event) {
+    const auto* message = std::get_if<Message>(&event);
+    const auto* heartbeat = message == nullptr ? nullptr : std::get_if<Heartbeat>(message);
+    return heartbeat != nullptr && heartbeat->running.size() == 1 ? &heartbeat->running.front()
+                                                                  : nullptr;
+  }
+
+  static const Farewell* farewell_in(const SolverEvent& event) {
+    const auto* message = std::get_if<Message>(&event);
+    return message == nullptr ? nullptr : std::get_if<Farewell>(message);
+  }
+
+  [[nodiscard]] std::string trouble(const SolverEvent& event) const {
+    if (const auto* died = std::get_if<Died>(&event)) return "its solver process " + died->how;
+    if (const auto* farewell = farewell_in(event)) return farewell->reason;
+    if (std::holds_alternative<Silent>(event))
+      return fmt::format("no progress for {:g} s", shared_->plan_timeout().count());
+    return "its solver process has lost its senses (the wrong message)";
+  }
+
+  std::shared_ptr<Shared> shared_;
+  std::size_t lane_;
+  Wake wake_;
+};
+
+IsolatedSolver::IsolatedSolver(const JobSettings& settings, Seconds plan_timeout, std::size_t lanes,
+                               const std::vector<int>& cpus, const SolverProgram& program,
+                               Seconds source_patience)
+    : shared_(std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, program,
+                                       source_patience)) {}
+
+std::size_t IsolatedSolver::lanes() const { return shared_->lanes(); }
+
+PlanJob IsolatedSolver::job(std::size_t lane) const {
+  const auto job = std::make_shared<Lane>(shared_, lane);
+  return [job](const Task& task, const Watch& watch) { return (*job)(task, watch); };
+}
+
+PlanJob make_isolated_job(const JobSettings& settings, Seconds plan_timeout,
+                          const SolverProgram& program, Seconds source_patience) {
+  return IsolatedSolver(settings, plan_timeout, 1, {}, program, source_patience).job(0);
+}
+
+}  // namespace wallheat

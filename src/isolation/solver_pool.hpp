@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "isolation/plan_job.hpp"
+#include "isolation/solver_handle.hpp"
+
+namespace wallheat {
+
+/// So long a file system may be away, as one does whose server restarts.
+constexpr std::chrono::duration<double> default_source_patience{120};
+
+/// Solves in a child process, so that a plan that kills its solver costs the plan and not the
+/// worker. Several threads may share the child, each with a lane of its own: with a GPU, whose
+/// plans should all be solved by one process.
+///
+/// Where the child dies, reports that its device failed, or makes no progress with a plan for the
+/// time that a plan is given, a new child takes its place, and somebody is to blame:
+/// * The plan that makes no progress: it fails and may pass another time. What the others were at
+///   is solved anew.
+/// * Otherwise the plan that was at it alone. Where there were several, each of them is tried again
+///   alone in the new child; who kills that is to blame.
+/// A GPU on which several plans in a row are to blame, or that fails again and again with several
+/// plans at once, is itself to blame, and given up: its jobs throw RunError with the reason.
+class IsolatedSolver {
+ public:
+  /// Starts a child with `lanes` lanes (0: as many as keep the device busy) whose threads are bound
+  /// to `cpus` (empty: as the calling thread is). A child ends with the thread that started it:
+  /// this one, or one that a job runs in. Throws RunError where no child can be started. A job
+  /// waits for a source of plans that is away, for up to `source_patience`.
+  IsolatedSolver(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
+                 std::size_t lanes, const std::vector<int>& cpus, const SolverProgram& program = {},
+                 std::chrono::duration<double> source_patience = default_source_patience);
+
+  [[nodiscard]] std::size_t lanes() const;
+  /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
+  /// the plan untouched, where after several tries no new child comes up, and SourceUnavailable
+  /// where the wait for the source was in vain.
+  [[nodiscard]] PlanJob job(std::size_t lane) const;
+
+ private:
+  class Shared;
+  class Lane;
+  std::shared_ptr<Shared> shared_;
+};
+
+/// The same for one thread with a child of its own. `plan_timeout` 0: never too long.
+///
+/// To be made, used and destroyed by one thread.
+[[nodiscard]] PlanJob make_isolated_job(
+    const JobSettings& settings, std::chrono::duration<double> plan_timeout,
+    const SolverProgram& program = {},
+    std::chrono::duration<double> source_patience = default_source_patience);
+
+}  // namespace wallheat

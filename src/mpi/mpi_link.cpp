@@ -1,0 +1,342 @@
+#include "mpi/mpi_link.hpp"
+
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw RunError(std::string(call) +
+                 " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+// A message that is longer than MPI can send at once travels in pieces: the last one has another
+// tag. MPI keeps the order of what one rank sends to another, whatever the tags.
+constexpr int piece_tag = 1;
+constexpr int last_piece_tag = 2;
+
+// MPI's own waiting calls spin. A rank that waits here sleeps instead, briefly at first so that a
+// lively exchange stays fast, at most two milliseconds so that a quiet one costs next to nothing.
+class Backoff {
+ public:
+  void sleep(std::chrono::microseconds at_most) {
+    std::this_thread::sleep_for(std::min(pause_, at_most));
+    pause_ = std::min(pause_ * 2, longest);
+  }
+  void reset() { pause_ = shortest; }
+
+ private:
+  static constexpr std::chrono::microseconds shortest{20};
+  static constexpr std::chrono::microseconds longest{2000};
+  std::chrono::microseconds pause_ = shortest;
+};
+
+class MpiLink final : public Link {
+ public:
+  explicit MpiLink(std::size_t longest_piece) : longest_piece_(longest_piece) {
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+  }
+  /// MPI goes on writing into what has not arrived, where MPI itself still lives.
+  ~MpiLink() override {
+    if (!incoming_.empty()) new std::list<Incoming>(std::move(incoming_));
+    if (!outgoing_.empty()) new std::list<Outgoing>(std::move(outgoing_));
+  }
+  MpiLink(const MpiLink&) = delete;
+  MpiLink& operator=(const MpiLink&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void send(int peer, Bytes message) override {
+    // The buffer must stay where it is until MPI is done with it: a list never moves its items.
+    Outgoing& outgoing = outgoing_.emplace_back();
+    outgoing.message = std::move(message);
+    std::span<const std::byte> rest(outgoing.message);
+    do {
+      const auto piece = rest.first(std::min(rest.size(), longest_piece_));
+      rest = rest.subspan(piece.size());
+      check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, peer,
+                      rest.empty() ? last_piece_tag : piece_tag, MPI_COMM_WORLD,
+                      &outgoing.requests.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Isend");
+    } while (!rest.empty());
+  }
+
+  std::optional<Envelope> receive(std::chrono::microseconds patience) override {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+      forget_sent();
+      if (auto envelope = receive_now()) {
+        backoff_.reset();
+        return envelope;
+      }
+      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+          deadline - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return std::nullopt;
+      backoff_.sleep(left);
+    }
+  }
+
+  void flush(std::chrono::milliseconds patience) override {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    forget_sent();
+    for (Backoff backoff; !outgoing_.empty() && std::chrono::steady_clock::now() < deadline;
+         forget_sent()) {
+      backoff.sleep(std::chrono::microseconds{1000});
+    }
+  }
+
+ private:
+  struct Outgoing {
+    Bytes message;
+    std::vector<MPI_Request> requests;  ///< one for each piece
+  };
+  /// A piece of a message that MPI is at. Its sender may be killed or stopped in the middle; then
+  /// it never arrives, and whatever the sender says later waits behind it.
+  struct Incoming {
+    int from = 0;
+    bool is_last = false;
+    Bytes piece;
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool arrived = false;
+  };
+
+  void forget_sent() {
+    std::erase_if(outgoing_, [](Outgoing& outgoing) {
+      int done = 0;
+      check(MPI_Testall(static_cast<int>(outgoing.requests.size()), outgoing.requests.data(), &done,
+                        MPI_STATUSES_IGNORE),
+            "MPI_Testall");
+      return done != 0;
+    });
+  }
+
+  std::optional<Envelope> receive_now() {
+    accept_announced();
+    return take_arrived();
+  }
+
+  /// Gives room to what has been announced. Never waits for any of it.
+  void accept_announced() {
+    for (;;) {
+      int announced = 0;
+      MPI_Message handle = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &announced, &handle, &status),
+            "MPI_Improbe");
+      if (announced == 0) return;
+      int size = 0;
+      check(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
+      Incoming& incoming = incoming_.emplace_back();
+      incoming.from = status.MPI_SOURCE;
+      incoming.is_last = status.MPI_TAG == last_piece_tag;
+      incoming.piece.resize(static_cast<std::size_t>(size));
+      check(MPI_Imrecv(incoming.piece.data(), size, MPI_BYTE, &handle, &incoming.request),
+            "MPI_Imrecv");
+      // One is enough for now, if it is there: many small ones need no list.
+      if (incoming_.size() == 1 && has_arrived(incoming)) return;
+    }
+  }
+
+  static bool has_arrived(Incoming& incoming) {
+    if (!incoming.arrived) {
+      int done = 0;
+      check(MPI_Test(&incoming.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      incoming.arrived = done != 0;
+    }
+    return incoming.arrived;
+  }
+
+  /// The first message that is complete, in the order of its sender.
+  std::optional<Envelope> take_arrived() {
+    std::set<int> held_up;  // behind a piece that has not arrived
+    for (auto next = incoming_.begin(); next != incoming_.end();) {
+      const int from = next->from;
+      if (held_up.contains(from) || !has_arrived(*next)) {
+        held_up.insert(from);
+        ++next;
+        continue;
+      }
+      Incoming incoming = std::move(*next);
+      next = incoming_.erase(next);
+      const auto begun = begun_.find(from);
+      if (begun == begun_.end() && incoming.is_last)
+        return Envelope{from, std::move(incoming.piece)};
+      Bytes& message = begun_[from];
+      message.insert(message.end(), incoming.piece.begin(), incoming.piece.end());
+      if (!incoming.is_last) continue;
+      Envelope envelope{from, std::move(message)};
+      begun_.erase(from);
+      return envelope;
+    }
+    return std::nullopt;
+  }
+
+  int rank_ = 0;
+  int size_ = 1;
+  std::size_t longest_piece_;
+  std::list<Outgoing> outgoing_;
+  std::list<Incoming> incoming_;  // in the order in which they were announced
+  std::map<int, Bytes> begun_;    // by sender: the pieces so far of a message in several
+  Backoff backoff_;  // over all calls: who looks often for nothing must not begin anew each time
+};
+
+// Set by Open MPI's mpirun, by PMIx launchers (srun --mpi=pmix) and by PMI launchers (MPICH, srun).
+constexpr std::array rank_variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+
+const char* launched_rank_text() {
+  for (const char* name : rank_variables) {
+    if (const char* text = std::getenv(name)) return text;
+  }
+  return nullptr;
+}
+
+// Open MPI leaves these files behind when a rank does not finalize: HOST.UID.JOB.RANK, 4 MiB each.
+void remove_shared_memory_of_this_run() {
+  const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
+  if (job == nullptr) return;
+  std::array<char, 64> middle{};
+  std::snprintf(middle.data(), middle.size(), ".%u.%lx.", static_cast<unsigned>(::getuid()),
+                std::strtoul(job, nullptr, 10));
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator("/dev/shm", error)) {
+    const std::string name = file.path().filename().string();
+    if (name.starts_with("vader_segment.") && name.find(middle.data()) != std::string::npos)
+      std::filesystem::remove(file, error);  // another rank may have been faster
+  }
+}
+
+/// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
+bool survives_deaths() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
+
+/// True where the parent of this process is mpirun itself, not one of its daemons.
+bool is_child_of_mpirun() {
+  std::ifstream file("/proc/" + std::to_string(::getppid()) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
+}
+
+// Ends this process when a call that waits for all ranks takes too long.
+class Watch {
+ public:
+  Watch(std::chrono::duration<double> patience, const char* what, int status)
+      : thread_([=](const std::stop_token& stop) {
+          // One after the other, rank 0 first: the first to leave is the end of a run under plain
+          // mpirun, which at times hangs itself where several leave at once.
+          const auto longest = patience * (1 + 0.25 * std::min(launched_rank(), 4));
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any().wait_for(lock, stop, longest, [] { return false; });
+          if (!stop.stop_requested()) leave(longest, what, status);
+        }) {}
+
+ private:
+  [[noreturn]] static void leave(std::chrono::duration<double> waited, const char* what,
+                                 int status) {
+    std::fprintf(
+        stderr,
+        "wallheat: rank %d leaves, as MPI has not %s in all ranks for %.0f s: one of them or "
+        "its host may be lost or stopped\n",
+        launched_rank(), what, waited.count());
+    remove_shared_memory_of_this_run();
+    if (survives_deaths() && launched_rank() == 0 && is_child_of_mpirun())
+      ::kill(::getppid(), SIGTERM);
+    std::_Exit(status);
+  }
+
+  std::jthread thread_;
+};
+
+}  // namespace
+
+bool launched_by_mpi() { return launched_rank_text() != nullptr; }
+
+int launched_rank() {
+  const char* text = launched_rank_text();
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
+MpiSession::MpiSession(std::chrono::duration<double> patience) : patience_(patience) {
+  const Watch watch(patience_, "started", EXIT_FAILURE);
+  int provided = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_FUNNELED)
+    throw RunError("this MPI library cannot be used beside threads");
+  check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+MpiSession::~MpiSession() { end(EXIT_FAILURE); }
+
+void MpiSession::end(int status) {
+  if (std::exchange(ended_, true)) return;
+  const Watch watch(patience_, "ended", status);
+  MPI_Finalize();
+}
+
+int MpiSession::rank() const {
+  int rank = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int MpiSession::size() const {
+  int size = 1;
+  check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  return size;
+}
+
+std::unique_ptr<Link> MpiSession::link(std::size_t longest_piece) {
+  return std::make_unique<MpiLink>(longest_piece);
+}
+
+void MpiSession::leave_without_the_lost(int status, bool wrapped) {
+  std::fflush(nullptr);
+  remove_shared_memory_of_this_run();
+  if (rank() != 0) {
+    // Whoever leaves first would have plain mpirun kill rank 0 before it has ended the run.
+    if (!survives_deaths()) std::this_thread::sleep_for(std::chrono::seconds(10));
+    std::_Exit(status);
+  }
+  // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
+  if (!survives_deaths()) MPI_Abort(MPI_COMM_WORLD, status);
+  // Told twice, it would end before its daemons on other hosts do.
+  if (!wrapped && is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
+  std::_Exit(status);
+}
+
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  const std::string all(text.data(), static_cast<std::size_t>(length));
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+}  // namespace wallheat

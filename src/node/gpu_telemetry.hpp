@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/gpu_usage.hpp"
+
+namespace wallheat {
+
+/// Reads one GPU through NVML, the driver's own library, which is loaded when it is needed: no
+/// build and no run depends on it. It opens no CUDA context. One thread at a time may use it.
+class GpuTelemetry {
+ public:
+  /// Finds the GPU by its UUID ("GPU-..."), as NVML counts also those that CUDA_VISIBLE_DEVICES
+  /// hides. Throws RunError, with a clause that says why, where there is no NVML or it does not
+  /// know this GPU; a slice of one (MIG) has no readings of its own.
+  explicit GpuTelemetry(const std::string& uuid, const std::string& library = "libnvidia-ml.so.1");
+  ~GpuTelemetry();
+  GpuTelemetry(GpuTelemetry&&) noexcept;
+  GpuTelemetry& operator=(GpuTelemetry&&) noexcept;
+
+  /// Where the GPU does not count its energy (before Volta), the power is integrated over the time
+  /// between samples (trapezoidal rule). Throws RunError where the GPU does not answer any more.
+  [[nodiscard]] GpuSample sample();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Samples a GPU in a thread of its own, as a driver in trouble may not answer for long.
+class GpuSampler {
+ public:
+  GpuSampler(GpuTelemetry telemetry, std::chrono::milliseconds interval);
+  /// Waits a little for a call to the driver that is under way, and leaves it behind if it hangs.
+  ~GpuSampler();
+  GpuSampler(const GpuSampler&) = delete;
+  GpuSampler& operator=(const GpuSampler&) = delete;
+
+  /// The latest sample, once. Throws RunError, once, where the GPU did not answer: there will be no
+  /// more samples.
+  [[nodiscard]] std::optional<GpuSample> take();
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+  std::thread thread_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,205 @@
+#include "node/local_machine.hpp"
+
+#include <hwloc.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <type_traits>
+
+#include "node/cpu_quota.hpp"
+#include "solve/gpu/device.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw RunError(what + ": " + std::generic_category().message(error));
+}
+
+// --- What hwloc knows ----------------------------------------------------------------------------
+
+struct DestroyTopology {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
+
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap>;
+
+/// Linux draws a number at each start. All containers of a system see the same one, and their cpus
+/// have the same numbers; two hosts of one name do not share it. Empty where it is hidden.
+std::string running_system() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string number;
+  std::getline(file, number);
+  return number;
+}
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) fail("this host's topology cannot be read", errno);
+  Topology topology(raw);
+  // With the disallowed parts, so that processes in different cgroups count sockets alike. What is
+  // allowed comes from the binding: Linux keeps it within the cgroup's cpuset.
+  if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+      hwloc_topology_load(raw) != 0) {
+    fail("this host's topology cannot be read", errno);
+  }
+  return topology;
+}
+
+/// The cpus of the main thread, whose number is the process's: solver threads may be pinned
+/// already.
+Bitmap process_binding(hwloc_topology_t topology) {
+  Bitmap cpus(hwloc_bitmap_alloc());
+  if (!cpus || hwloc_get_proc_cpubind(topology, getpid(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0) {
+    fail("the cpus of this process cannot be read", errno);
+  }
+  return cpus;
+}
+
+/// Containers and virtual machines may show no sockets and no NUMA nodes: all is number 0 then.
+Core describe(hwloc_topology_t topology, hwloc_obj_t hardware_thread, int cpu) {
+  const hwloc_obj_t socket =
+      hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, hardware_thread);
+  const int numa =
+      hardware_thread->nodeset != nullptr ? hwloc_bitmap_first(hardware_thread->nodeset) : -1;
+  return {.cpu = cpu,
+          .socket = socket != nullptr ? static_cast<int>(socket->logical_index) : 0,
+          .numa = std::max(numa, 0)};
+}
+
+std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t allowed) {
+  std::vector<Core> cores;
+  std::set<hwloc_obj_t> seen;
+  for (int cpu = hwloc_bitmap_first(allowed); cpu >= 0; cpu = hwloc_bitmap_next(allowed, cpu)) {
+    const hwloc_obj_t hardware_thread =
+        hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
+    if (hardware_thread == nullptr) continue;
+    const hwloc_obj_t core =
+        hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, hardware_thread);
+    // Where the system does not tell which hardware threads form a core, each passes for one.
+    if (core != nullptr && !seen.insert(core).second) continue;
+    cores.push_back(describe(topology, hardware_thread, cpu));
+  }
+  return cores;
+}
+
+// --- Binding: Linux's own calls, since a topology per solver thread would cost milliseconds each
+// --
+
+/// A set of cpus for Linux's calls, with room for `size` of them.
+class CpuMask {
+ public:
+  explicit CpuMask(int size) : size_(size), bits_(CPU_ALLOC(size)) {
+    if (bits_ == nullptr) throw std::bad_alloc();
+    CPU_ZERO_S(bytes(), bits_);
+  }
+  ~CpuMask() { CPU_FREE(bits_); }
+  CpuMask(const CpuMask&) = delete;
+  CpuMask& operator=(const CpuMask&) = delete;
+
+  void add(int cpu) { CPU_SET_S(cpu, bytes(), bits_); }
+  bool has(int cpu) const { return CPU_ISSET_S(cpu, bytes(), bits_) != 0; }
+  int size() const { return size_; }
+  std::size_t bytes() const { return CPU_ALLOC_SIZE(size_); }
+  cpu_set_t* bits() { return bits_; }
+
+ private:
+  int size_;
+  cpu_set_t* bits_;
+};
+
+constexpr int most_cpus = 1 << 20;  // far beyond what Linux can count
+
+std::string text(const std::vector<int>& cpus) {
+  std::string list;
+  for (const int cpu : cpus) list += (list.empty() ? "" : ",") + std::to_string(cpu);
+  return list;
+}
+
+/// New memory of this thread from its own node, also where numactl asked for something else. Some
+/// containers forbid the call; the answers do not depend on it, and the default is the same policy.
+void prefer_local_memory() { syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL); }
+
+}  // namespace
+
+Machine local_machine() {
+  const Topology topology = load_topology();
+  const Bitmap allowed = process_binding(topology.get());
+  const hwloc_const_bitmap_t unbound = hwloc_topology_get_allowed_cpuset(topology.get());
+  Machine machine{.host = host_name(),
+                  .cores = list_cores(topology.get(), allowed.get()),
+                  .gpus = {},
+                  .no_gpu = {},
+                  .system = running_system(),
+                  .host_cores = static_cast<int>(list_cores(topology.get(), unbound).size()),
+                  .quotas = cpu_quotas("/proc/self")};
+  if (machine.cores.empty()) {
+    throw RunError("this process may use no cpu that " + machine.host + " has");
+  }
+  GpuSupport support = gpu_support();
+  if (support.can_solve) {
+    machine.gpus = std::move(support.gpus);
+  } else {
+    machine.no_gpu = std::move(support.reason);
+  }
+  return machine;
+}
+
+void bind_this_thread(const std::vector<int>& cpus) {
+  std::vector<int> wanted = cpus;
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  if (wanted.empty() || wanted.front() < 0 || wanted.back() >= most_cpus) {
+    throw RunError("a thread cannot be bound to the cpus '" + text(cpus) + "'");
+  }
+  CpuMask mask(wanted.back() + 1);
+  for (const int cpu : wanted) mask.add(cpu);
+  if (sched_setaffinity(0, mask.bytes(), mask.bits()) != 0) {
+    fail("a thread cannot be bound to cpu " + text(wanted) + " of " + host_name(), errno);
+  }
+  // Linux leaves out cpus that it does not have or that the cgroup withholds, and reports success.
+  if (const std::vector<int> got = bound_cpus(); got != wanted) {
+    throw RunError("a thread was to be bound to cpu " + text(wanted) + " of " + host_name() +
+                   " but the system bound it to " + text(got));
+  }
+  prefer_local_memory();
+}
+
+std::vector<int> bound_cpus() {
+  // Linux refuses a mask that is smaller than its own and does not tell how large that is.
+  for (int size = 1024; size <= most_cpus; size *= 2) {
+    CpuMask mask(size);
+    if (sched_getaffinity(0, mask.bytes(), mask.bits()) == 0) {
+      std::vector<int> cpus;
+      for (int cpu = 0; cpu < mask.size(); ++cpu) {
+        if (mask.has(cpu)) cpus.push_back(cpu);
+      }
+      return cpus;
+    }
+    if (errno != EINVAL) break;
+  }
+  fail("the cpus that a thread is bound to cannot be read", errno);
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (gethostname(name.data(), name.size()) != 0) fail("this host's name cannot be read", errno);
+  return name.data();
+}
+
+}  // namespace wallheat

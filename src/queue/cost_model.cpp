@@ -1,0 +1,108 @@
+#include "queue/cost_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t window = 256;
+
+/// Running sums of a weighted straight line.
+struct Line {
+  double w = 0, wu = 0, wuu = 0, ws = 0, wus = 0;
+
+  void add(double weight, double updates, double seconds) {
+    w += weight;
+    wu += weight * updates;
+    wuu += weight * updates * updates;
+    ws += weight * seconds;
+    wus += weight * updates * seconds;
+  }
+
+  struct Fit {
+    double constant;
+    double slope;
+  };
+  /// True where the plans differ enough in size to tell the constant from the slope: twice as much
+  /// work in one half as in the other.
+  [[nodiscard]] bool is_wide() const { return w * wuu - wu * wu > 0.1 * w * wuu; }
+  /// The best line with neither number below 0, through the origin if there shall be no constant.
+  [[nodiscard]] Fit best(bool with_constant) const {
+    if (wuu == 0) return {ws / w, 0};
+    const double spread = w * wuu - wu * wu;
+    if (!with_constant || spread <= 0) return {0, wus / wuu};
+    const Fit fit{(ws * wuu - wus * wu) / spread, (w * wus - wu * ws) / spread};
+    if (fit.slope < 0) return {ws / w, 0};
+    return fit.constant < 0 ? Fit{0, wus / wuu} : fit;
+  }
+};
+
+}  // namespace
+
+void CostModel::observe(double updates_predicted, double seconds) {
+  if (!std::isfinite(seconds) || seconds <= 0 || !std::isfinite(updates_predicted)) return;
+  const double predicted = predict_s(updates_predicted);
+  // A prediction of 0, as for a plan without work before the constant is known, has no ratio.
+  if (predicted > 0) ratios_.push_back(seconds / predicted);
+
+  const Observation observation{updates_predicted, seconds};
+  if (latest_.size() < window) {
+    latest_.push_back(observation);
+  } else {
+    latest_[next_] = observation;
+  }
+  next_ = (next_ + 1) % window;
+  // The more is known, the less one plan changes.
+  constexpr std::size_t share = 16;
+  if (++since_fit_ * share >= latest_.size()) fit();
+}
+
+double CostModel::predict_s(double updates) const { return constant_s_ + slope_s_ * updates; }
+
+double CostModel::updates_within(double seconds) const {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  if (std::isnan(constant_s_)) return any;
+  if (slope_s_ > 0) return (seconds - constant_s_) / slope_s_;
+  return constant_s_ <= seconds ? any : -1;
+}
+
+void CostModel::fit() {
+  since_fit_ = 0;
+  // Least squares of the relative error, then a few rounds with each plan weighted by the inverse
+  // of its error, which tends to least absolute errors.
+  Line line;
+  for (const auto& [updates, seconds] : latest_)
+    line.add(1 / (seconds * seconds), updates, seconds);
+  // Two or three plans that were disturbed could deny that time grows with work.
+  constexpr std::size_t few = 8;
+  const bool with_constant = latest_.size() >= few && line.is_wide();
+  Line::Fit best = line.best(with_constant);
+  constexpr int rounds = 8;
+  constexpr double least_error = 1e-3;  // relative: no plan's weight may become infinite
+  for (int round = 0; round < rounds; ++round) {
+    line = {};
+    for (const auto& [updates, seconds] : latest_) {
+      const double error = std::abs(best.constant + best.slope * updates - seconds) / seconds;
+      line.add(1 / (seconds * seconds * std::max(error, least_error)), updates, seconds);
+    }
+    best = line.best(with_constant);
+  }
+  constant_s_ = best.constant;
+  slope_s_ = best.slope;
+}
+
+PredictionQuality judge_predictions(std::vector<double> ratios) {
+  PredictionQuality quality;
+  quality.plans = ratios.size();
+  if (ratios.empty()) return quality;
+  std::sort(ratios.begin(), ratios.end());
+  quality.median_ratio = ratios[ratios.size() / 2];
+  for (double& ratio : ratios) ratio = std::max(ratio, 1 / ratio);
+  std::sort(ratios.begin(), ratios.end());
+  quality.factor_90 = ratios[(ratios.size() * 9 + 9) / 10 - 1];
+  quality.worst_factor = ratios.back();
+  return quality;
+}
+
+}  // namespace wallheat

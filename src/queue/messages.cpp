@@ -1,0 +1,236 @@
+#include "queue/messages.hpp"
+
+#include <concepts>
+#include <optional>
+#include <utility>
+
+namespace wallheat {
+namespace {
+
+template <class T>
+concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+template <class Record, class T>
+concept Is = std::same_as<std::remove_const_t<Record>, T>;
+
+// Each type is described once, as the list of its fields; Encoder and Decoder walk the same list,
+// so that they cannot disagree.
+template <class Visit, Is<Core> R>
+void fields_of(Visit& visit, R& core) {
+  visit(core.cpu, core.socket, core.numa);
+}
+template <class Visit, Is<Gpu> R>
+void fields_of(Visit& visit, R& gpu) {
+  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
+}
+template <class Visit, Is<CpuQuota> R>
+void fields_of(Visit& visit, R& quota) {
+  visit(quota.group, quota.cpus);
+}
+template <class Visit, Is<Machine> R>
+void fields_of(Visit& visit, R& machine) {
+  visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
+        machine.host_cores, machine.quotas);
+}
+template <class Visit, Is<Placement> R>
+void fields_of(Visit& visit, R& placement) {
+  visit(placement.cpus, placement.gpu, placement.shared, placement.threads, placement.limit);
+}
+template <class Visit, Is<Task> R>
+void fields_of(Visit& visit, R& task) {
+  visit(task.index, task.id);
+}
+template <class Visit, Is<Statistics> R>
+void fields_of(Visit& visit, R& statistics) {
+  visit(statistics.mean_temp, statistics.std_temp, statistics.pct_above_18,
+        statistics.pct_below_15);
+}
+template <class Visit, Is<FileStamp> R>
+void fields_of(Visit& visit, R& stamp) {
+  visit(stamp.size_bytes, stamp.mtime_ns);
+}
+template <class Visit, Is<PlanResult> R>
+void fields_of(Visit& visit, R& result) {
+  visit(result.index, result.id, result.status, result.statistics, result.iterations,
+        result.last_delta, result.interior_cells, result.rows, result.cols, result.seconds,
+        result.attempts, result.failures, result.rank, result.host, result.device, result.solver,
+        result.input_hash, result.input_stamps[0], result.input_stamps[1], result.error,
+        result.may_pass, result.field);
+}
+template <class Visit, Is<Fact> R>
+void fields_of(Visit& visit, R& fact) {
+  visit(fact.name, fact.value);
+}
+template <class Visit, Is<Hello> R>
+void fields_of(Visit& visit, R& hello) {
+  visit(hello.terms, hello.machine);
+}
+template <class Visit, Is<Ready> R>
+void fields_of(Visit& visit, R& ready) {
+  visit(ready.host, ready.device, ready.threads, ready.bound_cpus, ready.samples);
+}
+template <class Visit, Is<Report> R>
+void fields_of(Visit& visit, R& report) {
+  visit(report.started, report.results);
+}
+template <class Visit, Is<PlanProgress> R>
+void fields_of(Visit& visit, R& progress) {
+  visit(progress.index, progress.iterations, progress.delta, progress.seconds);
+}
+template <class Visit, Is<GpuSample> R>
+void fields_of(Visit& visit, R& sample) {
+  visit(sample.utilisation_pct, sample.memory_used_bytes, sample.memory_total_bytes, sample.power_w,
+        sample.temperature_c, sample.sm_clock_mhz, sample.energy_j, sample.uncorrected_ecc_errors,
+        sample.slowdown);
+}
+template <class Visit, Is<Heartbeat> R>
+void fields_of(Visit& visit, R& heartbeat) {
+  visit(heartbeat.running, heartbeat.gpu);
+}
+template <class Visit, Is<Goodbye> R>
+void fields_of(Visit& visit, R&) {
+  visit();
+}
+template <class Visit, Is<Returned> R>
+void fields_of(Visit& visit, R& returned) {
+  visit(returned.plans);
+}
+template <class Visit, Is<Leaving> R>
+void fields_of(Visit& visit, R& leaving) {
+  visit(leaving.interrupted);
+}
+template <class Visit, Is<Farewell> R>
+void fields_of(Visit& visit, R& farewell) {
+  visit(farewell.reason, farewell.interrupted);
+}
+template <class Visit, Is<Placed> R>
+void fields_of(Visit& visit, R& placed) {
+  visit(placed.placement, placed.samples);
+}
+template <class Visit, Is<Assign> R>
+void fields_of(Visit& visit, R& assign) {
+  visit(assign.tasks);
+}
+template <class Visit, Is<Recall> R>
+void fields_of(Visit& visit, R& recall) {
+  visit(recall.count);
+}
+template <class Visit, Is<Stop> R>
+void fields_of(Visit& visit, R&) {
+  visit();
+}
+template <class Visit, Is<Finish> R>
+void fields_of(Visit& visit, R&) {
+  visit();
+}
+
+template <class Visit, Is<Leave> R>
+void fields_of(Visit& visit, R& leave) {
+  visit(leave.together);
+}
+
+class Encoder {
+ public:
+  template <class... T>
+  void operator()(const T&... fields) {
+    (put(fields), ...);
+  }
+  Bytes take() { return writer_.take(); }
+
+ private:
+  template <Scalar T>
+  void put(T value) {
+    writer_.put(value);
+  }
+  void put(const std::string& text) { writer_.put(text); }
+  void put(const Bytes& block) { writer_.put(std::span(block)); }
+  template <class T>
+  void put(const std::vector<T>& items) {
+    writer_.put(static_cast<std::uint64_t>(items.size()));
+    for (const T& item : items) put(item);
+  }
+  template <class T>
+  void put(const std::optional<T>& item) {
+    put(static_cast<std::uint8_t>(item.has_value()));
+    if (item) put(*item);
+  }
+  template <class Record>
+  requires std::is_class_v<Record>
+  void put(const Record& record) { fields_of(*this, record); }
+
+  ByteWriter writer_;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(std::span<const std::byte> bytes) : reader_(bytes) {}
+  template <class... T>
+  void operator()(T&... fields) {
+    (get(fields), ...);
+  }
+  void expect_end() const { reader_.expect_end(); }
+
+ private:
+  template <Scalar T>
+  void get(T& value) {
+    value = reader_.get<T>();
+  }
+  void get(bool& value) { value = reader_.get<std::uint8_t>() != 0; }
+  void get(PlanStatus& status) {
+    const auto number = reader_.get<std::uint8_t>();
+    if (number > static_cast<std::uint8_t>(PlanStatus::failed)) throw DecodeError("no such status");
+    status = static_cast<PlanStatus>(number);
+  }
+  void get(std::string& text) { text = reader_.get_text(); }
+  void get(Bytes& block) {
+    const auto bytes = reader_.get_block();
+    block.assign(bytes.begin(), bytes.end());
+  }
+  template <class T>
+  void get(std::vector<T>& items) {
+    items.clear();
+    for (std::size_t count = reader_.get_count(1); count > 0; --count) get(items.emplace_back());
+  }
+  template <class T>
+  void get(std::optional<T>& item) {
+    item.reset();
+    if (reader_.get<std::uint8_t>() != 0) get(item.emplace());
+  }
+  template <class Record>
+  requires std::is_class_v<Record>
+  void get(Record& record) { fields_of(*this, record); }
+
+  ByteReader reader_;
+};
+
+template <std::size_t kind = 0>
+Message decode_kind(std::size_t wanted, Decoder& decoder) {
+  if constexpr (kind < std::variant_size_v<Message>) {
+    if (wanted != kind) return decode_kind<kind + 1>(wanted, decoder);
+    std::variant_alternative_t<kind, Message> record;
+    decoder(record);
+    return record;
+  } else {
+    throw DecodeError("no such kind of message");
+  }
+}
+
+}  // namespace
+
+Bytes encode(const Message& message) {
+  Encoder encoder;
+  encoder(static_cast<std::uint8_t>(message.index()));
+  std::visit([&](const auto& record) { encoder(record); }, message);
+  return encoder.take();
+}
+
+Message decode(std::span<const std::byte> bytes) {
+  Decoder decoder(bytes);
+  std::uint8_t kind = 0;
+  decoder(kind);
+  Message message = decode_kind(kind, decoder);
+  decoder.expect_end();
+  return message;
+}
+
+}  // namespace wallheat

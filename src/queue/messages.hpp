@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/gpu_usage.hpp"
+#include "queue/placement.hpp"
+#include "wallheat/plan_result.hpp"
+
+// What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
+// Assign and Recall and answers with Report, until Finish, which it answers with Goodbye; Leave is
+// the end. Stop makes it abandon everything at hand: it is Leaving, gives back what it has, and
+// says Farewell. Both sides send a Heartbeat every now and then: MPI does not tell when a rank is
+// gone, so silence must.
+
+namespace wallheat {
+
+/// One plan to solve.
+struct Task {
+  std::uint32_t index = 0;  ///< place in the list of ids
+  std::string id;
+  friend bool operator==(const Task&, const Task&) = default;
+};
+
+/// Something that must be the same in all ranks: two runs that were started together by mistake, or
+/// two versions of the program, would mix their answers otherwise.
+struct Fact {
+  std::string name;
+  std::string value;
+  friend bool operator==(const Fact&, const Fact&) = default;
+};
+
+// From a worker to rank 0.
+struct Hello {
+  Machine machine;
+  std::vector<Fact> terms{};  ///< version of the program, settings
+};
+struct Ready {
+  std::string host;
+  std::string device;           ///< its kind: devices of one name are of one speed
+  std::uint32_t threads = 0;    ///< how many plans it solves at a time
+  std::vector<int> bound_cpus;  ///< read back from the system: all that its threads may use
+  std::vector<Fact> samples{};  ///< of the plans that Placed names, what the worker finds there
+};
+struct Report {
+  std::vector<std::uint32_t> started;
+  std::vector<PlanResult> results;
+};
+/// How far a running plan is.
+struct PlanProgress {
+  std::uint32_t index = 0;
+  std::int64_t iterations = 0;
+  double delta = 0;    ///< °C, looked at last; NaN before that
+  double seconds = 0;  ///< since it was started
+};
+/// From a worker with its running plans and what its GPU tells, if it has one; from rank 0 empty.
+struct Heartbeat {
+  std::vector<PlanProgress> running;
+  std::optional<GpuSample> gpu{};
+};
+/// Answers every Recall; also sent after Stop with whatever was not finished.
+struct Returned {
+  std::vector<std::uint32_t> plans;
+};
+/// The worker takes no more plans, and gives back those that it has by and by.
+struct Leaving {
+  bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
+};
+/// It is at nothing any more; whatever it still held is free again.
+struct Farewell {
+  std::string reason;
+  bool interrupted = false;  ///< a later run may go on: a stop, or plans that are out of reach
+};
+
+/// A worker's last word.
+struct Goodbye {};
+
+// From rank 0 to a worker.
+struct Placed {
+  Placement placement;
+  std::vector<std::string> samples{};  ///< ids of plans to look at
+};
+struct Assign {
+  std::vector<Task> tasks;
+};
+struct Recall {
+  std::uint64_t count = 0;
+};
+struct Stop {};
+struct Finish {};
+/// Rank 0's last word. `together`: all ranks are there, so they can end MPI together.
+struct Leave {
+  bool together = false;
+};
+
+using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Leaving, Farewell, Goodbye,
+                             Placed, Assign, Recall, Stop, Finish, Leave>;
+
+[[nodiscard]] Bytes encode(const Message& message);
+/// Throws DecodeError where the bytes are no message.
+[[nodiscard]] Message decode(std::span<const std::byte> bytes);
+
+}  // namespace wallheat

@@ -1,0 +1,144 @@
+#include "run/batch_job.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <iomanip>
+#include <limits>
+#include <memory>
+#include <regex>
+#include <sstream>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+std::optional<std::size_t> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  char* end = nullptr;
+  const unsigned long number = std::strtoul(text, &end, 10);
+  if (end == text || *end != '\0')
+    throw UsageError(
+        fmt::format("the scheduler's {}={} is no number; give --shard and --time-limit yourself",
+                    variable, text));
+  return number;
+}
+
+/// What a scheduler's own command prints; empty where it cannot be asked.
+std::string asked(const std::string& command) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
+      ::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
+  std::string answer;
+  std::array<char, 4096> buffer{};
+  while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr)
+    answer += buffer.data();
+  return answer;
+}
+
+/// Only what can stand unquoted in a shell.
+std::optional<std::string> job_id_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || !std::regex_match(text, std::regex("[0-9_\\[\\]]+"))) return std::nullopt;
+  return text;
+}
+
+/// Slurm tells the smallest and the largest number of an array's tasks, how many there are, and the
+/// step of its first range, though not whether there is more than that range. Throws UsageError
+/// where that does not tell the place of this task.
+Shard place_in_slurm_array(std::size_t task) {
+  const auto first = number_in("SLURM_ARRAY_TASK_MIN");
+  const auto last = number_in("SLURM_ARRAY_TASK_MAX");
+  const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
+  const std::size_t step = number_in("SLURM_ARRAY_TASK_STEP").value_or(1);
+  if (first && last && count && *first <= task && task <= *last) {
+    if (*count == 2 && task == *last) return {2, 2};
+    if (*count <= 2 && task == *first) return {1, *count};
+    const bool one_range = step > 0 && *last - *first == (*count - 1) * step;
+    if (one_range && (task - *first) % step == 0) return {(task - *first) / step + 1, *count};
+  }
+  throw UsageError(
+      fmt::format("the place of task {} in this Slurm array cannot be told, as its numbers are not "
+                  "evenly spaced; give --shard K/N, or submit --array=1-N",
+                  task));
+}
+
+using TimePoint = std::chrono::system_clock::time_point;
+
+std::optional<TimePoint> end_in_slurm() {
+  constexpr std::size_t year_3000 = 32'503'680'000;  // and far from where the clock overflows
+  if (const auto end = number_in("SLURM_JOB_END_TIME"); end && *end < year_3000)
+    return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(*end)));
+  const auto job = job_id_in("SLURM_JOB_ID");
+  if (!job) return std::nullopt;
+  const std::string answer = asked("scontrol show job --oneliner " + *job);
+  std::smatch found;
+  // "Unknown" where there is no limit.
+  if (!std::regex_search(answer, found, std::regex("\\bEndTime=([0-9T:-]+)"))) return std::nullopt;
+  std::tm local{};
+  local.tm_isdst = -1;
+  std::istringstream text(found[1].str());
+  text >> std::get_time(&local, "%Y-%m-%dT%H:%M:%S");
+  if (!text) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(std::mktime(&local));
+}
+
+std::optional<TimePoint> end_in_lsf() {
+  const auto job = job_id_in("LSB_JOBID");
+  if (!job) return std::nullopt;
+  // "2:05 L": two hours and five minutes to the run limit; "-" where there is none.
+  const std::string answer = asked("bjobs -noheader -o time_left " + *job);
+  std::smatch found;
+  if (!std::regex_search(answer, found, std::regex("^([0-9]+):([0-9]+) *L"))) return std::nullopt;
+  return std::chrono::system_clock::now() + std::chrono::hours(std::stol(found[1])) +
+         std::chrono::minutes(std::stol(found[2]));
+}
+
+}  // namespace
+
+std::optional<Shard> shard_of_array_task() {
+  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) return place_in_slurm_array(*task);
+  const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
+  if (!index || *index == 0) return std::nullopt;
+  // LSF tells the last index, not the first, nor whether all between exist.
+  if (number_in("LSB_JOBINDEX_END") == 1U) return Shard{1, 1};
+  throw UsageError(
+      "LSF does not tell how many jobs this array has; give --shard, for an array [1-N] as "
+      "--shard \"$LSB_JOBINDEX/N\"");
+}
+
+std::chrono::seconds parse_duration(const std::string& text) {
+  std::smatch found;
+  const auto number = [&](std::size_t group) {
+    return found[group].matched ? std::stol(found[group]) : 0L;
+  };
+  static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,6})");
+  static const std::regex units(
+      "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
+  // A clock that counts nanoseconds from 1970 ends in 2262.
+  const auto bounded = [&](std::chrono::seconds duration) {
+    if (duration > std::chrono::hours(24 * 36525))
+      throw UsageError("'" + text + "' is longer than a century; for no limit say none");
+    return duration;
+  };
+  if (std::regex_match(text, found, clock) && number(3) < 60 &&
+      (!found[1].matched || number(2) < 60))
+    return bounded(std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
+                   std::chrono::seconds(number(3)));
+  if (!text.empty() && std::regex_match(text, found, units))
+    return bounded(std::chrono::hours(24 * number(1) + number(2)) +
+                   std::chrono::minutes(number(3)) + std::chrono::seconds(number(4)));
+  throw UsageError("'" + text +
+                   "' is no stretch of time; say 5400 (seconds), 90m, 1h30m or 1:30:00");
+}
+
+std::optional<TimePoint> scheduled_end() {
+  if (const auto end = end_in_slurm()) return end;
+  return end_in_lsf();
+}
+
+}  // namespace wallheat

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "run/shard.hpp"
+
+namespace wallheat {
+
+/// The place of this process's task among those of its Slurm or LSF job array; nothing outside of
+/// one. Throws UsageError where the scheduler's variables do not tell it.
+[[nodiscard]] std::optional<Shard> shard_of_array_task();
+
+/// Reads a stretch of time: seconds ("5400"), "H:MM:SS", or units ("1h30m", "90m", "2d", "45s").
+/// Throws UsageError.
+[[nodiscard]] std::chrono::seconds parse_duration(const std::string& text);
+
+/// When Slurm or LSF will end this job; nothing outside of a job, or where the job has no limit.
+/// Asks the scheduler where its variables do not tell: call it once.
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_end();
+
+}  // namespace wallheat

@@ -1,0 +1,453 @@
+#include "run/campaign.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "core/exit_status.hpp"
+#include "core/version.hpp"
+#include "node/local_machine.hpp"
+#include "queue/coordinator.hpp"
+#include "run/catalogue.hpp"
+#include "run/forecast.hpp"
+#include "run/signals.hpp"
+#include "solve/gpu/device.hpp"
+#include "solve/trace.hpp"
+#include "solve/worth_a_gpu.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/result_path.hpp"
+#include "store/results/result_store.hpp"
+#include "view/run_monitor.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// Stores what the workers answer, where they solved what rank 0 finds: a node may still see an old
+/// state of the directory, or have copied another one.
+class StoreSink final : public ResultSink {
+ public:
+  StoreSink(ResultStore& store, const PlanSource& source) : store_(store), source_(source) {}
+  std::vector<PlanResult> store(std::span<const PlanResult> results) override {
+    const TraceRange range("store");
+    std::vector<PlanResult> refused = answers_to_other_inputs(results);
+    if (refused.empty()) return store_.store(results);
+    std::vector<PlanResult> rows(results.begin(), results.end());
+    for (PlanResult& row : rows) {
+      const auto same = std::find_if(refused.begin(), refused.end(), [&](const PlanResult& each) {
+        return each.index == row.index;
+      });
+      if (same != refused.end()) row = *same;
+    }
+    for (PlanResult& row : store_.store(rows)) refused.push_back(std::move(row));
+    return refused;
+  }
+  void publish() override { store_.publish(); }
+
+ private:
+  [[nodiscard]] std::vector<PlanResult> answers_to_other_inputs(
+      std::span<const PlanResult> results) const {
+    std::vector<ChangedInput> changed;
+    try {
+      changed = changed_inputs(source_, results, [] { return false; }).changed;
+    } catch (const SourceUnavailable&) {
+      return {};  // no reason to lose what is solved; a resume looks again
+    }
+    std::vector<PlanResult> refused;
+    for (const PlanResult& result : results) {
+      if (std::none_of(changed.begin(), changed.end(),
+                       [&](const ChangedInput& input) { return input.index == result.index; }))
+        continue;
+      PlanResult row = result;
+      row.status = PlanStatus::failed;
+      row.statistics = {};
+      row.field.clear();
+      row.error = fmt::format(
+          "{} solved another content than rank 0 finds in {}: see that all nodes have the same "
+          "plans, then run again with --resume",
+          row.host, source_.path().string());
+      refused.push_back(std::move(row));
+    }
+    return refused;
+  }
+
+  ResultStore& store_;
+  const PlanSource& source_;
+};
+
+/// Before any file is made. With more ranks this one may well be where no GPU is; then the workers'
+/// placement tells.
+void check_gpu_choice(const RunOptions& options, int ranks) {
+  if (options.device != DeviceChoice::gpu || ranks > 1) return;
+  const GpuSupport support = gpu_support();
+  if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
+}
+
+/// Refuses to mix answers to different inputs in one file. Inputs that only have new time stamps,
+/// as copies have, need not be read again by the next resume.
+void check_restored_inputs(const RunOptions& options, const PlanSource& source,
+                           ResultStore& store) {
+  const InputChanges changes = changed_inputs(source, store.restored(), stop_requested);
+  std::vector<std::string> changed;
+  for (const auto* inputs : {&changes.changed, &changes.unreadable}) {
+    for (const ChangedInput& input : *inputs)
+      changed.push_back(fmt::format("{} ({})", input.id, input.why));
+  }
+  if (changed.empty()) return store.restamp(changes.restamped);
+  const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
+  throw RunError(fmt::format(
+      "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input "
+      "back, or solve all "
+      "anew with --overwrite",
+      options.out.string(), changed.size(), options.data.string(),
+      fmt::join(changed.begin(), changed.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      changed.size() > shown ? ", ..." : ""));
+}
+
+Attributes session_start(const RunOptions& options, const RunSurroundings& surroundings) {
+  return {{"command_line", options.command_line},
+          {"wallheat_version", std::string(version())},
+          {"compiler", __VERSION__},
+          {"hdf5_library", hdf5_library()},
+          {"mpi_library", surroundings.mpi_library},
+          {"configuration", options.text()},
+          {"ranks", std::to_string(surroundings.ranks)},
+          {"shard", options.shard.text()},
+          {"data", std::filesystem::absolute(options.data).string()},
+          {"started_utc", utc_now()}};
+}
+
+/// A path as a shell takes it.
+std::string shell_word(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "_-+=./,:@%") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+/// What is to be done after a run.
+std::string next_step(const RunTally& tally, const RunOptions& options, bool interrupted) {
+  const std::string file = shell_word(options.out);
+  if (interrupted) return "stopped early; to go on, run the same command with --resume";
+  if (tally.failed + tally.given_up > 0)
+    return fmt::format(
+        "next: mend the input of the failed plans ('wallheat summary {}' names them), then run the "
+        "same command with --resume --retry-failed",
+        file);
+  if (options.shard.count > 1)
+    return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
+  return fmt::format("next: wallheat summary {}", file);
+}
+
+/// The last lines of a run: the result and the file.
+void report_end(const RunMonitor& monitor, const RunOptions& options, spdlog::logger& logger) {
+  const RunTally& tally = monitor.tally();
+  const double elapsed = monitor.elapsed_s();
+  if (tally.given_up > 0)
+    logger.warn(
+        "{} plan(s) failed too often in earlier sessions; --retry-failed gives them another "
+        "chance",
+        tally.given_up);
+  std::string result = fmt::format(
+      "restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
+      tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
+      tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
+  if (tally.solved + tally.failed > 0)
+    result +=
+        fmt::format(" in {}: {:.2f} plans/s, {} of core time", duration_text(elapsed),
+                    static_cast<double>(tally.solved) / elapsed, duration_text(tally.core_seconds));
+  logger.info("{}", result);
+  logger.info("the results are in {}", options.out.string());
+}
+
+/// What `auto` means for these plans.
+DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
+                        const std::vector<QueuedPlan>& plans, spdlog::logger& logger) {
+  if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
+  std::vector<GridShape> shapes;
+  // Evenly over the list, as the largest may come first.
+  constexpr std::size_t looks = 16;
+  for (std::size_t look = 0; look < std::min(looks, plans.size()); ++look) {
+    const Task& task = plans[look * plans.size() / std::min(looks, plans.size())].task;
+    try {
+      shapes.push_back(source.shape(task.id));
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
+  }
+  if (worth_a_gpu(shapes)) return options.device;
+  if (!gpu_support().gpus.empty())
+    logger.info(
+        "most plans have less than {0:.0f} x {0:.0f} cells, so the CPU solves them; --device gpu "
+        "takes the GPUs all the same",
+        gpu_break_even_side);
+  return DeviceChoice::cpu;
+}
+
+/// The plans of this shard that want solving; counts all others of it.
+std::vector<QueuedPlan> plans_to_solve(const RunOptions& options,
+                                       const std::vector<PlanResult>& rows, RunTally& tally) {
+  std::vector<QueuedPlan> plans;
+  for (const PlanResult& row : rows) {
+    if (!options.shard.holds(row.index)) continue;
+    ++tally.total;
+    if (is_answer(row.status)) {
+      ++tally.restored;
+    } else if (row.failures >= options.max_attempts && !options.retry_failed) {
+      ++tally.given_up;
+    } else {
+      plans.push_back({{row.index, row.id}, row.attempts, options.retry_failed ? 0 : row.failures});
+    }
+  }
+  return plans;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_until(Clock::time_point time) {
+  return std::chrono::duration<double>(time - Clock::now()).count();
+}
+
+/// When to stop, so that there is time for storing and closing before the limit strikes: a
+/// twentieth of what is left, at most a minute (Slurm may strike half a minute early).
+Clock::time_point stop_time(Clock::time_point limit, spdlog::logger& logger) {
+  using std::chrono::seconds;
+  const auto kept =
+      std::clamp<Clock::duration>((limit - Clock::now()) / 20, seconds(1), seconds(60));
+  const double left_s = seconds_until(limit - kept);
+  const std::string kept_text = duration_text(std::chrono::duration<double>(kept).count());
+  if (left_s > 0) {
+    logger.info("stopping in {}, {} before the time limit", duration_text(left_s), kept_text);
+  } else {
+    logger.warn(
+        "the time limit leaves no time to solve anything, as {} of it are kept back for storing "
+        "and closing: give a longer --time-limit",
+        kept_text);
+  }
+  return limit - kept;
+}
+
+/// A run and all that it needs, from the list of ids to the closed file.
+class Campaign {
+ public:
+  /// Opens the plans and the result file, and looks for changed inputs. Throws StopRequested.
+  Campaign(const RunOptions& options, const RunSurroundings& surroundings, Console& console)
+      : options_(options), logger_(*console.logger()) {
+    check_gpu_choice(options, surroundings.ranks);
+    source_ = open_plan_source(options.data);
+    ids_ = requested_plans(*source_, options.ids, options.ids_file, options.first);
+    if (!ids_.note.empty()) logger_.info("{}", ids_.note);
+    for (const std::string& id : ids_.duplicates)
+      logger_.warn("plan {} is named more than once; it is solved once", id);
+    std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
+    if (!options.events.empty()) events.emplace(options.events);
+    const Attributes session = session_start(options, surroundings);
+    open_store(session);
+
+    RunTally tally;
+    plans_ = plans_to_solve(options, store_->restored(), tally);
+    say_what_is_to_do(tally);
+    device_ = device_for(options, *source_, plans_, logger_);
+    if (surroundings.ranks > 1) take_samples();
+    const RunFacts facts{options.out, &ids_.ids, session.at("started_utc"), host_name(),
+                         options.shard.count > 1 ? options.shard.text() : ""};
+    monitor_.emplace(console.logger(), console.line(), options.progress, std::move(events), facts,
+                     tally);
+    std::vector<Task> tasks;
+    for (const QueuedPlan& plan : plans_) tasks.push_back(plan.task);
+    forecast_.emplace(source_, std::move(tasks), options.solver.limits);
+  }
+
+  /// Hands out the plans and stores what comes back.
+  void solve(Link& link, const Patience& patience) {
+    if (plans_.empty()) return;
+    StoreSink sink(*store_, *source_);
+    CoordinatorParts parts;
+    parts.plans = plans_;
+    parts.terms = options_.terms();
+    parts.samples = samples_;
+    parts.device = device_;
+    parts.threads_per_worker = options_.threads;
+    parts.max_attempts = options_.max_attempts;
+    parts.patience = patience;
+    if (options_.end) {
+      const auto end = stop_time(*options_.end, logger_);
+      parts.time_left_s = [end] { return seconds_until(end); };
+    }
+    parts.new_estimates = [this] {
+      std::vector<std::pair<std::uint32_t, double>> news;
+      for (const auto& [plan, estimate] : forecast_->take()) {
+        news.emplace_back(plan, estimate.updates);
+        iterations_[plan] = estimate.iterations;
+      }
+      return news;
+    };
+    parts.sink = &sink;
+    parts.observer = &*monitor_;
+    parts.interrupted = stop_requested;
+    end_ = coordinate(link, parts);
+  }
+
+  /// Closes the file and reports. Returns an ExitStatus.
+  int close() {
+    forecast_.reset();
+    const bool interrupted = end_ != RunEnd::finished;
+    monitor_->finish(interrupted ? "run_stopped" : "run_finished");
+    store_->close(session_end());
+    try {
+      remove_run_status(status_path(options_.out));
+    } catch (const RunError& error) {
+      logger_.warn("{}", error.what());  // the results are complete
+    }
+    const RunTally& tally = monitor_->tally();
+    report_end(*monitor_, options_, logger_);
+    if (interrupted && is_hopeless()) throw RunError(why_hopeless());
+    logger_.log(interrupted ? spdlog::level::warn : spdlog::level::info, "{}",
+                next_step(tally, options_, interrupted));
+    if (interrupted) return exit_work_left;
+    return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
+  }
+
+ private:
+  void open_store(const Attributes& session) {
+    StorePlan plan{ids_.ids, options_.solver.settings(), options_.save_fields, {}};
+    if (options_.save_fields)
+      plan.shapes = plan_shapes(*source_, ids_.ids, options_.shard, stop_requested);
+    std::vector<std::string> report;
+    resuming_ = options_.resume && has_results(options_.out);
+    store_ = resuming_ ? ResultStore::resume(options_.out, plan, session, &report)
+                       : ResultStore::create(options_.out, plan, session, options_.overwrite);
+    for (const std::string& sentence : report) logger_.warn("{}", sentence);
+    check_restored_inputs(options_, *source_, *store_);
+  }
+
+  void say_what_is_to_do(const RunTally& tally) {
+    logger_.info("solving {} plan(s) of {}, into {}", plans_.size(), options_.data.string(),
+                 options_.out.string());
+    if (options_.shard.count > 1)
+      logger_.info("shard {}: {} of {} plans, into {}", options_.shard.text(), tally.total,
+                   ids_.ids.size(), options_.out.string());
+    if (resuming_)
+      logger_.info("restored {} of {} plans from {}", tally.restored, tally.total,
+                   options_.out.string());
+  }
+
+  /// By which rank 0 knows that its workers solve the same plans.
+  void take_samples() {
+    constexpr std::size_t most = 3;  // over the list
+    const std::size_t count = std::min(most, plans_.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::string& id =
+          plans_[k * (plans_.size() - 1) / std::max<std::size_t>(count - 1, 1)].task.id;
+      samples_.push_back({id, plan_sample(*source_, id)});
+    }
+  }
+
+  [[nodiscard]] Attributes session_end() const {
+    const RunTally& tally = monitor_->tally();
+    Attributes end{{"ended_utc", utc_now()},
+                   {"end", end_ == RunEnd::finished ? "finished" : "stopped early"},
+                   {"workers", fmt::format("{}", fmt::join(monitor_->worker_table(), "\n"))},
+                   {"predictions", monitor_->predictions()},
+                   {"restored", std::to_string(tally.restored)},
+                   {"solved", std::to_string(tally.solved)},
+                   {"failed", std::to_string(tally.failed)},
+                   {"seconds", fmt::format("{:.3f}", monitor_->elapsed_s())}};
+    if (const auto gpus = monitor_->gpu_table(); !gpus.empty())
+      end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
+    return end;
+  }
+
+  /// True where another session like this one would get no further either, so that a job script
+  /// that submits itself again would do so for ever: nothing was solved, and the time limit was
+  /// reached, or everything at hand has been started and abandoned often enough.
+  [[nodiscard]] bool is_hopeless() const {
+    const RunTally& tally = monitor_->tally();
+    if (tally.solved + tally.failed + tally.failed_tries > 0) return false;
+    if (end_ == RunEnd::source_away) return false;
+    if (end_ == RunEnd::out_of_time) return true;
+    const auto& abandoned = monitor_->abandoned();
+    return !abandoned.empty() &&
+           std::all_of(abandoned.begin(), abandoned.end(), [&](const AbandonedPlan& plan) {
+             return plan.attempts >= options_.max_attempts;
+           });
+  }
+
+  [[nodiscard]] std::string why_hopeless() const {
+    const auto& abandoned = monitor_->abandoned();
+    if (abandoned.empty())
+      return "no plan was started before the time limit was reached; give the run more time "
+             "(--time-limit, or the job's own limit), then go on with --resume";
+    constexpr std::size_t shown = 3;
+    std::vector<std::string> plans;
+    for (const AbandonedPlan& plan : abandoned) {
+      if (plans.size() == shown) break;
+      plans.push_back(time_needed(plan));
+    }
+    if (abandoned.size() > shown)
+      plans.push_back(fmt::format("and {} more", abandoned.size() - shown));
+    return fmt::format(
+        "no plan was solved before the run had to stop, and another one like it would get no "
+        "further: {}; give the run more time (--time-limit, or the job's own limit), then go on "
+        "with --resume",
+        fmt::join(plans, "; "));
+  }
+
+  [[nodiscard]] std::string time_needed(const AbandonedPlan& plan) const {
+    const std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.task.id,
+                                        plan.attempts, duration_text(plan.last.seconds));
+    const auto known = iterations_.find(plan.task.index);
+    if (known == iterations_.end() || plan.last.iterations < 1) return had;
+    const double needed_s = plan.last.seconds * static_cast<double>(known->second) /
+                            static_cast<double>(plan.last.iterations);
+    return fmt::format("{} and needs about {}", had,
+                       duration_text(std::max(needed_s, plan.last.seconds)));
+  }
+
+  const RunOptions& options_;
+  spdlog::logger& logger_;
+  SharedPlanSource source_;
+  PlanIds ids_;
+  std::optional<ResultStore> store_;
+  bool resuming_ = false;
+  std::vector<QueuedPlan> plans_;
+  std::vector<Fact> samples_;
+  DeviceChoice device_ = DeviceChoice::automatic;
+  std::optional<RunMonitor> monitor_;
+  std::optional<Forecast> forecast_;
+  std::unordered_map<std::uint32_t, std::int64_t> iterations_;  // foreseen, by plan
+  RunEnd end_ = RunEnd::finished;
+};
+
+}  // namespace
+
+int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
+                 Console& console) {
+  const auto in_background = [&](std::function<void()> work) {
+    keep_workers_waiting(link, surroundings.patience, std::move(work));
+  };
+  std::optional<Campaign> campaign;
+  try {
+    in_background([&] { campaign.emplace(options, surroundings, console); });
+  } catch (const StopRequested&) {
+    console.logger()->warn(
+        "stopped before the work began; to go on, run the same command with --resume");
+    return exit_work_left;
+  }
+  campaign->solve(link, surroundings.patience);
+  int status = exit_failed;
+  in_background([&] { status = campaign->close(); });
+  return status;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "queue/link.hpp"
+#include "queue/worker.hpp"
+#include "run/run_options.hpp"
+#include "view/console.hpp"
+
+namespace wallheat {
+
+/// What rank 0 knows of its surroundings.
+struct RunSurroundings {
+  int ranks = 1;            ///< of MPI; 1 where one process does all
+  std::string mpi_library;  ///< "none" without MPI
+  Patience patience;
+};
+
+/// Rank 0's run, from the list of ids to the closed file. What reads or writes files runs in
+/// another thread, so that the calling one can tell the workers all the time that rank 0 lives.
+/// Returns an ExitStatus; throws UsageError or RunError.
+[[nodiscard]] int run_campaign(Link& link, const RunOptions& options,
+                               const RunSurroundings& surroundings, Console& console);
+
+}  // namespace wallheat

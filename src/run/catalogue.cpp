@@ -1,0 +1,67 @@
+#include "run/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include "core/plan_hash.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
+                        const std::filesystem::path& ids_file, std::size_t first) {
+  PlanIds plans = !ids.empty()        ? unique_ids(ids)
+                  : !ids_file.empty() ? read_ids(ids_file)
+                                      : source.ids();
+  if (first > 0 && first < plans.ids.size()) plans.ids.resize(first);
+  return plans;
+}
+
+std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<std::string>& ids,
+                                   const Shard& shard, const Interrupted& interrupted) {
+  std::vector<GridShape> shapes(ids.size());
+  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
+    if (!shard.holds(plan)) continue;
+    if (interrupted()) throw StopRequested();
+    try {
+      shapes[plan] = source.shape(ids[plan]);
+    } catch (const InputError&) {
+      shapes[plan] = {};
+    }
+  }
+  return shapes;
+}
+
+std::string plan_sample(const PlanSource& source, const std::string& id) {
+  constexpr std::size_t large = 4'000'000;  // cells; a few are read when a run starts
+  try {
+    const GridShape shape = source.shape(id);
+    const std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
+    if (std::size_t{shape.rows} * shape.cols > large) return text;
+    return fmt::format("{} (hash {:016x})", text, plan_hash(source.load(id)));
+  } catch (const InputError& error) {
+    return fmt::format("unreadable ({})", error.what());
+  }
+}
+
+InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,
+                            const Interrupted& interrupted) {
+  InputChanges changes;
+  for (const PlanResult& row : rows) {
+    if (!is_answer(row.status)) continue;
+    if (interrupted()) throw StopRequested();
+    try {
+      const PlanStamps stamps = source.stamps(row.id);
+      if (stamps == row.input_stamps) continue;
+      if (input_hash(source, row.id) != row.input_hash) {
+        changes.changed.push_back({row.index, row.id, "other content"});
+      } else {
+        changes.restamped.emplace_back(row).input_stamps = stamps;
+      }
+    } catch (const InputError& error) {
+      changes.unreadable.push_back({row.index, row.id, error.what()});
+    }
+  }
+  return changes;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/plan_ids.hpp"
+#include "core/plan_source.hpp"
+#include "queue/worker.hpp"
+#include "run/run_options.hpp"
+#include "wallheat/plan_result.hpp"
+
+namespace wallheat {
+
+/// The plans that are asked for: `ids`, else those of `ids_file`, else all of the source; of them
+/// the first `first` (0: all). Throws RunError where there are none.
+[[nodiscard]] PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
+                                      const std::filesystem::path& ids_file, std::size_t first);
+
+/// The process was asked to stop in the middle of something that has no half.
+struct StopRequested {};
+
+/// The shape of each plan, without its cells being read; {0, 0} for plans of other shards and where
+/// it cannot be read (the plan will fail with the reason when it is solved). Throws StopRequested.
+[[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source,
+                                                 const std::vector<std::string>& ids,
+                                                 const Shard& shard,
+                                                 const Interrupted& interrupted);
+
+/// What a plan is, in a few words that differ where its cells do: shape and hash, of a large plan
+/// the shape alone, or that it cannot be read.
+[[nodiscard]] std::string plan_sample(const PlanSource& source, const std::string& id);
+
+struct ChangedInput {
+  std::uint32_t index = 0;
+  std::string id;
+  std::string why;
+};
+
+/// What became of the inputs of solved rows.
+struct InputChanges {
+  std::vector<ChangedInput> changed;     ///< the content is another
+  std::vector<ChangedInput> unreadable;  ///< there may be no content any more
+  std::vector<PlanResult> restamped;     ///< rows of equal content, with the stamps of today
+};
+
+/// Size and time stamp decide where they can; only where they differ is a plan read and hashed.
+/// Throws StopRequested.
+[[nodiscard]] InputChanges changed_inputs(const PlanSource& source,
+                                          std::span<const PlanResult> rows,
+                                          const Interrupted& interrupted);
+
+}  // namespace wallheat

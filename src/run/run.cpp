@@ -1,0 +1,106 @@
+#include "run/run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "core/exit_status.hpp"
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "mpi/mpi_link.hpp"
+#include "node/local_machine.hpp"
+#include "queue/coordinator.hpp"
+#include "queue/local_link.hpp"
+#include "run/campaign.hpp"
+#include "run/exit_status_file.hpp"
+#include "run/signals.hpp"
+#include "run/worker_parts.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+struct RunOutcome {
+  int status = exit_failed;
+  std::string error;         ///< why it failed; empty where it did not
+  std::vector<int> unheard;  ///< ranks that did not say good-bye
+};
+
+/// Whatever happens to rank 0, its workers go home. What there is to say is said afterwards: nobody
+/// may ever read it.
+RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
+                                  const RunSurroundings& surroundings) {
+  RunOutcome outcome;
+  std::optional<Console> console;
+  try {
+    console.emplace(options.log_level, 0, host_name());
+    outcome.status = run_campaign(link, options, surroundings, *console);
+  } catch (const UsageError& error) {
+    outcome.error = fmt::format("{}; see 'wallheat help run'", printable(error.what()));
+    outcome.status = exit_usage;
+  } catch (const std::exception& error) {
+    outcome.error = printable(error.what());
+  }
+  write_exit_status(options.exit_status_file, outcome.status);
+  // A wrapper ends by itself whoever does not answer.
+  const std::chrono::seconds patience{options.exit_status_file.empty() ? 5 : 1};
+  outcome.unheard = dismiss_workers(link, patience);
+  if (!outcome.unheard.empty())
+    // One sentence, with the error, which others' last words may have buried otherwise.
+    outcome.error = fmt::format("{}{}rank(s) {} are lost; ending the run with status {}",
+                                outcome.error, outcome.error.empty() ? "" : "; ",
+                                fmt::join(outcome.unheard, ", "), outcome.status);
+  if (!outcome.error.empty()) {
+    const std::string sentence = "wallheat: " + outcome.error;
+    console ? console->say(sentence) : print_error("{}", sentence);
+  }
+  return outcome;
+}
+
+int run_in_one_process(const RunOptions& options, const std::string& mpi) {
+  LocalNetwork network(2);
+  const auto worker_link = network.link(1);
+  WorkerParts parts = worker_parts(options);
+  parts.patience = endless_patience();
+  const std::jthread worker([&] { (void)run_worker(*worker_link, parts); });
+  return coordinate_and_dismiss(*network.link(0), options, {1, mpi, endless_patience()}).status;
+}
+
+/// A worker rank's whole life.
+int work(MpiSession& mpi, Link& link, const RunOptions& options) {
+  try {
+    if (run_worker(link, worker_parts(options))) {
+      mpi.end(exit_done);
+      return exit_done;
+    }
+    mpi.leave_without_the_lost(exit_done);
+  } catch (const std::exception& error) {
+    print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable(error.what()));
+    mpi.leave_without_the_lost(exit_failed);
+  }
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  catch_stop_signals();
+  if (!launched_by_mpi()) return run_in_one_process(options, "none");
+  const Patience patience{options.worker_timeout_s};
+  MpiSession mpi(std::chrono::duration<double>(patience.together_s()));
+  if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
+  const auto link = mpi.link();
+  if (mpi.rank() != 0) return work(mpi, *link, options);
+  const RunOutcome outcome =
+      coordinate_and_dismiss(*link, options, {mpi.size(), mpi_library(), patience});
+  // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
+  const bool wrapped = !options.exit_status_file.empty();
+  const int status = wrapped ? exit_done : outcome.status;
+  if (!outcome.unheard.empty()) mpi.leave_without_the_lost(status, wrapped);
+  mpi.end(status);
+  return status;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queue/messages.hpp"
+#include "queue/placement.hpp"
+#include "run/shard.hpp"
+#include "solve/solver_options.hpp"
+#include "view/run_monitor.hpp"
+
+namespace wallheat {
+
+/// What `wallheat run` was asked to do.
+struct RunOptions {
+  std::filesystem::path data;
+  std::filesystem::path out;
+  std::filesystem::path ids_file;  ///< empty: all plans of data
+  std::vector<std::string> ids;    ///< given as arguments
+  std::size_t first = 0;           ///< 0: all
+  SolverOptions solver;
+  DeviceChoice device = DeviceChoice::automatic;
+  int threads = 0;
+  bool save_fields = false;
+  bool resume = false;
+  bool overwrite = false;
+  Shard shard;
+  /// When the time limit strikes, by a clock that nobody sets.
+  std::optional<std::chrono::steady_clock::time_point> end;
+  int max_attempts = 3;
+  bool retry_failed = false;
+  double plan_timeout_s = 0;
+  double worker_timeout_s = 0;
+  std::filesystem::path exit_status_file;  ///< empty: none
+  bool print_out = false;                  ///< only say where the results would go
+  std::string log_level;
+  ProgressStyle progress = ProgressStyle::lines;
+  std::filesystem::path events;
+  std::string command_line;
+
+  /// What must be the same in all ranks of a run.
+  [[nodiscard]] std::vector<Fact> terms() const;
+  /// What was asked for, wherever it stood, in the form of a configuration file.
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+namespace wallheat {
+
+/// One job's share of a campaign: the plans whose number (from 0, in the order of the list) leaves
+/// the remainder `number` - 1 when divided by `count`.
+struct Shard {
+  std::size_t number = 1;  ///< from 1 to count
+  std::size_t count = 1;
+  [[nodiscard]] bool holds(std::size_t plan) const { return plan % count == number - 1; }
+  /// "3/16"
+  [[nodiscard]] std::string text() const;
+};
+
+/// Throws UsageError where number is not from 1 to count.
+[[nodiscard]] Shard checked_shard(std::size_t number, std::size_t count);
+/// Reads "K/N". Throws UsageError.
+[[nodiscard]] Shard parse_shard(const std::string& text);
+
+/// The file of a shard: results.h5 becomes results.part-03-of-16.h5; unchanged for a single shard.
+[[nodiscard]] std::filesystem::path shard_path(const std::filesystem::path& file,
+                                               const Shard& shard);
+
+}  // namespace wallheat

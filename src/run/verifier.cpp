@@ -1,0 +1,272 @@
+#include "run/verifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/plan_hash.hpp"
+#include "core/python_float.hpp"
+#include "isolation/plan_job.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// NaN equals NaN, and 0 differs from -0.
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+/// Lists the columns in which a row differs from what it should be.
+class Differences {
+ public:
+  explicit Differences(std::string truth) : truth_(std::move(truth)) {}
+
+  void compare(const char* column, double in_file, double expected) {
+    if (!same_bits(in_file, expected)) add(column, python_float(in_file), python_float(expected));
+  }
+  template <class Value>
+  void compare(const char* column, const Value& in_file, const Value& expected) {
+    if (in_file != expected) add(column, fmt::format("{}", in_file), fmt::format("{}", expected));
+  }
+  void compare(const Statistics& in_file, const Statistics& expected) {
+    compare("mean_temp", in_file.mean_temp, expected.mean_temp);
+    compare("std_temp", in_file.std_temp, expected.std_temp);
+    compare("pct_above_18", in_file.pct_above_18, expected.pct_above_18);
+    compare("pct_below_15", in_file.pct_below_15, expected.pct_below_15);
+  }
+  /// Fields of one shape.
+  void compare(const Grid<double>& in_file, const Grid<double>& expected) {
+    const auto same = [](double a, double b) { return same_bits(a, b); };
+    std::size_t count = 0;
+    std::size_t first = 0;
+    for (std::size_t cell = in_file.cells.size(); cell-- > 0;) {
+      if (same(in_file.cells[cell], expected.cells[cell])) continue;
+      ++count;
+      first = cell;
+    }
+    if (count == 0) return;
+    add(fmt::format("field in {} cell(s), the first in row {}, column {},", count,
+                    first / in_file.cols, first % in_file.cols),
+        python_float(in_file.cells[first]), python_float(expected.cells[first]));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  void add(const std::string& what, const std::string& in_file, const std::string& expected) {
+    text_ += fmt::format("{}{} is {} in the file, {} {}", text_.empty() ? "" : "; ", what, in_file,
+                         expected, truth_);
+  }
+
+  std::string truth_;
+  std::string text_;
+};
+
+/// The range that a plan's temperatures cannot leave, as each is an average of four others.
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
+  [[nodiscard]] double largest() const { return std::max(std::abs(low), std::abs(high)); }
+};
+
+/// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
+/// it; a little wider, by what rounding can add.
+Range possible_temperatures(const FloorPlan& plan, std::int64_t iterations) {
+  Range range;
+  const auto widen = [&](double value) {
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+  };
+  for (const double value : plan.domain.cells) widen(value);
+  const std::size_t rows = plan.interior.rows;
+  const std::size_t cols = plan.interior.cols;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t step = row == 0 || row + 1 == rows ? 1 : std::max<std::size_t>(cols - 1, 1);
+    for (std::size_t col = 0; col < cols; col += step) {
+      if (plan.interior(row, col) != 0) widen(0);
+    }
+  }
+  // An update rounds four times, each time by at most half an epsilon of up to four values; the
+  // mean adds one rounding a cell.
+  const double rounding =
+      std::numeric_limits<double>::epsilon() *
+      (4 * static_cast<double>(iterations) + static_cast<double>(plan.interior.cells.size())) *
+      range.largest();
+  return {range.low - rounding, range.high + rounding};
+}
+
+/// What must be true of any answer, without a look at its plan.
+void check_row(const PlanResult& row, const Limits& limits, Findings& findings) {
+  findings.count(Check::physics);
+  const auto wrong = [&](const std::string& what) { findings.add(Check::physics, row.id, what); };
+  const Statistics& s = row.statistics;
+  const auto cells = static_cast<double>(row.rows) * static_cast<double>(row.cols);
+  if (row.status == PlanStatus::empty) {
+    if (row.interior_cells != 0 || row.iterations != 0 || !std::isnan(s.mean_temp))
+      wrong("it is called empty, but has an answer");
+    return;
+  }
+  if (row.interior_cells < 1 || static_cast<double>(row.interior_cells) > cells)
+    wrong(fmt::format("{} interior cells cannot be in a grid of {} x {}", row.interior_cells,
+                      row.rows, row.cols));
+  for (const auto& [name, value] :
+       {std::pair("pct_above_18", s.pct_above_18), std::pair("pct_below_15", s.pct_below_15)}) {
+    if (!(value >= 0 && value <= 100))
+      wrong(fmt::format("{} is {}, not within 0 and 100 %", name, python_float(value)));
+  }
+  // Sums of huge temperatures are infinite, as NumPy's are; the plan tells whether they can be.
+  if (std::isnan(s.mean_temp)) wrong(fmt::format("mean_temp is {}", python_float(s.mean_temp)));
+  if (!(s.std_temp >= 0)) wrong(fmt::format("std_temp is {}", python_float(s.std_temp)));
+  if (row.iterations < 1 || row.iterations > limits.max_iterations)
+    wrong(fmt::format("it took {} iterations, not 1 to {}", row.iterations, limits.max_iterations));
+  const bool converged = row.last_delta >= 0 && row.last_delta < limits.tolerance;
+  if (row.status == PlanStatus::converged && !converged) {
+    wrong(fmt::format("it is called converged, but last_delta is {} °C and the tolerance {} °C",
+                      python_float(row.last_delta), python_float(limits.tolerance)));
+  }
+  if (row.status == PlanStatus::max_iterations &&
+      (row.iterations != limits.max_iterations || !(row.last_delta >= limits.tolerance))) {
+    wrong(fmt::format("it is said to have run out of iterations, after {} of {} with last_delta {}",
+                      row.iterations, limits.max_iterations, python_float(row.last_delta)));
+  }
+}
+
+/// The maximum principle, and that fixed cells are still what they were.
+void check_temperatures(const PlanResult& row, const FloorPlan& plan,
+                        const std::optional<Grid<double>>& field, Findings& findings) {
+  if (row.status == PlanStatus::empty) return;
+  const auto wrong = [&](const std::string& what) { findings.add(Check::physics, row.id, what); };
+  const Range range = possible_temperatures(plan, row.iterations);
+  const auto interior_cells = static_cast<double>(row.interior_cells);
+  const double mean = row.statistics.mean_temp;
+  const bool sum_may_overflow = std::isinf(interior_cells * range.largest());
+  if (!range.holds(mean) && !(sum_may_overflow && std::isinf(mean))) {
+    wrong(fmt::format("mean_temp is {} °C, but no temperature can leave {} to {} °C",
+                      python_float(mean), range.low, range.high));
+  }
+  // No values within a range spread more than half of them at either end.
+  const double spread = range.high - range.low;
+  const bool squares_may_overflow =
+      sum_may_overflow || std::isinf(interior_cells * spread * spread);
+  const double deviation = row.statistics.std_temp;
+  if (deviation > spread / 2 && !(squares_may_overflow && std::isinf(deviation))) {
+    wrong(fmt::format("std_temp is {} °C, too much for temperatures of {} to {} °C",
+                      python_float(deviation), range.low, range.high));
+  }
+  if (!field) return;
+  std::size_t outside = 0;
+  std::size_t moved = 0;
+  double worst = 0;
+  for (std::size_t cell = 0; cell < field->cells.size(); ++cell) {
+    const double value = field->cells[cell];
+    if (plan.interior.cells[cell] == 0) {
+      if (!same_bits(value, plan.domain.cells[cell])) ++moved;
+    } else if (!range.holds(value)) {
+      ++outside;
+      worst = value;
+    }
+  }
+  if (outside > 0) {
+    wrong(fmt::format("{} cell(s) of the field, one of {} °C, leave the possible {} to {} °C",
+                      outside, python_float(worst), range.low, range.high));
+  }
+  if (moved > 0) wrong(fmt::format("{} fixed cell(s) of the field are not the plan's", moved));
+}
+
+}  // namespace
+
+void Findings::add(Check check, const std::string& id, const std::string& what) {
+  wrong[static_cast<std::size_t>(check)].push_back(fmt::format("plan {}: {}", id, what));
+}
+
+void Findings::append(const Findings& more) {
+  for (std::size_t check = 0; check < check_count; ++check) {
+    wrong[check].insert(wrong[check].end(), more.wrong[check].begin(), more.wrong[check].end());
+    examined[check] += more.examined[check];
+  }
+}
+
+Findings Verifier::examine(std::size_t index, Solver* solver) const {
+  const PlanResult& row = reader_.rows()[index];
+  Findings findings;
+  check_row(row, limits_, findings);
+  const auto field = stored_field(index, findings);
+  if (!plans_) return findings;
+  const auto plan = unchanged_plan(row, findings);
+  if (!plan) return findings;
+  check_temperatures(row, *plan, field, findings);
+  if (field) {
+    Differences differences("by the field beside it");
+    differences.compare(row.statistics, statistics(*field, plan->interior));
+    if (!differences.text().empty()) findings.add(Check::fields, row.id, differences.text());
+  }
+  if (solver != nullptr) solve_again(row, *plan, field, *solver, findings);
+  return findings;
+}
+
+std::optional<Grid<double>> Verifier::stored_field(std::size_t index, Findings& findings) const {
+  try {
+    auto field = reader_.field(index);
+    if (field) findings.count(Check::fields);
+    return field;
+  } catch (const RunError& error) {
+    findings.count(Check::fields);
+    findings.add(Check::fields, reader_.rows()[index].id, error.what());
+    return std::nullopt;
+  }
+}
+
+/// The plan, if it still is the one that was solved and the row is of its shape.
+std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Findings& findings) const {
+  findings.count(Check::inputs);
+  try {
+    FloorPlan plan = plans_->load(row.id);
+    const std::uint64_t hash = plan_hash(plan);
+    if (hash != row.input_hash) {
+      findings.add(Check::inputs, row.id,
+                   fmt::format("its input in {} has changed since it was solved: input_hash is "
+                               "{:016x} in the file, {:016x} now",
+                               plans_->path().string(), row.input_hash, hash));
+      return std::nullopt;
+    }
+    Differences differences("by the plan");
+    differences.compare<std::size_t>("rows", row.rows, plan.domain.rows);
+    differences.compare<std::size_t>("cols", row.cols, plan.domain.cols);
+    differences.compare("interior_cells", row.interior_cells, count_interior(plan));
+    if (differences.text().empty()) return plan;
+    findings.add(Check::physics, row.id, differences.text());
+  } catch (const InputError& error) {
+    findings.add(Check::inputs, row.id,
+                 fmt::format("its input cannot be read any more: {}", error.what()));
+  }
+  return std::nullopt;
+}
+
+void Verifier::solve_again(const PlanResult& row, const FloorPlan& plan,
+                           const std::optional<Grid<double>>& field, Solver& solver,
+                           Findings& findings) const {
+  findings.count(Check::answers);
+  try {
+    const auto solution = solver.solve(plan, limits_, {});
+    PlanResult expected;
+    describe_solution(plan, *solution, expected);
+    Differences differences("solved again");
+    differences.compare("status", to_string(row.status), to_string(expected.status));
+    differences.compare(row.statistics, expected.statistics);
+    differences.compare("iterations", row.iterations, expected.iterations);
+    differences.compare("last_delta", row.last_delta, expected.last_delta);
+    if (field) differences.compare(*field, solution->field);
+    if (!differences.text().empty()) findings.add(Check::answers, row.id, differences.text());
+  } catch (const InputError& error) {
+    findings.add(Check::answers, row.id, fmt::format("cannot be solved again: {}", error.what()));
+  }
+}
+
+}  // namespace wallheat

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan_source.hpp"
+#include "store/results/result_store.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+
+/// What an answered plan is checked for.
+enum class Check : std::size_t {
+  fields,   ///< a stored field's checksum and decoding, and that the row's statistics are its own
+  inputs,   ///< the floor plan is the one that was solved
+  physics,  ///< what must be true of any answer: the maximum principle, the range of each column
+  answers,  ///< the plan solved again gives the same bits
+};
+inline constexpr std::size_t check_count = 4;
+
+/// What was found about one plan, or about many.
+struct Findings {
+  std::array<std::vector<std::string>, check_count> wrong;  ///< sentences that name the plan
+  std::array<std::size_t, check_count> examined{};
+
+  void add(Check check, const std::string& id, const std::string& what);
+  void count(Check check) { ++examined[static_cast<std::size_t>(check)]; }
+  void append(const Findings& more);
+};
+
+/// Checks the answers of a result file; several threads may use one.
+class Verifier {
+ public:
+  /// `plans` are the inputs; without them (null) only the file itself is checked. `limits` are
+  /// those that the file was made with.
+  Verifier(const ResultReader& reader, SharedPlanSource plans, const Limits& limits)
+      : reader_(reader), plans_(std::move(plans)), limits_(limits) {}
+
+  /// Checks row `index`, which has an answer. With a solver the plan is solved again, too.
+  [[nodiscard]] Findings examine(std::size_t index, Solver* solver) const;
+
+ private:
+  std::optional<Grid<double>> stored_field(std::size_t index, Findings& findings) const;
+  std::optional<FloorPlan> unchanged_plan(const PlanResult& row, Findings& findings) const;
+  void solve_again(const PlanResult& row, const FloorPlan& plan,
+                   const std::optional<Grid<double>>& field, Solver& solver,
+                   Findings& findings) const;
+
+  const ResultReader& reader_;
+  SharedPlanSource plans_;
+  Limits limits_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,10 @@
+#include <nvtx3/nvToolsExt.h>
+
+#include "solve/trace.hpp"
+
+namespace wallheat {
+
+TraceRange::TraceRange(const char* name) { nvtxRangePushA(name); }
+TraceRange::~TraceRange() { nvtxRangePop(); }
+
+}  // namespace wallheat

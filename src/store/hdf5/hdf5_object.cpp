@@ -1,0 +1,115 @@
+#include "store/hdf5/hdf5_object.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace wallheat::store {
+namespace {
+
+/// An open attribute of one element.
+struct Attribute {
+  Handle handle, type;
+};
+
+std::optional<Attribute> open_attribute(const Handle& object, const std::string& name) {
+  const auto task = "read the attribute " + name;
+  Attribute attribute;
+  attribute.handle = Handle(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT), H5Aclose, task);
+  attribute.type = Handle(H5Aget_type(attribute.handle.get()), H5Tclose, task);
+  const Handle space(H5Aget_space(attribute.handle.get()), H5Sclose, task);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
+  return attribute;
+}
+
+bool has_type(const Handle& dataset, hid_t type) {
+  const Handle stored(H5Dget_type(dataset.get()), H5Tclose, "read a dataset's type");
+  return H5Tequal(stored.get(), type) > 0;
+}
+
+bool is_like(const std::vector<hsize_t>& size, const std::vector<hsize_t>& form) {
+  return std::equal(size.begin(), size.end(), form.begin(), form.end(),
+                    [](hsize_t a, hsize_t b) { return b == 0 || a == b; });
+}
+
+/// Other layouts, and external storage, take their bytes from other files.
+bool is_in_this_file(const Handle& dataset, H5D_layout_t layout) {
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, "read a dataset's layout");
+  return H5Pget_layout(creation.get()) == layout && H5Pget_external_count(creation.get()) == 0;
+}
+
+}  // namespace
+
+std::uint64_t file_bytes_of(const Handle& object) {
+  const Handle file(H5Iget_file_id(object.get()), H5Fclose, "find the file of an object");
+  int* descriptor = nullptr;
+  checked(H5Fget_vfd_handle(file.get(), H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)),
+          "find the file's descriptor");
+  struct stat info {};
+  if (::fstat(*descriptor, &info) != 0) {
+    throw Hdf5Error(std::string("cannot examine the file: ") + std::strerror(errno));
+  }
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+std::vector<hsize_t> size_of(const Handle& dataset) {
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose, "read a dataset's size");
+  const int rank = checked(H5Sget_simple_extent_ndims(space.get()), "read a dataset's size");
+  std::vector<hsize_t> size(static_cast<std::size_t>(rank));
+  checked(H5Sget_simple_extent_dims(space.get(), size.data(), nullptr), "read a dataset's size");
+  return size;
+}
+
+std::vector<hsize_t> chunk_of(const Handle& dataset) {
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, "read a dataset's chunk");
+  std::vector<hsize_t> chunk(size_of(dataset).size());
+  const int rank = static_cast<int>(chunk.size());
+  const int found =
+      checked(H5Pget_chunk(creation.get(), rank, chunk.data()), "read a chunk's size");
+  return found == rank ? chunk : std::vector<hsize_t>{};
+}
+
+bool has_form(const Handle& dataset, const DatasetForm& form) {
+  const bool chunked = !form.chunk.empty();
+  return is_in_this_file(dataset, chunked ? H5D_CHUNKED : H5D_CONTIGUOUS) &&
+         has_type(dataset, form.type) && is_like(size_of(dataset), form.size) &&
+         (!chunked || is_like(chunk_of(dataset), form.chunk));
+}
+
+Handle open_dataset(hid_t file, const std::string& name, const DatasetForm& form, hid_t access) {
+  const auto task = "open " + name;
+  Handle dataset(H5Dopen2(file, name.c_str(), access), H5Dclose, task);
+  if (!has_form(dataset, form)) {
+    throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");
+  }
+  return dataset;
+}
+
+bool has_attribute(const Handle& object, const std::string& name) {
+  return checked(H5Aexists(object.get(), name.c_str()), "look for the attribute " + name) > 0;
+}
+
+std::optional<std::string> read_text(const Handle& object, const std::string& name) {
+  const auto attribute = open_attribute(object, name);
+  if (!attribute) return std::nullopt;
+  const hid_t type = attribute->type.get();
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) return std::nullopt;
+  const std::size_t length = H5Tget_size(type);
+  if (length > file_bytes_of(object)) return std::nullopt;
+  std::string value(length, '\0');
+  checked(H5Aread(attribute->handle.get(), type, value.data()), "read the attribute " + name);
+  return value.substr(0, value.find('\0'));
+}
+
+std::optional<std::int64_t> read_whole_number(const Handle& object, const std::string& name) {
+  if (!has_attribute(object, name)) return std::nullopt;
+  const auto attribute = open_attribute(object, name);
+  if (!attribute || H5Tget_class(attribute->type.get()) != H5T_INTEGER) return std::nullopt;
+  std::int64_t value = 0;
+  checked(H5Aread(attribute->handle.get(), H5T_NATIVE_INT64, &value), "read the attribute " + name);
+  return value;
+}
+
+}  // namespace wallheat::store

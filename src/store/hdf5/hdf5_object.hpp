@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/hdf5/hdf5_handle.hpp"
+
+// An HDF5 file may hold anything under the names that are looked for, and HDF5 reads all of an
+// object into the room that it is given. So an object's form is compared before anything is read.
+namespace wallheat::store {
+
+/// The bytes on disk of the file that holds an object, whatever its superblock says.
+[[nodiscard]] std::uint64_t file_bytes_of(const Handle& object);
+
+/// What wallheat writes under a name. A size of 0 stands for any.
+struct DatasetForm {
+  hid_t type;
+  std::vector<hsize_t> size;
+  std::vector<hsize_t> chunk;  ///< empty: contiguous
+};
+
+/// True where a dataset has this form and all its bytes are in its own file.
+[[nodiscard]] bool has_form(const Handle& dataset, const DatasetForm& form);
+/// Throws Hdf5Error where there is no such dataset, or it has another form.
+[[nodiscard]] Handle open_dataset(hid_t file, const std::string& name, const DatasetForm& form,
+                                  hid_t access = H5P_DEFAULT);
+
+[[nodiscard]] std::vector<hsize_t> size_of(const Handle& dataset);
+[[nodiscard]] std::vector<hsize_t> chunk_of(const Handle& dataset);
+
+[[nodiscard]] bool has_attribute(const Handle& object, const std::string& name);
+/// Nothing where the attribute is anything but one text of fixed length.
+[[nodiscard]] std::optional<std::string> read_text(const Handle& object, const std::string& name);
+/// Nothing where the attribute is anything but one whole number, or is missing.
+[[nodiscard]] std::optional<std::int64_t> read_whole_number(const Handle& object,
+                                                            const std::string& name);
+
+}  // namespace wallheat::store

@@ -1,0 +1,213 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/bytes.hpp"
+#include "io/checksum.hpp"
+#include "store/packs/pack_file.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/boundary.hpp"
+#include "store/results/hdf5_file.hpp"
+#include "store/results/result_path.hpp"
+#include "store/results/row.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+FileStamp stamp_of(const PosixFile& file, const fs::path& path) {
+  struct stat info {};
+  if (::fstat(file.fd(), &info) != 0) throw_system_error(path, "be examined", errno);
+  return {info.st_size, std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+/// What check_values asks of all cells, asked of the few values that they have. (A value of the
+/// table that no cell has may be anything.)
+bool are_possible(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::abs(value) <= largest_value; });
+}
+
+/// HDF5 finds the plans; their bytes are read beside it, as it lets one thread in at a time.
+class PlanPack final : public PlanSource {
+ public:
+  explicit PlanPack(const fs::path& path)
+      : path_(path), file_(result_path(path), O_RDONLY), stamp_(stamp_of(file_, path)) {
+    const Handle file = open_file(path, Access::read);
+    require_pack(file, path);
+    read_pack_rows(file, file_.size(), [&](const PackRow& row) { take(row); });
+  }
+
+  [[nodiscard]] fs::path path() const override { return path_; }
+
+  [[nodiscard]] PlanIds ids() const override { return {ids_, {}, {}}; }
+
+  [[nodiscard]] FloorPlan load(const std::string& id) const override {
+    const Place& place = find(id);
+    return read_of(path_, [&] { return decode_plan(id, place); });
+  }
+
+  /// As 'wallheat pack' has found and checked it.
+  [[nodiscard]] std::optional<std::uint64_t> stated_hash(const std::string& id) const override {
+    return find(id).hash;
+  }
+
+  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
+                                            std::size_t most_cells) const override {
+    const Place& place = find(id);
+    if (place.shape.rows > most_cells / place.shape.cols)
+      throw InputError(path_.string() + ": plan " + id + " has more than " +
+                       std::to_string(most_cells) + " cells");
+    return read_of(path_, [&] { return decode_mask(id, place); });
+  }
+
+  [[nodiscard]] GridShape shape(const std::string& id) const override { return find(id).shape; }
+
+  /// Of the pack, twice: it stands for both of a plan's files.
+  [[nodiscard]] PlanStamps stamps(const std::string& id) const override {
+    (void)find(id);
+    return {stamp_, stamp_};
+  }
+
+ private:
+  struct Place {
+    GridShape shape;
+    CodeKind kind = CodeKind::byte;
+    std::uint32_t value_count = 0;
+    std::uint32_t crc32 = 0;
+    std::uint64_t hash = 0;
+    std::uint64_t values_offset = 0;
+    std::uint64_t codes_offset = 0, codes_bytes = 0;
+    std::uint64_t interior_offset = 0, interior_bytes = 0;
+    std::string reason;  ///< why the plan was left out; empty where it was not
+  };
+  struct Chunks {
+    std::vector<double> values;
+    std::vector<std::byte> codes, interior;
+  };
+
+  FloorPlan decode_plan(const std::string& id, const Place& place) const {
+    try {
+      const Chunks chunks = read(place);
+      FloorPlan plan{decode_domain(place.shape, place.kind, chunks.values, chunks.codes),
+                     decode_interior(place.shape, chunks.interior)};
+      if (!are_possible(chunks.values) || place.kind == CodeKind::value)
+        check_values(plan.domain, path_.string() + ": plan " + id);
+      return plan;
+    } catch (const DecodeError& error) {
+      refuse(id, error.what());
+    }
+  }
+
+  Grid<std::uint8_t> decode_mask(const std::string& id, const Place& place) const {
+    try {
+      return decode_interior(place.shape, read(place).interior);
+    } catch (const DecodeError& error) {
+      refuse(id, error.what());
+    }
+  }
+
+  void take(const PackRow& row) {
+    const auto kind = static_cast<CodeKind>(row.code_bytes);
+    const bool left_out = row.rows == 0;
+    const bool possible =
+        kind == CodeKind::byte || kind == CodeKind::word || kind == CodeKind::value;
+    std::string id = get_text(row.id);
+    if (!is_intact(row) || (!left_out && !possible) || row.value_count > 65536 || id.empty()) {
+      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
+                      " is damaged");
+    }
+    const bool is_new = places_
+                            .emplace(id, Place{{row.rows, row.cols},
+                                               kind,
+                                               row.value_count,
+                                               row.crc32,
+                                               row.input_hash,
+                                               row.values_offset,
+                                               row.codes_offset,
+                                               row.codes_bytes,
+                                               row.interior_offset,
+                                               row.interior_bytes,
+                                               left_out ? get_text(row.reason) : ""})
+                            .second;
+    if (!is_new) {
+      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
+                      " is damaged, as it names a plan again");
+    }
+    ids_.push_back(std::move(id));
+  }
+
+  /// Throws InputError where there is no such plan.
+  const Place& find(const std::string& id) const {
+    check_id(id);
+    const auto found = places_.find(id);
+    if (found == places_.end())
+      throw InputError(path_.string() + ": there is no plan " + id + " in this pack");
+    if (found->second.shape.rows == 0) {
+      throw InputError(path_.string() + ": plan " + id +
+                       " was left out of this pack: " + found->second.reason);
+    }
+    return found->second;
+  }
+
+  Chunks read(const Place& place) const {
+    Chunks chunks;
+    const std::uint64_t file_bytes = file_.size();
+    // A wild size must not ask for memory. No stream is twice as long as what it holds.
+    if (place.codes_bytes > file_bytes || place.interior_bytes > file_bytes)
+      throw DecodeError("it is longer than the file");
+    const std::uint64_t cells = std::uint64_t{place.shape.rows} * place.shape.cols;
+    constexpr std::uint64_t least = 4096;
+    if (place.codes_bytes / 2 > cells * static_cast<std::uint64_t>(place.kind) + least ||
+        place.interior_bytes / 2 > cells + least)
+      throw DecodeError("it is longer than its shape allows");
+    chunks.values.resize(place.value_count);
+    chunks.codes.resize(place.codes_bytes);
+    chunks.interior.resize(place.interior_bytes);
+    const auto values = std::as_writable_bytes(std::span(chunks.values));
+    if (!file_.read_at(place.values_offset, values) ||
+        !file_.read_at(place.codes_offset, chunks.codes) ||
+        !file_.read_at(place.interior_offset, chunks.interior)) {
+      throw DecodeError("the file ends too early, or cannot be read there");
+    }
+    if (crc32_of(chunks.interior, crc32_of(chunks.codes, crc32_of(values))) != place.crc32)
+      throw DecodeError("its checksum does not match");
+    return chunks;
+  }
+
+  [[noreturn]] void refuse(const std::string& id, const std::string& why) const {
+    throw InputError(path_.string() + ": plan " + id + " is damaged (" + why +
+                     "); pack the plans anew");
+  }
+
+  fs::path path_;
+  PosixFile file_;
+  FileStamp stamp_;
+  std::vector<std::string> ids_;
+  std::unordered_map<std::string, Place> places_;
+};
+
+}  // namespace
+
+SharedPlanSource open_plan_source(const fs::path& path) {
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) return directory_source(path);
+  if (!fs::exists(path, unknown))
+    throw RunError("--data: there is no directory or pack " + path.string());
+  return in_one_sentence(
+      path, {"make room", "it may be damaged; pack the plans anew"}, [&]() -> SharedPlanSource {
+        if (!fs::is_regular_file(path) || peek(path) == FileState::foreign) {
+          throw RunError(path.string() +
+                         " is neither a directory of floor plans nor a pack that "
+                         "'wallheat pack' made");
+        }
+        return std::make_shared<PlanPack>(path);
+      });
+}
+
+}  // namespace wallheat

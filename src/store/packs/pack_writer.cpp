@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "io/file_lock.hpp"
+#include "store/packs/pack_file.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/boundary.hpp"
+#include "store/results/hdf5_file.hpp"
+#include "store/results/own_file.hpp"
+#include "store/results/row.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+/// Calls step(i) for each i below `count` on several threads; the first exception ends it.
+template <class Step>
+void on_threads(std::size_t threads, std::size_t count, Step step) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failing;
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t thread = 0; thread < std::min(threads, count); ++thread) {
+      workers.emplace_back([&] {
+        try {
+          for (std::size_t i = next++; i < count; i = next++) step(i);
+        } catch (...) {
+          next = count;
+          const std::scoped_lock lock(failing);
+          failure = std::current_exception();
+        }
+      });
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// A plan on its way into the pack.
+struct Item {
+  std::optional<PackedPlan> plan;  ///< nothing where it is left out
+  std::uint64_t hash = 0;
+  std::int64_t interior_cells = 0;
+  std::string reason;
+};
+
+class Packing {
+ public:
+  Packing(fs::path path, const PlanSource& source, const std::vector<std::string>& ids,
+          const PackOptions& options)
+      : path_(std::move(path)), temporary_(path_), source_(source), ids_(ids), options_(options) {
+    temporary_ += ".new";
+  }
+
+  PackReport run() {
+    remove_durably(temporary_);
+    auto file = create_file(temporary_, Space::dense);
+    try {
+      take_rights_of(path_, temporary_, descriptor_of(file));
+      begin_pack(file);
+      in_batches([&](std::size_t first, std::size_t count) { pack(file, first, count); },
+                 options_.packed);
+      if (report_.plans == 0) {
+        throw RunError("none of the " + std::to_string(ids_.size()) +
+                       " plan(s) can be read, thus nothing was written; the first: " +
+                       report_.left_out.front().reason);
+      }
+      write_pack_rows(file, rows_);
+      file.close("close " + temporary_.string());
+      sync_file(temporary_);
+      check();
+      report_.bytes_out = fs::file_size(temporary_);
+      rename_durably(temporary_, path_);
+    } catch (...) {
+      file.leak();  // after a failed write even closing can crash in HDF5
+      std::error_code ignored;
+      fs::remove(temporary_, ignored);
+      throw;
+    }
+    return std::move(report_);
+  }
+
+ private:
+  template <class Step>
+  void in_batches(Step step, const std::function<void(std::size_t)>& told) const {
+    const std::size_t batch = 16 * options_.threads;
+    for (std::size_t first = 0; first < ids_.size(); first += batch) {
+      if (options_.interrupted && options_.interrupted())
+        throw RunError("packing was stopped; nothing was written");
+      const std::size_t count = std::min(batch, ids_.size() - first);
+      step(first, count);
+      if (told) told(first + count);
+    }
+  }
+
+  void pack(const Handle& file, std::size_t first, std::size_t count) {
+    std::vector<Item> items(count);
+    on_threads(options_.threads, count, [&](std::size_t i) { items[i] = make(ids_[first + i]); });
+    for (std::size_t i = 0; i < count; ++i) take(file, first + i, items[i]);
+  }
+
+  Item make(const std::string& id) const {
+    Item item;
+    try {
+      const FloorPlan plan = source_.load(id);
+      item.hash = options_.hash(plan);
+      item.interior_cells = count_interior(plan);
+      item.plan = encode_plan(plan);
+      // HDF5 counts the bytes of a chunk in 32 bits.
+      const auto most = std::numeric_limits<std::uint32_t>::max();
+      if (plan.domain.cells.size() > most / static_cast<std::uint32_t>(item.plan->kind)) {
+        item.plan.reset();
+        item.reason = "plan " + id + " has more cells than a pack can hold";
+      }
+    } catch (const InputError& error) {
+      item.reason = error.what();
+    } catch (const std::bad_alloc&) {
+      throw RunError("there is not enough memory to pack plan " + id + "; try fewer --threads");
+    }
+    return item;
+  }
+
+  void take(const Handle& file, std::size_t number, const Item& item) {
+    PackRow row{};
+    put_text(row.id, ids_[number]);
+    if (item.plan) {
+      row.input_hash = item.hash;
+      row.interior_cells = item.interior_cells;
+      write_plan(file, number, *item.plan, row);
+      ++report_.plans;
+      constexpr std::size_t bytes_of_cell = sizeof(double) + 1;
+      report_.bytes_in += item.plan->shape.rows * item.plan->shape.cols * bytes_of_cell;
+    } else {
+      put_text(row.reason, item.reason);
+      report_.left_out.push_back({ids_[number], item.reason});
+    }
+    seal(row);
+    rows_.push_back(row);
+  }
+
+  /// Reads everything back as any reader does.
+  void check() const {
+    const auto pack = open_plan_source(temporary_);
+    const auto refuse = [&](const std::string& id, const std::string& why) {
+      throw RunError(path_.string() + ": plan " + id +
+                     " was not read back as it was packed, thus nothing was written; see whether "
+                     "disk and memory are sound, and pack again: " +
+                     why);
+    };
+    if (pack->ids().ids != ids_) refuse(ids_.front(), "the list of plans differs");
+    const auto compare = [&](std::size_t number) {
+      if (rows_[number].rows == 0) return;
+      try {
+        if (options_.hash(pack->load(ids_[number])) != rows_[number].input_hash)
+          refuse(ids_[number], "its hash differs");
+      } catch (const InputError& error) {
+        refuse(ids_[number], error.what());
+      }
+    };
+    in_batches(
+        [&](std::size_t first, std::size_t count) {
+          on_threads(options_.threads, count, [&](std::size_t i) { compare(first + i); });
+        },
+        options_.checked);
+  }
+
+  fs::path path_, temporary_;
+  const PlanSource& source_;
+  const std::vector<std::string>& ids_;
+  const PackOptions& options_;
+  std::vector<PackRow> rows_;
+  PackReport report_;
+};
+
+}  // namespace
+
+PackReport pack_plans(const fs::path& out, const PlanSource& source,
+                      const std::vector<std::string>& ids, const PackOptions& options) {
+  if (ids.empty()) throw RunError("there are no plans to pack into " + out.string());
+  return in_one_sentence(out, {"make room and pack again", "pack again"}, [&] {
+    const auto path = real_path(out);
+    if (fs::exists(path) && !options.overwrite)
+      throw RunError(out.string() + " exists; name another file, or replace it by --overwrite");
+    require_own(path, OwnKind::plans);
+    FileLock lock(path);
+    try {
+      auto report = Packing(path, source, ids, options).run();
+      lock.remove();
+      return report;
+    } catch (...) {
+      lock.remove();
+      throw;
+    }
+  });
+}
+
+}  // namespace wallheat

@@ -1,0 +1,43 @@
+#include "store/results/field_codec.hpp"
+
+#include <string>
+
+#include "io/deflate.hpp"
+#include "wallheat/error.hpp"
+
+// What HDF5's shuffle and deflate filters make of a chunk of float64, so that the bytes can be
+// handed to H5Dwrite_chunk and every HDF5 program can read them.
+namespace wallheat {
+namespace {
+
+[[noreturn]] void damaged() { throw RunError("a stored temperature field is damaged"); }
+
+}  // namespace
+
+std::string too_large_to_keep(GridShape shape) {
+  // Less than 4 GiB, of which deflate may add a thousandth to noise.
+  constexpr std::size_t most_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
+  if (shape.rows == 0 || shape.cols <= most_cells / shape.rows) return {};
+  return "its field of " + std::to_string(shape.rows) + " x " + std::to_string(shape.cols) +
+         " cells takes more than the 4 GiB that a file can keep of a plan; solve it without "
+         "--save-fields, into another file";
+}
+
+std::vector<std::byte> compress_field(const Grid<double>& field) {
+  // Shuffled fields have long runs in their high bytes and noise in the others, so the search for
+  // other repeats costs twice the time and saves 2 % (figures: README.md).
+  return deflate(shuffle<double>(field.cells), Effort::runs);
+}
+
+Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
+  if (!can_hold(chunk.size(), shape.rows, shape.cols, sizeof(double))) damaged();
+  std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
+  // Bytes behind the end of the stream are allowed: the store may add one (see
+  // Session::write_field).
+  if (!inflate(chunk, planes)) damaged();
+  Grid<double> field(shape.rows, shape.cols);
+  unshuffle<double>(planes, field.cells);
+  return field;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "store/hdf5/hdf5_object.hpp"
+#include "store/results/hdf5_file.hpp"
+
+namespace wallheat::store {
+namespace {
+
+constexpr const char* fields_name = "/fields";
+
+std::string group_of(GridShape shape) {
+  return std::string(fields_name) + "/" + std::to_string(shape.rows) + "x" +
+         std::to_string(shape.cols);
+}
+
+std::string dataset_of(GridShape shape, std::uint64_t number) {
+  return group_of(shape) + "/" + std::to_string(number);
+}
+
+Handle make_group(const Handle& file, const std::string& name) {
+  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+          "create the group " + name};
+}
+
+void make_dataset(const Handle& file, GridShape shape, std::uint64_t number, std::uint64_t slots) {
+  const auto name = dataset_of(shape, number);
+  const auto task = "create " + name;
+  const std::array<hsize_t, 3> size{slots, shape.rows, shape.cols};
+  const std::array<hsize_t, 3> chunk{1, shape.rows, shape.cols};
+  const Handle space(H5Screate_simple(3, size.data(), nullptr), H5Sclose, task);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
+  checked(H5Pset_chunk(creation.get(), 3, chunk.data()), task);
+  checked(H5Pset_shuffle(creation.get()), task);
+  // The level is only a note here: the bytes come compressed.
+  checked(H5Pset_deflate(creation.get(), 4), task);
+  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
+  Handle(H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
+                    creation.get(), H5P_DEFAULT),
+         H5Dclose, task);
+}
+
+bool exists(const Handle& file, const std::string& name) {
+  return checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
+}
+
+Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
+  // Chunks pass by whole and compressed: HDF5's cache of uncompressed ones would be waste.
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "open the fields");
+  checked(H5Pset_chunk_cache(access.get(), 1, 0, 1.0), "open the fields");
+  const DatasetForm form{H5T_IEEE_F64LE, {0, shape.rows, shape.cols}, {1, shape.rows, shape.cols}};
+  return open_dataset(file, dataset_of(shape, number), form, access.get());
+}
+
+/// Throws Hdf5Error where a table has more slots than any.
+std::uint64_t slots_of(const Handle& file, GridShape shape, std::uint64_t number) {
+  const auto slots = size_of(open_table(file.get(), shape, number)).front();
+  if (slots > FieldTables::slots_per_dataset) {
+    throw Hdf5Error("cannot trust " + dataset_of(shape, number) + ": it is too long");
+  }
+  return slots;
+}
+
+herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
+void FieldTables::create(const Handle& file, const Capacities& capacities) {
+  const auto fields = make_group(file, fields_name);
+  for (const auto& [shape, capacity] : capacities) {
+    const auto group = make_group(file, group_of(shape));
+    for (std::uint64_t first = 0; first < capacity; first += slots_per_dataset) {
+      make_dataset(file, shape, first / slots_per_dataset,
+                   std::min(slots_per_dataset, capacity - first));
+    }
+  }
+}
+
+std::optional<Capacities> FieldTables::capacities(const Handle& file) {
+  if (!exists(file, fields_name)) return std::nullopt;
+  const Handle fields(H5Gopen2(file.get(), fields_name, H5P_DEFAULT), H5Gclose, "open the fields");
+  std::vector<std::string> names;
+  checked(H5Literate(fields.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name, &names),
+          "list the fields");
+  Capacities found;
+  for (const auto& name : names) {
+    unsigned long rows = 0, cols = 0;
+    if (std::sscanf(name.c_str(), "%lux%lu", &rows, &cols) != 2) continue;
+    const GridShape shape{rows, cols};
+    if (group_of(shape) != std::string(fields_name) + "/" + name) continue;
+    for (std::uint64_t number = 0; exists(file, dataset_of(shape, number)); ++number) {
+      found[shape] += slots_of(file, shape, number);
+    }
+  }
+  return found;
+}
+
+hid_t FieldTables::dataset(GridShape shape, std::int64_t slot) {
+  const auto number = static_cast<std::uint64_t>(slot) / slots_per_dataset;
+  const auto found = open_.find({shape, number});
+  if (found != open_.end()) return found->second.get();
+  // An open dataset takes HDF5 some 15 kB. All go at once where there are many, as those that
+  // are wanted next are soon open again.
+  if (open_.size() == most_open) open_.clear();
+  return open_.emplace(std::pair(shape, number), open_table(file_, shape, number))
+      .first->second.get();
+}
+
+FieldTables::Place FieldTables::write(GridShape shape, std::int64_t slot,
+                                      std::span<const std::byte> chunk) {
+  const auto target = dataset(shape, slot);
+  const std::array<hsize_t, 3> corner{static_cast<std::uint64_t>(slot) % slots_per_dataset, 0, 0};
+  checked(H5Dwrite_chunk(target, H5P_DEFAULT, 0, corner.data(), chunk.size(), chunk.data()),
+          "write a field");
+  const auto place = find(shape, slot);
+  if (!place) throw Hdf5Error("cannot find a field that was just written");
+  return *place;
+}
+
+std::optional<FieldTables::Place> FieldTables::find(GridShape shape, std::int64_t slot) {
+  const auto target = dataset(shape, slot);
+  const std::array<hsize_t, 3> corner{static_cast<std::uint64_t>(slot) % slots_per_dataset, 0, 0};
+  haddr_t address = HADDR_UNDEF;
+  hsize_t bytes = 0;
+  unsigned filters_left_out = 0;
+  checked(H5Dget_chunk_info_by_coord(target, corner.data(), &filters_left_out, &address, &bytes),
+          "find a field");
+  if (address == HADDR_UNDEF) return std::nullopt;
+  return Place{static_cast<Address>(address), static_cast<std::int64_t>(bytes)};
+}
+
+void FieldTables::leak() {
+  for (auto& [key, handle] : open_) handle.leak();
+  open_.clear();
+}
+
+}  // namespace wallheat::store

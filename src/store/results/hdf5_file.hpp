@@ -1,0 +1,117 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "store/hdf5/hdf5_handle.hpp"
+#include "store/results/contents.hpp"
+
+namespace wallheat::store {
+
+enum class Access {
+  read,        ///< a closed file
+  read_live,   ///< a file that a writer has open
+  write,       ///< a closed file; objects may be created
+  write_live,  ///< readers may follow (SWMR); nothing may be created
+  take_up,     ///< like write, for a file whose writer died
+};
+
+/// What the first bytes of a file say without HDF5's help.
+enum class FileState { missing, foreign, closed, left_open };
+[[nodiscard]] FileState peek(const std::filesystem::path& file);
+
+/// Opens a result file. HDF5's own locks are off: a notebook that has the file open must not stop a
+/// run.
+[[nodiscard]] Handle open_file(const std::filesystem::path& file, Access access);
+
+/// How a new file's space is given out.
+enum class Space {
+  paged,  ///< metadata apart from fields and aligned, so that a kill cannot tear an object in two
+  dense,  ///< no gaps: for a file that is not used before it is complete
+};
+
+/// Makes a new file with nothing in it; there must be none of that name, nor a link.
+[[nodiscard]] Handle create_file(const std::filesystem::path& file, Space space = Space::paged);
+
+/// The descriptor that HDF5 writes the file with.
+[[nodiscard]] int descriptor_of(const Handle& file);
+
+/// The dataset /rows.
+class RowTable {
+ public:
+  explicit RowTable(const Handle& file);
+  static void create(const Handle& file, std::uint64_t count);
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  void write(std::uint64_t first, std::span<const Row> rows);
+  void read(std::uint64_t first, std::span<Row> rows) const;
+  /// All of them; for those that a failing disk or a stray program changed see is_intact. Throws
+  /// Hdf5Error where the file is too short to hold them.
+  [[nodiscard]] std::vector<Row> read_all() const;
+  void leak();
+
+ private:
+  [[nodiscard]] Handle selection(std::uint64_t first, std::uint64_t count) const;
+
+  Handle type_, dataset_;
+  std::uint64_t count_ = 0;
+};
+
+/// The datasets /fields/{rows}x{cols}/{k}. Slot s of a shape is entry s % slots_per_dataset of
+/// dataset k = s / slots_per_dataset.
+class FieldTables {
+ public:
+  /// Above 2035 slots HDF5's index of a dataset outgrows its first blocks, see README.md.
+  static constexpr std::uint64_t slots_per_dataset = 2000;
+  /// Datasets that are kept open.
+  static constexpr std::size_t most_open = 2000;
+
+  struct Place {
+    Address address;
+    std::int64_t bytes;
+  };
+
+  explicit FieldTables(const Handle& file) : file_(file.get()) {}
+  static void create(const Handle& file, const Capacities& capacities);
+  /// Nothing where the file has no /fields.
+  [[nodiscard]] static std::optional<Capacities> capacities(const Handle& file);
+
+  /// Puts a compressed field into a slot, and says where it came to lie.
+  Place write(GridShape shape, std::int64_t slot, std::span<const std::byte> chunk);
+  /// Where a slot's field lies; nothing where none was written.
+  [[nodiscard]] std::optional<Place> find(GridShape shape, std::int64_t slot);
+  void leak();
+
+ private:
+  hid_t dataset(GridShape shape, std::int64_t slot);
+
+  hid_t file_;
+  std::map<std::pair<GridShape, std::uint64_t>, Handle> open_;
+};
+
+/// Text attributes of a group. Writing replaces those that differ and leaves others alone.
+void write_attributes(const Handle& file, const std::string& group, const Attributes& values);
+[[nodiscard]] Attributes read_attributes(const Handle& file, const std::string& group);
+
+/// /sessions/0, /sessions/1, ...: missing ones are created.
+void write_sessions(const Handle& file, const std::vector<Attributes>& sessions);
+[[nodiscard]] std::vector<Attributes> read_sessions(const Handle& file);
+
+/// /ids: the list of ids once more, with a checksum of its own, so that the plan of a damaged row
+/// still has a name. Writing makes the dataset if it is missing.
+void write_ids(const Handle& file, const std::vector<Row>& rows);
+/// Nothing where the list is missing, damaged, or not as long as it must be.
+[[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
+                                                               std::size_t count);
+
+/// The root's attributes file_id, succeeds and format_version.
+void write_identity(const Handle& file, const Contents& contents);
+/// Throws RunError where it is no result file, or one of another format version.
+[[nodiscard]] std::string read_identity(const Handle& file, const std::filesystem::path& path);
+
+/// The ids of the files that this one succeeds.
+[[nodiscard]] std::vector<std::string> read_predecessors(const Handle& file);
+
+}  // namespace wallheat::store

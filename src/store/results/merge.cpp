@@ -1,0 +1,311 @@
+#include "store/results/merge.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "io/file_lock.hpp"
+#include "store/results/boundary.hpp"
+#include "store/results/chunk.hpp"
+#include "store/results/field_codec.hpp"
+#include "store/results/look.hpp"
+#include "store/results/own_file.hpp"
+#include "store/results/result_path.hpp"
+#include "store/results/write_ahead_log.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+constexpr const char* origin = "merged_from";       // of a session
+constexpr const char* part_count = "merged_parts";  // of a merge's own session
+
+/// The names of the columns of an answer in which two rows differ.
+std::string differing_columns(const Row& a, const Row& b) {
+  std::string names;
+  const auto compare = [&](const char* name, const auto& x, const auto& y) {
+    // Bit for bit, so that a NaN equals itself.
+    if (std::memcmp(&x, &y, sizeof x) != 0)
+      names += (names.empty() ? "" : ", ") + std::string(name);
+  };
+  compare("status", a.status, b.status);
+  compare("mean_temp", a.mean_temp, b.mean_temp);
+  compare("std_temp", a.std_temp, b.std_temp);
+  compare("pct_above_18", a.pct_above_18, b.pct_above_18);
+  compare("pct_below_15", a.pct_below_15, b.pct_below_15);
+  compare("iterations", a.iterations, b.iterations);
+  compare("last_delta", a.last_delta, b.last_delta);
+  compare("interior_cells", a.interior_cells, b.interior_cells);
+  compare("rows", a.rows, b.rows);
+  compare("cols", a.cols, b.cols);
+  compare("input_hash", a.input_hash, b.input_hash);
+  return names;
+}
+
+/// Which of two rows of a plan says more: an answer, a failure, nothing; then the one that knows of
+/// more failures.
+bool says_more(const Row& a, const Row& b) {
+  const auto rank = [](const Row& row) {
+    const auto status = status_of(row);
+    return std::array{is_answer(status)              ? 2
+                      : status == PlanStatus::failed ? 1
+                                                     : 0,
+                      is_answer(status) ? 0 : row.failures, is_answer(status) ? 0 : row.attempts,
+                      has_field(row) ? 1 : 0};
+  };
+  return rank(a) > rank(b);
+}
+
+[[noreturn]] void refuse_changed(const fs::path& part) {
+  throw RunError(part.string() + " changed while it was merged; merge again");
+}
+
+/// The union of parts on its way: for each plan the row that says most, and the part it is from.
+class Merge {
+ public:
+  explicit Merge(std::vector<fs::path> parts) : parts_(std::move(parts)) {
+    for (const auto& part : parts_) files_.push_back(result_path(part));
+    for (std::size_t number = 0; number < parts_.size(); ++number) take(number);
+    finish();
+  }
+
+  /// The whole is nobody's shard, whatever the sessions of its parts were.
+  void add_session(Attributes session) {
+    session[part_count] = std::to_string(parts_.size());
+    all_.sessions.push_back(std::move(session));
+  }
+
+  void write(const fs::path& out) {
+    const auto addresses = all_.addresses;
+    FieldSource source;
+    source.order.resize(all_.rows.size());
+    std::iota(source.order.begin(), source.order.end(), std::size_t{0});
+    // Part by part: one open file at a time, read from its beginning to its end.
+    std::sort(source.order.begin(), source.order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(from_[a], addresses[a]) < std::pair(from_[b], addresses[b]);
+    });
+    std::optional<PosixFile> part;
+    std::size_t opened = 0;
+    source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
+      if (!part || opened != from_[i]) part.emplace(files_[opened = from_[i]], O_RDONLY);
+      if (!read_chunk(*part, addresses[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
+      return true;
+    };
+    build(out, all_, source);
+  }
+
+  MergeReport report;
+
+ private:
+  void take(std::size_t number) {
+    const auto& path = parts_[number];
+    auto view = look_at(files_[number], Addresses::find);
+    warn_about(path, view);
+    drop_damaged_fields(path, view);
+    if (number == 0) {
+      begin(view.contents);
+    } else {
+      require_same_campaign(path, view.contents);
+    }
+    take_sessions(path, view.contents.sessions);
+    for (const auto& [shape, capacity] : view.contents.capacities) {
+      all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
+    }
+    for (std::size_t i = 0; i < all_.rows.size(); ++i) take_row(number, i, view);
+  }
+
+  void begin(const Contents& first) {
+    all_.settings = first.settings;
+    all_.save_fields = first.save_fields;
+    for (const auto& row : first.rows) {
+      all_.rows.push_back(pending_row(all_.rows.size(), id_of(row)));
+    }
+    all_.addresses.assign(all_.rows.size(), -1);
+    from_.assign(all_.rows.size(), 0);
+    answers_.assign(all_.rows.size(), 0);
+  }
+
+  void require_same_campaign(const fs::path& path, const Contents& part) const {
+    const auto& first = parts_.front();
+    const auto found = differences(part, "it has", all_.settings, all_.save_fields, "the other");
+    const auto refuse = [&](const std::string& why) {
+      throw RunError(path.string() + " is a part of another campaign than " + first.string() +
+                     ": " + why);
+    };
+    if (!found.empty()) refuse(found);
+    if (part.rows.size() != all_.rows.size()) {
+      refuse("it is for " + std::to_string(part.rows.size()) + " plans, the other for " +
+             std::to_string(all_.rows.size()));
+    }
+    for (std::size_t i = 0; i < part.rows.size(); ++i) {
+      if (part.rows[i].id == all_.rows[i].id) continue;
+      refuse("its plan number " + std::to_string(i) + " is \"" + id_of(part.rows[i]) +
+             "\", that of the other \"" + id_of(all_.rows[i]) + "\"");
+    }
+  }
+
+  void warn_about(const fs::path& path, const View& view) {
+    if (!view.closed_well) {
+      report.warnings.push_back(path.string() +
+                                " was not closed: its run still writes it, or was killed; what it "
+                                "holds by now was taken");
+    }
+    for (const auto& sentence : view.damage) {
+      report.warnings.push_back(path.string() + " is damaged: " + sentence);
+    }
+  }
+
+  void drop_damaged_fields(const fs::path& path, View& view) {
+    auto& contents = view.contents;
+    std::vector<std::size_t> damaged;
+    for (std::size_t i = 0; i < contents.rows.size(); ++i) {
+      if (!has_field(contents.rows[i])) continue;
+      if (view.raw && read_chunk(*view.raw, contents.addresses[i], contents.rows[i], chunk_))
+        continue;
+      forget_row(contents, i);
+      damaged.push_back(i);
+    }
+    Findings findings;
+    findings.add_lost("field", "damaged", damaged, contents);
+    for (const auto& sentence : findings.sentences) {
+      report.warnings.push_back(path.string() + " is damaged: " + sentence);
+    }
+  }
+
+  /// Sessions that several parts have, as copies of each other, are kept once.
+  void take_sessions(const fs::path& path, std::vector<Attributes>& sessions) {
+    for (auto& session : sessions) {
+      auto without_origin = session;
+      without_origin.erase(origin);
+      if (!sessions_seen_.insert(std::move(without_origin)).second) continue;
+      session.emplace(origin, path.filename().string());
+      all_.sessions.push_back(std::move(session));
+    }
+  }
+
+  void take_row(std::size_t number, std::size_t i, const View& view) {
+    const auto& row = view.contents.rows[i];
+    if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
+    if (!says_more(row, all_.rows[i])) return;
+    all_.rows[i] = row;
+    all_.addresses[i] = view.contents.addresses[i];
+    from_[i] = number;
+  }
+
+  void compare(std::size_t number, std::size_t i, const View& view) {
+    const auto& row = view.contents.rows[i];
+    auto differing = differing_columns(row, all_.rows[i]);
+    if (has_field(row) && has_field(all_.rows[i]) && shape_of(row) == shape_of(all_.rows[i]) &&
+        !same_field(number, i, view)) {
+      differing += (differing.empty() ? "" : ", ") + std::string("field");
+    }
+    if (differing.empty()) return;
+    report.conflicts.push_back("plan \"" + id_of(row) + "\" has different answers in " +
+                               parts_[from_[i]].string() + " and " + parts_[number].string() +
+                               ": " + differing);
+  }
+
+  bool same_field(std::size_t number, std::size_t i, const View& view) {
+    const auto& other = parts_[from_[i]];
+    if (!read_chunk(PosixFile(files_[from_[i]], O_RDONLY), all_.addresses[i], all_.rows[i],
+                    other_chunk_)) {
+      refuse_changed(other);
+    }
+    const auto& row = view.contents.rows[i];
+    if (!read_chunk(*view.raw, view.contents.addresses[i], row, chunk_)) {
+      refuse_changed(parts_[number]);
+    }
+    if (chunk_ == other_chunk_) return true;
+    // Another library, or a byte behind the stream (see Session), may pack the same values anew.
+    const auto a = decompress_field(chunk_, shape_of(row));
+    const auto b = decompress_field(other_chunk_, shape_of(row));
+    return std::memcmp(a.cells.data(), b.cells.data(), a.cells.size() * sizeof(double)) == 0;
+  }
+
+  void finish() {
+    Capacities needed;
+    for (std::size_t i = 0; i < all_.rows.size(); ++i) {
+      const auto& row = all_.rows[i];
+      if (has_field(row)) ++needed[shape_of(row)];
+      if (answers_[i] > 1) ++report.duplicates;
+      const auto status = status_of(row);
+      if (is_answer(status)) {
+        ++report.done;
+      } else if (status == PlanStatus::failed) {
+        ++report.failed;
+      } else {
+        report.missing.push_back(id_of(row));
+      }
+    }
+    for (const auto& [shape, count] : needed) {
+      all_.capacities[shape] = std::max(all_.capacities[shape], count);
+    }
+    report.plans = all_.rows.size();
+  }
+
+  std::vector<fs::path> parts_;  // as they were named
+  std::vector<fs::path> files_;  // where the names lead
+  Contents all_;
+  std::vector<std::size_t> from_;       // the part that row i is from
+  std::set<Attributes> sessions_seen_;  // without their origins
+  std::vector<std::uint32_t> answers_;  // how many parts answer plan i
+  std::vector<std::byte> chunk_, other_chunk_;
+};
+
+void require_free(const fs::path& out, bool overwrite) {
+  if (overwrite) return require_own(out, OwnKind::results);
+  if (!fs::exists(out) && !fs::exists(log_path(out))) return;
+  throw RunError(out.string() + (fs::exists(out) ? " exists" : " has a log of a killed run") +
+                 "; name another file, or replace it by --overwrite");
+}
+
+MergeReport merge(const fs::path& out, const std::vector<fs::path>& parts,
+                  const MergeOptions& options) {
+  require_free(out, options.overwrite);
+  Merge merged(parts);
+  auto& report = merged.report;
+  if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing)) {
+    return std::move(report);
+  }
+  remove_leftovers(out);
+  merged.add_session(options.session);
+  merged.write(out);
+  // That of a killed run whose file was replaced.
+  remove_durably(log_path(out));
+  report.written = true;
+  return std::move(report);
+}
+
+}  // namespace
+
+std::optional<std::size_t> merged_parts(const Attributes& session) {
+  const auto found = session.find(part_count);
+  if (found == session.end()) return std::nullopt;
+  return std::strtoul(found->second.c_str(), nullptr, 10);
+}
+
+bool is_from_part(const Attributes& session) { return session.contains(origin); }
+
+MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
+                          const MergeOptions& options) {
+  if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
+  return in_one_sentence(out, {"make room and merge again", "merge again"}, [&] {
+    const auto path = real_path(out);
+    for (const auto& part : parts) {
+      std::error_code missing;  // a file that is not there equals none
+      if (fs::equivalent(path, part, missing) || path == result_path(part)) {
+        throw RunError(out.string() + " is one of the parts; name another file for the whole");
+      }
+    }
+    return with_file_lock(path, [&] { return merge(path, parts, options); });
+  });
+}
+
+}  // namespace wallheat

@@ -1,0 +1,183 @@
+#include "store/results/result_store.hpp"
+
+#include "io/file_lock.hpp"
+#include "store/results/boundary.hpp"
+#include "store/results/find.hpp"
+#include "store/results/own_file.hpp"
+#include "store/results/session.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
+
+std::vector<PlanResult> results_of(const Contents& contents) {
+  std::vector<PlanResult> results;
+  results.reserve(contents.rows.size());
+  for (const auto& row : contents.rows) results.push_back(to_result(row));
+  return results;
+}
+
+}  // namespace
+
+class ResultStore::Impl {
+ public:
+  Impl(fs::path path, FileLock lock, Attributes session)
+      : path_(std::move(path)), lock_(std::move(lock)), session_attributes_(std::move(session)) {}
+
+  void create(const StorePlan& plan, bool overwrite) {
+    if (!overwrite && (fs::exists(path_) || fs::exists(log_path(path_)))) {
+      throw RunError(path_.string() +
+                     (fs::exists(path_) ? " exists" : " has a log of a killed run") +
+                     "; go on with it by --resume, or replace it by --overwrite");
+    }
+    require_own(path_, OwnKind::results);
+    remove_leftovers(path_);
+    contents_ = contents_for(path_, plan);
+    restored_ = results_of(*contents_);
+    // Fields of the file that is replaced are of no interest: nothing has an address yet.
+    build(path_, *contents_);
+    begin();
+  }
+
+  void resume(const StorePlan& plan, Findings& findings) {
+    require_one_name(path_);
+    // What cannot be read is damaged; nothing else is a reason to give up what the file holds.
+    auto found = in_one_sentence(
+        path_, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"},
+        [&] { return find(path_, findings); });
+    require_agreement(path_, found.contents, plan);
+    const bool new_layout = needs_new_layout(found.contents, plan);
+    // Also where nothing has to be rearranged yet: the refusal must come before anything is
+    // changed.
+    if (new_layout) static_cast<void>(rearranged(path_, found.contents, plan));
+    remove_leftovers(path_);
+    if (found.superseded_log) remove_durably(log_path(path_));
+    if (found.needs_recovery) take_up(path_, found, findings);
+    if (new_layout) {
+      found.contents = rearranged(path_, std::move(found.contents), plan);
+      build(path_, found.contents);
+    }
+    contents_ = std::move(found.contents);
+    restored_ = results_of(*contents_);
+    if (found.needs_recovery) begin();
+  }
+
+  [[nodiscard]] const std::vector<PlanResult>& restored() const { return restored_; }
+
+  std::vector<PlanResult> store(std::span<const PlanResult> results) {
+    if (results.empty()) return {};
+    if (!session_) begin();
+    return session_->store(results);
+  }
+
+  void restamp(std::span<const PlanResult> results) {
+    if (results.empty()) return;
+    if (!session_) begin();
+    session_->restamp(results);
+  }
+
+  void publish() {
+    if (session_) session_->publish();
+  }
+
+  void close(const Attributes& end) {
+    if (session_) session_->close(storable(end));
+    session_.reset();
+    release();
+  }
+
+  void release() { lock_.remove(); }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  /// A closed file is touched only once there is something to write: to resume a finished run costs
+  /// a reading, and leaves the file as it was.
+  void begin() {
+    contents_->sessions.push_back(session_attributes_);
+    session_ = std::make_unique<Session>(path_, std::move(*contents_));
+    contents_.reset();
+  }
+
+  fs::path path_;
+  FileLock lock_;  // before session_: held until the session is over
+  Attributes session_attributes_;
+  std::vector<PlanResult> restored_;
+  std::optional<Contents> contents_;  // until the session begins
+  std::unique_ptr<Session> session_;
+};
+
+ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+std::string hdf5_library() {
+  prepare_hdf5();
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  checked(H5get_libversion(&major, &minor, &release), "ask HDF5 for its version");
+  return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." +
+         std::to_string(release);
+}
+
+ResultStore::ResultStore(ResultStore&&) noexcept = default;
+ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
+ResultStore::~ResultStore() = default;
+
+ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
+                                const Attributes& session, bool overwrite) {
+  return in_one_sentence(file, {to_resume.for_room, "see that the directory can be written"}, [&] {
+    const auto path = real_path(file);
+    auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
+    StorePlan checked_plan = plan;
+    checked_plan.settings = storable(plan.settings);
+    try {
+      impl->create(checked_plan, overwrite);
+    } catch (...) {
+      impl->release();
+      throw;
+    }
+    return ResultStore(std::move(impl));
+  });
+}
+
+ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
+                                const Attributes& session, std::vector<std::string>* report) {
+  return in_one_sentence(file, to_resume, [&] {
+    const auto path = real_path(file);
+    auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
+    StorePlan checked_plan = plan;
+    checked_plan.settings = storable(plan.settings);
+    Findings findings;
+    try {
+      impl->resume(checked_plan, findings);
+    } catch (...) {
+      impl->release();
+      throw;
+    }
+    if (report != nullptr) *report = std::move(findings.sentences);
+    return ResultStore(std::move(impl));
+  });
+}
+
+const std::vector<PlanResult>& ResultStore::restored() const { return impl_->restored(); }
+
+std::vector<PlanResult> ResultStore::store(std::span<const PlanResult> results) {
+  return in_one_sentence(impl_->path(), to_resume, [&] { return impl_->store(results); });
+}
+
+void ResultStore::restamp(std::span<const PlanResult> results) {
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->restamp(results); });
+}
+
+void ResultStore::publish() {
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->publish(); });
+}
+
+void ResultStore::close(const Attributes& end_of_session) {
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->close(end_of_session); });
+}
+
+}  // namespace wallheat

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wallheat/plan_result.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+
+/// What a result file is made for. Two sessions may share a file only if these agree.
+struct StorePlan {
+  std::vector<std::string> ids;  ///< all plans; row i of the file belongs to ids[i]
+  Attributes settings;           ///< everything that decides the answers: solver, tolerance, ...
+  bool save_fields = false;
+  std::vector<GridShape> shapes;  ///< with save_fields: shape of plan i; {0, 0} where unknown
+};
+
+/// The HDF5 library's name and version, for provenance.
+[[nodiscard]] std::string hdf5_library();
+
+/// The writer of a result file; one per file, in one process (rank 0). Layout and protocol:
+/// src/store/README.md. Every function throws RunError with one sentence that names the file; after
+/// a failed write the file is left as it is and a resume takes it up.
+class ResultStore {
+ public:
+  /// Makes a new file for `plan` with every row pending. `session` describes this run. An existing
+  /// file is replaced only if `overwrite`; one that a living process writes never is.
+  [[nodiscard]] static ResultStore create(const std::filesystem::path& file, const StorePlan& plan,
+                                          const Attributes& session, bool overwrite);
+
+  /// Takes up a finished, partial or killed file; `report` tells what was found and repaired.
+  /// Throws RunError that names each difference where the file was made for other ids or settings.
+  [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, const StorePlan& plan,
+                                          const Attributes& session,
+                                          std::vector<std::string>* report = nullptr);
+
+  ResultStore(ResultStore&&) noexcept;
+  ResultStore& operator=(ResultStore&&) noexcept;
+  /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
+  ~ResultStore();
+
+  /// All rows as they were when the file was opened, pending ones included; fields left out.
+  [[nodiscard]] const std::vector<PlanResult>& restored() const;
+
+  /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for
+  /// a row that is already there replaces it. Returns the rows that could not be stored as asked,
+  /// as they were stored: failed, with the reason. It is empty unless a field has no place.
+  [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
+
+  /// Gives stored rows the input_stamps of these results, and changes nothing else of them.
+  void restamp(std::span<const PlanResult> results);
+
+  /// Lets readers of the open file see what was stored lately; cheap when nothing is new. Call it
+  /// every now and then.
+  void publish();
+
+  /// Ends the session: writes everything to the HDF5 file with these attributes added to the
+  /// session's, and removes log and lock. One plain HDF5 file is left.
+  void close(const Attributes& end_of_session);
+
+ private:
+  class Impl;
+  explicit ResultStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wallheat

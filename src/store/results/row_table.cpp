@@ -1,0 +1,71 @@
+#include "store/hdf5/hdf5_object.hpp"
+#include "store/results/hdf5_file.hpp"
+#include "store/results/row_type.hpp"
+
+namespace wallheat::store {
+namespace {
+
+constexpr const char* rows_name = "/rows";
+
+}  // namespace
+
+void RowTable::create(const Handle& file, std::uint64_t count) {
+  const auto type = make_row_type();
+  const hsize_t size = count;
+  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, "shape the rows");
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "prepare the rows");
+  // One block, allocated now: a row's place never changes, and storing rows writes no metadata.
+  checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), "choose the rows' layout");
+  checked(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate the rows");
+  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave the rows unfilled");
+  Handle(H5Dcreate2(file.get(), rows_name, type.get(), space.get(), H5P_DEFAULT, creation.get(),
+                    H5P_DEFAULT),
+         H5Dclose, "create the rows");
+}
+
+RowTable::RowTable(const Handle& file)
+    : type_(make_row_type()),
+      dataset_(open_dataset(file.get(), rows_name, {type_.get(), {0}, {}})),
+      count_(size_of(dataset_).front()) {}
+
+Handle RowTable::selection(std::uint64_t first, std::uint64_t count) const {
+  Handle space(H5Dget_space(dataset_.get()), H5Sclose, "select rows");
+  const hsize_t start = first, length = count;
+  checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &length, nullptr),
+          "select rows");
+  return space;
+}
+
+void RowTable::write(std::uint64_t first, std::span<const Row> rows) {
+  if (rows.empty()) return;
+  const hsize_t length = rows.size();
+  const Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose, "select rows");
+  checked(H5Dwrite(dataset_.get(), type_.get(), memory.get(), selection(first, rows.size()).get(),
+                   H5P_DEFAULT, rows.data()),
+          "write rows");
+}
+
+void RowTable::read(std::uint64_t first, std::span<Row> rows) const {
+  if (rows.empty()) return;
+  const hsize_t length = rows.size();
+  const Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose, "select rows");
+  checked(H5Dread(dataset_.get(), type_.get(), memory.get(), selection(first, rows.size()).get(),
+                  H5P_DEFAULT, rows.data()),
+          "read rows");
+}
+
+std::vector<Row> RowTable::read_all() const {
+  if (count_ > file_bytes_of(dataset_) / sizeof(Row)) {
+    throw Hdf5Error("cannot trust the file: it is too short for its rows");
+  }
+  std::vector<Row> rows(count_);
+  read(0, rows);
+  return rows;
+}
+
+void RowTable::leak() {
+  type_.leak();
+  dataset_.leak();
+}
+
+}  // namespace wallheat::store

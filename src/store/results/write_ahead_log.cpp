@@ -1,0 +1,547 @@
+#include "store/results/write_ahead_log.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+#include <unordered_map>
+
+#include "io/checksum.hpp"
+#include "wallheat/error.hpp"
+
+// A log is a 16-byte beginning (8 bytes of magic, uint32 version, uint32 CRC-32 of these 12) and
+// records, each of
+//   uint32 kind, uint32 length of the payload, uint32 CRC-32 of kind, length and payload, payload.
+// All numbers are little-endian. Texts are a uint32 length and their bytes.
+namespace wallheat::store {
+namespace {
+
+constexpr std::string_view magic = "wallhlog";
+constexpr auto version = static_cast<std::uint32_t>(format_version);
+constexpr std::size_t beginning_size = 16;
+constexpr std::uint32_t max_sessions = 1 << 20;  // a limit for damaged numbers
+
+enum class Kind : std::uint32_t { file = 1, ids = 2, session = 3, row = 4, commit = 5 };
+
+struct RecordHead {
+  std::uint32_t kind, length, crc;
+};
+
+constexpr std::uint64_t row_record_size = sizeof(RecordHead) + sizeof(LoggedRow);
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::uint32_t crc_of(std::uint32_t kind, std::string_view payload, std::string& scratch) {
+  scratch.assign(reinterpret_cast<const char*>(&kind), sizeof kind);
+  const auto length = static_cast<std::uint32_t>(payload.size());
+  scratch.append(reinterpret_cast<const char*>(&length), sizeof length);
+  scratch.append(payload);
+  return crc32_of(bytes_of(scratch));
+}
+
+/// Builds a payload.
+class Packer {
+ public:
+  template <class Number>
+  void number(Number value) {
+    static_assert(std::is_trivially_copyable_v<Number>);
+    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void text(std::string_view value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    text_.append(value);
+  }
+  void attributes(const Attributes& values) {
+    number(static_cast<std::uint32_t>(values.size()));
+    for (const auto& [name, value] : values) {
+      text(name);
+      text(value);
+    }
+  }
+  [[nodiscard]] const std::string& payload() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Takes a payload apart; after reading past the end everything is zero and ok() is false.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view payload) : rest_(payload) {}
+
+  template <class Number>
+  Number number() {
+    Number value{};
+    if (rest_.size() < sizeof value) {
+      ok_ = false;
+      rest_ = {};
+      return value;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string text() {
+    const auto length = number<std::uint32_t>();
+    ok_ = ok_ && length <= rest_.size();
+    if (!ok_) return {};
+    std::string value(rest_.substr(0, length));
+    rest_.remove_prefix(length);
+    return value;
+  }
+  Attributes attributes() {
+    Attributes values;
+    for (auto left = number<std::uint32_t>(); ok_ && left > 0; --left) {
+      auto name = text();
+      values[name] = text();
+    }
+    return values;
+  }
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool at_end() const { return ok_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+void add_record(std::string& batch, Kind kind, std::string_view payload) {
+  std::string scratch;
+  RecordHead head{static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(payload.size()), 0};
+  head.crc = crc_of(head.kind, payload, scratch);
+  batch.append(reinterpret_cast<const char*>(&head), sizeof head);
+  batch.append(payload);
+}
+
+void add_row(std::string& batch, const LoggedRow& row) {
+  add_record(batch, Kind::row, {reinterpret_cast<const char*>(&row), sizeof row});
+}
+
+void add_session(std::string& batch, std::size_t number, const Attributes& session) {
+  Packer packer;
+  packer.number(static_cast<std::uint32_t>(number));
+  packer.attributes(session);
+  add_record(batch, Kind::session, packer.payload());
+}
+
+std::string packed_file(const Contents& contents) {
+  Packer packer;
+  packer.text(contents.file_id);
+  packer.attributes(contents.settings);
+  packer.number(std::uint8_t{contents.save_fields});
+  packer.number(static_cast<std::uint32_t>(contents.capacities.size()));
+  for (const auto& [shape, capacity] : contents.capacities) {
+    packer.number(std::uint64_t{shape.rows});
+    packer.number(std::uint64_t{shape.cols});
+    packer.number(std::uint64_t{capacity});
+  }
+  return packer.payload();
+}
+
+std::string packed_ids(const Contents& contents) {
+  Packer packer;
+  packer.number(static_cast<std::uint32_t>(contents.rows.size()));
+  for (const auto& row : contents.rows) packer.text(id_of(row));
+  return packer.payload();
+}
+
+/// The bytes of a log, and which of them are whole records.
+class LogSource {
+ public:
+  explicit LogSource(const std::filesystem::path& path) : in_(path, O_RDONLY), size_(in_.size()) {}
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  /// Nothing where the beginning is damaged.
+  [[nodiscard]] std::optional<std::uint32_t> version() const {
+    std::array<char, beginning_size> beginning{};
+    if (!in_.read_at(0, std::as_writable_bytes(std::span(beginning)))) return std::nullopt;
+    const std::string_view text(beginning.data(), beginning.size());
+    std::uint32_t found = 0, crc = 0;
+    std::memcpy(&found, text.data() + magic.size(), sizeof found);
+    std::memcpy(&crc, text.data() + magic.size() + sizeof found, sizeof crc);
+    if (!text.starts_with(magic)) return std::nullopt;
+    // Version 1 had no checksum there.
+    const bool sound = crc == crc32_of(bytes_of(text.substr(0, beginning_size - sizeof crc)));
+    return sound || (found == 1 && crc == 0) ? std::optional(found) : std::nullopt;
+  }
+
+  /// The kind and payload of the record at `offset`; nothing where it is not whole.
+  [[nodiscard]] std::optional<Kind> read(std::uint64_t offset, std::string& payload) {
+    const auto head = head_at(offset);
+    if (!head || head->length > size_ - offset - sizeof(RecordHead)) return std::nullopt;
+    payload.resize(head->length);
+    if (!in_.read_at(offset + sizeof(RecordHead), std::as_writable_bytes(std::span(payload))) ||
+        crc_of(head->kind, payload, scratch_) != head->crc) {
+      return std::nullopt;
+    }
+    return static_cast<Kind>(head->kind);
+  }
+
+  /// The row that lies where a record's payload would, if by its own checksum it is whole although
+  /// the record is not.
+  [[nodiscard]] std::optional<LoggedRow> row_at(std::uint64_t offset) const {
+    const auto row = suspect_at(offset);
+    return row && is_intact(row->row) && has_field(row->row) == (row->address >= 0) ? row
+                                                                                    : std::nullopt;
+  }
+
+  /// The same, whole or not.
+  [[nodiscard]] std::optional<LoggedRow> suspect_at(std::uint64_t offset) const {
+    LoggedRow row;
+    const auto bytes = std::as_writable_bytes(std::span(&row, 1));
+    return in_.read_at(offset + sizeof(RecordHead), bytes) ? std::optional(row) : std::nullopt;
+  }
+
+  /// True where the file ends within the record that seems to begin at `offset`.
+  [[nodiscard]] bool is_cut(std::uint64_t offset) {
+    const auto head = head_at(offset);
+    return !head || head->length > size_ - offset - sizeof(RecordHead);
+  }
+
+  /// Where the first whole row, session or commit at or after `offset` begins.
+  [[nodiscard]] std::optional<std::uint64_t> next_whole(std::uint64_t offset) {
+    std::string payload;
+    for (; offset + sizeof(RecordHead) <= size_; ++offset) {
+      const auto head = head_at(offset);
+      if (!head || !is_plausible(*head)) continue;
+      if (!has_fixed_length(*head)) {
+        if (head->length > search_left_) continue;
+        search_left_ -= head->length;
+      }
+      if (read(offset, payload)) return offset;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_plausible(const RecordHead& head) {
+    switch (static_cast<Kind>(head.kind)) {
+      case Kind::row:
+        return head.length == sizeof(LoggedRow);
+      case Kind::commit:
+        return head.length == 0;
+      case Kind::file:
+      case Kind::ids:
+      case Kind::session:
+        return true;
+    }
+    return false;
+  }
+
+  static bool has_fixed_length(const RecordHead& head) {
+    const auto kind = static_cast<Kind>(head.kind);
+    return kind == Kind::row || kind == Kind::commit;
+  }
+
+  [[nodiscard]] std::optional<RecordHead> head_at(std::uint64_t offset) {
+    RecordHead head{};
+    if (offset > size_ || size_ - offset < sizeof head) return std::nullopt;
+    if (offset < window_at_ || offset + sizeof head > window_at_ + window_.size()) {
+      window_.resize(std::min<std::uint64_t>(1 << 16, size_ - offset));
+      window_at_ = offset;
+      if (!in_.read_at(offset, std::as_writable_bytes(std::span(window_)))) {
+        window_.clear();
+        return std::nullopt;
+      }
+    }
+    std::memcpy(&head, window_.data() + (offset - window_at_), sizeof head);
+    return head;
+  }
+
+  PosixFile in_;
+  std::uint64_t size_;
+  // Bytes that a search may still take for records of any length: in a log that is made of nothing
+  // but heads, each of them promising half the log, it would hardly end.
+  std::uint64_t search_left_ = 64 * size_;
+  std::string window_, scratch_;
+  std::uint64_t window_at_ = 0;
+};
+
+/// Applies records to what was read so far.
+class Replay {
+ public:
+  explicit Replay(const Contents* in_file) : in_file_(in_file) {}
+
+  /// False where the payload makes no sense: then the record counts as damaged.
+  bool apply(Kind kind, std::string_view payload) {
+    Unpacker in(payload);
+    switch (kind) {
+      case Kind::file:
+        return !has_file_ && apply_file(in);
+      case Kind::ids:
+        return !has_ids_ && apply_ids(in);
+      case Kind::session:
+        return apply_session(in);
+      case Kind::row: {
+        const auto row = in.number<LoggedRow>();
+        return in.at_end() && is_intact(row.row) && apply_row(row);
+      }
+      case Kind::commit:
+        commit();
+        return true;
+    }
+    return false;
+  }
+  /// A row whose record is damaged.
+  bool apply_row(const LoggedRow& row) {
+    if (!has_ids_) borrow_ids();
+    const auto& rows = reading.contents.rows;
+    if (row.row.index >= rows.size() || row.row.id != rows[row.row.index].id) return false;
+    waiting_rows_.push_back(row);
+    return true;
+  }
+  /// A row that is not whole; what is left of it may tell whose it is.
+  void note_damaged(const Row& row) { damaged_.push_back(row); }
+  /// What waits holds. False where there is not enough to go by.
+  bool finish() {
+    borrow_ids();
+    refuse_endless_room();
+    borrow_file();
+    commit();
+    name_damaged();
+    return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
+  }
+
+  LogReading reading;
+
+ private:
+  void commit() {
+    for (const auto& [address, row] : waiting_rows_) {
+      reading.contents.rows[row.index] = row;
+      reading.contents.addresses[row.index] = address;
+      if (begun_) reading.stored_here.push_back(row.index);
+    }
+    auto& sessions = reading.contents.sessions;
+    for (auto& [number, session] : waiting_sessions_) {
+      sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
+      sessions[number] = std::move(session);
+    }
+    waiting_rows_.clear();
+    waiting_sessions_.clear();
+    begun_ = true;
+  }
+  bool apply_file(Unpacker& in) {
+    auto& contents = reading.contents;
+    contents.file_id = in.text();
+    contents.settings = in.attributes();
+    contents.save_fields = in.number<std::uint8_t>() != 0;
+    for (auto left = in.number<std::uint32_t>(); in.ok() && left > 0; --left) {
+      const auto rows = in.number<std::uint64_t>();
+      const auto cols = in.number<std::uint64_t>();
+      contents.capacities[{rows, cols}] = in.number<std::uint64_t>();
+    }
+    has_file_ = in.at_end();
+    return has_file_;
+  }
+  bool apply_ids(Unpacker& in) {
+    std::vector<Row> rows;
+    for (auto left = in.number<std::uint32_t>(); in.ok() && left > 0; --left) {
+      rows.push_back(pending_row(rows.size(), in.text()));
+    }
+    has_ids_ = in.at_end();
+    if (has_ids_) set_rows(std::move(rows));
+    return has_ids_;
+  }
+  bool apply_session(Unpacker& in) {
+    const auto number = in.number<std::uint32_t>();
+    auto session = in.attributes();
+    // One whose predecessor was lost with a damaged record is kept; its place stays empty.
+    if (!in.at_end() || number > max_sessions) return false;
+    waiting_sessions_.emplace_back(number, std::move(session));
+    return true;
+  }
+  void set_rows(std::vector<Row> rows) {
+    reading.contents.addresses.assign(rows.size(), -1);
+    reading.contents.rows = std::move(rows);
+  }
+
+  /// Nobody needs room for more fields than there are plans; a file with it might never be built.
+  void refuse_endless_room() {
+    const auto& contents = reading.contents;
+    const bool endless =
+        std::any_of(contents.capacities.begin(), contents.capacities.end(),
+                    [&](const auto& entry) { return entry.second > contents.rows.size(); });
+    if (!has_file_ || !endless) return;
+    has_file_ = false;
+    reading.damaged = true;
+  }
+  void borrow_file() {
+    if (has_file_ || in_file_ == nullptr) return;
+    auto& contents = reading.contents;
+    contents.file_id = in_file_->file_id;
+    contents.settings = in_file_->settings;
+    contents.save_fields = in_file_->save_fields;
+    contents.capacities = in_file_->capacities;
+    has_file_ = borrowed_ = true;
+  }
+  void borrow_ids() {
+    if (has_ids_ || in_file_ == nullptr) return;
+    std::vector<Row> rows;
+    for (const auto& row : in_file_->rows) rows.push_back(pending_row(rows.size(), id_of(row)));
+    set_rows(std::move(rows));
+    has_ids_ = borrowed_ = true;
+  }
+
+  void name_damaged() {
+    if (damaged_.empty()) return;
+    const auto& rows = reading.contents.rows;
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < rows.size(); ++i) places.emplace(id_of(rows[i]), i);
+    for (const auto& row : damaged_) {
+      // Nobody logs a row that is pending, but blank bytes look like one.
+      const bool is_row = status_of(row) != PlanStatus::pending && row.index < rows.size();
+      if (const auto place = places.find(id_of(row)); place != places.end()) {
+        reading.damaged_rows.push_back(place->second);
+      } else if (is_row) {
+        reading.damaged_rows.push_back(row.index);
+      }
+    }
+  }
+
+  /// A log without its own identity is taken for the file's if the ids are the same, no session
+  /// contradicts, and a session or an answer, each of which tells its time, is the same in
+  /// both.
+  [[nodiscard]] bool belongs_to_file() const {
+    const auto& mine = reading.contents;
+    const auto& theirs = *in_file_;
+    if (mine.file_id != theirs.file_id || mine.rows.size() != theirs.rows.size()) return false;
+    bool proven = false;
+    for (std::size_t i = 0; i < std::min(mine.sessions.size(), theirs.sessions.size()); ++i) {
+      if (mine.sessions[i].empty()) continue;
+      if (!includes(mine.sessions[i], theirs.sessions[i])) return false;
+      proven = proven || !theirs.sessions[i].empty();
+    }
+    for (std::size_t i = 0; i < mine.rows.size(); ++i) {
+      if (mine.rows[i].id != theirs.rows[i].id) return false;
+      proven = proven || (status_of(mine.rows[i]) != PlanStatus::pending &&
+                          std::memcmp(&mine.rows[i], &theirs.rows[i], sizeof(Row)) == 0);
+    }
+    return proven;
+  }
+
+  const Contents* in_file_;
+  std::vector<LoggedRow> waiting_rows_;
+  std::vector<Row> damaged_;
+  std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
+  bool has_file_ = false, has_ids_ = false, begun_ = false, borrowed_ = false;
+};
+
+}  // namespace
+
+std::filesystem::path log_path(std::filesystem::path file) { return file += ".wal"; }
+
+LogWriter::LogWriter(const std::filesystem::path& file, const Contents& contents) {
+  const auto path = log_path(file);
+  auto temporary = path;
+  temporary += ".new";
+  out_.emplace(PosixFile::make(temporary));
+  take_rights_of(file, temporary, out_->fd());
+
+  batch_.assign(magic);
+  batch_.append(reinterpret_cast<const char*>(&version), sizeof version);
+  const auto crc = crc32_of(bytes_of(batch_));
+  batch_.append(reinterpret_cast<const char*>(&crc), sizeof crc);
+  add_record(batch_, Kind::file, packed_file(contents));
+  add_record(batch_, Kind::ids, packed_ids(contents));
+  for (std::size_t i = 0; i < contents.sessions.size(); ++i) {
+    add_session(batch_, i, contents.sessions[i]);
+  }
+  constexpr std::size_t enough_for_one_write = 1 << 20;
+  for (std::size_t i = 0; i < contents.rows.size(); ++i) {
+    if (status_of(contents.rows[i]) == PlanStatus::pending) continue;
+    add_row(batch_, {contents.addresses[i], contents.rows[i]});
+    if (batch_.size() < enough_for_one_write) continue;
+    out_->append(bytes_of(batch_));
+    batch_.clear();
+  }
+  add_record(batch_, Kind::commit, {});
+  out_->append(bytes_of(batch_));
+  batch_ = {};
+  out_->sync_all();
+  rename_durably(temporary, path);
+  out_->now_called(path);
+}
+
+void LogWriter::append(std::span<const LoggedRow> rows) {
+  batch_.clear();
+  for (const auto& row : rows) add_row(batch_, row);
+  add_record(batch_, Kind::commit, {});
+  out_->append(bytes_of(batch_));
+  out_->sync_data();
+}
+
+void LogWriter::append_session(std::size_t number, const Attributes& session) {
+  batch_.clear();
+  add_session(batch_, number, session);
+  add_record(batch_, Kind::commit, {});
+  out_->append(bytes_of(batch_));
+  out_->sync_data();
+}
+
+std::optional<LogReading> read_log(const std::filesystem::path& file, const Contents* in_file) {
+  const auto path = log_path(file);
+  LogSource log(path);
+  if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
+
+  Replay replay(in_file);
+  auto& reading = replay.reading;
+  reading.damaged = !log.version();
+  std::uint64_t offset = beginning_size, dropped = 0;
+  std::string payload;
+  bool cut = false, committed = true;
+  while (offset < log.size()) {
+    if (const auto kind = log.read(offset, payload); kind && replay.apply(*kind, payload)) {
+      offset += sizeof(RecordHead) + payload.size();
+      committed = *kind == Kind::commit;
+      continue;
+    }
+    // A damaged record costs itself only, or not even that where its row is whole.
+    if (const auto row = log.row_at(offset); row && replay.apply_row(*row)) {
+      reading.damaged = true;
+      offset += row_record_size;
+      committed = false;
+      continue;
+    }
+    const auto next = log.next_whole(offset + 1);
+    if (!next) {
+      cut = log.is_cut(offset);
+      dropped += log.size() - offset;
+      break;
+    }
+    reading.damaged = true;
+    dropped += *next - offset;
+    for (; offset + row_record_size <= *next; offset += row_record_size) {
+      if (const auto row = log.suspect_at(offset)) replay.note_damaged(row->row);
+    }
+    offset = *next;
+  }
+  if (!replay.finish()) return std::nullopt;
+  if (reading.damaged || dropped > 0 || !committed) {
+    reading.damage = std::string("the log ") +
+                     (reading.damaged ? "was damaged"
+                      : cut           ? "ended in the middle of a record"
+                                      : "ended before a batch was complete") +
+                     ": " + std::to_string(dropped) + " bytes dropped";
+  }
+  return std::move(reading);
+}
+
+std::string logged_file_id(const std::filesystem::path& file) {
+  try {
+    LogSource log(log_path(file));
+    std::string payload;
+    if (log.version() == version && log.read(beginning_size, payload) == Kind::file) {
+      return Unpacker(payload).text();
+    }
+  } catch (const SystemError&) {
+    // There is none, or none that this process may read.
+  }
+  return {};
+}
+
+}  // namespace wallheat::store

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/posix_file.hpp"
+#include "store/results/contents.hpp"
+
+namespace wallheat::store {
+
+/// A row on its way to the HDF5 file, with the place of its field there.
+struct LoggedRow {
+  Address address;
+  Row row;
+};
+
+[[nodiscard]] std::filesystem::path log_path(std::filesystem::path file);
+
+/// The log FILE.wal of a session. It begins with everything that the file holds (the bytes of
+/// fields aside), so that the HDF5 file can be built anew from it. Each append is one write and one
+/// sync, after which a batch counts as stored. (Of one that was cut short, what is whole holds
+/// too.)
+class LogWriter {
+ public:
+  /// Writes the log's beginning beside the old log and puts it in its place.
+  LogWriter(const std::filesystem::path& file, const Contents& contents);
+
+  /// On return the rows survive anything.
+  void append(std::span<const LoggedRow> rows);
+  void append_session(std::size_t number, const Attributes& session);
+
+ private:
+  std::optional<PosixFile> out_;
+  std::string batch_;
+};
+
+/// What a log says.
+struct LogReading {
+  Contents contents;
+  std::vector<std::size_t> stored_here;  ///< rows that were stored after the log's beginning
+  std::vector<std::size_t>
+      damaged_rows;      ///< whose records were damaged; something else may say more
+  std::string damage;    ///< a clause where something was cut off or left out; else empty
+  bool damaged = false;  ///< not merely cut off, as by a kill or by reading during a write
+};
+
+/// Reads what is whole and leaves out damaged records. What the log begins with, identity, settings
+/// and ids, is taken from `in_file`, the contents of the HDF5 file beside it, where it is damaged
+/// and the rest shows that the two belong together. Nothing where that fails. Throws RunError where
+/// the log is of another format version.
+[[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file,
+                                                 const Contents* in_file = nullptr);
+
+/// The file id that a log names; empty where there is none or it cannot be read.
+[[nodiscard]] std::string logged_file_id(const std::filesystem::path& file);
+
+}  // namespace wallheat::store

@@ -1,0 +1,119 @@
+#include "view/gpu_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace wallheat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::pair<const char*, double GpuSample::*>, 8> readings{{
+    {"utilisation_pct", &GpuSample::utilisation_pct},
+    {"memory_used_bytes", &GpuSample::memory_used_bytes},
+    {"memory_total_bytes", &GpuSample::memory_total_bytes},
+    {"power_w", &GpuSample::power_w},
+    {"temperature_c", &GpuSample::temperature_c},
+    {"sm_clock_mhz", &GpuSample::sm_clock_mhz},
+    {"energy_j", &GpuSample::energy_j},
+    {"uncorrected_ecc_errors", &GpuSample::uncorrected_ecc_errors},
+}};
+
+void add_known(Json& json, const std::string& name, double number) {
+  if (std::isfinite(number)) json[name] = number;
+}
+
+double per_plan(double energy_j, std::size_t plans) {
+  return plans == 0 ? GpuSample::unknown : energy_j / static_cast<double>(plans);
+}
+
+/// A number for a table; "-" where it is not known.
+std::string cell(double number, int digits = 0) {
+  return std::isnan(number) ? "-" : fmt::format("{:.{}f}", number, digits);
+}
+
+}  // namespace
+
+Json to_json(const GpuSample& sample) {
+  Json json = Json::object();
+  for (const auto& [name, reading] : readings) add_known(json, name, sample.*reading);
+  if (const auto reasons = slowdown_reasons(sample.slowdown); !reasons.empty())
+    json["slowdown_reasons"] = reasons;
+  json["slowdown"] = sample.slowdown;
+  return json;
+}
+
+GpuSample gpu_sample_from_json(const Json& json) {
+  GpuSample sample;
+  for (const auto& [name, reading] : readings) {
+    if (json.contains(name)) sample.*reading = json.at(name).get<double>();
+  }
+  const Json& slowdown = json.at("slowdown");
+  if (!slowdown.is_number_unsigned()) throw DecodeError("slowdown is no bit mask");
+  sample.slowdown = slowdown.get<std::uint64_t>();
+  return sample;
+}
+
+Json to_json(const GpuUsage& usage, std::size_t plans) {
+  Json json{{"plans", plans}, {"samples", usage.samples}};
+  const auto add = [&](const std::string& name, const MeanAndMax& reading) {
+    add_known(json, name + "_mean", reading.mean());
+    add_known(json, name + "_max", reading.max());
+  };
+  add("utilisation_pct", usage.utilisation_pct);
+  add("memory_used_bytes", usage.memory_used_bytes);
+  add("power_w", usage.power_w);
+  add("temperature_c", usage.temperature_c);
+  add("sm_clock_mhz", usage.sm_clock_mhz);
+  add_known(json, "uncorrected_ecc_errors", usage.uncorrected_ecc_errors.max());
+  add_known(json, "energy_j", usage.energy_j);
+  add_known(json, "energy_j_per_plan", per_plan(usage.energy_j, plans));
+  json["slowdown_reasons"] = slowdown_reasons(usage.slowdown);
+  return json;
+}
+
+std::string gpu_text(const GpuSample& sample) {
+  std::vector<std::string> parts;
+  const auto add = [&](double number, const std::string& text) {
+    if (!std::isnan(number)) parts.push_back(text);
+  };
+  add(sample.utilisation_pct, fmt::format("{:.0f} % busy", sample.utilisation_pct));
+  add(sample.memory_used_bytes, fmt::format("{:.1f} of {:.1f} GB", sample.memory_used_bytes * 1e-9,
+                                            sample.memory_total_bytes * 1e-9));
+  add(sample.power_w, fmt::format("{:.0f} W", sample.power_w));
+  add(sample.temperature_c, fmt::format("{:.0f} °C", sample.temperature_c));
+  add(sample.sm_clock_mhz, fmt::format("{:.0f} MHz", sample.sm_clock_mhz));
+  for (const std::string& reason : slowdown_reasons(sample.slowdown))
+    parts.push_back("slowed down: " + reason);
+  if (sample.uncorrected_ecc_errors > 0)
+    parts.push_back(fmt::format("{:.0f} uncorrected memory errors", sample.uncorrected_ecc_errors));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string gpu_header() {
+  return fmt::format(
+      "{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}  {}", "rank",
+      "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz", "energy J", "plans", "J/plan",
+      "slowed down by");
+}
+
+std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage, std::size_t plans) {
+  const auto mean_and_max = [](const MeanAndMax& reading) {
+    return fmt::format("{} / {}", cell(reading.mean()), cell(reading.max()));
+  };
+  return fmt::format(
+      "{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}  {}", rank, host,
+      mean_and_max(usage.utilisation_pct), cell(usage.memory_used_bytes.max() * 1e-9, 1),
+      mean_and_max(usage.power_w), cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),
+      cell(usage.energy_j), plans, cell(per_plan(usage.energy_j, plans), 2),
+      fmt::join(slowdown_reasons(usage.slowdown), ", "));
+}
+
+}  // namespace wallheat

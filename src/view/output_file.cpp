@@ -1,0 +1,76 @@
+#include "view/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "io/posix_file.hpp"
+#include "store/results/result_path.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+namespace {
+
+/// A pipe or a device has nothing that could be lost.
+bool is_stream(const fs::path& file) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(file, unknown);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+void write_stream(const fs::path& file, std::string_view bytes) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << bytes << std::flush;
+  if (!stream)
+    throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+void require_replaceable(const fs::path& file, bool overwrite, std::string_view beginning) {
+  if (is_stream(file)) return;
+  const fs::path path = result_path(file);
+  std::error_code missing;
+  if (fs::is_directory(path, missing))
+    throw RunError(path.string() + " is a directory; name a file");
+  if (!fs::is_directory(path.parent_path(), missing))
+    throw RunError(fmt::format("{} cannot be written: the directory {} does not exist",
+                               file.string(), path.parent_path().string()));
+  if (!fs::exists(path, missing) || fs::file_size(path) == 0) return;
+  if (!overwrite)
+    throw RunError(file.string() + " exists; name another file, or replace it by --overwrite");
+  const PosixFile in(path, O_RDONLY);
+  std::string found(std::min<std::uint64_t>(in.size(), beginning.size()), '\0');
+  if (in.read_at(0, std::as_writable_bytes(std::span(found))) && beginning.starts_with(found))
+    return;
+  throw RunError(file.string() +
+                 " is not what this command writes, so --overwrite does not replace it; name "
+                 "another file, or remove it first");
+}
+
+void write_output(const fs::path& file, std::string_view bytes) {
+  if (is_stream(file)) return write_stream(file, bytes);
+  const fs::path path = result_path(file);
+  const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
+  PosixFile out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
+  try {
+    take_rights_of(path, temporary, out.fd());
+    out.append(std::as_bytes(std::span(bytes)));
+    out.sync_all();
+    rename_durably(temporary, path);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw;
+  }
+}
+
+}  // namespace wallheat

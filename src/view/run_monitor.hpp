@@ -1,0 +1,120 @@
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "queue/coordinator.hpp"
+#include "view/console.hpp"
+#include "view/event_log.hpp"
+#include "view/run_status.hpp"
+
+namespace wallheat {
+
+/// How progress is shown: a bar that is redrawn, a log line every few seconds, or not at all.
+enum class ProgressStyle { bar, lines, none };
+
+/// What has become of the plans of a run so far.
+struct RunTally {
+  std::size_t total = 0;
+  std::size_t restored = 0;  ///< answers of earlier sessions
+  std::size_t given_up = 0;  ///< failed too often in earlier sessions, and not tried again
+  std::size_t solved = 0;
+  std::size_t failed = 0;
+  std::size_t failed_tries = 0;  ///< failures that were not the last word
+  double core_seconds = 0;       ///< of this session's plans
+  [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
+};
+
+/// What a run is, for whoever looks on.
+struct RunFacts {
+  std::filesystem::path out;                      ///< the result file
+  const std::vector<std::string>* ids = nullptr;  ///< of the whole campaign; outlives the monitor
+  std::string started_utc;
+  std::string host;
+  std::string shard;  ///< "K/N"; empty: all plans
+};
+
+/// Tells people, the event log and the status file what a run is doing.
+class RunMonitor final : public RunObserver {
+ public:
+  RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
+             std::optional<EventLog> events, RunFacts facts, const RunTally& start);
+
+  void on_worker_ready(const WorkerInfo& worker) override;
+  void on_leased(const WorkerInfo& worker, const Task& task) override;
+  void on_started(const WorkerInfo& worker, const Task& task) override;
+  void on_stored(const PlanResult& result) override;
+  void on_failed_try(const PlanResult& result) override;
+  void on_conflict(const PlanResult& failed) override;
+  void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
+  void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) override;
+  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override;
+  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
+  void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
+  void on_worker_back(const WorkerInfo& worker) override;
+  void on_stopping(const std::string& reason) override;
+  void on_abandoned(const AbandonedPlan& plan) override;
+  void on_predictions_judged(const PredictionQuality& quality) override;
+  void on_tick(double seconds_left) override;
+
+  /// Ends the display, logs what each worker did, and flushes the event log.
+  void finish(const std::string& event);
+
+  [[nodiscard]] const RunTally& tally() const { return tally_; }
+  /// What was at hand when the run had to stop.
+  [[nodiscard]] const std::vector<AbandonedPlan>& abandoned() const { return abandoned_; }
+  /// Wall seconds since the run began.
+  [[nodiscard]] double elapsed_s() const;
+  /// A sentence on how good the predictions were; empty where there were too few.
+  [[nodiscard]] const std::string& predictions() const { return predictions_; }
+  /// What each GPU did, as lines of text; empty where none told anything.
+  [[nodiscard]] std::vector<std::string> gpu_table() const;
+  /// The workers that got ready, as lines of text; empty where none has.
+  [[nodiscard]] std::vector<std::string> worker_table() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct WorkerShare {
+    WorkerInfo worker;
+    std::size_t plans = 0;
+    double core_seconds = 0;
+    std::string state = "working";
+    Clock::time_point heard = Clock::now();
+    std::vector<PlanProgress> running;
+    GpuUsage gpu;
+    std::optional<GpuSample> gpu_now;
+  };
+  void show_workers();
+  void write_status(double seconds_left);
+  [[nodiscard]] std::string progress_text(double seconds_left) const;
+  void warn_of_odd_temperature(const PlanResult& result);
+
+  std::shared_ptr<spdlog::logger> logger_;
+  StatusLine& line_;
+  ProgressStyle style_;
+  std::optional<EventLog> events_;
+  RunFacts facts_;
+  RunTally tally_;
+  std::string state_ = "running";
+  bool status_failed_ = false;        // said once
+  std::size_t odd_temperatures_ = 0;  // plans
+  Clock::time_point status_written_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = start_;
+  Clock::time_point last_ready_;
+  std::vector<WorkerInfo> ready_;   // those shown first, then by rank
+  std::size_t shown_workers_ = 0;   // of these
+  std::set<std::uint32_t> failed_;  // plans that count as failed: each may still be answered
+  std::vector<AbandonedPlan> abandoned_;
+  std::string predictions_;
+  std::map<int, WorkerShare> shares_;  // by rank
+};
+
+}  // namespace wallheat

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/gpu_usage.hpp"
+
+namespace wallheat {
+
+/// A plan that a worker is at.
+struct RunningPlan {
+  std::string id;
+  std::int64_t iterations = 0;
+  double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C; NaN before the first look
+  double seconds = 0;                                       ///< since it was started
+};
+
+/// A worker as rank 0 knows it.
+struct WorkerStatus {
+  int rank = 0;
+  std::string host;
+  std::string device;
+  std::size_t threads = 0;
+  std::size_t plans = 0;    ///< results stored
+  double last_heard_s = 0;  ///< seconds since its last message
+  std::string state;        ///< one word: working, idle, left, lost, ...
+  std::vector<RunningPlan> running;
+  std::optional<GpuSample> gpu{};  ///< what its GPU told last; nothing where it has none
+};
+
+/// What a run is doing at one moment. Rank 0 writes it every few seconds for whoever looks on.
+struct RunStatus {
+  std::string file;         ///< the result file
+  std::string started_utc;  ///< as in the attributes of its session: tells which session this was
+  std::string written_utc;
+  std::string state;  ///< one word: running, draining, finished, ...
+  std::string host;   ///< of the writer
+  std::int64_t pid = 0;
+  std::size_t total = 0;  ///< plans of this run (of its shard)
+  std::size_t restored = 0;
+  std::size_t solved = 0;  ///< in this session
+  std::size_t failed = 0;  ///< in this session
+  std::size_t left = 0;
+  double plans_per_s = 0;
+  std::optional<double> seconds_left;  ///< nothing while it cannot be estimated
+  std::string shard;                   ///< "K/N"; empty: no shard
+  std::vector<WorkerStatus> workers;
+};
+
+/// Where the status of a result file lies: beside it, named FILE.status. See result_path.
+[[nodiscard]] std::filesystem::path status_path(const std::filesystem::path& result_file);
+
+[[nodiscard]] std::string to_json_text(const RunStatus& status);
+/// Throws DecodeError where the text is no status.
+[[nodiscard]] RunStatus run_status_from_json(std::string_view text);
+
+/// Replaces the status file; a reader sees the old one or the new one. Throws RunError; whatever
+/// happens to this file, the results are safe.
+void write_run_status(const std::filesystem::path& path, const RunStatus& status);
+/// Nothing where there is no file. Throws DecodeError where it is damaged, RunError where it cannot
+/// be read.
+[[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
+/// Removes the status file if it is there. Throws RunError.
+void remove_run_status(const std::filesystem::path& path);
+
+}  // namespace wallheat

@@ -1,0 +1,110 @@
+#include "view/terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/printable.hpp"
+
+namespace wallheat {
+namespace {
+
+bool continues_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+/// The bytes that the first `columns` characters take.
+std::size_t bytes_of(std::string_view text, std::size_t columns) {
+  std::size_t bytes = 0;
+  for (; bytes < text.size(); ++bytes) {
+    if (continues_a_character(text[bytes])) continue;
+    if (columns-- == 0) break;
+  }
+  return bytes;
+}
+
+/// Where to end a line that is too long: at the last blank that is behind its indentation, else
+/// wherever it is full.
+std::size_t break_in(std::string_view line, std::size_t columns) {
+  const std::size_t full = bytes_of(line, columns);
+  const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t blank = line.find_last_of(' ', full);
+  return blank == std::string_view::npos || blank < start ? full : blank;
+}
+
+}  // namespace
+
+std::optional<std::size_t> terminal_columns(int descriptor) {
+  if (::isatty(descriptor) == 0) return std::nullopt;
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* said = std::getenv("COLUMNS");
+  const long columns = said == nullptr ? 0 : std::strtol(said, nullptr, 10);
+  if (columns > 0) return static_cast<std::size_t>(columns);
+  return std::nullopt;
+}
+
+std::size_t columns_of(std::string_view text) {
+  return text.size() -
+         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_a_character));
+}
+
+std::string folded(std::string_view text, std::size_t columns, std::size_t indent) {
+  constexpr std::size_t least = 20;  // narrower than this nobody can read it anyway
+  columns = std::max(columns, least);
+  indent = std::min(indent, columns / 2);
+  std::string result;
+  while (true) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    while (columns_of(line) > columns) {
+      const std::size_t at = break_in(line, columns);
+      result += line.substr(0, line.find_last_not_of(' ', at == 0 ? 0 : at - 1) + 1) + '\n';
+      const std::size_t rest = std::min(line.find_first_not_of(' ', at), line.size());
+      line = std::string(indent, ' ') + line.substr(rest);
+    }
+    result += line;
+    if (end == text.size()) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string folded_for(int descriptor, std::string_view text, std::size_t indent) {
+  const auto columns = terminal_columns(descriptor);
+  return columns ? folded(text, *columns, indent) : std::string(text);
+}
+
+void print_line(std::string_view line, std::size_t indent) {
+  fmt::print("{}\n", folded_for(STDOUT_FILENO, printable(line), indent));
+}
+
+std::vector<std::string> table_lines(std::string_view alignment,
+                                     const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(alignment.size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t column = 0; column < row.size(); ++column)
+      widths.at(column) = std::max(widths.at(column), columns_of(row[column]));
+  }
+  std::vector<std::string> lines;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      const std::string padding(widths[column] - columns_of(row[column]), ' ');
+      if (column > 0) line += "  ";
+      line += alignment[column] == 'r' ? padding + row[column] : row[column] + padding;
+    }
+    lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  return lines;
+}
+
+void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
+                 std::size_t margin) {
+  constexpr std::size_t further = 4;  // what goes on in a further line
+  for (const std::string& line : table_lines(alignment, rows))
+    print_line(std::string(margin, ' ') + line, margin + further);
+}
+
+}  // namespace wallheat

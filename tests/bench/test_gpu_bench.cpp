@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "bench/gpu_bench.hpp"
+#include "core/generator.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(BreakEven, is_where_the_rates_cross) {
+  EXPECT_NEAR(break_even_side({{64, 1, 2}, {256, 2, 1}}), 128, 1e-9);
+  EXPECT_EQ(break_even_side({{64, 2, 1}, {256, 2, 1}}), 64) << "ahead everywhere";
+  EXPECT_TRUE(std::isnan(break_even_side({{64, 2, 1}, {256, 1, 2}}))) << "behind at the largest";
+  EXPECT_NEAR(break_even_side({{32, 2, 1}, {64, 1, 2}, {256, 2, 1}}), 128, 1e-9)
+      << "a lead that is lost again does not count";
+  EXPECT_TRUE(std::isnan(break_even_side({})));
+}
+
+/// Stands for a GPU: the CPU's solver, with a count of its solvers and an answer that may be wrong.
+class FakeDevice final : public GpuDevice {
+ public:
+  std::unique_ptr<Solver> make_solver() override {
+    ++solvers;
+    return std::make_unique<FakeSolver>(*this);
+  }
+  std::size_t plans_at_once() const override { return 3; }
+
+  std::atomic<int> solvers = 0;
+  bool lies = false;
+  bool fails = false;
+
+ private:
+  class FakeSolver final : public Solver {
+   public:
+    explicit FakeSolver(const FakeDevice& device) : device_(device) {}
+    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+                                  const Watch& watch) override {
+      if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
+      auto solution = solver_->solve(plan, limits, watch);
+      if (device_.lies) solution->field.cells.front() += 1e-15;
+      return solution;
+    }
+
+   private:
+    const FakeDevice& device_;
+    std::unique_ptr<Solver> solver_ = make_jacobi_solver(Isa::baseline);
+  };
+};
+
+class MeasureGpu : public testing::Test {
+ protected:
+  MeasureGpu() {
+    settings_.limits = {1e-4, 20};
+    settings_.plans = generate_floor_plans(4, 16);
+    settings_.most_in_flight = 5;
+    settings_.cpu_cores = 2;
+    settings_.cpu_solver = [](std::size_t) { return make_jacobi_solver(Isa::baseline); };
+    settings_.sides = {16, 24};
+    settings_.least_s = 0;
+    gpu_.name = "a fake";
+    gpu_.device = &device_;
+    gpu_.baseline = [](std::size_t) { return make_reference_solver(); };
+    gpu_.ceiling = {4e9, 16e9};
+  }
+
+  FakeDevice device_;
+  GpuUnderTest gpu_;
+  GpuBenchSettings settings_;
+};
+
+TEST_F(MeasureGpu, measures_every_number_of_plans_in_flight) {
+  const GpuBench bench = measure_gpu(gpu_, settings_);
+  ASSERT_EQ(bench.flows.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Flow& flow = bench.flows[i];
+    EXPECT_EQ(flow.in_flight, std::size_t{1} << i);
+    EXPECT_GE(flow.plans, flow.in_flight);
+    EXPECT_GT(flow.updates, 0);
+  }
+  // Alone; 1, 2 and 4 in flight; 3 end to end; 3 for each of two sides.
+  EXPECT_EQ(device_.solvers, 1 + 1 + 2 + 4 + 3 + 3 + 3);
+  EXPECT_EQ(bench.sides.size(), 2U);
+  EXPECT_EQ(bench.alone.size(), 3U);
+  EXPECT_GT(bench.speedup_alone(), 0);
+}
+
+TEST_F(MeasureGpu, counts_updates_of_interior_cells) {
+  settings_.plans.resize(1);
+  settings_.most_in_flight = 1;
+  const auto interior = static_cast<double>(count_interior(settings_.plans[0]));
+  const Flow flow = measure_gpu(gpu_, settings_).flows.at(0);
+  EXPECT_EQ(flow.updates, interior * 20 * static_cast<double>(flow.plans));
+}
+
+TEST_F(MeasureGpu, takes_every_plan_of_a_data_set_end_to_end) {
+  std::mutex mutex;
+  std::multiset<std::size_t> loaded;
+  settings_.files = {"a folder", 10, [&](std::size_t number) {
+                       const std::scoped_lock lock(mutex);
+                       loaded.insert(number);
+                       return generate_floor_plan(1, number, 16);
+                     }};
+  const GpuBench bench = measure_gpu(gpu_, settings_);
+  EXPECT_EQ(bench.end_to_end.plans, 10U);
+  for (std::size_t number = 0; number < 10; ++number) EXPECT_EQ(loaded.count(number), 1U);
+  EXPECT_THAT(to_text(bench), HasSubstr("end to end, from a folder"));
+}
+
+TEST_F(MeasureGpu, refuses_a_gpu_that_gives_wrong_answers) {
+  device_.lies = true;
+  EXPECT_THROW((void)measure_gpu(gpu_, settings_), RunError);
+}
+
+TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {
+  device_.fails = true;
+  EXPECT_THROW((void)measure_gpu(gpu_, settings_), DeviceFault);
+}
+
+TEST_F(MeasureGpu, says_everything_in_words) {
+  const std::string text = to_text(measure_gpu(gpu_, settings_));
+  for (const char* part : {"a fake", "1.0 G cell updates/s by 0.00 T FP64", "in flight",
+                           "end to end, from memory", "a plan alone", "2 core(s)", "the GPU is "})
+    EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST(MeasureGpuHere, needs_a_gpu) {
+  if (gpu_support().can_solve) GTEST_SKIP() << "there is a GPU";
+  EXPECT_THROW((void)gpu_to_measure(), RunError);
+}
+
+/// On a real GPU.
+class GpuBaseline : public testing::Test {
+ protected:
+  void SetUp() override {
+    const GpuSupport support = gpu_support();
+    if (!support.can_solve) GTEST_SKIP() << support.reason;
+  }
+};
+
+TEST_F(GpuBaseline, solves_as_the_reference_does) {
+  for (std::uint64_t index = 0; index < 4; ++index) {
+    const FloorPlan plan = generate_floor_plan(1, index, 96);
+    const Solution expected = make_reference_solver()->solve(plan, {}, {}).value();
+    const Solution solution = make_gpu_baseline_solver(0)->solve(plan, {}, {}).value();
+    EXPECT_EQ(solution.iterations, expected.iterations);
+    EXPECT_EQ(solution.last_delta, expected.last_delta);
+    EXPECT_EQ(solution.field, expected.field);
+  }
+}
+
+TEST_F(GpuBaseline, has_a_ceiling) {
+  const GpuCeiling ceiling = measure_gpu_ceiling(0);
+  EXPECT_GT(ceiling.updates_by_fp64(), 0);
+  EXPECT_GT(ceiling.updates_by_shared_memory(), 0);
+}
+
+}  // namespace
+}  // namespace wallheat

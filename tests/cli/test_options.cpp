@@ -1,0 +1,202 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <vector>
+
+#include "cli/run_option_parser.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RunOptions parsed(const Arguments& more) {
+  Arguments arguments{"--data", "plans", "--out", "results.h5"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return parse_run_options(arguments).value();
+}
+
+std::string refusal(const Arguments& arguments) {
+  try {
+    (void)parse_run_options(arguments);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(RunOptions, have_the_defaults_of_the_reference) {
+  const RunOptions options = parsed({});
+  EXPECT_EQ(options.solver.limits.tolerance, 1e-4);
+  EXPECT_EQ(options.solver.limits.max_iterations, 20000);
+  EXPECT_EQ(options.solver.isa, available_isas().back());
+  EXPECT_FALSE(options.solver.reference);
+  EXPECT_FALSE(options.save_fields);
+  EXPECT_EQ(options.device, DeviceChoice::automatic);
+}
+
+TEST(RunOptions, take_paths_with_spaces_and_quotes) {
+  EXPECT_EQ(parsed({"--events", "my runs/\"first\" events.jsonl"}).events,
+            "my runs/\"first\" events.jsonl");
+}
+
+TEST(RunOptions, take_ids_as_arguments) {
+  EXPECT_THAT(parsed({"10000", "1948"}).ids, ElementsAre("10000", "1948"));
+}
+
+TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "run.cfg")
+      << "# a comment\ntolerance = 0.5\nmax-iterations = 7\nsave-fields = true\n";
+  const RunOptions options =
+      parsed({"--config", (directory / "run.cfg").string(), "--tolerance", "0.25"});
+  EXPECT_EQ(options.solver.limits.tolerance, 0.25);
+  EXPECT_EQ(options.solver.limits.max_iterations, 7);
+  EXPECT_TRUE(options.save_fields);
+}
+
+TEST(RunOptions, may_stand_in_a_file_that_begins_with_a_byte_order_mark) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "run.cfg") << "\xEF\xBB\xBFtolerance = 0.5\n";
+  EXPECT_EQ(parsed({"--config", (directory / "run.cfg").string()}).solver.limits.tolerance, 0.5);
+}
+
+TEST(RunOptions, of_a_file_cannot_name_another_file) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "a.cfg") << "config = b.cfg\n";
+  EXPECT_THAT(refusal({"--config", (directory / "a.cfg").string()}),
+              AllOf(HasSubstr("a.cfg"), HasSubstr("cannot name another")));
+}
+
+TEST(RunOptions, are_all_named_in_the_example_configuration) {
+  // With every line uncommented the example must parse, and give the defaults.
+  const TemporaryDirectory directory;
+  std::ifstream example(WALLHEAT_CONFIGS "/run.cfg");
+  std::ofstream active(directory / "run.cfg");
+  std::string names;
+  for (std::string line; std::getline(example, line);) {
+    if (!line.starts_with("# ") || line.find(" = ") == std::string::npos) continue;
+    active << line.substr(2) << '\n';
+    names += line.substr(2, line.find(" = ") - 2) + "\n";
+  }
+  active.close();
+  const RunOptions options =
+      parse_run_options({"--config", (directory / "run.cfg").string()}).value();
+  const RunOptions defaults = parsed({});
+  EXPECT_EQ(options.solver.settings(), defaults.solver.settings());
+  EXPECT_EQ(options.threads, defaults.threads);
+  EXPECT_EQ(options.log_level, defaults.log_level);
+  for (const char* name : {"data", "out", "ids", "first", "tolerance", "max-iterations",
+                           "solver-backend", "isa", "device", "threads", "save-fields", "resume",
+                           "overwrite", "events", "progress", "log-level"}) {
+    EXPECT_THAT(names, HasSubstr(std::string(name) + "\n"));
+  }
+}
+
+TEST(RunOptions, of_a_campaign_are_ready_to_use) {
+  const RunOptions options = parsed({"--config", WALLHEAT_CONFIGS "/many-buildings.cfg"});
+  EXPECT_TRUE(options.resume);
+  EXPECT_TRUE(options.save_fields);
+}
+
+TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
+  const RunOptions options =
+      parsed({"--tolerance", "0.5", "--threads", "3", "--save-fields", "10", "11"});
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "again.cfg") << options.text();
+  const RunOptions again =
+      parse_run_options({"--config", (directory / "again.cfg").string()}).value();
+  EXPECT_EQ(again.text(), options.text());
+  EXPECT_THAT(again.ids, ElementsAre("10", "11"));
+  EXPECT_EQ(again.solver.limits.tolerance, 0.5);
+}
+
+TEST(RunOptions, keep_the_reference_solver_on_the_cpu) {
+  EXPECT_EQ(parsed({"--solver-backend", "reference"}).device, DeviceChoice::cpu);
+}
+
+TEST(RunOptions, refuse_what_makes_no_sense) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";
+  EXPECT_THAT(refusal({"--out", "x.h5"}), HasSubstr("--data is missing"));
+  EXPECT_THAT(refusal({"--data", "x"}), HasSubstr("--out is missing"));
+  const Arguments base{"--data", "x", "--out", "y"};
+  const auto refused = [&](const Arguments& more) {
+    Arguments arguments = base;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return refusal(arguments);
+  };
+  EXPECT_THAT(refused({"--tolerance", "-1"}), HasSubstr("--tolerance"));
+  EXPECT_THAT(refused({"--tolerance", "nan"}), HasSubstr("--tolerance"));
+  EXPECT_THAT(refused({"--tolerance", "warm"}), HasSubstr("tolerance"));
+  EXPECT_THAT(refused({"--max-iterations", "0"}), HasSubstr("--max-iterations"));
+  EXPECT_THAT(refused({"--threads", "-2"}), HasSubstr("--threads"));
+  EXPECT_THAT(refused({"--first", "-2"}), HasSubstr("--first"));
+  EXPECT_THAT(refused({"--device", "tpu"}), HasSubstr("auto, cpu, gpu"));
+  EXPECT_THAT(refused({"--device", "gpu", "--solver-backend", "reference"}),
+              HasSubstr("leave out --device gpu"));
+  EXPECT_THAT(refused({"--isa", "mmx"}), HasSubstr("avx512"));
+  EXPECT_THAT(refused({"--resume", "--overwrite"}), HasSubstr("exclude"));
+  EXPECT_THAT(refused({"--ids", "f", "10000"}), HasSubstr("not both"));
+  EXPECT_THAT(refused({"--frobnicate"}), HasSubstr("frobnicate"));
+  EXPECT_THAT(refused({"--config", (directory / "typo.cfg").string()}), HasSubstr("tolerence"));
+  EXPECT_THAT(refused({"--config", (directory / "none.cfg").string()}), HasSubstr("none.cfg"));
+  EXPECT_THAT(refused({"--config", directory.path().string()}), HasSubstr("cannot be read"));
+}
+
+TEST(RunOptions, that_are_missing_are_named_in_one_sentence) {
+  EXPECT_EQ(refusal({}), "--data and --out are missing");
+  EXPECT_EQ(refusal({"--data", "", "--out", "y"}), "--data is missing");
+}
+
+TEST(RunOptions, that_are_missing_may_be_what_an_argument_without_a_name_is) {
+  EXPECT_THAT(refusal({"plans", "results.h5"}),
+              AllOf(HasSubstr("'plans' and 'results.h5' stand without the name of an option"),
+                    HasSubstr("did you mean --data plans --out results.h5?")));
+  EXPECT_THAT(refusal({"--data", "plans", "results.h5"}),
+              AllOf(HasSubstr("--out is missing"), HasSubstr("did you mean --out results.h5?")));
+  EXPECT_THAT(refusal({"a", "b", "c", "d", "e"}), HasSubstr("'a', 'b', 'c' and others stand"));
+}
+
+TEST(RunOptions, that_are_misspelt_are_answered_with_the_nearest) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "typo.cfg") << "tolerence = 0.5\n";
+  EXPECT_THAT(refusal({"--tolerence", "1"}), HasSubstr("did you mean '--tolerance'?"));
+  EXPECT_THAT(refusal({"--config", (directory / "typo.cfg").string()}),
+              AllOf(HasSubstr("typo.cfg"), HasSubstr("did you mean 'tolerance'?")));
+  EXPECT_THAT(refusal({"-data", "plans"}), HasSubstr("did you mean '--data'?"));
+  EXPECT_THAT(refusal({"-overwrite"}), HasSubstr("did you mean '--overwrite'?"));
+  EXPECT_THAT(refusal({"--data", "x", "--out", "y", "--device", "gpux"}),
+              HasSubstr("did you mean 'gpu'?"));
+  EXPECT_EQ(parsed({"-t3"}).threads, 3) << "a short option with its value is no slip";
+}
+
+TEST(RunOptions, refuse_what_looks_like_a_place_in_a_sentence_of_boost) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "place.cfg") << "threads %original_token%= 2\n";
+  EXPECT_THAT(refusal({"--config", (directory / "place.cfg").string()}),
+              AllOf(HasSubstr("place.cfg"), HasSubstr("%original_token%")));
+  std::ofstream(directory / "line.cfg") << "da%%%&%invalid_line%\n";
+  EXPECT_THAT(refusal({"--config", (directory / "line.cfg").string()}),
+              HasSubstr("%invalid_line%"));
+  EXPECT_THAT(refusal({"--tolerance", "%value%"}), HasSubstr("%value%"));
+  EXPECT_THAT(refusal({"--%option%"}), HasSubstr("%option%"));
+  EXPECT_THAT(refusal({"--tolerance", "100%"}), HasSubstr("tolerance"));
+  EXPECT_EQ(parsed({"--events", "%value%"}).events, "%value%");
+}
+
+TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
+  const Attributes vector = parsed({}).solver.settings();
+  EXPECT_EQ(parsed({"--solver-backend", "reference"}).solver.settings(), vector);
+  EXPECT_EQ(parsed({"--isa", "baseline"}).solver.settings(), vector);
+  EXPECT_NE(parsed({"--tolerance", "1e-5"}).solver.settings(), vector);
+  EXPECT_NE(parsed({"--max-iterations", "1"}).solver.settings(), vector);
+}
+
+}  // namespace
+}  // namespace wallheat

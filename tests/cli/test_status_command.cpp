@@ -1,0 +1,255 @@
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "store/results/result_store.hpp"
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+#include "view/run_status.hpp"
+
+// `wallheat status` on files that living, finished and killed writers made.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Status : public testing::Test {
+ protected:
+  static constexpr const char* started = "2030-01-02T03:04:05.678Z";
+
+  ResultStore create(const Attributes& more = {}) {
+    Attributes session{{"started_utc", started}};
+    session.insert(more.begin(), more.end());
+    return ResultStore::create(file_, {{"a", "b", "c", "d"}, {{"solver", "jacobi"}}, false, {}},
+                               session, true);
+  }
+  static void store(ResultStore& store, std::uint32_t index, PlanStatus status) {
+    PlanResult result;
+    result.index = index;
+    result.id = std::string(1, static_cast<char>('a' + index));
+    result.status = status;
+    result.attempts = 2;
+    if (status == PlanStatus::failed) result.error = "plan " + result.id + ": a wall is missing";
+    EXPECT_TRUE(store.store({&result, 1}).empty());
+  }
+  void store_all(ResultStore& results, PlanStatus last) {
+    for (std::uint32_t index = 0; index < 3; ++index) store(results, index, PlanStatus::converged);
+    store(results, 3, last);
+  }
+  static void close(ResultStore& results) {
+    results.close({{"ended_utc", "2030-01-02T03:05:05.678Z"},
+                   {"seconds", "2"},
+                   {"solved", "3"},
+                   {"failed", "1"}});
+  }
+  void write_status(const std::string& session = started) {
+    RunStatus status;
+    status.started_utc = session;
+    status.state = "running";
+    status.host = "node1";
+    status.plans_per_s = 12.5;
+    status.seconds_left = 200;
+    status.workers = {{1, "node7", "cpu avx2", 8, 15, 0.25, "working", {{"c", 512, 0.125, 3.5}}},
+                      {2, "node8", "gpu", 1, 90, 0.25, "idle", {}, GpuSample{.power_w = 512}}};
+    write_run_status(status_path(file_), status);
+  }
+  /// As a process of another host would leave it, on a file system without locks.
+  void pretend_the_writer_is_elsewhere() {
+    std::ofstream(file_ + ".lock") << "host elsewhere\npid 4711\nsince 2030-01-02 03:04:05 UTC\n";
+  }
+  void let_the_status_age() {
+    const auto path = status_path(file_);
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  }
+  Finished look() { return run_program({WALLHEAT_PROGRAM, "status", file_}); }
+  nlohmann::json json() {
+    return nlohmann::json::parse(run_program({WALLHEAT_PROGRAM, "status", file_, "--json"}).out);
+  }
+
+  TemporaryDirectory directory_;
+  std::string file_ = directory_ / "results.h5";
+};
+
+TEST_F(Status, of_a_finished_run_is_that_there_is_nothing_to_do) {
+  auto results = create();
+  store_all(results, PlanStatus::converged);
+  close(results);
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("closed well at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
+                    HasSubstr("pending  0"), HasSubstr("1.50 plans/s"), HasSubstr("nothing to do")))
+      << "failures are no plans";
+}
+
+TEST_F(Status, names_failed_plans_with_their_reasons) {
+  auto results = create();
+  store_all(results, PlanStatus::failed);
+  close(results);
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 3);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("failed   1"), HasSubstr("advice     mend the input"),
+                                  HasSubstr("--retry-failed"),
+                                  HasSubstr("2 attempt(s): plan d: a wall is missing")));
+  EXPECT_EQ(json()["failed_plans"][0]["error"], "plan d: a wall is missing");
+}
+
+TEST_F(Status, of_a_run_that_stopped_early_is_how_to_go_on) {
+  auto results = create();
+  store(results, 0, PlanStatus::converged);
+  close(results);
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("pending  3"), HasSubstr("--resume")));
+}
+
+TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
+  auto results = create();
+  store(results, 0, PlanStatus::converged);
+  write_status();
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(
+      finished.out,
+      AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
+            HasSubstr("solved   1"), HasSubstr("12.50 plans/s"), HasSubstr("left       3 min 20 s"),
+            HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("c (3."),
+            HasSubstr("iteration 512, delta 0.12 °C"), HasSubstr("GPU: 512 W\n")));
+  const auto seen = json();
+  EXPECT_EQ(seen["state"], "being written");
+  EXPECT_EQ(seen["pending"], 3);
+  EXPECT_EQ(seen["seconds_left"], 200);
+  EXPECT_EQ(seen["writer"]["pid"], std::to_string(::getpid()));
+  EXPECT_EQ(seen["status"]["workers"][0]["running"][0]["id"], "c");
+  EXPECT_EQ(read_run_status(status_path(file_))->plans_per_s, 12.5) << "looking changes nothing";
+}
+
+TEST_F(Status, of_a_living_run_does_not_need_its_status_file) {
+  auto results = create();
+  store(results, 0, PlanStatus::converged);
+  Finished finished = look();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("being written"), HasSubstr("solved   1"),
+                                  Not(HasSubstr("plans/s"))));
+  EXPECT_TRUE(json()["plans_per_s"].is_null());
+
+  std::ofstream(status_path(file_)) << "{\"file\": \"resul";
+  EXPECT_THAT(look().out,
+              AllOf(HasSubstr("being written"), HasSubstr("results.h5.status is damaged")));
+
+  write_status("2029-01-01T00:00:00.000Z");
+  EXPECT_THAT(look().out, AllOf(HasSubstr("of an earlier session"), Not(HasSubstr("node7"))));
+}
+
+TEST_F(Status, wonders_about_a_writer_that_holds_the_file_and_is_silent) {
+  auto results = create();
+  store(results, 0, PlanStatus::converged);
+  write_status();
+  let_the_status_age();
+  EXPECT_THAT(look().out, HasSubstr("has not written its status for 2 h 00 min"));
+}
+
+TEST_F(Status, of_a_killed_run_is_what_to_do_about_it) {
+  {
+    auto results = create();
+    store(results, 0, PlanStatus::converged);
+    write_status();
+  }
+  let_the_status_age();
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("its writer was killed"), HasSubstr("solved   1"),
+                                  HasSubstr("--resume"), HasSubstr("wallheat repair"),
+                                  HasSubstr("node7"), HasSubstr("written 2 h 00 min ago"),
+                                  Not(HasSubstr("\nleft  ")), Not(HasSubstr("running"))));
+  EXPECT_EQ(json()["state"], "killed");
+  EXPECT_EQ(json()["status"]["state"], "killed") << "it was running, but that was then";
+}
+
+TEST_F(Status, of_a_complete_file_of_a_killed_run_still_asks_for_an_end) {
+  {
+    auto results = create();
+    store_all(results, PlanStatus::converged);
+  }
+  EXPECT_EQ(look().status, 75);
+}
+
+TEST_F(Status, of_a_writer_on_another_host_goes_by_its_signs_of_life) {
+  {
+    auto results = create();
+    store(results, 0, PlanStatus::converged);
+  }
+  pretend_the_writer_is_elsewhere();
+  EXPECT_THAT(look().out, HasSubstr("whether process 4711 on host elsewhere still lives"));
+  write_status();
+  EXPECT_EQ(json()["state"], "being written");
+  let_the_status_age();
+  EXPECT_EQ(json()["state"], "unknown");
+}
+
+TEST_F(Status, of_a_shard_counts_its_own_plans_alone) {
+  auto results = create({{"shard", "2/2"}});
+  store(results, 1, PlanStatus::converged);
+  store(results, 3, PlanStatus::converged);
+  close(results);
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.out, HasSubstr("plans      2 in shard 2/2"));
+}
+
+TEST_F(Status, of_a_file_that_an_older_version_merged_counts_all_plans) {
+  auto results = create({{"shard", "2/2"}, {"merged_from", "results.part-2-of-2.h5"}});
+  store(results, 0, PlanStatus::converged);
+  store(results, 1, PlanStatus::converged);
+  close(results);
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("plans      4\n"), HasSubstr("pending  2")));
+}
+
+TEST_F(Status, shows_control_characters_instead_of_sending_them_to_the_terminal) {
+  auto results = ResultStore::create(file_, {{"a\x1b[2J"}, {{"solver", "jacobi"}}, false, {}},
+                                     {{"started_utc", started}}, true);
+  PlanResult result;
+  result.id = "a\x1b[2J";
+  result.status = PlanStatus::failed;
+  result.error = "plan a\x1b[2J is none";
+  (void)results.store({&result, 1});
+  results.close({});
+  for (const char* command : {"status", "summary", "export"}) {
+    const Finished shown = run_program({WALLHEAT_PROGRAM, command, file_});
+    EXPECT_THAT(shown.out + shown.err,
+                AllOf(HasSubstr("plan a\\x1b[2J is none"), Not(HasSubstr("\x1b"))))
+        << command;
+  }
+}
+
+TEST_F(Status, of_something_else_is_an_error_in_one_sentence) {
+  EXPECT_EQ(look().status, 1);
+  std::ofstream(file_) << "something else";
+  const Finished finished = look();
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("results.h5 is not an HDF5 file"));
+  EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status"}).status, 2);
+}
+
+TEST_F(Status, follows_a_link) {
+  {
+    auto results = create();
+    store(results, 0, PlanStatus::converged);
+    write_status();
+  }
+  std::filesystem::create_symlink("results.h5", directory_ / "link.h5");
+  file_ = directory_ / "link.h5";
+  EXPECT_THAT(look().out, AllOf(HasSubstr("killed"), HasSubstr("solved   1"), HasSubstr("node7")));
+}
+
+}  // namespace
+}  // namespace wallheat

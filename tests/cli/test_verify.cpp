@@ -1,0 +1,317 @@
+#include <gmock/gmock.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "cli/commands.hpp"
+#include "core/python_float.hpp"
+#include "isolation/plan_job.hpp"
+#include "store/results/field_codec.hpp"
+#include "store/results/result_store.hpp"
+#include "support/process.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Four plans (one without rooms), their true results, and a file of what became of them.
+class VerifyTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    save("a", room(20, 30));
+    save("b", room(24, 24));
+    save("wall", random_plan(8, 8, 0, 1));
+    save("c", room(20, 31));
+    const PlanJob job = make_plan_job({directory_.path(), solver_, true, "host", "cpu"});
+    for (const std::string& id : ids_) {
+      const auto index = static_cast<std::uint32_t>(results_.size());
+      results_.push_back(job({index, id}, {}));
+    }
+  }
+
+  void save(const std::string& id, const FloorPlan& plan) {
+    save_floor_plan(directory_.path(), id, plan);
+  }
+  [[nodiscard]] std::string file() const { return (directory_ / "results.h5").string(); }
+
+  /// Writes a sound file of what the results now are; pending ones are left out.
+  void write(bool close = true) {
+    StorePlan plan{ids_, settings_, true, {}};
+    for (const PlanResult& result : results_) plan.shapes.push_back({result.rows, result.cols});
+    ResultStore store = ResultStore::create(file(), plan, {}, true);
+    std::vector<PlanResult> known;
+    for (const PlanResult& result : results_) {
+      if (result.status != PlanStatus::pending) known.push_back(result);
+    }
+    EXPECT_TRUE(store.store(known).empty());
+    if (close) store.close({});
+  }
+  /// Adds to one cell of a stored field.
+  static void change_field(PlanResult& result, std::size_t row, std::size_t col, double by) {
+    Grid<double> field = decompress_field(result.field, {result.rows, result.cols});
+    field(row, col) += by;
+    result.field = compress_field(field);
+  }
+  /// Flips the bits of a byte somewhere in the first place where the file holds `bytes`.
+  void damage(const std::string& bytes, std::size_t offset) const { damage(file(), bytes, offset); }
+  static void damage(const std::string& path, const std::string& bytes, std::size_t offset) {
+    std::string text = file_text(path);
+    const auto place = text.find(bytes);
+    ASSERT_NE(place, std::string::npos);
+    text[place + offset] = static_cast<char>(~text[place + offset]);
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  struct Outcome {
+    int status;
+    std::string out;
+  };
+  [[nodiscard]] Outcome verify(const Arguments& more = {"--all"}) const {
+    Arguments arguments{file(), "--data", directory_.path().string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    testing::internal::CaptureStdout();
+    const int status = verify_command(arguments);
+    std::fflush(stdout);
+    return {status, testing::internal::GetCapturedStdout()};
+  }
+
+  TemporaryDirectory directory_;
+  SolverOptions solver_;
+  Attributes settings_ = solver_.settings();
+  std::vector<std::string> ids_{"a", "b", "wall", "c"};
+  std::vector<PlanResult> results_;
+};
+
+TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file) {
+  write();
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_done) << outcome.out;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("4 of 4 plan(s) done, 0 failed, 0 pending"),
+                    HasSubstr("checksums of 4 row(s)"), HasSubstr("of 4 stored field(s)"),
+                    HasSubstr("ok: 4 plan(s) solved again"), HasSubstr("all is well")));
+  EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
+}
+
+TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there) {
+  FloorPlan hot = room(20, 31);
+  for (std::size_t cell = 0; cell < hot.domain.cells.size(); ++cell) {
+    if (hot.interior.cells[cell] == 0) hot.domain.cells[cell] = 1e300;
+  }
+  save("c", hot);
+  results_[3] = make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({3, "c"}, {});
+  ASSERT_TRUE(std::isinf(results_[3].statistics.std_temp));
+  write();
+  const Outcome right = verify();
+  EXPECT_EQ(right.status, exit_done) << right.out;
+  results_[3].statistics.std_temp = std::nan("");
+  results_[0].statistics.std_temp = INFINITY;
+  results_[1].statistics.mean_temp = INFINITY;
+  write();
+  const Outcome outcome = verify({"--sample", "0"});
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("plan c: std_temp is nan"),
+                                 HasSubstr("plan a: std_temp is inf °C, too much"),
+                                 HasSubstr("plan b: mean_temp is inf °C, but no temperature")));
+}
+
+TEST_F(VerifyTest, finds_a_damaged_list_of_ids) {
+  write();
+  damage("wall" + std::string(124, '\0') + "c", 4);
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("the list of ids was damaged"),
+                                 HasSubstr("1 finding(s)"), Not(HasSubstr("all is well"))));
+}
+
+TEST_F(VerifyTest, finds_a_lost_record_of_the_log) {
+  write(false);
+  damage(file() + ".wal", "host", 1);  // the first text of a row
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("the log was damaged"), HasSubstr("1 finding(s)")));
+}
+
+TEST_F(VerifyTest, uses_the_settings_of_the_file) {
+  solver_.limits = {1e-2, 50};
+  settings_ = solver_.settings();
+  results_.clear();
+  SetUp();
+  ASSERT_EQ(results_[0].status, PlanStatus::max_iterations);
+  write();
+  EXPECT_EQ(verify().status, exit_done);
+}
+
+TEST_F(VerifyTest, finds_each_value_that_is_not_what_solving_again_gives) {
+  const auto next = [](double& value) { value = std::nextafter(value, 100.0); };
+  const std::vector<std::pair<std::string, std::function<void(PlanResult&)>>> lies{
+      {"mean_temp", [&](PlanResult& row) { next(row.statistics.mean_temp); }},
+      {"std_temp", [&](PlanResult& row) { next(row.statistics.std_temp); }},
+      {"pct_above_18", [&](PlanResult& row) { next(row.statistics.pct_above_18); }},
+      {"pct_below_15", [&](PlanResult& row) { next(row.statistics.pct_below_15); }},
+      {"last_delta", [](PlanResult& row) { row.last_delta = std::nextafter(row.last_delta, 0.0); }},
+      {"iterations", [](PlanResult& row) { ++row.iterations; }},
+      {"status", [](PlanResult& row) { row.status = PlanStatus::max_iterations; }},
+      {"interior_cells", [](PlanResult& row) { --row.interior_cells; }},
+      {"field in 1 cell(s), the first in row 5, column 7, is",
+       [](PlanResult& row) { change_field(row, 5, 7, 1e-13); }},
+  };
+  const std::vector<PlanResult> truth = results_;
+  for (const auto& [column, lie] : lies) {
+    results_ = truth;
+    lie(results_[1]);
+    write();
+    const Outcome outcome = verify();
+    EXPECT_EQ(outcome.status, exit_failed) << column;
+    EXPECT_THAT(outcome.out, HasSubstr("plan b: ")) << column;
+    EXPECT_THAT(outcome.out, HasSubstr(column + " "));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("plan a: ")));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("all is well")));
+  }
+}
+
+TEST_F(VerifyTest, prints_both_values_to_the_last_digit) {
+  const double truth = results_[3].statistics.mean_temp;
+  const double lie = std::nextafter(truth, 100.0);
+  results_[3].statistics.mean_temp = lie;
+  results_[3].field.clear();
+  write();
+  EXPECT_THAT(verify().out, HasSubstr("plan c: mean_temp is " + python_float(lie) +
+                                      " in the file, " + python_float(truth) + " solved again"));
+}
+
+TEST_F(VerifyTest, sees_without_solving_that_a_row_does_not_belong_to_its_field) {
+  results_[0].statistics.mean_temp += 1e-6;
+  write();
+  const Outcome outcome = verify({"--sample", "0"});
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("by the field beside it"), HasSubstr("plan a: mean")));
+}
+
+TEST_F(VerifyTest, finds_the_impossible_without_solving) {
+  const std::vector<std::pair<std::string, std::function<void(PlanResult&)>>> lies{
+      {"mean_temp is 25.1", [](PlanResult& row) { row.statistics.mean_temp = 25.1; }},
+      {"mean_temp is nan", [](PlanResult& row) { row.statistics.mean_temp = std::nan(""); }},
+      {"std_temp is 12.6", [](PlanResult& row) { row.statistics.std_temp = 12.6; }},
+      {"std_temp is -1.0", [](PlanResult& row) { row.statistics.std_temp = -1; }},
+      {"pct_above_18 is 100.5", [](PlanResult& row) { row.statistics.pct_above_18 = 100.5; }},
+      {"pct_below_15 is nan", [](PlanResult& row) { row.statistics.pct_below_15 = std::nan(""); }},
+      {"called converged, but last_delta is 0.0001",
+       [](PlanResult& row) { row.last_delta = 1e-4; }},
+      {"it took 20001 iterations", [](PlanResult& row) { row.iterations = 20001; }},
+      {"called empty", [](PlanResult& row) { row.status = PlanStatus::empty; }},
+      {"leave the possible", [](PlanResult& row) { change_field(row, 5, 7, 30); }},
+      {"leave the possible", [](PlanResult& row) { change_field(row, 5, 7, std::nan("")); }},
+      {"1 fixed cell(s)", [](PlanResult& row) { change_field(row, 0, 0, -1); }},
+  };
+  const std::vector<PlanResult> truth = results_;
+  for (const auto& [sentence, lie] : lies) {
+    results_ = truth;
+    lie(results_[0]);
+    write();
+    const Outcome outcome = verify({"--sample", "0"});
+    EXPECT_EQ(outcome.status, exit_failed) << sentence;
+    EXPECT_THAT(outcome.out, HasSubstr(sentence));
+    EXPECT_THAT(outcome.out, ContainsRegex("physics +NOT OK, "));
+  }
+}
+
+TEST_F(VerifyTest, calls_a_changed_input_changed_and_not_the_answer_wrong) {
+  write();
+  FloorPlan plan = room(24, 24);
+  plan.domain(0, 3) = 24;
+  save("b", plan);
+  std::filesystem::remove(directory_ / "c_interior.npy");
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("plan b: its input in "), HasSubstr("has changed since it was solved"),
+            HasSubstr("plan c: its input cannot be read any more: "),
+            HasSubstr("c_interior.npy: no such file"), HasSubstr("ok: 2 plan(s) solved")));
+}
+
+TEST_F(VerifyTest, names_rows_and_fields_that_are_damaged_on_disk) {
+  write();
+  const double mean = results_[1].statistics.mean_temp;
+  damage(std::string(reinterpret_cast<const char*>(&mean), sizeof mean), 1);
+  const auto& field = results_[3].field;
+  damage(std::string(reinterpret_cast<const char*>(field.data()), field.size()), field.size() / 2);
+  const Outcome outcome = verify({"--sample", "0"});
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("row 1, plan b: damaged"), HasSubstr("damaged field of plan c"),
+                    ContainsRegex("rows +NOT OK, 1 finding"),
+                    ContainsRegex("fields +NOT OK, 1 finding"), HasSubstr("2 finding(s)")));
+}
+
+TEST_F(VerifyTest, says_by_its_exit_status_that_plans_failed_or_are_left) {
+  results_[1].status = PlanStatus::failed;
+  results_[1].error = "it broke";
+  results_[1].field.clear();
+  write();
+  Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_some_plans_failed) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("3 of 4 plan(s) done, 1 failed, 0 pending"));
+  results_[0].status = PlanStatus::pending;
+  write();
+  outcome = verify();
+  EXPECT_EQ(outcome.status, exit_work_left) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("2 of 4 plan(s) done, 1 failed, 1 pending"));
+}
+
+TEST_F(VerifyTest, reads_a_file_whose_run_was_killed) {
+  results_[0].status = PlanStatus::pending;
+  results_[1].iterations += 2;
+  write(false);
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_failed);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("3 of 4 plan(s) done, 0 failed, 1 pending; the file is "
+                                           "still being written, or its run was killed"),
+                                 HasSubstr("plan b: iterations is ")));
+}
+
+TEST_F(VerifyTest, solves_as_many_plans_as_asked_and_the_same_for_the_same_seed) {
+  results_[0].last_delta /= 2;  // only solving again can see it
+  results_[1].last_delta /= 2;
+  results_[3].last_delta /= 2;
+  write();
+  EXPECT_THAT(verify({"--sample", "0"}).out, HasSubstr("not solved again"));
+  EXPECT_THAT(verify({}).out, HasSubstr("4 plan(s) solved again"));
+  const std::string once = verify({"--sample", "2", "--seed", "5"}).out;
+  EXPECT_THAT(once, AllOf(HasSubstr("2 plan(s) solved again"), HasSubstr("--seed 5")));
+  EXPECT_EQ(verify({"--sample", "2", "--seed", "5"}).out, once);
+}
+
+TEST_F(VerifyTest, checks_a_file_without_its_plans) {
+  write();
+  testing::internal::CaptureStdout();
+  const int status = verify_command({file(), "--sample", "0"});
+  std::fflush(stdout);
+  EXPECT_EQ(status, exit_done);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("not checked, as there is no"));
+  EXPECT_THROW((void)verify_command({file()}), UsageError);
+}
+
+TEST_F(VerifyTest, refuses_to_compare_with_another_solver) {
+  settings_["solver_version"] = "0";
+  write();
+  try {
+    (void)verify_command({file(), "--data", directory_.path().string()});
+    FAIL() << "it compared";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("was solved by jacobi 0, and this wallheat has jacobi"));
+  }
+  EXPECT_EQ(verify({"--sample", "0"}).status, exit_done);
+}
+
+}  // namespace
+}  // namespace wallheat

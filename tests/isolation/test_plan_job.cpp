@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+
+#include "core/plan_hash.hpp"
+#include "isolation/plan_job.hpp"
+#include "run/catalogue.hpp"
+#include "run/forecast.hpp"
+#include "store/results/field_codec.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace wallheat {
+namespace {
+
+const Interrupted never = [] { return false; };
+
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PlanJobTest : public testing::Test {
+ protected:
+  PlanResult solve(const std::string& id, bool save_fields = false) {
+    return make_plan_job({directory_.path(), solver_, save_fields, "host", "cpu"})({0, id}, {});
+  }
+  void save(const std::string& id, const FloorPlan& plan) {
+    save_floor_plan(directory_.path(), id, plan);
+  }
+
+  TemporaryDirectory directory_;
+  SolverOptions solver_;
+};
+
+TEST_F(PlanJobTest, reports_everything_that_a_row_holds) {
+  const FloorPlan plan = room(20, 30);
+  save("7", plan);
+  const PlanResult result = solve("7", true);
+  const Solution expected = *make_reference_solver()->solve(plan, {}, {});
+  EXPECT_EQ(result.status, PlanStatus::converged);
+  EXPECT_EQ(result.iterations, expected.iterations);
+  EXPECT_EQ(result.last_delta, expected.last_delta);
+  EXPECT_EQ(result.statistics.mean_temp, statistics(expected.field, plan.interior).mean_temp);
+  EXPECT_EQ(result.interior_cells, count_interior(plan));
+  EXPECT_EQ(result.rows, 20U);
+  EXPECT_EQ(result.cols, 30U);
+  EXPECT_EQ(result.input_hash, plan_hash(plan));
+  EXPECT_EQ(result.input_stamps, floor_plan_stamps(directory_.path(), "7"));
+  EXPECT_EQ(decompress_field(result.field, {20, 30}), expected.field);
+}
+
+TEST_F(PlanJobTest, calls_a_plan_without_interior_cells_empty) {
+  save("wall", random_plan(8, 8, 0, 1));
+  const PlanResult result = solve("wall");
+  EXPECT_EQ(result.status, PlanStatus::empty);
+  EXPECT_TRUE(std::isnan(result.statistics.mean_temp));
+  EXPECT_EQ(result.iterations, 0);
+}
+
+TEST_F(PlanJobTest, says_when_the_iterations_did_not_suffice) {
+  save("7", room(20, 30));
+  solver_.limits.max_iterations = 3;
+  EXPECT_EQ(solve("7").status, PlanStatus::max_iterations);
+}
+
+TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
+  for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
+           {"missing", "missing_domain.npy: no such file"},
+           {"../7", "contains '/'"},
+           {"a..b", "contains '..'"}}) {
+    const PlanResult result = solve(id);
+    EXPECT_EQ(result.status, PlanStatus::failed);
+    EXPECT_EQ(result.id, id);
+    EXPECT_THAT(result.error, HasSubstr(cause));
+  }
+}
+
+TEST_F(PlanJobTest, leaves_a_plan_pending_when_stopped) {
+  save("7", room(20, 30));
+  std::stop_source stop;
+  stop.request_stop();
+  const PlanResult result = make_plan_job({directory_.path(), solver_, false, "host", "cpu"})(
+      {0, "7"}, {stop.get_token(), {}});
+  EXPECT_EQ(result.status, PlanStatus::pending);
+}
+
+TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::vector<PlanResult> rows{solve("7"), solve("8")};
+  const auto source = directory_source(directory_.path());
+  const auto changed = [&] {
+    auto [other, unreadable, restamped] = changed_inputs(*source, rows, never);
+    other.insert(other.end(), unreadable.begin(), unreadable.end());
+    return other;
+  };
+  EXPECT_THAT(changed(), IsEmpty());
+  save("7", room(20, 30));  // a new time stamp, the same content
+  EXPECT_THAT(changed(), IsEmpty());
+  FloorPlan other = room(21, 30);
+  other.domain(0, 0) = 24;
+  save("8", other);
+  EXPECT_THAT(changed(), ElementsAre(Field(&ChangedInput::id, "8")));
+  std::filesystem::remove(directory_ / "7_interior.npy");
+  EXPECT_EQ(changed().size(), 2U);
+}
+
+TEST_F(PlanJobTest, gives_a_copied_input_its_new_stamps) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::vector<PlanResult> rows{solve("7"), solve("8")};
+  const auto source = directory_source(directory_.path());
+  EXPECT_THAT(changed_inputs(*source, rows, never).restamped, IsEmpty());
+  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});
+  const auto restamped = changed_inputs(*source, rows, never).restamped;
+  ASSERT_EQ(restamped.size(), 1U);
+  EXPECT_EQ(restamped[0].id, "8");
+  EXPECT_EQ(restamped[0].input_stamps, source->stamps("8"));
+  EXPECT_THAT(changed_inputs(*source, restamped, never).restamped, IsEmpty());
+}
+
+TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
+  save("7", room(20, 30));
+  const std::string header =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (30000, 30000), }\n";
+  std::ofstream(directory_ / "7_domain.npy", std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::filesystem::resize_file(directory_ / "7_domain.npy",
+                               10 + header.size() + std::uintmax_t{30000} * 30000 * 8);
+  const PlanResult result =
+      make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({0, "7"}, {});
+  EXPECT_EQ(result.status, PlanStatus::failed);
+  EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
+}
+
+/// Zeros that take no room on the disk.
+void save_sparse(const std::filesystem::path& file, const std::string& dtype, std::size_t item,
+                 std::size_t side) {
+  const std::string size = std::to_string(side);
+  const std::string header = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" +
+                             size + ", " + size + "), }\n";
+  std::ofstream(file, std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::filesystem::resize_file(file, 10 + header.size() + side * side * item);
+}
+
+/// Does it in a process of its own, which ends with 0 where that took less than 128 MiB.
+void exit_by_memory(const std::function<bool()>& work) {
+  const bool good = work();
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  std::cerr << usage.ru_maxrss << " KiB\n";
+  std::_Exit(good && usage.ru_maxrss < 128 * 1024 ? 0 : 1);
+}
+
+TEST_F(PlanJobTest, needs_little_memory_for_what_rank_0_asks_of_a_large_plan) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer takes memory of its own";
+#endif
+  save("small", room(20, 30));
+  save_sparse(directory_ / "large_domain.npy", "<f8", 8, 12000);
+  save_sparse(directory_ / "large_interior.npy", "|b1", 1, 12000);
+  const auto source = directory_source(directory_.path());
+  EXPECT_EXIT(exit_by_memory([&] {
+                Forecast forecast(source, {{0, "large"}, {1, "small"}}, {});
+                std::vector<std::pair<std::uint32_t, WorkEstimate>> estimates;
+                while (estimates.empty()) estimates = forecast.take();
+                return estimates.front().first == 1;
+              }),
+              testing::ExitedWithCode(0), "");
+  PlanResult row;
+  row.id = "large";
+  row.status = PlanStatus::converged;
+  EXPECT_EXIT(exit_by_memory([&] {
+                const auto changed = changed_inputs(*source, std::vector{row}, never).changed;
+                return changed.size() == 1 && changed.front().id == "large";
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
+  save("7", room(20, 30));
+  std::vector<PlanResult> rows{solve("7")};
+  const auto away = directory_ / "away";
+  const auto source = directory_source(away);
+  EXPECT_THROW((void)changed_inputs(*source, rows, never), SourceUnavailable);
+  const PlanResult result = make_plan_job({away, solver_, false, "host", "cpu"}, source,
+                                          std::shared_ptr(make_reference_solver()))({0, "7"}, {});
+  EXPECT_EQ(result.status, PlanStatus::pending);
+  EXPECT_THAT(result.error, HasSubstr(away.string()));
+}
+
+/// A domain whose header promises what the file does not hold; for a shape it was once believed.
+TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
+  save("7", room(20, 30));
+  save("8", room(21, 30));
+  std::fstream domain(directory_ / "8_domain.npy", std::ios::in | std::ios::out);
+  const std::string text{std::istreambuf_iterator<char>(domain), {}};
+  domain.clear();
+  domain.seekp(static_cast<std::streamoff>(text.find("(21, 30), }  ")));
+  domain << "(99999, 99999), }" << std::flush;
+  domain.close();
+  const auto source = directory_source(directory_.path());
+  EXPECT_EQ(plan_shapes(*source, {"7", "8"}, {}, never),
+            (std::vector<GridShape>{{20, 30}, {0, 0}}));
+}
+
+TEST(PlanHash, depends_on_shape_values_and_mask_alone) {
+  const FloorPlan plan = room(12, 18);
+  EXPECT_EQ(plan_hash(plan), plan_hash(room(12, 18)));
+  const TemporaryDirectory directory;
+  save_floor_plan(directory.path(), "7", plan);
+  EXPECT_EQ(plan_hash(plan), input_hash(*directory_source(directory.path()), "7"));
+  EXPECT_NE(plan_hash(plan), plan_hash(room(18, 12)));
+  FloorPlan other = plan;
+  other.domain(0, 0) += 1;
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+  other = plan;
+  other.interior(0, 0) = 1;
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,127 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "mpi/mpi_link.hpp"
+
+// Three ranks under mpirun that talk through the link of a run: `link_peers stopped|killed|pieces`.
+// Rank 0 prints what it heard.
+
+namespace {
+
+using wallheat::Bytes;
+using wallheat::Envelope;
+using wallheat::Link;
+
+Envelope wait_for(Link& link) {
+  for (;;) {
+    if (auto envelope = link.receive(std::chrono::milliseconds(50))) return std::move(*envelope);
+  }
+}
+
+Bytes bytes_of(std::size_t size, int seed) {
+  Bytes bytes(size);
+  for (std::size_t k = 0; k < size; ++k)
+    bytes[k] = static_cast<std::byte>((k * 31 + static_cast<std::size_t>(seed)) % 251);
+  return bytes;
+}
+
+// More than any transport sends before the receiver has agreed.
+constexpr std::size_t large = 8U << 20;
+
+/// True once a process is stopped, or dead and not yet buried.
+bool has_state(pid_t pid, std::string_view states) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto after_name = text.rfind(')');
+  return after_name == std::string::npos ||  // buried
+         states.find(text.at(after_name + 2)) != std::string_view::npos;
+}
+
+/// Rank 1 is gone in the middle of a large message; rank 2 must still be heard.
+int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
+  const auto link = mpi.link();
+  if (mpi.rank() == 1) {
+    const pid_t pid = ::getpid();
+    Bytes message(sizeof pid);
+    std::memcpy(message.data(), &pid, sizeof pid);
+    link->send(0, message);
+    (void)wait_for(*link);  // both sides are connected
+    link->send(0, bytes_of(large, 1));
+    link->send(0, bytes_of(3, 2));
+    ::raise(kill ? SIGKILL : SIGSTOP);
+    link->flush(std::chrono::seconds(60));
+    (void)wait_for(*link);
+    return 0;
+  }
+  if (mpi.rank() == 2) {
+    (void)wait_for(*link);
+    link->send(0, bytes_of(5, 3));
+    link->flush(std::chrono::seconds(60));
+    (void)wait_for(*link);
+    return 0;
+  }
+  pid_t pid = 0;
+  std::memcpy(&pid, wait_for(*link).message.data(), sizeof pid);
+  link->send(1, {});
+  link->flush(std::chrono::seconds(60));
+  while (!has_state(pid, kill ? "ZX" : "T")) std::this_thread::yield();
+  link->send(2, {});
+  const Envelope first = wait_for(*link);
+  std::printf("heard rank %d\n", first.from);
+  std::fflush(stdout);
+  if (kill) mpi.leave_without_the_lost(0);
+  ::kill(pid, SIGCONT);
+  const Bytes one = wait_for(*link).message;
+  const Bytes two = wait_for(*link).message;
+  std::printf("%s\n", one == bytes_of(large, 1) && two == bytes_of(3, 2)
+                          ? "and then all of rank 1 in order"
+                          : "and then nonsense");
+  link->send(1, {});
+  link->send(2, {});
+  link->flush(std::chrono::seconds(60));
+  return 0;
+}
+
+/// Ranks 1 and 2 send messages of many lengths at the same time, cut into pieces of 1000 bytes.
+int send_in_pieces(wallheat::MpiSession& mpi) {
+  const auto link = mpi.link(1000);
+  constexpr std::size_t sizes[] = {0, 1, 999, 1000, 1001, 2000, 123456, 7};
+  constexpr std::size_t rounds = std::size(sizes);
+  if (mpi.rank() != 0) {
+    for (const std::size_t size : sizes) link->send(0, bytes_of(size, mpi.rank()));
+    (void)wait_for(*link);
+    return 0;
+  }
+  std::size_t heard[3] = {};
+  while (heard[1] < rounds || heard[2] < rounds) {
+    const Envelope envelope = wait_for(*link);
+    if (envelope.message != bytes_of(sizes[heard[envelope.from]++], envelope.from)) {
+      std::printf("nonsense from rank %d\n", envelope.from);
+      return 1;
+    }
+  }
+  std::printf("all is as it was sent\n");
+  link->send(1, {});
+  link->send(2, {});
+  link->flush(std::chrono::seconds(60));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc == 2 ? argv[1] : "";
+  wallheat::MpiSession mpi;
+  if (what == "pieces") return send_in_pieces(mpi);
+  if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
+  return 2;
+}

@@ -1,0 +1,20 @@
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+#include "mpi/mpi_link.hpp"
+
+// A run under mpirun, patient for a second: `stopped_rank start|end RANK`. That rank stops for ever
+// before MPI has started or ended.
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const std::string_view when = argv[1];
+  const auto stop_before = [&](std::string_view moment) {
+    if (when == moment && wallheat::launched_rank() == std::atoi(argv[2])) std::raise(SIGSTOP);
+  };
+  stop_before("start");
+  wallheat::MpiSession mpi(std::chrono::seconds(1));
+  stop_before("end");
+  mpi.end(75);
+  return 0;
+}

@@ -1,0 +1,104 @@
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "node/gpu_telemetry.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+const std::string driver = WALLHEAT_FAKE_NVML;
+const std::string old_driver = WALLHEAT_FAKE_OLD_NVML;
+
+std::string refusal_of(const std::string& uuid, const std::string& library) {
+  try {
+    (void)GpuTelemetry(uuid, library);
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GpuTelemetry, reads_all_that_a_gpu_tells) {
+  GpuTelemetry gpu("GPU-good", driver);
+  const GpuSample first = gpu.sample();
+  EXPECT_EQ(first.utilisation_pct, 97);
+  EXPECT_EQ(first.memory_used_bytes, 3e9);
+  EXPECT_EQ(first.memory_total_bytes, 150e9);
+  EXPECT_EQ(first.power_w, 512.5);
+  EXPECT_EQ(first.temperature_c, 61);
+  EXPECT_EQ(first.sm_clock_mhz, 1980);
+  EXPECT_EQ(first.uncorrected_ecc_errors, 2);
+  EXPECT_THAT(slowdown_reasons(first.slowdown), ElementsAre("power cap"));
+  EXPECT_EQ(first.energy_j, 0);
+  EXPECT_DOUBLE_EQ(gpu.sample().energy_j, 1.5);
+  EXPECT_DOUBLE_EQ(gpu.sample().energy_j, 3.0);
+}
+
+TEST(GpuTelemetry, of_an_older_driver_lacks_some_readings_and_integrates_the_energy) {
+  GpuTelemetry gpu("GPU-good", old_driver);
+  const auto start = std::chrono::steady_clock::now();
+  const GpuSample first = gpu.sample();
+  EXPECT_EQ(first.utilisation_pct, 97);
+  EXPECT_TRUE(std::isnan(first.uncorrected_ecc_errors));
+  EXPECT_EQ(first.slowdown, 0U);
+  EXPECT_EQ(first.energy_j, 0);
+  const double energy_j = gpu.sample().energy_j;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(energy_j, 0);
+  EXPECT_LE(energy_j, 512.5 * passed.count());
+}
+
+TEST(GpuTelemetry, says_what_little_an_unsupported_gpu_tells) {
+  const GpuSample sample = GpuTelemetry("GPU-silent", driver).sample();
+  EXPECT_EQ(sample.power_w, 200);
+  EXPECT_TRUE(std::isnan(sample.utilisation_pct));
+  EXPECT_TRUE(std::isnan(sample.memory_used_bytes));
+  EXPECT_TRUE(std::isnan(sample.sm_clock_mhz));
+}
+
+TEST(GpuTelemetry, says_why_there_is_none) {
+  EXPECT_THAT(refusal_of("GPU-good", "libno-such-driver.so.1"),
+              AllOf(HasSubstr("NVML is not there"), HasSubstr("libno-such-driver.so.1")));
+  EXPECT_THAT(refusal_of("GPU-good", "libm.so.6"), HasSubstr("lacks nvmlInit_v2"));
+  EXPECT_THAT(refusal_of("GPU-slice", driver),
+              AllOf(HasSubstr("GPU-slice"), HasSubstr("Not Found"), HasSubstr("MIG")));
+}
+
+std::optional<GpuSample> next_sample(GpuSampler& sampler) {
+  for (;;) {
+    if (auto sample = sampler.take()) return sample;
+    std::this_thread::yield();
+  }
+}
+
+TEST(GpuSampler, gives_each_sample_once) {
+  GpuSampler sampler(GpuTelemetry("GPU-good", driver), 1h);
+  EXPECT_EQ(next_sample(sampler)->utilisation_pct, 97);
+  EXPECT_FALSE(sampler.take());
+}
+
+TEST(GpuSampler, says_once_that_a_gpu_is_lost) {
+  GpuSampler sampler(GpuTelemetry("GPU-failing", driver), 1ms);
+  std::string reason;
+  while (reason.empty()) {
+    try {
+      (void)sampler.take();
+    } catch (const RunError& error) {
+      reason = error.what();
+    }
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(reason, HasSubstr("GPU is lost"));
+  EXPECT_NO_THROW((void)sampler.take());
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,265 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "node/cpu_quota.hpp"
+#include "node/local_machine.hpp"
+#include "solve/gpu/device.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Runs `check` in a child process, so that what it does to its binding or environment stays there.
+bool holds_in_child(const std::function<bool()>& check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      _exit(check() ? 0 : 1);
+    } catch (...) {
+      _exit(2);
+    }
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void restrict_this_process_to(int cpu) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  CPU_SET(cpu, &mask);
+  sched_setaffinity(0, sizeof mask, &mask);
+}
+
+/// What local_machine() makes of a machine that hwloc is told to imagine.
+bool imagined(const char* topology, const std::function<bool(const std::vector<Core>&)>& check) {
+  return holds_in_child([&] {
+    setenv("HWLOC_SYNTHETIC", topology, 1);
+    return check(local_machine().cores);
+  });
+}
+
+TEST(LocalMachine, names_the_host_and_at_least_one_core) {
+  const Machine machine = local_machine();
+  EXPECT_EQ(machine.host, host_name());
+  EXPECT_THAT(machine.host, Not(IsEmpty()));
+  EXPECT_THAT(machine.cores, Not(IsEmpty()));
+}
+
+TEST(LocalMachine, lists_only_distinct_cpus_of_the_affinity_mask) {
+  const std::vector<int> allowed = bound_cpus();
+  std::set<int> seen;
+  for (const Core& core : local_machine().cores) {
+    EXPECT_TRUE(std::count(allowed.begin(), allowed.end(), core.cpu) == 1) << core.cpu;
+    EXPECT_TRUE(seen.insert(core.cpu).second) << core.cpu;
+    EXPECT_GE(core.socket, 0);
+    EXPECT_GE(core.numa, 0);
+  }
+}
+
+TEST(LocalMachine, sees_only_the_cpus_that_the_process_was_restricted_to) {
+  for (const int cpu : bound_cpus()) {
+    EXPECT_TRUE(holds_in_child([&] {
+      restrict_this_process_to(cpu);
+      const std::vector<Core> cores = local_machine().cores;
+      return cores.size() == 1 && cores[0].cpu == cpu;
+    })) << "cpu "
+        << cpu;
+  }
+}
+
+TEST(LocalMachine, is_not_misled_by_a_solver_thread_that_is_bound_already) {
+  const Machine before = local_machine();
+  Machine after;
+  std::thread([&] {
+    bind_this_thread({before.cores.back().cpu});
+    after = local_machine();
+  }).join();
+  EXPECT_EQ(after, before);
+}
+
+TEST(LocalMachine, counts_the_hardware_threads_of_a_core_once) {
+  EXPECT_TRUE(imagined("package:1 core:4 pu:2", [](const std::vector<Core>& cores) {
+    return cores.size() == 4 && cores[1].cpu == 2;
+  }));
+}
+
+TEST(LocalMachine, numbers_sockets_and_numa_nodes) {
+  EXPECT_TRUE(imagined("package:2 numa:2 core:3 pu:1", [](const std::vector<Core>& cores) {
+    return cores.size() == 12 && cores[5] == Core{5, 0, 1} && cores[11] == Core{11, 1, 3};
+  }));
+}
+
+TEST(LocalMachine, takes_each_hardware_thread_for_a_core_where_nothing_else_is_known) {
+  EXPECT_TRUE(imagined("pu:3", [](const std::vector<Core>& cores) {
+    return cores == std::vector<Core>{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
+  }));
+}
+
+TEST(LocalMachine, names_the_running_system_and_what_it_may_use_unbound) {
+  const Machine machine = local_machine();
+  EXPECT_THAT(machine.system, Not(IsEmpty()));
+  EXPECT_GE(machine.host_cores, static_cast<int>(machine.cores.size()));
+  for (const int cpu : bound_cpus()) {
+    EXPECT_TRUE(holds_in_child([&] {
+      restrict_this_process_to(cpu);
+      const Machine bound = local_machine();
+      return bound.host_cores == machine.host_cores && bound.system == machine.system;
+    }));
+  }
+}
+
+/// The folder of a process in an imagined /proc, and cgroups for it.
+class CpuQuotas : public testing::Test {
+ protected:
+  void write(const std::filesystem::path& file, const std::string& text) {
+    std::filesystem::create_directories((directory_ / file).parent_path());
+    std::ofstream(directory_ / file) << text << '\n';
+  }
+  void mount(const std::string& root, const std::string& folder, const std::string& rest) {
+    std::filesystem::create_directories(directory_ / folder);
+    mounts_ += "32 31 0:29 " + root + " " + (directory_ / folder).string() +
+               " rw,relatime shared:9 - " + rest + "\n";
+    write("proc/mountinfo", mounts_);
+  }
+  /// The cpus that the groups leave, the outermost first.
+  std::vector<double> cpus() {
+    std::vector<double> all;
+    for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) all.push_back(quota.cpus);
+    return all;
+  }
+
+  const TemporaryDirectory directory_;
+  std::string mounts_;
+};
+
+TEST_F(CpuQuotas, are_those_of_the_group_and_of_the_groups_around_it) {
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  write("proc/cgroup", "0::/job/step");
+  write("fs/job/cpu.max", "800000 100000");
+  write("fs/job/step/cpu.max", "250000 100000");
+  EXPECT_THAT(cpus(), ElementsAre(8, 2.5));
+  write("fs/job/cpu.max", "max 100000");
+  EXPECT_THAT(cpus(), ElementsAre(2.5));
+}
+
+TEST_F(CpuQuotas, are_read_in_version_1_too) {
+  mount("/", "cpuset", "cgroup cgroup rw,cpuset");
+  mount("/", "cpu", "cgroup cgroup rw,cpu,cpuacct");
+  write("proc/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/job\n0::/");
+  write("cpu/cpu.cfs_quota_us", "-1");
+  write("cpu/cpu.cfs_period_us", "100000");
+  write("cpu/job/cpu.cfs_quota_us", "150000");
+  write("cpu/job/cpu.cfs_period_us", "100000");
+  EXPECT_THAT(cpus(), ElementsAre(1.5));
+}
+
+TEST_F(CpuQuotas, of_a_container_that_is_told_names_of_its_host_are_found) {
+  mount("/docker/c1", "fs", "cgroup cgroup rw,cpu");
+  write("proc/cgroup", "1:cpu:/docker/c1");
+  write("fs/cpu.cfs_quota_us", "200000");
+  write("fs/cpu.cfs_period_us", "100000");
+  EXPECT_THAT(cpus(), ElementsAre(2));
+  write("proc/cgroup", "1:cpu:/kubepods/elsewhere");
+  EXPECT_THAT(cpus(), ElementsAre(2));
+  write("proc/cgroup", "1:cpu:/docker/c1/inner");
+  write("fs/inner/cpu.cfs_quota_us", "50000");
+  write("fs/inner/cpu.cfs_period_us", "100000");
+  EXPECT_THAT(cpus(), ElementsAre(2, 0.5));
+}
+
+TEST_F(CpuQuotas, know_two_groups_of_one_size_apart) {
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  for (const char* group : {"a", "b"})
+    write("fs/" + std::string(group) + "/cpu.max", "100000 100000");
+  std::set<std::uint64_t> groups;
+  for (const char* group : {"a", "b", "a"}) {
+    write("proc/cgroup", "0::/" + std::string(group));
+    for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) groups.insert(quota.group);
+  }
+  EXPECT_EQ(groups.size(), 2U);
+}
+
+TEST_F(CpuQuotas, are_none_where_nothing_can_be_read) {
+  EXPECT_THAT(cpus(), IsEmpty());
+  write("proc/cgroup", "nonsense\n0::/gone");
+  write("proc/mountinfo", "1 2\n- - - -");
+  EXPECT_THAT(cpus(), IsEmpty());
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  EXPECT_THAT(cpus(), IsEmpty());
+  write("fs/gone/cpu.max", "0 0");
+  EXPECT_THAT(cpus(), IsEmpty());
+}
+
+TEST(BindThisThread, is_read_back_from_the_system_and_leaves_other_threads_alone) {
+  const std::vector<int> before = bound_cpus();
+  for (const int cpu : before) {
+    std::vector<int> bound;
+    std::thread([&] {
+      bind_this_thread({cpu});
+      bound = bound_cpus();
+    }).join();
+    EXPECT_THAT(bound, ElementsAre(cpu));
+  }
+  EXPECT_EQ(bound_cpus(), before);
+}
+
+TEST(BindThisThread, takes_several_cpus_in_any_order) {
+  std::vector<int> cpus = bound_cpus();
+  const std::vector<int> ascending = cpus;
+  std::reverse(cpus.begin(), cpus.end());
+  cpus.push_back(cpus.front());
+  std::vector<int> bound;
+  std::thread([&] {
+    bind_this_thread(cpus);
+    bound = bound_cpus();
+  }).join();
+  EXPECT_EQ(bound, ascending);
+}
+
+TEST(BindThisThread, refuses_cpus_that_do_not_exist) {
+  const std::vector<std::vector<int>> impossible = {
+      {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}};
+  for (const std::vector<int>& cpus : impossible) {
+    std::thread([&] { EXPECT_THROW(bind_this_thread(cpus), RunError); }).join();
+  }
+}
+
+TEST(BindThisThread, names_the_cpu_and_the_host_in_its_error) {
+  try {
+    bind_this_thread({100'000});
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cpu 100000 of " + host_name()));
+  }
+}
+
+TEST(GpuSupport, says_why_where_it_cannot_solve) {
+  const GpuSupport support = gpu_support();
+  EXPECT_EQ(support.reason.empty(), support.can_solve);
+}
+
+TEST(GpuSupport, decides_whether_the_machine_counts_gpus) {
+  const GpuSupport support = gpu_support();
+  EXPECT_EQ(local_machine().gpus, support.can_solve ? support.gpus : std::vector<Gpu>{});
+}
+
+}  // namespace
+}  // namespace wallheat

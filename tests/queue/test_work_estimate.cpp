@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+
+#include "core/generator.hpp"
+#include "queue/work_estimate.hpp"
+#include "support/shapes.hpp"
+
+namespace wallheat {
+namespace {
+
+const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
+
+std::int64_t widest_by_trying_all(const Grid<std::uint8_t>& interior) {
+  const auto rows = static_cast<std::int64_t>(interior.rows);
+  const auto cols = static_cast<std::int64_t>(interior.cols);
+  const auto is_room = [&](std::int64_t row, std::int64_t col) {
+    return row >= 0 && col >= 0 && row < rows && col < cols &&
+           interior(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) != 0;
+  };
+  std::int64_t widest = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t col = 0; col < cols; ++col) {
+      std::int64_t nearest = rows * rows + cols * cols;
+      for (std::int64_t y = -1; y <= rows; ++y) {
+        for (std::int64_t x = -1; x <= cols; ++x) {
+          if (!is_room(y, x))
+            nearest = std::min(nearest, (y - row) * (y - row) + (x - col) * (x - col));
+        }
+      }
+      if (is_room(row, col)) widest = std::max(widest, nearest);
+    }
+  }
+  return widest;
+}
+
+TEST(WorkEstimate, finds_the_widest_room_exactly) {
+  std::mt19937 random(5);
+  for (unsigned round = 0; round < 300; ++round) {
+    const FloorPlan plan = random_plan(1 + random() % 20, 1 + random() % 20, random() % 101, round);
+    ASSERT_EQ(widest_room_squared(plan.interior), widest_by_trying_all(plan.interior))
+        << "round " << round;
+  }
+}
+
+TEST(WorkEstimate, takes_any_shape) {
+  for (const auto& [name, plan] : awkward_plans()) {
+    const WorkEstimate estimate = estimate_work(plan.interior, {});
+    EXPECT_EQ(estimate.interior_cells, count_interior(plan)) << name;
+    EXPECT_GE(estimate.iterations, estimate.interior_cells > 0 ? 1 : 0) << name;
+    EXPECT_LE(estimate.iterations, 20000) << name;
+    EXPECT_EQ(estimate.updates, static_cast<double>(estimate.interior_cells * estimate.iterations))
+        << name;
+  }
+  EXPECT_EQ(estimate_work(Grid<std::uint8_t>(0, 0), {}).updates, 0);
+  EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(70'000, 3, 1)), 4);
+  EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(3, 70'000, 1)), 4);
+  EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(1000, 1001, 1)), 500 * 500);
+}
+
+TEST(WorkEstimate, keeps_within_the_limits) {
+  const Grid<std::uint8_t> hall(1000, 1000, 1);
+  EXPECT_EQ(estimate_work(hall, {}).iterations, 20000);
+  EXPECT_EQ(estimate_work(hall, {1e-4, 7}).iterations, 7);
+  EXPECT_EQ(estimate_work(hall, {0, 123}).iterations, 123);
+  EXPECT_EQ(estimate_work(hall, {1e9, 20000}).iterations, 1);
+}
+
+TEST(WorkEstimate, is_within_a_third_of_the_truth_on_floor_plans) {
+  const auto solver = make_jacobi_solver(available_isas().back());
+  for (const std::size_t size : {64, 128, 192}) {
+    for (std::uint64_t index = 0; index < 8; ++index) {
+      const FloorPlan plan = generate_floor_plan(77, index, size);
+      const auto iterations = static_cast<double>(solver->solve(plan, {}, {})->iterations);
+      const auto predicted = static_cast<double>(estimate_work(plan.interior, {}).iterations);
+      EXPECT_GT(predicted, iterations / 1.33) << "plan " << index << " of " << size;
+      EXPECT_LT(predicted, iterations * 1.33) << "plan " << index << " of " << size;
+    }
+  }
+}
+
+TEST(WorkEstimate, is_within_an_eighth_of_the_truth_on_real_floor_plans) {
+  if (!std::filesystem::exists(shared_plans))
+    GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  for (const auto& [id, iterations] :
+       std::map<std::string, double>{{"10000", 3602}, {"1948", 10221}, {"7636", 5904}}) {
+    const WorkEstimate estimate = estimate_work(load_interior(shared_plans, id), {});
+    EXPECT_NEAR(static_cast<double>(estimate.iterations) / iterations, 1, 0.125) << id;
+  }
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,42 @@
+// The program on a host with four GPUs that are none: number 2 is broken, and number 3 cannot even
+// prove itself. As with CUDA, CUDA_VISIBLE_DEVICES may choose one of them.
+
+#include <cstdlib>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "support/fake_gpu.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr int gpus = 4;
+constexpr const char* broken = "GPU-fake-2";
+constexpr const char* unfit = "GPU-fake-3";
+
+}  // namespace
+
+GpuSupport gpu_support() {
+  GpuSupport support;
+  support.can_solve = true;
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  for (int number = 0; number < gpus; ++number) {
+    if (visible != nullptr && std::to_string(number) != visible) continue;
+    support.gpus.push_back({.ordinal = static_cast<int>(support.gpus.size()),
+                            .name = "Fake GPU",
+                            .uuid = "GPU-fake-" + std::to_string(number),
+                            .memory_bytes = 3ULL << 30,
+                            .numa = 0});
+  }
+  return support;
+}
+
+std::shared_ptr<GpuDevice> open_gpu(int ordinal) {
+  const Gpu gpu = gpu_support().gpus.at(static_cast<std::size_t>(ordinal));
+  if (gpu.uuid == unfit) throw DeviceFault("the fake GPU does not know the known answer");
+  return std::make_shared<FakeGpu>(".", gpu.uuid == broken);
+}
+
+}  // namespace wallheat
+
+int main(int argc, char** argv) { return wallheat::app_main({argv + 1, argv + argc}); }

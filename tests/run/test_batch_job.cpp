@@ -1,0 +1,104 @@
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "run/batch_job.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+using Environment = std::map<std::string, std::string>;
+
+/// What a task makes of a scheduler's variables: "2/3", "none", or what it refuses with.
+std::string shard_in(const Environment& environment) {
+  for (const char* name : {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
+                           "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT", "LSB_JOBINDEX",
+                           "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"}) {
+    ::unsetenv(name);
+  }
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::string answer;
+  try {
+    const auto shard = shard_of_array_task();
+    answer = shard ? shard->text() : "none";
+  } catch (const UsageError& error) {
+    answer = error.what();
+  }
+  for (const auto& [name, value] : environment) ::unsetenv(name.c_str());
+  return answer;
+}
+
+/// A task of a Slurm array, whose `step` is what stands in the text of --array.
+std::string slurm_task(int task, int first, int last, int count, int step = 1) {
+  return shard_in({{"SLURM_ARRAY_TASK_ID", std::to_string(task)},
+                   {"SLURM_ARRAY_TASK_MIN", std::to_string(first)},
+                   {"SLURM_ARRAY_TASK_MAX", std::to_string(last)},
+                   {"SLURM_ARRAY_TASK_COUNT", std::to_string(count)},
+                   {"SLURM_ARRAY_TASK_STEP", std::to_string(step)}});
+}
+
+std::string lsf_job(int index, int last) {
+  return shard_in({{"LSB_JOBINDEX", std::to_string(index)},
+                   {"LSB_JOBINDEX_END", std::to_string(last)},
+                   {"LSB_JOBINDEX_STEP", "1"}});
+}
+
+TEST(ShardOfArrayTask, is_none_outside_of_an_array) {
+  EXPECT_EQ(shard_in({}), "none");
+  EXPECT_EQ(lsf_job(0, 0), "none");
+}
+
+TEST(ShardOfArrayTask, is_the_place_among_the_tasks_that_slurm_has) {
+  EXPECT_EQ(slurm_task(16, 1, 16, 16), "16/16");
+  EXPECT_EQ(slurm_task(0, 0, 3, 4), "1/4");
+  EXPECT_EQ(slurm_task(4, 3, 4, 2), "2/2");  // --array=3-4
+  EXPECT_EQ(slurm_task(3, 3, 7, 2), "1/2");  // --array=3,7
+  EXPECT_EQ(slurm_task(7, 3, 7, 2), "2/2");
+  EXPECT_EQ(slurm_task(5, 1, 9, 3, 4), "2/3");  // --array=1-9:4
+  EXPECT_EQ(slurm_task(5, 5, 5, 1), "1/1");
+}
+
+TEST(ShardOfArrayTask, is_refused_where_slurm_does_not_tell_the_place) {
+  const auto refused = AllOf(HasSubstr("--shard K/N"), HasSubstr("--array=1-N"));
+  for (const int task : {3, 7, 12}) EXPECT_THAT(slurm_task(task, 3, 12, 3), refused) << task;
+  for (const int task : {1, 3, 5}) EXPECT_THAT(slurm_task(task, 1, 5, 3), refused) << task;
+  EXPECT_THAT(slurm_task(2, 1, 9, 4, 4), refused);   // --array=1-9:4,2
+  EXPECT_THAT(slurm_task(6, 1, 13, 4, 4), refused);  // --array=1-5:4,6,13
+  EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "3"}}), refused);
+  EXPECT_THAT(slurm_task(17, 1, 16, 16), refused);
+}
+
+TEST(ShardOfArrayTask, is_refused_in_lsf_which_does_not_tell_the_first_index) {
+  const auto refused = HasSubstr("--shard \"$LSB_JOBINDEX/N\"");
+  EXPECT_THAT(lsf_job(3, 4), refused);  // "name[3-4]"
+  EXPECT_THAT(lsf_job(9, 16), refused);
+  EXPECT_EQ(lsf_job(1, 1), "1/1");
+}
+
+TEST(ShardOfArrayTask, refuses_variables_that_are_no_numbers) {
+  EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "two"}}),
+              AllOf(HasSubstr("SLURM_ARRAY_TASK_ID=two"), HasSubstr("--shard")));
+}
+
+TEST(Duration, is_read_in_seconds_units_or_as_a_clock_shows_it) {
+  EXPECT_EQ(parse_duration("5400").count(), 5400);
+  EXPECT_EQ(parse_duration("90m").count(), 5400);
+  EXPECT_EQ(parse_duration("1h30m").count(), 5400);
+  EXPECT_EQ(parse_duration("1:30:00").count(), 5400);
+  EXPECT_EQ(parse_duration("90:00").count(), 5400) << "minutes and seconds";
+}
+
+TEST(Duration, is_no_clock_with_more_than_sixty_seconds_or_minutes) {
+  for (const char* text : {"1:99:99", "1:60:00", "1:00:60", "5:99", "", "1:", "soon"})
+    EXPECT_THROW((void)parse_duration(text), UsageError) << text;
+}
+
+}  // namespace
+}  // namespace wallheat

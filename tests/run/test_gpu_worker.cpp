@@ -1,0 +1,398 @@
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "isolation/solver_pool.hpp"
+#include "isolation/solver_process.hpp"
+#include "node/local_machine.hpp"
+#include "queue/messages.hpp"
+#include "solve/worth_a_gpu.hpp"
+#include "store/results/result_store.hpp"
+#include "support/fake_gpu.hpp"
+#include "support/process.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+// Workers that solve on a GPU: many plans at once in one child process, and what becomes of them
+// when one of them, or the device, goes wrong. The GPU is a fake: see support/fake_gpu.hpp.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+class GpuWorkerTest : public testing::Test {
+ protected:
+  GpuWorkerTest() {
+    save("sound", GpuFault::none);
+    open();
+  }
+
+  void open(std::chrono::duration<double> plan_timeout = 0s) {
+    pool_.reset();
+    solver_.emplace(settings(), plan_timeout, 0, local_cpus(), program_);
+    pool_.emplace(solver_->lanes(), [this](std::size_t lane) { return solver_->job(lane); });
+  }
+  [[nodiscard]] JobSettings settings() const {
+    JobSettings settings{directory_.path(), {}, true, "host", "gpu fake"};
+    settings.solver.gpu = 0;
+    return settings;
+  }
+  static std::vector<int> local_cpus() { return {local_machine().cores.front().cpu}; }
+
+  /// Saves a plan of that name and number.
+  void save(const std::string& id, GpuFault fault, int number = 0) {
+    save_floor_plan(directory_.path(), id, with_fault(room(20, 30), fault, number));
+  }
+  void make_file(const char* name) { std::ofstream(directory_ / name) << ""; }
+
+  void begin(const std::string& id, std::uint32_t index = 0) { pool_->add({{index, id}}); }
+  /// What has come of that many plans, by their names.
+  std::map<std::string, PlanResult> results(std::size_t count) {
+    std::map<std::string, PlanResult> all;
+    wait_until("the results", [&] {
+      TaskPool::News news = pool_->news();
+      abandoned_ += news.abandoned.size();
+      broken_ += news.broken;
+      for (PlanResult& result : news.results) all[result.id] = std::move(result);
+      return all.size() + abandoned_ >= count;
+    });
+    return all;
+  }
+  PlanResult solve(const std::string& id, std::uint32_t index = 0) {
+    begin(id, index);
+    return results(1)[id];
+  }
+  void expect_sound(const PlanResult& result) const {
+    JobSettings cpu = settings();
+    cpu.solver.gpu.reset();
+    PlanResult expected = make_plan_job(cpu)({result.index, result.id}, {});
+    expected.seconds = result.seconds;
+    EXPECT_TRUE(encode(Message(Report{{}, {result}})) == encode(Message(Report{{}, {expected}})))
+        << result.id << ": " << result.error;
+  }
+
+  struct Entry {
+    int process;
+    GpuFault fault;
+    int number;
+    int running;
+  };
+  /// What the GPU was given, in order.
+  [[nodiscard]] std::vector<Entry> journal() const {
+    std::istringstream text(file_text(directory_ / "journal"));
+    std::vector<Entry> entries;
+    int fault = 0;
+    for (Entry entry{}; text >> entry.process >> fault >> entry.number >> entry.running;) {
+      entry.fault = static_cast<GpuFault>(fault);
+      entries.push_back(entry);
+    }
+    return entries;
+  }
+  [[nodiscard]] std::set<int> processes() const {
+    std::set<int> processes;
+    for (const Entry& entry : journal()) processes.insert(entry.process);
+    return processes;
+  }
+  void wait_for_journal(std::size_t entries) {
+    wait_until("the plans to be begun", [&] { return journal().size() == entries; });
+  }
+
+  TemporaryDirectory directory_;
+  SolverProgram program_{WALLHEAT_FAULTY_SOLVER, {}};
+  std::optional<IsolatedSolver> solver_;
+  std::size_t abandoned_ = 0;
+  std::string broken_;
+  std::optional<TaskPool> pool_;
+};
+
+TEST_F(GpuWorkerTest, solves_as_many_plans_at_once_in_one_process_as_the_device_likes) {
+  ASSERT_EQ(solver_->lanes(), FakeGpu::lanes);
+  for (std::uint32_t plan = 0; plan < FakeGpu::lanes; ++plan) {
+    save(std::to_string(plan), GpuFault::patient);
+    begin(std::to_string(plan), plan);
+  }
+  wait_for_journal(FakeGpu::lanes);
+  make_file("go");
+  for (const auto& [id, result] : results(FakeGpu::lanes)) expect_sound(result);
+  EXPECT_THAT(processes(), SizeIs(1));
+  EXPECT_EQ(journal().back().running, static_cast<int>(FakeGpu::lanes));
+}
+
+TEST_F(GpuWorkerTest, gives_what_the_cpu_gives_to_the_last_bit) {
+  std::uint32_t count = 0;
+  for (const NamedPlan& named : awkward_plans()) {
+    save_floor_plan(directory_.path(), std::to_string(count), named.plan);
+    begin(std::to_string(count), count);
+    ++count;
+  }
+  for (const auto& [id, result] : results(count)) expect_sound(result);
+}
+
+TEST_F(GpuWorkerTest, has_its_threads_on_the_cores_that_feed_the_device) {
+  save("patient", GpuFault::patient);
+  begin("patient");
+  wait_for_journal(1);
+  const std::string tasks = "/proc/" + std::to_string(journal()[0].process) + "/task";
+  std::size_t threads = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(tasks)) {
+    EXPECT_THAT(file_text(entry.path() / "status"),
+                HasSubstr("Cpus_allowed_list:\t" + std::to_string(local_cpus()[0]) + "\n"));
+    ++threads;
+  }
+  EXPECT_GE(threads, FakeGpu::lanes);
+  make_file("go");
+  expect_sound(results(1)["patient"]);
+}
+
+TEST_F(GpuWorkerTest, blames_nobody_for_a_crash_but_who_crashes_alone) {
+  save("crash", GpuFault::crash);
+  begin("crash");
+  for (std::uint32_t plan = 1; plan < FakeGpu::lanes; ++plan) {
+    save(std::to_string(plan), GpuFault::patient);
+    begin(std::to_string(plan), plan);
+  }
+  wait_for_journal(FakeGpu::lanes);
+  make_file("go");
+  std::ofstream(directory_ / "journal").close();
+  make_file("crash");
+  const auto all = results(FakeGpu::lanes);
+  for (const auto& [id, result] : all) {
+    if (id != "crash") expect_sound(result);
+  }
+  const PlanResult& blamed = all.at("crash");
+  EXPECT_EQ(blamed.status, PlanStatus::failed);
+  EXPECT_TRUE(blamed.may_pass);
+  EXPECT_THAT(blamed.error, AllOf(HasSubstr("plan crash: "), HasSubstr("SIGKILL")));
+  EXPECT_EQ(blamed.device, "gpu fake");
+  expect_sound(solve("sound"));
+  for (const Entry& entry : journal()) EXPECT_EQ(entry.running, 1) << "suspects are tried alone";
+}
+
+TEST_F(GpuWorkerTest, lets_the_plan_that_hangs_fail_and_solves_the_others_anew) {
+  open(500ms);
+  save("hang", GpuFault::hang);
+  save("patient", GpuFault::patient);
+  begin("patient", 1);
+  begin("hang");
+  const auto hung = results(1);
+  ASSERT_TRUE(hung.contains("hang"));
+  EXPECT_EQ(hung.at("hang").status, PlanStatus::failed);
+  EXPECT_TRUE(hung.at("hang").may_pass);
+  EXPECT_THAT(hung.at("hang").error, HasSubstr("plan hang: no progress for 0.5 s"));
+  make_file("go");
+  expect_sound(results(1)["patient"]);
+  expect_sound(solve("sound"));
+}
+
+TEST_F(GpuWorkerTest, takes_a_new_process_after_a_fault_of_the_device) {
+  save("fault", GpuFault::device_fault);
+  for (int time = 0; time < 4; ++time) {  // the same plan is no new evidence against the device
+    const PlanResult result = solve("fault");
+    EXPECT_EQ(result.status, PlanStatus::failed);
+    EXPECT_TRUE(result.may_pass);
+    EXPECT_EQ(result.error, "plan fault: the fake GPU gave an answer that cannot be");
+  }
+  EXPECT_THAT(processes(), SizeIs(4));
+  expect_sound(solve("sound"));
+}
+
+TEST_F(GpuWorkerTest, keeps_the_process_where_only_the_plan_is_at_fault) {
+  save("too-large", GpuFault::too_large);
+  for (int time = 0; time < 2; ++time) {
+    const PlanResult result = solve("too-large");
+    EXPECT_EQ(result.status, PlanStatus::failed);
+    EXPECT_FALSE(result.may_pass);
+    EXPECT_EQ(result.error, "the plan is too large for the fake GPU");
+  }
+  EXPECT_THAT(processes(), SizeIs(1));
+}
+
+TEST_F(GpuWorkerTest, gives_the_device_up_when_several_plans_in_a_row_fail_on_it) {
+  for (int plan = 0; plan < 5; ++plan) save(std::to_string(plan), GpuFault::device_fault);
+  for (std::uint32_t plan : {0U, 1U}) (void)solve(std::to_string(plan), plan);
+  expect_sound(solve("sound"));  // so the count begins anew
+  for (std::uint32_t plan : {2U, 3U, 4U})
+    EXPECT_EQ(solve(std::to_string(plan), plan).status, PlanStatus::failed);
+  EXPECT_THAT(broken_, IsEmpty());
+  begin("sound");
+  EXPECT_THAT(results(1), IsEmpty());
+  EXPECT_THAT(broken_,
+              AllOf(HasSubstr("gpu fake is given up: 3 plans in a row"),
+                    HasSubstr("the last one, 4: "), HasSubstr("an answer that cannot be")));
+}
+
+TEST_F(GpuWorkerTest, gives_the_device_up_when_it_never_bears_several_plans) {
+  for (int plan : {0, 1}) save(std::to_string(plan), GpuFault::bad_company, plan);
+  int rounds = 0;
+  for (; broken_.empty() && rounds < 100; ++rounds) {
+    begin("0", 0);
+    begin("1", 1);
+    for (const auto& [id, result] : results(2)) expect_sound(result);  // alone all is well
+  }
+  EXPECT_EQ(rounds, 5);
+  EXPECT_THAT(broken_, AllOf(HasSubstr("failed 5 times in a row with several plans at once"),
+                             HasSubstr("wants to be left alone")));
+}
+
+TEST_F(GpuWorkerTest, stops_all_that_it_is_at) {
+  save("hang", GpuFault::hang);
+  begin("hang");
+  for (std::uint32_t plan = 1; plan < FakeGpu::lanes; ++plan) {
+    save(std::to_string(plan), GpuFault::patient);
+    begin(std::to_string(plan), plan);
+  }
+  wait_for_journal(FakeGpu::lanes);
+  pool_->abandon_running();
+  EXPECT_THAT(results(FakeGpu::lanes), IsEmpty());
+  EXPECT_THAT(broken_, IsEmpty());
+}
+
+// --- the whole program ---------------------------------------------------------------------------
+
+/// A room in a corner of a plan that is large enough for a GPU by the rule of --device auto.
+FloorPlan room_on_a_large_plot(std::size_t rows, std::size_t cols) {
+  constexpr std::size_t side = 170;
+  static_assert(side > gpu_break_even_side);
+  const FloorPlan small = room(rows, cols);
+  FloorPlan plan{Grid<double>(side, side, 25.0), Grid<std::uint8_t>(side, side)};
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t col = 0; col < cols; ++col) {
+      plan.domain(row, col) = small.domain(row, col);
+      plan.interior(row, col) = small.interior(row, col);
+    }
+  }
+  return plan;
+}
+
+class FakeGpuRun : public testing::Test {
+ protected:
+  FakeGpuRun() {
+    for (int plan = 0; plan < 24; ++plan) {
+      const std::string id = "p" + std::to_string(plan);
+      save_floor_plan(directory_.path(), id,
+                      room_on_a_large_plot(20 + static_cast<std::size_t>(plan), 30));
+      ids_ += id + "\n";
+    }
+    std::ofstream(directory_ / "building_ids.txt") << ids_;
+  }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (directory_ / name).string();
+  }
+  [[nodiscard]] Finished run(std::vector<std::string> words, const std::string& program,
+                             const std::string& out, const std::string& device) const {
+    for (const std::string& word :
+         {program, std::string("run"), std::string("--data"), directory_.path().string(),
+          std::string("--out"), path(out), std::string("--device"), device, std::string("--events"),
+          path("events")})
+      words.push_back(word);
+    return run_program(words);
+  }
+  [[nodiscard]] std::vector<PlanResult> rows(const std::string& file) const {
+    std::vector<PlanResult> rows;
+    const ResultReader reader(path(file));
+    for (PlanResult row : reader.rows()) {
+      row.seconds = 0;
+      row.rank = 0;
+      row.device.clear();
+      rows.push_back(row);
+    }
+    return rows;
+  }
+  static std::string bytes_of(const PlanResult& row) {
+    const Bytes bytes = encode(Message(Report{{}, {row}}));
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  TemporaryDirectory directory_;
+  std::string ids_;
+};
+
+TEST_F(FakeGpuRun, solves_on_gpus_and_cpus_of_a_host_in_one_run) {
+  ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
+  const Finished mixed = run({"env", "CUDA_VISIBLE_DEVICES=1", "mpirun", "-n", "3",
+                              "--oversubscribe", "--bind-to", "none"},
+                             WALLHEAT_FAKE_GPUS, "mixed.h5", "auto");
+  ASSERT_EQ(mixed.status, 0) << mixed.err;
+  EXPECT_THAT(mixed.err, testing::ContainsRegex("gpu Fake GPU +4"));
+  EXPECT_THAT(mixed.err, HasSubstr("GPU 0: GPU-fake-1, 3 GiB, NUMA node 0"));
+  EXPECT_THAT(mixed.err, HasSubstr("rank 2: on the CPU: the others of its host have them all"));
+  EXPECT_THAT(file_text(path("events")), HasSubstr("\"uuid\":\"GPU-fake-1\""));
+  const auto expected = rows("cpu.h5");
+  const auto found = rows("mixed.h5");
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(bytes_of(found[i]), bytes_of(expected[i])) << found[i].id;
+}
+
+TEST_F(FakeGpuRun, leaves_small_plans_to_the_cpu_unless_told_otherwise) {
+  save_floor_plan(directory_.path(), "small", room(20, 30));
+  std::ofstream(directory_ / "building_ids.txt") << "small\n";
+  const Finished finished =
+      run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "auto");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("so the CPU solves them; --device gpu takes the GPUs"));
+  EXPECT_THAT(ResultReader(path("x.h5")).rows().front().device, testing::StartsWith("cpu "));
+}
+
+TEST_F(FakeGpuRun, solves_on_a_gpu_in_one_process) {
+  const Finished finished =
+      run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const ResultReader reader(path("x.h5"));
+  for (const PlanResult& row : reader.rows()) EXPECT_EQ(row.device, "gpu Fake GPU");
+}
+
+TEST_F(FakeGpuRun, ends_with_the_reason_when_its_only_gpu_is_broken) {
+  const Finished finished =
+      run({"env", "CUDA_VISIBLE_DEVICES=2"}, WALLHEAT_FAKE_GPUS, "x.h5", "auto");
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err,
+              AllOf(HasSubstr("gpu Fake GPU is given up"), HasSubstr("the fake GPU is broken")));
+}
+
+TEST_F(FakeGpuRun, ends_with_the_reason_when_its_only_gpu_does_not_prove_itself) {
+  const Finished finished =
+      run({"env", "CUDA_VISIBLE_DEVICES=3"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("GPU 0 (Fake GPU, GPU-fake-3) cannot be used: the fake GPU "
+                                      "does not know the known answer; --device cpu"));
+}
+
+TEST_F(FakeGpuRun, does_without_gpus_that_are_broken) {
+  const Finished finished = run({"mpirun", "-n", "5", "--oversubscribe", "--bind-to", "none"},
+                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  const ResultReader reader(path("x.h5"));
+  EXPECT_THAT(reader.rows(), Each(testing::Field(&PlanResult::status, PlanStatus::converged)));
+}
+
+TEST_F(FakeGpuRun, names_a_gpu_that_cannot_prove_itself) {
+  // In company the others may be done before it is found out.
+  const Finished finished = run({"env", "CUDA_VISIBLE_DEVICES=3", "mpirun", "-n", "2",
+                                 "--oversubscribe", "--bind-to", "none"},
+                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("GPU-fake-3) cannot be used"));
+}
+
+TEST_F(FakeGpuRun, refuses_more_workers_than_gpus_where_gpus_are_demanded) {
+  const Finished finished = run({"env", "CUDA_VISIBLE_DEVICES=0", "mpirun", "-n", "3",
+                                 "--oversubscribe", "--bind-to", "none"},
+                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("gets no GPU of its own (1 usable for the 2 workers there)"));
+}
+
+}  // namespace
+}  // namespace wallheat

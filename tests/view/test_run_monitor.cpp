@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/temporary_directory.hpp"
+#include "view/run_monitor.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// A run with two workers; at the second is a GPU.
+class MonitoredRun : public testing::Test {
+ protected:
+  void begin() {
+    monitor_.emplace(
+        log_, console_.line(), ProgressStyle::none, EventLog(directory_ / "events.jsonl"),
+        RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""}, RunTally{.total = 2});
+    monitor_->on_worker_ready(cpu_);
+    monitor_->on_worker_ready(gpu_);
+  }
+  [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
+    PlanResult result;
+    result.index = plan;
+    result.id = ids_.at(plan);
+    result.status = status;
+    result.rank = rank;
+    return result;
+  }
+  void solve(std::uint32_t plan, int rank, const Statistics& statistics = {}) {
+    PlanResult answer = result(plan, rank, PlanStatus::converged);
+    answer.statistics = statistics;
+    monitor_->on_stored(answer);
+  }
+  std::vector<nlohmann::json> events(const std::string& name) {
+    std::vector<nlohmann::json> found;
+    std::ifstream file(directory_ / "events.jsonl");
+    for (std::string line; std::getline(file, line);) {
+      auto json = nlohmann::json::parse(line);
+      if (json["event"] == name) found.push_back(std::move(json));
+    }
+    return found;
+  }
+
+  const TemporaryDirectory directory_;
+  const std::vector<std::string> ids_ = {"a", "b"};
+  const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
+  const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
+  std::ostringstream said_;
+  const std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said_));
+  Console console_{"off", 0, "node0"};
+  std::optional<RunMonitor> monitor_;
+};
+
+TEST_F(MonitoredRun, counts_each_plan_once_whatever_becomes_of_it) {
+  begin();
+  monitor_->on_failed_try(result(0, 1, PlanStatus::failed));
+  monitor_->on_stored(result(0, 1, PlanStatus::failed));
+  EXPECT_EQ(monitor_->tally().failed, 1U);
+  solve(0, 2);  // late, but an answer
+  EXPECT_EQ(monitor_->tally().failed, 0U);
+  EXPECT_EQ(monitor_->tally().solved, 1U);
+  EXPECT_EQ(monitor_->tally().left(), 1U);
+  monitor_->on_conflict(result(0, 2, PlanStatus::failed));
+  EXPECT_EQ(monitor_->tally().failed, 1U);
+  EXPECT_EQ(monitor_->tally().solved, 0U);
+  EXPECT_EQ(monitor_->tally().left(), 1U);
+}
+
+TEST_F(MonitoredRun, tells_what_each_gpu_did) {
+  begin();
+  monitor_->on_gpu_sample(gpu_, {.utilisation_pct = 90, .power_w = 400, .energy_j = 0});
+  monitor_->on_gpu_sample(gpu_,
+                          {.utilisation_pct = 100, .power_w = 500, .energy_j = 900, .slowdown = 4});
+  solve(0, 2);
+  solve(1, 2);
+  monitor_->finish("run_finished");
+
+  const auto samples = events("gpu_sample");
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_EQ(samples[1]["rank"], 2);
+  EXPECT_EQ(samples[1]["device"], "gpu");
+  EXPECT_EQ(samples[1]["power_w"], 500);
+  EXPECT_EQ(samples[1]["slowdown_reasons"], nlohmann::json({"power cap"}));
+  EXPECT_FALSE(samples[1].contains("temperature_c")) << "nobody told it";
+  const auto usages = events("gpu_usage");
+  ASSERT_EQ(usages.size(), 1U);
+  EXPECT_EQ(usages[0]["plans"], 2);
+  EXPECT_EQ(usages[0]["utilisation_pct_mean"], 95);
+  EXPECT_EQ(usages[0]["power_w_max"], 500);
+  EXPECT_EQ(usages[0]["energy_j_per_plan"], 450);
+  EXPECT_THAT(monitor_->gpu_table(),
+              ElementsAre(HasSubstr("J/plan"), AllOf(HasSubstr("node2"), HasSubstr("95 / 100"),
+                                                     HasSubstr("450.00"), HasSubstr("power cap"))));
+}
+
+TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
+  WorkerInfo worker = cpu_;
+  worker.limit = "few cores";
+  WorkerInfo other = gpu_;
+  other.limit = worker.limit;
+  monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::nullopt,
+                   RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
+                   RunTally{.total = 2});
+  monitor_->on_worker_ready(worker);
+  monitor_->on_worker_ready(other);
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.str(), HasSubstr("[warning] rank 1-2: few cores"));
+}
+
+TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {
+  begin();
+  solve(0, 1);
+  monitor_->on_heartbeat(cpu_, {});
+  monitor_->finish("run_finished");
+  EXPECT_THAT(events("gpu_sample"), IsEmpty());
+  EXPECT_THAT(events("gpu_usage"), IsEmpty());
+  EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
+}
+
+TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
+  log_->set_level(spdlog::level::warn);
+  begin();
+  solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
+  solve(1, 1, {.mean_temp = 16, .std_temp = 4000});
+  const std::string said = said_.str();
+  EXPECT_THAT(said, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
+                          Not(HasSubstr("plan b"))));
+  said_.str("");
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.str(), HasSubstr("2 plans have temperatures"));
+}
+
+TEST_F(MonitoredRun, does_not_warn_of_usual_temperatures) {
+  log_->set_level(spdlog::level::warn);
+  begin();
+  solve(0, 1, {.mean_temp = 16, .std_temp = 5});
+  solve(1, 1);  // a plan without a room has none
+  monitor_->finish("run_finished");
+  EXPECT_EQ(said_.str(), "");
+}
+
+TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
+  begin();
+  PlanResult failed;
+  failed.status = PlanStatus::failed;
+  failed.rank = 1;
+  monitor_->on_stored(failed);
+  monitor_->on_tick(0);
+  EXPECT_EQ(read_run_status(status_path(directory_ / "results.h5"))->plans_per_s, 0);
+}
+
+TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {
+  begin();
+  monitor_->on_predictions_judged({.plans = 20, .median_ratio = 1, .factor_90 = 2});
+  EXPECT_EQ(said_.str(), "");
+  EXPECT_THAT(monitor_->predictions(), HasSubstr("20 plans"));
+}
+
+}  // namespace
+}  // namespace wallheat
