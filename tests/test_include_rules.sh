@@ -62,8 +62,7 @@ only_in node 'hwloc|nvml'
 only_in store 'hdf5|H5'
 only_in io 'zlib\.h'
 only_in mpi 'mpi\.h'
-only_in view 'spdlog/|cairo'
-only_in 'view|cli' 'nlohmann/'
+only_in view 'spdlog/|nlohmann/|cairo'
 only_in cli 'boost/'
 only_in 'io|isolation|view|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks
 

@@ -15,8 +15,6 @@ struct GpuBenchPlans {
   PlanFiles files;  ///< count 0: none
 };
 
-[[nodiscard]] std::string to_json_text(const GpuBench& bench);
-
 /// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
 /// solver of `solver`, and prints tables or JSON; `plans` is called once it is known that there is
 /// a GPU. Throws RunError where there is none.

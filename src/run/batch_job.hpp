@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "run/shard.hpp"
+#include "queue/shard.hpp"
 
 namespace wallheat {
 

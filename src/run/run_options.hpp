@@ -8,7 +8,7 @@
 
 #include "queue/messages.hpp"
 #include "queue/placement.hpp"
-#include "run/shard.hpp"
+#include "queue/shard.hpp"
 #include "solve/solver_options.hpp"
 #include "view/run_monitor.hpp"
 

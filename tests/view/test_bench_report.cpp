@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cli/bench_gpu.hpp"
+#include "view/bench_report.hpp"
 
 namespace wallheat {
 namespace {

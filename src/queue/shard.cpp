@@ -1,6 +1,4 @@
-#include "run/shard.hpp"
-
-#include <fmt/format.h>
+#include "queue/shard.hpp"
 
 #include <regex>
 
@@ -10,11 +8,12 @@ namespace wallheat {
 
 Shard checked_shard(std::size_t number, std::size_t count) {
   if (number < 1 || number > count)
-    throw UsageError(fmt::format("there is no shard {} of {}", number, count));
+    throw UsageError("there is no shard " + std::to_string(number) + " of " +
+                     std::to_string(count));
   return {number, count};
 }
 
-std::string Shard::text() const { return fmt::format("{}/{}", number, count); }
+std::string Shard::text() const { return std::to_string(number) + "/" + std::to_string(count); }
 
 Shard parse_shard(const std::string& text) {
   std::smatch found;
@@ -25,10 +24,12 @@ Shard parse_shard(const std::string& text) {
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {
   if (shard.count == 1) return file;
-  const std::size_t width = std::to_string(shard.count).size();
+  const std::string count = std::to_string(shard.count);
+  const std::string number = std::to_string(shard.number);
   std::filesystem::path part = file;
-  part.replace_filename(fmt::format("{}.part-{:0{}}-of-{}{}", file.stem().string(), shard.number,
-                                    width, shard.count, file.extension().string()));
+  part.replace_filename(file.stem().string() + ".part-" +
+                        std::string(count.size() - number.size(), '0') + number + "-of-" + count +
+                        file.extension().string());
   return part;
 }
 

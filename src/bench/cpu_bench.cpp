@@ -1,0 +1,110 @@
+#include "bench/cpu_bench.hpp"
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "node/local_machine.hpp"
+
+namespace wallheat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {values.front(), median, values.back()};
+}
+
+PlanRate measure_plan(const BenchPlan& plan, Solver& solver, const Limits& limits, int repeat) {
+  PlanRate rate{plan.id, count_interior(plan.plan), 0, {}};
+  std::vector<double> seconds;
+  for (int run = 0; run < repeat; ++run) {
+    const auto start = Clock::now();
+    rate.iterations = solver.solve(plan.plan, limits, {})->iterations;
+    seconds.push_back(seconds_since(start));
+  }
+  rate.seconds = spread_of(std::move(seconds));
+  return rate;
+}
+
+/// All plans on each of `threads` pinned threads at once; interior cell updates per second
+/// together.
+double measure_threads(const std::vector<BenchPlan>& plans, double updates,
+                       const SolverOptions& options, const std::vector<Core>& cores,
+                       std::size_t threads) {
+  Clock::time_point start;
+  std::barrier together(static_cast<std::ptrdiff_t>(threads),
+                        [&]() noexcept { start = Clock::now(); });
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      workers.emplace_back([&, thread] {
+        bind_this_thread({cores[thread].cpu});
+        const auto solver = options.make();
+        together.arrive_and_wait();
+        for (const BenchPlan& plan : plans) (void)solver->solve(plan.plan, options.limits, {});
+      });
+    }
+  }
+  return updates * static_cast<double>(threads) / seconds_since(start);
+}
+
+std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, double updates,
+                                        const SolverOptions& options, int repeat) {
+  const std::vector<Core> cores = local_machine().cores;
+  std::vector<ThreadRate> rates;
+  for (std::size_t threads = 1; threads <= cores.size();
+       threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
+    std::vector<double> measured;
+    for (int run = 0; run < repeat; ++run) {
+      measured.push_back(measure_threads(plans, updates, options, cores, threads));
+    }
+    rates.push_back({threads, spread_of(std::move(measured)).median, 0});
+    rates.back().speedup = rates.back().updates_per_s / rates.front().updates_per_s;
+  }
+  return rates;
+}
+
+}  // namespace
+
+double amdahl_fraction(const std::vector<ThreadRate>& rates) {
+  double above = 0;
+  double below = 0;
+  for (const ThreadRate& rate : rates) {
+    const double parallel = 1 / static_cast<double>(rate.threads);
+    above += (1 / rate.speedup - parallel) * (1 - parallel);
+    below += (1 - parallel) * (1 - parallel);
+  }
+  return below > 0 ? above / below : std::nan("");
+}
+
+CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& options, int repeat,
+                     bool scaling) {
+  CpuBench bench{options.device_text(), {}, {}, {}};
+  // On a thread of its own, as it is bound to one core.
+  std::jthread([&] {
+    bind_this_thread({local_machine().cores.front().cpu});
+    bench.ceiling = measure_ceiling(options.isa);
+    const auto solver = options.make();
+    for (const BenchPlan& plan : plans)
+      bench.plans.push_back(measure_plan(plan, *solver, options.limits, repeat));
+  }).join();
+  const double updates =
+      std::accumulate(bench.plans.begin(), bench.plans.end(), 0.0,
+                      [](double sum, const PlanRate& rate) { return sum + rate.updates(); });
+  if (scaling) bench.scaling = measure_scaling(plans, updates, options, repeat);
+  return bench;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/ceiling.hpp"
+#include "solve/solver_options.hpp"
+
+namespace wallheat {
+
+struct BenchPlan {
+  std::string id;
+  FloorPlan plan;
+};
+
+/// Minimum, median and maximum of repeated measurements.
+struct Spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+};
+
+/// One plan on one thread.
+struct PlanRate {
+  std::string id;
+  std::int64_t interior_cells = 0;
+  std::int64_t iterations = 0;
+  Spread seconds;
+  /// Interior cell updates.
+  [[nodiscard]] double updates() const {
+    return static_cast<double>(interior_cells) * static_cast<double>(iterations);
+  }
+  [[nodiscard]] double giga_updates_per_s() const { return updates() / seconds.median * 1e-9; }
+};
+
+/// All plans on each of several threads.
+struct ThreadRate {
+  std::size_t threads = 0;
+  double updates_per_s = 0;
+  double speedup = 0;
+};
+
+struct CpuBench {
+  std::string device;
+  Ceiling ceiling;
+  std::vector<PlanRate> plans;
+  std::vector<ThreadRate> scaling;  ///< 1, 2, 4, ... threads; empty where not asked for
+};
+
+/// The serial fraction f that fits 1 / speedup = f + (1 - f) / threads best (least squares; Amdahl
+/// 1967).
+[[nodiscard]] double amdahl_fraction(const std::vector<ThreadRate>& rates);
+
+/// Solves the plans on one core, `repeat` times each, against the ceiling of its instruction set;
+/// with `scaling` on 1, 2, 4, ... cores at once, too. Throws RunError.
+[[nodiscard]] CpuBench measure_cpu(const std::vector<BenchPlan>& plans,
+                                   const SolverOptions& options, int repeat, bool scaling);
+
+}  // namespace wallheat

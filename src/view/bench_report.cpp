@@ -1,0 +1,127 @@
+#include "view/bench_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "view/gpu_text.hpp"
+#include "view/terminal.hpp"
+
+namespace wallheat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Flow& flow, const GpuBench& bench) {
+  const double rate = flow.updates_per_s();
+  Json json{{"in_flight", flow.in_flight},
+            {"plans", flow.plans},
+            {"seconds", flow.seconds},
+            {"plans_per_s", flow.plans_per_s()},
+            {"updates_per_s", rate},
+            {"share_of_fp64", rate / bench.ceiling.updates_by_fp64()},
+            {"share_of_shared_memory", rate / bench.ceiling.updates_by_shared_memory()},
+            {"of_baseline", rate / GpuBench::best(bench.baseline).updates_per_s()}};
+  if (flow.gpu.samples > 0) json["gpu"] = to_json(flow.gpu, flow.plans);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json_text(const CpuBench& bench) {
+  const auto& [device, ceiling, plans, scaling] = bench;
+  Json json{{"device", device}, {"ceiling_updates_per_s", ceiling.updates_per_second}};
+  for (const CopyRate& copy : ceiling.copies) {
+    json["copies"].push_back({{"level", copy.level},
+                              {"size_bytes", copy.size_bytes},
+                              {"bytes_per_s", copy.bytes_per_second}});
+  }
+  for (const PlanRate& plan : plans) {
+    json["plans"].push_back(
+        {{"id", plan.id},
+         {"interior_cells", plan.interior_cells},
+         {"iterations", plan.iterations},
+         {"seconds_min", plan.seconds.min},
+         {"seconds_median", plan.seconds.median},
+         {"seconds_max", plan.seconds.max},
+         {"updates_per_s", plan.giga_updates_per_s() * 1e9},
+         {"share_of_ceiling", plan.giga_updates_per_s() * 1e9 / ceiling.updates_per_second}});
+  }
+  for (const ThreadRate& rate : scaling) {
+    json["scaling"].push_back({{"threads", rate.threads},
+                               {"updates_per_s", rate.updates_per_s},
+                               {"speedup", rate.speedup},
+                               {"efficiency", rate.speedup / static_cast<double>(rate.threads)}});
+  }
+  if (scaling.size() > 1) json["amdahl_fraction"] = amdahl_fraction(scaling);
+  return json.dump(1) + "\n";
+}
+
+void print_tables(const CpuBench& bench) {
+  const auto& [device, ceiling, plans, scaling] = bench;
+  constexpr std::size_t column = 10;  // where the facts stand
+  print_line("device    " + device, column);
+  print_line(
+      fmt::format("ceiling   {:.2f} G cell updates/s: the same arithmetic on a dense grid in "
+                  "the first-level cache",
+                  ceiling.updates_per_second * 1e-9),
+      column);
+  for (const CopyRate& copy : ceiling.copies) {
+    print_line(fmt::format("copy      {:6.1f} GB/s read and written, {} KiB: {}",
+                           copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level),
+               column);
+  }
+  std::vector<std::vector<std::string>> rows{{"plan", "interior", "iterations", "min s", "median s",
+                                              "max s", "G updates/s", "of ceiling"}};
+  const auto seconds = [](double number) { return fmt::format("{:.4f}", number); };
+  for (const PlanRate& plan : plans) {
+    rows.push_back(
+        {plan.id, fmt::format("{}", plan.interior_cells), fmt::format("{}", plan.iterations),
+         seconds(plan.seconds.min), seconds(plan.seconds.median), seconds(plan.seconds.max),
+         fmt::format("{:.2f}", plan.giga_updates_per_s()),
+         fmt::format("{:.0f} %", plan.giga_updates_per_s() * 1e11 / ceiling.updates_per_second)});
+  }
+  fmt::print("\none thread, a plan at a time\n");
+  print_table("rrrrrrrr", rows, 0);
+  if (scaling.empty()) return;
+  rows = {{"threads", "G updates/s", "speed-up", "efficiency"}};
+  for (const ThreadRate& rate : scaling) {
+    rows.push_back(
+        {fmt::format("{}", rate.threads), fmt::format("{:.2f}", rate.updates_per_s * 1e-9),
+         fmt::format("{:.2f}", rate.speedup),
+         fmt::format("{:.0f} %", 100 * rate.speedup / static_cast<double>(rate.threads))});
+  }
+  fmt::print("\nall plans on each thread\n");
+  print_table("rrrr", rows, 0);
+  if (scaling.size() > 1)
+    fmt::print("Amdahl's serial fraction that fits: {:.4f}\n", amdahl_fraction(scaling));
+}
+
+std::string to_json_text(const GpuBench& bench) {
+  Json json{{"device", bench.name},
+            {"fp64_additions_per_s", bench.ceiling.fp64_additions_per_s},
+            {"shared_bytes_per_s", bench.ceiling.shared_bytes_per_s},
+            {"ceiling_updates_per_s_by_fp64", bench.ceiling.updates_by_fp64()},
+            {"ceiling_updates_per_s_by_shared_memory", bench.ceiling.updates_by_shared_memory()}};
+  for (const Flow& flow : bench.baseline) json["baseline"].push_back(to_json(flow, bench));
+  for (const Flow& flow : bench.flows) json["flows"].push_back(to_json(flow, bench));
+  json["end_to_end"] = to_json(bench.end_to_end, bench);
+  json["end_to_end"]["source"] = bench.end_to_end_source;
+  for (const AloneTime& time : bench.alone) {
+    json["alone"].push_back(
+        {{"plan", time.plan}, {"gpu_s", time.gpu_s}, {"cpu_core_s", time.cpu_core_s}});
+  }
+  json["speedup_alone"] = bench.speedup_alone();
+  json["cpu_cores"] = bench.cpu_cores;
+  for (const SideRate& rate : bench.sides) {
+    json["sides"].push_back({{"side", rate.side},
+                             {"gpu_plans_per_s", rate.gpu_plans_per_s},
+                             {"cpu_plans_per_s", rate.cpu_plans_per_s}});
+  }
+  json["break_even_side"] =
+      std::isnan(bench.break_even_side) ? Json(nullptr) : Json(bench.break_even_side);
+  return json.dump(1) + "\n";
+}
+
+}  // namespace wallheat

@@ -1,0 +1,286 @@
+#include "view/file_status.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/bytes.hpp"
+#include "core/exit_status.hpp"
+#include "store/results/merge.hpp"
+#include "view/gpu_text.hpp"
+#include "view/terminal.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace fs = std::filesystem;
+
+namespace wallheat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A writer replaces its status every two seconds; clocks of two hosts may differ by some, and a
+// file server may show an old file for a while.
+constexpr double fresh_s = 30;
+constexpr std::size_t longest_list = 20;
+
+std::string_view to_string(FileState state) {
+  switch (state) {
+    case FileState::closed:
+      return "closed well";
+    case FileState::being_written:
+      return "being written";
+    case FileState::killed:
+      return "killed";
+    case FileState::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+RunStatusFile run_status_of(const fs::path& file, const Attributes& session) {
+  const fs::path path = status_path(file);
+  RunStatusFile look;
+  try {
+    look.status = read_run_status(path);
+    if (!look.status) return look;
+    std::error_code gone;
+    const auto written = fs::last_write_time(path, gone);
+    if (gone) return {};
+    look.age_s = std::chrono::duration<double>(fs::file_time_type::clock::now() - written).count();
+  } catch (const DecodeError&) {
+    return {{}, 0, path.string() + " is damaged and was passed over"};
+  } catch (const RunError& error) {
+    return {{}, 0, error.what()};
+  }
+  // These texts sort as the times they name. A session is in the file from its first result on.
+  const auto started = session.find("started_utc");
+  if (started != session.end() && look.status->started_utc < started->second)
+    return {{}, 0, path.string() + " is of an earlier session and was passed over"};
+  return look;
+}
+
+/// Which rows are to be solved in this file; the others are in other files.
+Shard shard_of(const fs::path& file, const Attributes& session) {
+  const auto found = session.find("shard");
+  // Of a merged file all rows count; older versions gave it no session of its own.
+  if (found == session.end() || found->second.empty() || is_from_part(session)) return {};
+  try {
+    return parse_shard(found->second);
+  } catch (const UsageError&) {
+    throw RunError(fmt::format("{}: its last session names the shard '{}', which is not K/N",
+                               file.string(), found->second));
+  }
+}
+
+FileState state_of(bool closed_well, const Writer& writer, const RunStatusFile& status) {
+  if (writer.life == Writer::Life::lives) return FileState::being_written;
+  if (closed_well) return FileState::closed;
+  if (writer.life != Writer::Life::unknown) return FileState::killed;
+  return status.status && std::abs(status.age_s) < fresh_s ? FileState::being_written
+                                                           : FileState::unknown;
+}
+
+std::string state_text(const FileStatus& look) {
+  std::string text(to_string(look.state));
+  if (look.state == FileState::closed) {
+    if (const auto parts = merged_parts(look.session))
+      return fmt::format("{}; merged from {} part(s)", text, *parts);
+    const auto ended = look.session.find("ended_utc");
+    return ended == look.session.end() ? text : text + " at " + ended->second;
+  }
+  if (look.state == FileState::killed) text = "left open: its writer was killed";
+  if (look.state == FileState::unknown) text = "left open: its writer does not answer";
+  if (!look.writer.pid.empty())
+    text += fmt::format(", process {} on host {}", look.writer.pid, look.writer.host);
+  if (!look.writer.job.empty()) text += ", job " + look.writer.job;
+  if (!look.writer.since.empty()) text += ", started " + look.writer.since;
+  return text;
+}
+
+std::string plan_text(const RunningPlan& plan, double age_s) {
+  std::string text = fmt::format("{} ({}", plan.id, duration_text(plan.seconds + age_s));
+  if (plan.iterations > 0) text += fmt::format(", iteration {}", plan.iterations);
+  if (!std::isnan(plan.delta)) text += fmt::format(", delta {:.2g} °C", plan.delta);
+  return text + ")";
+}
+
+/// A line that names a fact; what goes on in a further line stands below it.
+void print_fact(const char* name, const std::string& text) {
+  constexpr std::size_t column = 11;
+  print_line(fmt::format("{:<{}}{}", name, column, text), column);
+}
+
+void print_workers(const FileStatus& look) {
+  const RunStatus& status = *look.status.status;
+  // Of a run that lives, times go on since the status was written; of a dead one they stand still.
+  const bool lives = look.state == FileState::being_written;
+  const double age_s = lives ? std::max(0.0, look.status.age_s) : 0;
+  if (status.workers.empty()) return;
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "host", "device", "threads", "plans", "heard ago", "state", "at work on"}};
+  for (const WorkerStatus& worker : status.workers) {
+    std::string running;
+    for (const RunningPlan& plan : worker.running)
+      running += (running.empty() ? "" : ", ") + plan_text(plan, age_s);
+    rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
+                    fmt::format("{}", worker.threads), fmt::format("{}", worker.plans),
+                    duration_text(worker.last_heard_s + age_s), worker.state, running});
+  }
+  const auto lines = table_lines("rllrrrll", rows);
+  constexpr std::size_t indent = 6;
+  fmt::print("\n{}", lives ? "" : "the workers when they were last heard of\n");
+  print_line(lines.front(), indent);
+  for (std::size_t i = 0; i < status.workers.size(); ++i) {
+    print_line(lines[i + 1], indent);
+    if (const auto& gpu = status.workers[i].gpu)
+      print_line(std::string(indent, ' ') + "GPU: " + gpu_text(*gpu), indent);
+  }
+}
+
+void print_failed(const FileStatus& look) {
+  if (look.failed.empty()) return;
+  fmt::print("\nfailed plans\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const PlanResult& plan : look.failed) {
+    if (rows.size() == longest_list) break;
+    rows.push_back({plan.id, fmt::format("{} attempt(s): {}", plan.attempts, plan.error)});
+  }
+  print_table("ll", rows, 2);
+  if (look.failed.size() > rows.size())
+    fmt::print("  and {} more; --json lists all\n", look.failed.size() - rows.size());
+}
+
+}  // namespace
+
+std::optional<double> FileStatus::plans_per_s() const {
+  if (status.status) return status.status->plans_per_s;
+  const auto number = [&](const char* name) {
+    const auto found = session.find(name);
+    return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
+  };
+  if (state != FileState::closed || number("seconds") <= 0) return std::nullopt;
+  return number("solved") / number("seconds");
+}
+
+std::optional<double> FileStatus::seconds_left() const {
+  return status.status && state == FileState::being_written ? status.status->seconds_left
+                                                            : std::nullopt;
+}
+
+std::string FileStatus::advice() const {
+  const std::string go_on =
+      merged_parts(session) || is_from_part(session)
+          ? fmt::format("run 'wallheat run --data PLANS --out {} --resume'", file.string())
+          : "run the same command with --resume";
+  switch (state) {
+    case FileState::closed:
+      if (pending > 0) return "to go on, " + go_on;
+      if (!failed.empty())
+        return "mend the input of the failed plans, then " + go_on + " --retry-failed";
+      return "nothing to do";
+    case FileState::being_written:
+      if (status.status && status.age_s > fresh_s)
+        return fmt::format(
+            "wait; but it has not written its status for {}: see whether it is stopped or waits "
+            "for a file system",
+            duration_text(status.age_s));
+      return "wait";
+    case FileState::killed:
+      return "nothing stored is lost: to go on, " + go_on +
+             ", or make the file whole with 'wallheat "
+             "repair'";
+    case FileState::unknown:
+      break;
+  }
+  return fmt::format(
+      "see whether process {} on host {} still lives; if not, {}, or make the file whole with "
+      "'wallheat repair'",
+      writer.pid, writer.host, go_on);
+}
+
+int FileStatus::exit_status() const {
+  if (state != FileState::closed || pending > 0) return exit_work_left;
+  return failed.empty() ? exit_done : exit_some_plans_failed;
+}
+
+FileStatus status_of(const fs::path& file) {
+  FileStatus look;
+  look.file = file;
+  // Before the file itself, so that a run that ends in between is not taken for killed.
+  look.writer = writer_of(file);
+  const ResultReader reader(file);
+  if (!reader.sessions().empty()) look.session = reader.sessions().back();
+  look.status = run_status_of(file, look.session);
+  look.state = state_of(reader.closed_well(), look.writer, look.status);
+  if (look.state == FileState::closed) look.status.status.reset();  // it is over
+  look.shard = shard_of(file, look.session);
+  for (const PlanResult& row : reader.rows()) {
+    if (!look.shard.holds(row.index)) continue;
+    look.solved += is_answer(row.status) ? 1 : 0;
+    look.pending += row.status == PlanStatus::pending ? 1 : 0;
+    if (row.status == PlanStatus::failed) look.failed.push_back(row);
+  }
+  return look;
+}
+
+void print_text(const FileStatus& look) {
+  const bool lives = look.state == FileState::being_written;
+  print_line(fmt::format("{}: {}", look.file.string(), state_text(look)), 2);
+  const std::size_t total = look.solved + look.failed.size() + look.pending;
+  print_fact(
+      "plans",
+      fmt::format("{}{}", total,
+                  look.shard.count > 1 ? fmt::format(" in shard {}", look.shard.text()) : ""));
+  fmt::print("  solved   {}\n  failed   {}\n  pending  {}\n", look.solved, look.failed.size(),
+             look.pending);
+  if (const auto rate = look.plans_per_s())
+    print_fact("rate", fmt::format("{:.2f} plans/s{}", *rate, lives ? "" : " at last"));
+  if (const auto left = look.seconds_left()) print_fact("left", duration_text(*left));
+  if (look.status.status)
+    print_fact("status",
+               fmt::format("{}written {} ago", lives ? look.status.status->state + ", " : "",
+                           duration_text(std::max(0.0, look.status.age_s))));
+  if (!look.status.note.empty()) print_fact("note", look.status.note);
+  print_fact("advice", look.advice());
+  if (look.status.status) print_workers(look);
+  print_failed(look);
+}
+
+void print_json(const FileStatus& look) {
+  const auto or_null = [](const std::optional<double>& number) {
+    return number ? Json(*number) : Json(nullptr);
+  };
+  Json json = {{"file", look.file.string()},
+               {"state", to_string(look.state)},
+               {"advice", look.advice()},
+               {"writer",
+                {{"host", look.writer.host},
+                 {"pid", look.writer.pid},
+                 {"job", look.writer.job},
+                 {"since", look.writer.since}}},
+               {"shard", look.shard.count > 1 ? Json(look.shard.text()) : Json(nullptr)},
+               {"total", look.solved + look.failed.size() + look.pending},
+               {"solved", look.solved},
+               {"failed", look.failed.size()},
+               {"pending", look.pending},
+               {"plans_per_s", or_null(look.plans_per_s())},
+               {"seconds_left", or_null(look.seconds_left())}};
+  json["failed_plans"] = Json::array();
+  for (const PlanResult& plan : look.failed)
+    json["failed_plans"].push_back(
+        {{"id", plan.id}, {"attempts", plan.attempts}, {"error", plan.error}});
+  json["status_age_s"] = look.status.status ? Json(look.status.age_s) : Json(nullptr);
+  json["status"] =
+      look.status.status ? Json::parse(to_json_text(*look.status.status)) : Json(nullptr);
+  // What it was doing then is not what it does now.
+  if (look.status.status && look.state != FileState::being_written)
+    json["status"]["state"] = to_string(look.state);
+  if (!look.status.note.empty()) json["note"] = look.status.note;
+  fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace wallheat

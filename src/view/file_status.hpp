@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queue/shard.hpp"
+#include "store/results/result_store.hpp"
+#include "store/results/writer.hpp"
+#include "view/run_status.hpp"
+
+namespace wallheat {
+
+enum class FileState { closed, being_written, killed, unknown };
+
+/// The status file, and what there is to say about it.
+struct RunStatusFile {
+  std::optional<RunStatus> status;
+  double age_s = 0;
+  std::string note;  ///< why there is no status; may be empty
+};
+
+/// Everything that is known of a file at one moment.
+struct FileStatus {
+  std::filesystem::path file;
+  FileState state = FileState::unknown;
+  Writer writer;
+  RunStatusFile status;
+  Shard shard;
+  Attributes session;  ///< the last one's
+  std::size_t solved = 0;
+  std::size_t pending = 0;
+  std::vector<PlanResult> failed;
+
+  /// Of the running session, else of the last if it ended by itself.
+  [[nodiscard]] std::optional<double> plans_per_s() const;
+  [[nodiscard]] std::optional<double> seconds_left() const;
+  [[nodiscard]] std::string advice() const;
+  [[nodiscard]] int exit_status() const;
+};
+
+/// Looks at a result file and what lies beside it without changing anything. Throws RunError.
+[[nodiscard]] FileStatus status_of(const std::filesystem::path& file);
+
+/// Prints it to stdout, for people or as one JSON object.
+void print_text(const FileStatus& status);
+void print_json(const FileStatus& status);
+
+}  // namespace wallheat

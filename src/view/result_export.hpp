@@ -1,0 +1,22 @@
+#pragma once
+
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "wallheat/plan_result.hpp"
+
+namespace wallheat {
+
+/// A form in which results leave for other programs.
+struct ExportFormat {
+  void (*write)(std::ostream&, const std::vector<PlanResult>&) = nullptr;
+  std::string_view beginning;  ///< of any file of the format
+};
+
+/// The published program's CSV, byte for byte; plans without an answer are left out.
+extern const ExportFormat csv_format;
+/// All plans with all columns, as one JSON array; null stands for NaN.
+extern const ExportFormat json_format;
+
+}  // namespace wallheat
