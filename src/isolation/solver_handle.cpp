@@ -79,7 +79,7 @@ SolverEvent SolverChild::wait(std::size_t lane, const Wake& wake, Silence& silen
   MessageChannel& channel = lanes_.at(lane);
   try {
     for (;;) {
-      if (const auto bytes = channel.next()) return decode(*bytes);
+      if (const auto bytes = channel.next()) return decode_from_worker(*bytes);
       if (silence.too_long()) return Silent{};
       std::array files{pollfd{channel.fd(), POLLIN, 0}, pollfd{wake.fd(), POLLIN, 0}};
       if (!silence.poll(files)) continue;

@@ -64,7 +64,7 @@ struct Silent {};
 struct Died {
   std::string how;  ///< goes on after "the process"
 };
-using SolverEvent = std::variant<Message, Stopped, Silent, Died>;
+using SolverEvent = std::variant<FromWorker, Stopped, Silent, Died>;
 
 /// A solver process, from its start to its end, and this side of its lanes. Several threads may use
 /// it at once, each its own lane.

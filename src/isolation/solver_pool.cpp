@@ -238,7 +238,7 @@ class IsolatedSolver::Shared {
     if (std::holds_alternative<Silent>(event))
       throw RunError(
           fmt::format("a solver process did not start within {:.0f} s", start_limit.count()));
-    const Message& message = std::get<Message>(event);
+    const FromWorker& message = std::get<FromWorker>(event);
     if (const auto* farewell = std::get_if<Farewell>(&message)) throw RunError(farewell->reason);
     const auto* ready = std::get_if<Ready>(&message);
     if (ready == nullptr || ready->threads == 0)
@@ -439,7 +439,7 @@ class IsolatedSolver::Lane {
       }
       if (!life) return nullptr;
       if (!shared_->enter(*life)) continue;  // a plan of another lane has killed it since
-      life->child.send(lane_, encode(Message(Assign{{task}})));
+      life->child.send(lane_, encode(Assign{{task}}));
       Silence silence(begin_limit());
       const SolverEvent event = life->child.wait(lane_, wake_, silence);
       if (is_start_of(event, task)) {
@@ -462,7 +462,7 @@ class IsolatedSolver::Lane {
   }
 
   static bool is_start_of(const SolverEvent& event, const Task& task) {
-    const auto* message = std::get_if<Message>(&event);
+    const auto* message = std::get_if<FromWorker>(&event);
     const auto* report = message == nullptr ? nullptr : std::get_if<Report>(message);
     return report != nullptr && report->started == std::vector{task.index};
   }
@@ -515,7 +515,7 @@ class IsolatedSolver::Lane {
   }
 
   static PlanResult* answer_in(SolverEvent& event, const Task& task) {
-    auto* message = std::get_if<Message>(&event);
+    auto* message = std::get_if<FromWorker>(&event);
     auto* report = message == nullptr ? nullptr : std::get_if<Report>(message);
     const bool is_answer = report != nullptr && report->results.size() == 1 &&
                            report->results.front().index == task.index;
@@ -523,14 +523,14 @@ class IsolatedSolver::Lane {
   }
 
   static const PlanProgress* progress_in(const SolverEvent& event) {
-    const auto* message = std::get_if<Message>(&event);
+    const auto* message = std::get_if<FromWorker>(&event);
     const auto* heartbeat = message == nullptr ? nullptr : std::get_if<Heartbeat>(message);
     return heartbeat != nullptr && heartbeat->running.size() == 1 ? &heartbeat->running.front()
                                                                   : nullptr;
   }
 
   static const Farewell* farewell_in(const SolverEvent& event) {
-    const auto* message = std::get_if<Message>(&event);
+    const auto* message = std::get_if<FromWorker>(&event);
     return message == nullptr ? nullptr : std::get_if<Farewell>(message);
   }
 

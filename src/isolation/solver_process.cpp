@@ -67,7 +67,7 @@ class Reporter {
   [[nodiscard]] std::stop_token alone() const { return alone_.get_token(); }
 
  private:
-  void say(const Message& message) {
+  void say(const FromWorker& message) {
     if (!channel_.send(encode(message), true)) alone_.request_stop();
   }
 
@@ -109,7 +109,7 @@ void solve(const PlanJob& job, const JobSettings& settings, const Task& task, Re
 void serve_lane(MessageChannel& channel, const PlanJob& job, const SolverSetup& setup) {
   const auto interval = std::chrono::duration_cast<Clock::duration>(setup.progress_interval);
   while (const auto bytes = channel.receive()) {
-    const Message message = decode(*bytes);
+    const ToWorker message = decode_to_worker(*bytes);
     const auto* assign = std::get_if<Assign>(&message);
     if (assign == nullptr || assign->tasks.size() != 1)
       throw DecodeError("a lane is assigned one plan at a time");
@@ -124,7 +124,7 @@ void serve_or_exit(MessageChannel& channel, const PlanJob& job, const SolverSetu
   try {
     serve_lane(channel, job, setup);
   } catch (const std::exception& error) {
-    (void)channel.send(encode(Message(Farewell{error.what(), false})), true);
+    (void)channel.send(encode(Farewell{error.what(), false}), true);
     wait_to_be_killed();
   }
 }
@@ -136,7 +136,7 @@ void live_in_lane(FileDescriptor socket, const JobSource& source, const SolverSe
   try {
     job = source.make_job();
   } catch (const std::exception& error) {
-    (void)channel.send(encode(Message(Farewell{error.what(), false})), true);
+    (void)channel.send(encode(Farewell{error.what(), false}), true);
     wait_to_be_killed();
   }
   serve_or_exit(channel, job, setup);
@@ -212,13 +212,13 @@ int serve_plans(const std::function<JobSource(const JobSettings&)>& open) {
     source = open(setup.settings);
     job = source.make_job();
   } catch (const std::exception& error) {
-    (void)channel.send(encode(Message(Farewell{error.what(), false})), true);
+    (void)channel.send(encode(Farewell{error.what(), false}), true);
     return exit_failed;
   }
   const auto lanes =
       setup.lanes > 0 ? setup.lanes
                       : static_cast<std::uint32_t>(std::max<std::size_t>(source.plans_at_once, 1));
-  const Message ready = Ready{setup.settings.host, setup.settings.device, lanes, {}};
+  const FromWorker ready = Ready{setup.settings.host, setup.settings.device, lanes, {}};
   if (!channel.send(encode(ready), true)) return exit_done;
   if (lanes == 1) {
     serve_lane(channel, job, setup);

@@ -57,7 +57,7 @@ class HeartbeatTimer {
     if (now < next_) return;
     next_ = now + std::chrono::duration_cast<Clock::duration>(interval_);
     for (int rank = 1; rank < link.size(); ++rank)
-      if (!but_for.contains(rank)) link.send(rank, encode(Heartbeat{}));
+      if (!but_for.contains(rank)) link.send(rank, encode(CoordinatorHeartbeat{}));
   }
 
  private:
@@ -127,7 +127,7 @@ class Coordinator {
     return parts_.time_left_s ? parts_.time_left_s() : std::numeric_limits<double>::infinity();
   }
 
-  void send(int worker, const Message& message) { link_.send(worker, encode(message)); }
+  void send(int worker, const ToWorker& message) { link_.send(worker, encode(message)); }
 
   /// `event` is called with the observer, later and in another thread.
   template <class Event>
@@ -179,9 +179,9 @@ class Coordinator {
       const auto envelope = link_.receive(look_interval);
       if (!envelope || refused_.contains(envelope->from)) continue;
       const int from = envelope->from;
-      Message message;
+      FromWorker message;
       try {
-        message = decode(envelope->message);
+        message = decode_from_worker(envelope->message);
       } catch (const DecodeError&) {
         refuse(unknown_worker(from), "it speaks otherwise, as another version of wallheat would");
         waiting.erase(from);
@@ -253,7 +253,8 @@ class Coordinator {
       const int from = envelope->from;
       if (!refused_.contains(from)) {
         hear(from);
-        std::visit([&](auto&& message) { on(from, message); }, decode(envelope->message));
+        std::visit([&](auto&& message) { on(from, message); },
+                   decode_from_worker(envelope->message));
       }
       if (taken == most_messages) return;
       envelope = link_.receive(std::chrono::microseconds{0});
@@ -270,7 +271,7 @@ class Coordinator {
     lost_.erase(lost);
     observe([info](RunObserver& observer) { observer.on_worker_back(*info); });
     join(info);
-    send(worker, Recall{std::numeric_limits<std::uint64_t>::max()});
+    send(worker, Retract{std::numeric_limits<std::uint64_t>::max()});
   }
 
   void on(int worker, Report& report) {
@@ -406,11 +407,6 @@ class Coordinator {
   void on(int, const Hello&) {}
   void on(int, const Goodbye&) {}
 
-  template <class Unexpected>
-  void on(int worker, const Unexpected&) {
-    throw DecodeError("rank 0 got a message from rank " + std::to_string(worker) + " out of turn");
-  }
-
   void take_estimates() {
     if (!parts_.new_estimates) return;
     for (const auto& [plan, updates] : parts_.new_estimates()) queue_.set_work(plan, updates);
@@ -461,8 +457,8 @@ class Coordinator {
       return;
     }
     for (const Order& order : orders) {
-      if (order.kind == Order::Kind::recall) {
-        send(order.worker, Recall{order.count});
+      if (order.kind == Order::Kind::retract) {
+        send(order.worker, Retract{order.count});
         continue;
       }
       Assign assign;
@@ -538,7 +534,7 @@ class Coordinator {
 /// Also of a rank that was refused because it speaks otherwise, and so says no good-bye.
 bool is_goodbye(const Bytes& message) {
   try {
-    return std::holds_alternative<Goodbye>(decode(message));
+    return std::holds_alternative<Goodbye>(decode_from_worker(message));
   } catch (const DecodeError&) {
     return false;
   }

@@ -111,9 +111,13 @@ template <class Visit, Is<Assign> R>
 void fields_of(Visit& visit, R& assign) {
   visit(assign.tasks);
 }
-template <class Visit, Is<Recall> R>
-void fields_of(Visit& visit, R& recall) {
-  visit(recall.count);
+template <class Visit, Is<Retract> R>
+void fields_of(Visit& visit, R& retract) {
+  visit(retract.count);
+}
+template <class Visit, Is<CoordinatorHeartbeat> R>
+void fields_of(Visit& visit, R&) {
+  visit();
 }
 template <class Visit, Is<Stop> R>
 void fields_of(Visit& visit, R&) {
@@ -203,11 +207,24 @@ class Decoder {
   ByteReader reader_;
 };
 
-template <std::size_t kind = 0>
-Message decode_kind(std::size_t wanted, Decoder& decoder) {
-  if constexpr (kind < std::variant_size_v<Message>) {
-    if (wanted != kind) return decode_kind<kind + 1>(wanted, decoder);
-    std::variant_alternative_t<kind, Message> record;
+/// The first byte of a message is its kind; the kinds of the two directions begin at different
+/// numbers, so that a message that went astray is known.
+template <class Message>
+constexpr std::uint8_t first_kind = std::is_same_v<Message, FromWorker> ? 0 : 128;
+
+template <class Message>
+Bytes encode_message(const Message& message) {
+  Encoder encoder;
+  encoder(static_cast<std::uint8_t>(first_kind<Message> + message.index()));
+  std::visit([&](const auto& record) { encoder(record); }, message);
+  return encoder.take();
+}
+
+template <class Message, std::size_t index = 0>
+Message decode_kind(std::size_t kind, Decoder& decoder) {
+  if constexpr (index < std::variant_size_v<Message>) {
+    if (kind != first_kind<Message> + index) return decode_kind<Message, index + 1>(kind, decoder);
+    std::variant_alternative_t<index, Message> record;
     decoder(record);
     return record;
   } else {
@@ -215,22 +232,25 @@ Message decode_kind(std::size_t wanted, Decoder& decoder) {
   }
 }
 
-}  // namespace
-
-Bytes encode(const Message& message) {
-  Encoder encoder;
-  encoder(static_cast<std::uint8_t>(message.index()));
-  std::visit([&](const auto& record) { encoder(record); }, message);
-  return encoder.take();
-}
-
-Message decode(std::span<const std::byte> bytes) {
+template <class Message>
+Message decode_message(std::span<const std::byte> bytes) {
   Decoder decoder(bytes);
   std::uint8_t kind = 0;
   decoder(kind);
-  Message message = decode_kind(kind, decoder);
+  Message message = decode_kind<Message>(kind, decoder);
   decoder.expect_end();
   return message;
+}
+
+}  // namespace
+
+Bytes encode(const FromWorker& message) { return encode_message(message); }
+Bytes encode(const ToWorker& message) { return encode_message(message); }
+FromWorker decode_from_worker(std::span<const std::byte> bytes) {
+  return decode_message<FromWorker>(bytes);
+}
+ToWorker decode_to_worker(std::span<const std::byte> bytes) {
+  return decode_message<ToWorker>(bytes);
 }
 
 }  // namespace wallheat

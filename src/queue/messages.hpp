@@ -12,11 +12,11 @@
 #include "queue/placement.hpp"
 #include "wallheat/plan_result.hpp"
 
-// What ranks say to each other. A worker begins with Hello, is Placed, and says Ready; then it gets
-// Assign and Recall and answers with Report, until Finish, which it answers with Goodbye; Leave is
-// the end. Stop makes it abandon everything at hand: it is Leaving, gives back what it has, and
-// says Farewell. Both sides send a Heartbeat every now and then: MPI does not tell when a rank is
-// gone, so silence must.
+// What ranks say to each other: two types of messages, one for each direction. A worker begins with
+// Hello, is Placed, and says Ready; then it gets Assign and Retract and answers with Report and
+// Returned, until Finish, which it answers with Goodbye; Leave is the end. Stop makes it abandon
+// everything at hand: it is Leaving, gives back what it has, and says Farewell. Both sides send a
+// heartbeat every now and then: MPI does not tell when a rank is gone, so silence must.
 
 namespace wallheat {
 
@@ -58,12 +58,12 @@ struct PlanProgress {
   double delta = 0;    ///< °C, looked at last; NaN before that
   double seconds = 0;  ///< since it was started
 };
-/// From a worker with its running plans and what its GPU tells, if it has one; from rank 0 empty.
+/// The worker lives; its running plans, and what its GPU tells, if it has one.
 struct Heartbeat {
   std::vector<PlanProgress> running;
   std::optional<GpuSample> gpu{};
 };
-/// Answers every Recall; also sent after Stop with whatever was not finished.
+/// Answers every Retract; also sent after Stop with whatever was not finished.
 struct Returned {
   std::vector<std::uint32_t> plans;
 };
@@ -88,9 +88,12 @@ struct Placed {
 struct Assign {
   std::vector<Task> tasks;
 };
-struct Recall {
+/// Gives back the last `count` of the plans that it has not started.
+struct Retract {
   std::uint64_t count = 0;
 };
+/// Rank 0 lives.
+struct CoordinatorHeartbeat {};
 struct Stop {};
 struct Finish {};
 /// Rank 0's last word. `together`: all ranks are there, so they can end MPI together.
@@ -98,11 +101,14 @@ struct Leave {
   bool together = false;
 };
 
-using Message = std::variant<Hello, Ready, Report, Heartbeat, Returned, Leaving, Farewell, Goodbye,
-                             Placed, Assign, Recall, Stop, Finish, Leave>;
+using FromWorker =
+    std::variant<Hello, Ready, Report, Heartbeat, Returned, Leaving, Farewell, Goodbye>;
+using ToWorker = std::variant<Placed, Assign, Retract, CoordinatorHeartbeat, Stop, Finish, Leave>;
 
-[[nodiscard]] Bytes encode(const Message& message);
-/// Throws DecodeError where the bytes are no message.
-[[nodiscard]] Message decode(std::span<const std::byte> bytes);
+[[nodiscard]] Bytes encode(const FromWorker& message);
+[[nodiscard]] Bytes encode(const ToWorker& message);
+/// Throw DecodeError if the bytes are no message of that direction.
+[[nodiscard]] FromWorker decode_from_worker(std::span<const std::byte> bytes);
+[[nodiscard]] ToWorker decode_to_worker(std::span<const std::byte> bytes);
 
 }  // namespace wallheat

@@ -156,7 +156,7 @@ WorkQueue::Failure WorkQueue::plan_failed(int worker, std::uint32_t number, bool
 
 void WorkQueue::plans_returned(int worker, const std::vector<std::uint32_t>& plans) {
   if (const auto known = workers_.find(worker); known != workers_.end()) {
-    known->second.recalling = false;
+    known->second.retracting = false;
   }
   for (const std::uint32_t number : plans) {
     const auto found = plans_.find(number);
@@ -181,7 +181,7 @@ void WorkQueue::set_work(std::uint32_t number, double updates) {
 
 bool WorkQueue::any_busy() const {
   return std::any_of(workers_.begin(), workers_.end(), [](const auto& each) {
-    return each.second.load() > 0 || each.second.recalling || each.second.leaving;
+    return each.second.load() > 0 || each.second.retracting || each.second.leaving;
   });
 }
 
@@ -266,7 +266,7 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
   if (orders.empty() && !any_busy()) {
     for (const int id : ids) assign(id, workers_[id].idle(), Takes::any_plan, time_left_s, orders);
   }
-  if (orders.empty()) recall_for_the_idle(orders);
+  if (orders.empty()) retract_for_the_idle(orders);
   if (orders.empty()) copy_for_the_idle(orders, time_left_s);
   return orders;
 }
@@ -312,14 +312,14 @@ void WorkQueue::lease(std::uint32_t number, int worker, Order& order) {
   order.plans.push_back(number);
 }
 
-void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
+void WorkQueue::retract_for_the_idle(std::vector<Order>& orders) {
   std::size_t idle = 0;
   for (const auto& [id, worker] : workers_) {
     idle += worker.idle();
-    if (worker.recalling) return;  // its answer may be enough
+    if (worker.retracting) return;  // its answer may be enough
   }
   const auto to_spare = [](const Worker& worker) {
-    return worker.recalling || worker.leaving || worker.load() <= worker.threads
+    return worker.retracting || worker.leaving || worker.load() <= worker.threads
                ? 0
                : std::min(worker.waiting(), worker.load() - worker.threads);
   };
@@ -329,8 +329,8 @@ void WorkQueue::recall_for_the_idle(std::vector<Order>& orders) {
         [&](const auto& a, const auto& b) { return to_spare(a.second) < to_spare(b.second); });
     const std::size_t count = std::min(idle, to_spare(busiest->second));
     if (count == 0) return;
-    orders.push_back({Order::Kind::recall, busiest->first, {}, count});
-    busiest->second.recalling = true;
+    orders.push_back({Order::Kind::retract, busiest->first, {}, count});
+    busiest->second.retracting = true;
     idle -= count;
   }
 }
@@ -342,7 +342,7 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
   };
   if (!any([](const Worker& worker) { return worker.idle() > 0; })) return;
   // What is on its way back must not be copied.
-  if (any([](const Worker& worker) { return worker.recalling || worker.waiting() > 0; })) return;
+  if (any([](const Worker& worker) { return worker.retracting || worker.waiting() > 0; })) return;
   if (workers_.size() < 2 || time_left_s <= 0) return;
   // What will take longest from now is copied first.
   std::vector<std::pair<double, std::uint32_t>> candidates;

@@ -17,11 +17,11 @@ namespace wallheat {
 
 /// What the queue wants a worker to be told.
 struct Order {
-  enum class Kind { assign, recall };
+  enum class Kind { assign, retract };
   Kind kind = Kind::assign;
   int worker = 0;
   std::vector<std::uint32_t> plans;  ///< assign: solve these, in this order
-  std::size_t count = 0;             ///< recall: give back up to this many that were not started
+  std::size_t count = 0;             ///< retract: give back up to this many that were not started
   friend bool operator==(const Order&, const Order&) = default;
 };
 
@@ -37,7 +37,7 @@ struct QueueRules {
 /// A plan is pending, leased (waiting at a worker, then running), answered or failed. Longest plans
 /// go first, as far as they are known (see set_work). Each worker has as many plans running as it
 /// has threads and some more waiting, so that it never waits for an answer; short plans wait in
-/// larger numbers. When nothing is pending, plans that wait behind a busy worker are recalled for
+/// larger numbers. When nothing is pending, plans that wait behind a busy worker are retracted for
 /// an idle one; when nothing waits either, idle workers get copies of what others are still at.
 /// Workers may be of several kinds, as fast as they like: each kind's times are learnt on their
 /// own, so that batches, time limits and the end of the run follow each worker's own pace.
@@ -88,7 +88,7 @@ class WorkQueue {
   };
   /// `may_pass`: another try, best elsewhere, may do better.
   Failure plan_failed(int worker, std::uint32_t plan, bool may_pass);
-  /// The answer to a recall: these plans, maybe none, come back unstarted.
+  /// The answer to a retraction: these plans, maybe none, come back unstarted.
   void plans_returned(int worker, const std::vector<std::uint32_t>& plans);
   /// How much work a plan is expected to be, in cell updates.
   void set_work(std::uint32_t plan, double updates);
@@ -137,7 +137,7 @@ class WorkQueue {
     std::unordered_map<std::uint32_t, Lease> leases;  ///< of all that it has, leftovers included
     std::size_t running = 0;                          ///< of its leases
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
-    bool recalling = false;
+    bool retracting = false;
     bool leaving = false;
     double silent_s = 0;
     [[nodiscard]] std::size_t load() const { return leases.size(); }
@@ -169,7 +169,7 @@ class WorkQueue {
               std::vector<Order>& orders);
   void assign_from(std::set<Key>& pending, int worker, std::size_t count, double time_left_s,
                    Order& order);
-  void recall_for_the_idle(std::vector<Order>& orders);
+  void retract_for_the_idle(std::vector<Order>& orders);
   void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);
 
   QueueRules rules_;

@@ -43,7 +43,8 @@ class Worker {
     while (!finished_) {
       if (const auto envelope = link_.receive(look_interval)) {
         silent_s_ = 0;
-        std::visit([this](const auto& message) { on(message); }, decode(envelope->message));
+        std::visit([this](const auto& message) { on(message); },
+                   decode_to_worker(envelope->message));
       }
       const double passed_s = watch_.lap_s();
       silent_s_ += passed_s;
@@ -64,7 +65,7 @@ class Worker {
   }
 
  private:
-  void send(Message message) { link_.send(0, encode(message)); }
+  void send(const FromWorker& message) { link_.send(0, encode(message)); }
 
   /// Loads solvers, which may take minutes, while this thread tells that the worker lives.
   void on(const Placed& placed) {
@@ -116,20 +117,17 @@ class Worker {
     pool_->add(assign.tasks);
   }
 
-  void on(const Recall& recall) {
-    send(Returned{pool_ ? pool_->take_back(recall.count) : std::vector<std::uint32_t>{}});
+  void on(const Retract& retract) {
+    send(Returned{pool_ ? pool_->take_back(retract.count) : std::vector<std::uint32_t>{}});
   }
 
   void on(const Stop&) {
     if (!leaving_) leave("stopped");
   }
-  void on(const Heartbeat&) {}  // any message breaks the silence
+  void on(const CoordinatorHeartbeat&) {}  // any message breaks the silence
   void on(const Finish&) { finished_ = true; }
 
-  template <class Unexpected>
-  void on(const Unexpected&) {
-    throw DecodeError("a worker got a message that only rank 0 gets");
-  }
+  void on(const Leave&) {}  // nothing follows it
 
   /// Gives back what was not started and abandons the rest; Farewell follows when all is quiet.
   void leave(std::string reason) {
@@ -193,7 +191,7 @@ bool leaves_together(Link& link) {
   for (double waited_s = 0; waited_s < leave_patience_s; waited_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
     if (!envelope) continue;
-    const Message message = decode(envelope->message);
+    const ToWorker message = decode_to_worker(envelope->message);
     if (const auto* leave = std::get_if<Leave>(&message)) return leave->together;
   }
   return false;
@@ -206,7 +204,7 @@ void wait_for_finish(Link& link, const Patience& patience) {
   for (double silent_s = 0; silent_s < patience.rank0_s(); silent_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
     if (!envelope) continue;
-    if (std::holds_alternative<Finish>(decode(envelope->message))) return;
+    if (std::holds_alternative<Finish>(decode_to_worker(envelope->message))) return;
     silent_s = 0;
   }
 }

@@ -19,11 +19,17 @@ std::string framed(const std::string& message) {
   return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
 }
 
-void read_message(std::span<const std::byte> bytes) {
+template <class Decode>
+void read_message(std::span<const std::byte> bytes, Decode decode) {
   accepts<DecodeError>([&] {
     const Bytes again = encode(decode(bytes));
     require(encode(decode(again)) == again, "a message that changes when it is passed on");
   });
+}
+
+void read_message(std::span<const std::byte> bytes) {
+  read_message(bytes, decode_from_worker);
+  read_message(bytes, decode_to_worker);
 }
 
 void read_stream(std::span<const std::byte> bytes) {
@@ -50,24 +56,26 @@ std::vector<std::string> seeds() {
   result.status = PlanStatus::converged;
   result.field.resize(9);
   const Machine machine{"node", {{0, 0, 0}, {1, 0, 1}}, {{0, "gpu", "uuid", 1 << 30, 0}}};
-  const std::vector<Message> messages{Hello{machine},
-                                      Ready{"node", "cpu", 2, {0, 1}},
-                                      Report{{1, 2}, {result, result}},
-                                      Heartbeat{{{7, 100, 0.5, 2.5}}},
-                                      Heartbeat{{}, GpuSample{.utilisation_pct = 97}},
-                                      Returned{{1, 2, 3}},
-                                      Farewell{"no memory", true},
-                                      Goodbye{},
-                                      Placed{},
-                                      Assign{{{0, "10000"}, {1, "10029"}}},
-                                      Recall{5},
-                                      Stop{},
-                                      Finish{},
-                                      Leave{true}};
+  const std::vector<Bytes> messages{encode(Hello{machine}),
+                                    encode(Ready{"node", "cpu", 2, {0, 1}}),
+                                    encode(Report{{1, 2}, {result, result}}),
+                                    encode(Heartbeat{{{7, 100, 0.5, 2.5}}}),
+                                    encode(Heartbeat{{}, GpuSample{.utilisation_pct = 97}}),
+                                    encode(Returned{{1, 2, 3}}),
+                                    encode(Leaving{true}),
+                                    encode(Farewell{"no memory", true}),
+                                    encode(Goodbye{}),
+                                    encode(Placed{}),
+                                    encode(Assign{{{0, "10000"}, {1, "10029"}}}),
+                                    encode(Retract{5}),
+                                    encode(CoordinatorHeartbeat{}),
+                                    encode(Stop{}),
+                                    encode(Finish{}),
+                                    encode(Leave{true})};
   std::vector<std::string> inputs;
   std::string stream;
-  for (const Message& message : messages) {
-    inputs.push_back(text(encode(message)));
+  for (const Bytes& message : messages) {
+    inputs.push_back(text(message));
     stream += framed(inputs.back());
   }
   inputs.push_back(stream);

@@ -65,7 +65,7 @@ std::vector<pid_t> children_of(pid_t parent) {
 /// Names the fields of two results that differ, but for the time they took.
 bool same(PlanResult a, PlanResult b) {
   a.seconds = b.seconds = 0;
-  return encode(Message(Report{{}, {a}})) == encode(Message(Report{{}, {b}}));
+  return encode(FromWorker(Report{{}, {a}})) == encode(FromWorker(Report{{}, {b}}));
 }
 
 class IsolatedJobTest : public testing::Test {

@@ -234,10 +234,10 @@ class MuteWorker {
   }
 
  private:
-  Message wait_for_message() {
+  ToWorker wait_for_message() {
     for (;;) {
       if (const auto envelope = link_->receive(std::chrono::milliseconds{50}))
-        return decode(envelope->message);
+        return decode_to_worker(envelope->message);
     }
   }
 
@@ -245,7 +245,7 @@ class MuteWorker {
     link_->send(0, encode(Hello{{"mute", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
     std::optional<Task> task;
     while (!task) {
-      const Message message = wait_for_message();
+      const ToWorker message = wait_for_message();
       if (std::holds_alternative<Placed>(message))
         link_->send(0, encode(Ready{"mute", "test", 1, {0}, {{"plan0", "the cells of plan0"}}}));
       if (const auto* assign = std::get_if<Assign>(&message)) task = assign->tasks.front();
@@ -492,7 +492,7 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
     for (;;) {
       const auto envelope = link->receive(std::chrono::milliseconds{50});
       if (!envelope) continue;
-      const Message message = decode(envelope->message);
+      const ToWorker message = decode_to_worker(envelope->message);
       if (const auto* assign = std::get_if<Assign>(&message)) {
         for (const Task& task : assign->tasks)
           link->send(0, encode(Report{{task.index}, {solved(task)}}));
@@ -534,7 +534,9 @@ class Listener {
   void wait_for_heartbeats(int count) {
     while (count > 0) {
       const auto envelope = link_->receive(std::chrono::milliseconds{50});
-      if (envelope && std::holds_alternative<Heartbeat>(decode(envelope->message))) --count;
+      if (envelope &&
+          std::holds_alternative<CoordinatorHeartbeat>(decode_to_worker(envelope->message)))
+        --count;
     }
   }
   std::unique_ptr<Link> link_;
@@ -570,7 +572,9 @@ TEST(Coordinator, tells_the_workers_that_it_lives_while_it_prepares) {
   keep_workers_waiting(*link, patience, [&] {
     while (heard < 20) {
       const auto envelope = worker->receive(std::chrono::milliseconds{50});
-      if (envelope && std::holds_alternative<Heartbeat>(decode(envelope->message))) ++heard;
+      if (envelope &&
+          std::holds_alternative<CoordinatorHeartbeat>(decode_to_worker(envelope->message)))
+        ++heard;
     }
   });
   EXPECT_EQ(heard, 20);
@@ -694,7 +698,8 @@ std::string refused_for(const Bytes& hello, const Bytes& ready = {}) {
     link->send(0, hello);
     while (!ready.empty()) {
       const auto envelope = link->receive(std::chrono::milliseconds{50});
-      if (!envelope || !std::holds_alternative<Placed>(decode(envelope->message))) continue;
+      if (!envelope || !std::holds_alternative<Placed>(decode_to_worker(envelope->message)))
+        continue;
       link->send(0, ready);
       return;
     }
@@ -921,9 +926,10 @@ TEST(Worker, stays_with_a_run_that_goes_on_without_it) {
   // For longer than it would wait for a rank 0 that is gone, there are heartbeats only.
   bool left = false;
   for (int heartbeat = 0; heartbeat < 60; ++heartbeat) {
-    rank0->send(1, encode(Heartbeat{}));
+    rank0->send(1, encode(CoordinatorHeartbeat{}));
     const auto envelope = rank0->receive(std::chrono::milliseconds{50});
-    left = left || (envelope && std::holds_alternative<Goodbye>(decode(envelope->message)));
+    left = left ||
+           (envelope && std::holds_alternative<Goodbye>(decode_from_worker(envelope->message)));
   }
   EXPECT_FALSE(left);
   EXPECT_TRUE(dismiss_workers(*rank0).empty());

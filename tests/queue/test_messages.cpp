@@ -35,7 +35,7 @@ PlanResult full_result() {
 
 GpuSample full_sample() { return {97, 3e9, 141e9, 512.5, 61, 1980, 7e4, 1, 0x24}; }
 
-std::vector<Message> one_of_each() {
+std::vector<FromWorker> from_worker() {
   return {Hello{{"node7",
                  {{0, 0, 0}, {1, 0, 0}},
                  {{0, "A GPU", "GPU-1", 1ULL << 37, 1}},
@@ -50,26 +50,50 @@ std::vector<Message> one_of_each() {
           Returned{{1, 2, 3}},
           Farewell{"interrupted", true},
           Goodbye{},
-          Placed{{{0, 1, 2}, 1, true, 2, "a quota"}},
+          Leaving{true}};
+}
+
+std::vector<ToWorker> to_worker() {
+  return {Placed{{{0, 1, 2}, 1, true, 2, "a quota"}},
           Assign{{{3, "10000"}, {4, "x y"}}},
-          Recall{12},
+          Retract{12},
+          CoordinatorHeartbeat{},
           Stop{},
           Finish{},
           Leave{true}};
 }
 
-TEST(Protocol, carries_every_kind_of_message_unchanged) {
-  for (const Message& message : one_of_each()) {
-    const Bytes bytes = encode(message);
-    const Message copy = decode(bytes);
+/// The bytes of one message of each kind.
+std::vector<Bytes> all_bytes() {
+  std::vector<Bytes> all;
+  for (const FromWorker& message : from_worker()) all.push_back(encode(message));
+  for (const ToWorker& message : to_worker()) all.push_back(encode(message));
+  return all;
+}
+
+TEST(Messages, arrive_unchanged) {
+  for (const FromWorker& message : from_worker()) {
+    const FromWorker copy = decode_from_worker(encode(message));
     EXPECT_EQ(copy.index(), message.index());
-    EXPECT_EQ(encode(copy), bytes);
+    EXPECT_EQ(encode(copy), encode(message));
+  }
+  for (const ToWorker& message : to_worker()) {
+    const ToWorker copy = decode_to_worker(encode(message));
+    EXPECT_EQ(copy.index(), message.index());
+    EXPECT_EQ(encode(copy), encode(message));
   }
 }
 
-TEST(Protocol, carries_every_column_of_a_result) {
+TEST(Messages, are_refused_in_the_wrong_direction) {
+  for (const FromWorker& message : from_worker())
+    EXPECT_THROW((void)decode_to_worker(encode(message)), DecodeError);
+  for (const ToWorker& message : to_worker())
+    EXPECT_THROW((void)decode_from_worker(encode(message)), DecodeError);
+}
+
+TEST(Messages, carry_every_column_of_a_result) {
   const PlanResult expected = full_result();
-  const auto message = decode(encode(Report{{}, {expected}}));
+  const auto message = decode_from_worker(encode(Report{{}, {expected}}));
   const PlanResult result = std::get<Report>(message).results.at(0);
   EXPECT_EQ(result.index, expected.index);
   EXPECT_EQ(result.id, expected.id);
@@ -95,8 +119,9 @@ TEST(Protocol, carries_every_column_of_a_result) {
   EXPECT_EQ(result.field, expected.field);
 }
 
-TEST(Protocol, carries_every_reading_of_a_gpu) {
-  const auto heartbeat = std::get<Heartbeat>(decode(encode(Heartbeat{{}, full_sample()})));
+TEST(Messages, carry_every_reading_of_a_gpu) {
+  const auto heartbeat =
+      std::get<Heartbeat>(decode_from_worker(encode(Heartbeat{{}, full_sample()})));
   ASSERT_TRUE(heartbeat.gpu);
   EXPECT_EQ(heartbeat.gpu->utilisation_pct, 97);
   EXPECT_EQ(heartbeat.gpu->memory_used_bytes, 3e9);
@@ -107,36 +132,42 @@ TEST(Protocol, carries_every_reading_of_a_gpu) {
   EXPECT_EQ(heartbeat.gpu->energy_j, 7e4);
   EXPECT_EQ(heartbeat.gpu->uncorrected_ecc_errors, 1);
   EXPECT_EQ(heartbeat.gpu->slowdown, 0x24U);
-  EXPECT_FALSE(std::get<Heartbeat>(decode(encode(Heartbeat{}))).gpu);
+  EXPECT_FALSE(std::get<Heartbeat>(decode_from_worker(encode(Heartbeat{}))).gpu);
 }
 
-TEST(Protocol, refuses_a_message_cut_anywhere) {
-  for (const Message& message : one_of_each()) {
-    const Bytes bytes = encode(message);
+TEST(Messages, are_refused_if_cut_anywhere) {
+  for (const Bytes& bytes : all_bytes()) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-      EXPECT_THROW((void)decode(std::span(bytes).first(size)), DecodeError)
-          << message.index() << " at " << size;
+      const auto cut = std::span(bytes).first(size);
+      EXPECT_THROW((void)decode_from_worker(cut), DecodeError) << size;
+      EXPECT_THROW((void)decode_to_worker(cut), DecodeError) << size;
     }
   }
 }
 
-TEST(Protocol, refuses_trailing_bytes_and_unknown_kinds) {
+TEST(Messages, are_refused_with_trailing_bytes_or_of_an_unknown_kind) {
   Bytes bytes = encode(Finish{});
   bytes.push_back(std::byte{0});
-  EXPECT_THROW((void)decode(bytes), DecodeError);
-  EXPECT_THROW((void)decode(Bytes{std::byte{200}}), DecodeError);
+  EXPECT_THROW((void)decode_to_worker(bytes), DecodeError);
+  EXPECT_THROW((void)decode_to_worker(Bytes{std::byte{200}}), DecodeError);
+  EXPECT_THROW((void)decode_from_worker(Bytes{std::byte{100}}), DecodeError);
 }
 
-TEST(Protocol, survives_flipped_bits) {
+TEST(Messages, survive_flipped_bits) {
   // Whatever a message turns into, reading it either works or throws; the sanitizers see the rest.
   std::mt19937 random(1);
   std::size_t refused = 0;
-  for (const Message& message : one_of_each()) {
+  for (const Bytes& original : all_bytes()) {
     for (int trial = 0; trial < 2000; ++trial) {
-      Bytes bytes = encode(message);
+      Bytes bytes = original;
       bytes[random() % bytes.size()] ^= static_cast<std::byte>(1U << random() % 8);
       try {
-        (void)decode(bytes);
+        (void)decode_from_worker(bytes);
+      } catch (const DecodeError&) {
+        ++refused;
+      }
+      try {
+        (void)decode_to_worker(bytes);
       } catch (const DecodeError&) {
         ++refused;
       }

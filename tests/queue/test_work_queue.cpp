@@ -59,7 +59,7 @@ TEST(WorkQueue, sends_short_plans_in_batches_and_long_ones_singly) {
   EXPECT_LE(batch_for(1e-6), 1025U) << "no worker holds more than a bounded number of plans";
 }
 
-TEST(WorkQueue, recalls_waiting_plans_for_idle_workers_at_the_end) {
+TEST(WorkQueue, retracts_waiting_plans_for_idle_workers_at_the_end) {
   WorkQueue queue(plans(3));
   queue.worker_joined(1, 1);
   queue.worker_joined(2, 1);
@@ -71,8 +71,8 @@ TEST(WorkQueue, recalls_waiting_plans_for_idle_workers_at_the_end) {
   queue.plan_started(2, 2);
   queue.plan_finished(2, 2, 1.0);
   // Plan 1 waits behind plan 0 while worker 2 has nothing to do.
-  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::recall, 1, {}, 1}));
-  EXPECT_THAT(queue.orders(), IsEmpty()) << "one recall at a time";
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::retract, 1, {}, 1}));
+  EXPECT_THAT(queue.orders(), IsEmpty()) << "one retraction at a time";
   queue.plans_returned(1, {1});
   EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {1}, 0}));
 }

@@ -78,7 +78,8 @@ class GpuWorkerTest : public testing::Test {
     cpu.solver.gpu.reset();
     PlanResult expected = make_plan_job(cpu)({result.index, result.id}, {});
     expected.seconds = result.seconds;
-    EXPECT_TRUE(encode(Message(Report{{}, {result}})) == encode(Message(Report{{}, {expected}})))
+    EXPECT_TRUE(encode(FromWorker(Report{{}, {result}})) ==
+                encode(FromWorker(Report{{}, {expected}})))
         << result.id << ": " << result.error;
   }
 
@@ -310,7 +311,7 @@ class FakeGpuRun : public testing::Test {
     return rows;
   }
   static std::string bytes_of(const PlanResult& row) {
-    const Bytes bytes = encode(Message(Report{{}, {row}}));
+    const Bytes bytes = encode(FromWorker(Report{{}, {row}}));
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
