@@ -46,6 +46,20 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
+/// The values of an option as a configuration file takes them; none where it has no value.
+std::vector<std::string> texts_of(const boost::any& value) {
+  if (const auto* texts = boost::any_cast<std::vector<std::string>>(&value)) return *texts;
+  std::string text;
+  if (const auto* path = boost::any_cast<std::filesystem::path>(&value)) text = path->string();
+  if (const auto* word = boost::any_cast<std::string>(&value)) text = *word;
+  if (const auto* flag = boost::any_cast<bool>(&value)) text = *flag ? "true" : "false";
+  if (const auto* number = boost::any_cast<int>(&value)) text = fmt::format("{}", *number);
+  if (const auto* number = boost::any_cast<std::int64_t>(&value)) text = fmt::format("{}", *number);
+  if (const auto* number = boost::any_cast<double>(&value)) text = fmt::format("{}", *number);
+  if (text.empty()) return {};
+  return {text};
+}
+
 /// "a", "a and b", "a, b and c".
 std::string enumeration(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
@@ -76,6 +90,11 @@ bool Options::parse(const std::vector<std::string>& arguments) {
       print_help();
       return false;
     }
+    if (values_.contains("print-config")) {
+      if (values_.contains("config")) read_configuration(values_["config"].as<std::string>());
+      print_configuration();
+      return false;
+    }
     if (values_.contains("config")) read_configuration(values_["config"].as<std::string>());
     check_presence();
     po::notify(values_);
@@ -90,6 +109,8 @@ void Options::add_all_to(po::options_description& options) {
   options.add_options()("config,c", po::value(&config_)->value_name("FILE"),
                         "read options from FILE, a line each: name = value; the command line "
                         "comes first, but a flag that FILE sets stays set");
+  options.add_options()("print-config",
+                        "print all options with their values as such a FILE, and exit");
   for (const auto& option : own_.options()) options.add(option);
 }
 
@@ -154,7 +175,7 @@ void Options::read_configuration(const std::string& file) {
 }
 
 void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
-  std::vector<std::string> names{dashes + "help", dashes + "config"};
+  std::vector<std::string> names{dashes + "help", dashes + "config", dashes + "print-config"};
   for (const auto& option : own_.options()) names.push_back(dashes + option->long_name());
   throw UsageError(
       fmt::format("there is no option '{}'{}", printable(name), did_you_mean(name, names)));
@@ -218,6 +239,42 @@ void Options::print_help() {
   std::ostringstream text;
   text << folded("Usage: wallheat " + synopsis_ + "\n\n" + purpose_, columns, 0) << "\n\n" << all;
   std::fputs(text.str().c_str(), stdout);
+}
+
+std::string Options::configuration() const {
+  std::string text;
+  for (const auto& option : own_.options()) {
+    const std::string& name = option->long_name();
+    if (!values_.contains(name)) continue;
+    for (const std::string& value : texts_of(values_[name].value()))
+      text += fmt::format("{} = {}\n", name, value);
+  }
+  return text;
+}
+
+void Options::print_configuration() const {
+  constexpr std::size_t columns = 98;
+  const auto commented = [](std::string_view text) {
+    std::istringstream lines(folded(text, columns, 0));
+    std::string comment;
+    for (std::string line; std::getline(lines, line);) comment += "# " + line + "\n";
+    return comment;
+  };
+  std::string text = commented(
+      fmt::format("Options of 'wallheat {}', for --config FILE. A line that begins with #NAME "
+                  "shows a default, or what the value stands for; take the # away to set it.",
+                  synopsis_.substr(0, synopsis_.find(' '))));
+  for (const auto& option : own_.options()) {
+    const std::string& name = option->long_name();
+    text += "\n" + commented(option->description());
+    const bool is_set = values_.contains(name) && !values_[name].defaulted();
+    const auto values =
+        values_.contains(name) ? texts_of(values_[name].value()) : std::vector<std::string>{};
+    for (const std::string& value : values)
+      text += fmt::format("{}{} = {}\n", is_set ? "" : "#", name, value);
+    if (values.empty()) text += fmt::format("#{} = {}\n", name, option->semantic()->name());
+  }
+  std::fputs(text.c_str(), stdout);
 }
 
 }  // namespace wallheat

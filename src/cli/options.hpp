@@ -35,7 +35,9 @@ T choose(const std::string& option, const std::string& word,
 }
 
 /// The options of one command: from the command line, then from the file that --config names. Adds
-/// --help and --config to whatever the command declares.
+/// --help, --config and --print-config to whatever the command declares. The declarations are the
+/// one table that parsing, --help, configuration files and what a result file records of them are
+/// made from.
 class Options {
  public:
   /// `synopsis` is the line of usage after "wallheat"; `purpose` says what the command does, a line
@@ -49,9 +51,13 @@ class Options {
   /// Names options that must be given.
   void require(std::vector<std::string> names);
 
-  /// Fills the declared variables. Returns false where --help was asked for and printed. Throws
-  /// UsageError.
+  /// Fills the declared variables. Returns false if --help or --print-config was asked for and
+  /// printed. Throws UsageError.
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
+
+  /// All options with the values that they have now, defaults included, as a configuration file;
+  /// those without a value are left out.
+  [[nodiscard]] std::string configuration() const;
 
  private:
   void add_all_to(boost::program_options::options_description& options);
@@ -61,6 +67,7 @@ class Options {
   [[nodiscard]] bool is_given(const std::string& name) const;
   void check_presence() const;
   void print_help();
+  void print_configuration() const;
 
   std::string synopsis_;
   std::string purpose_;

@@ -175,6 +175,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                                         {"lines", ProgressStyle::lines},
                                         {"none", ProgressStyle::none}});
   run.command_line = joined(arguments);
+  run.configuration = options.configuration();
   return run;
 }
 

@@ -116,7 +116,7 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
           {"compiler", __VERSION__},
           {"hdf5_library", hdf5_library()},
           {"mpi_library", surroundings.mpi_library},
-          {"configuration", options.text()},
+          {"configuration", options.configuration},
           {"ranks", std::to_string(surroundings.ranks)},
           {"shard", options.shard.text()},
           {"data", std::filesystem::absolute(options.data).string()},

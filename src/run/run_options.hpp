@@ -40,11 +40,10 @@ struct RunOptions {
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;
   std::string command_line;
+  std::string configuration;  ///< all options and their values, as a configuration file
 
   /// What must be the same in all ranks of a run.
   [[nodiscard]] std::vector<Fact> terms() const;
-  /// What was asked for, wherever it stood, in the form of a configuration file.
-  [[nodiscard]] std::string text() const;
 };
 
 }  // namespace wallheat
