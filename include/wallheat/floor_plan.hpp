@@ -26,7 +26,7 @@ struct FileStamp {
 using PlanStamps = std::array<FileStamp, 2>;
 
 /// Reads {id}_domain.npy (float64, float32 or whole numbers) and {id}_interior.npy (bool, uint8, or
-/// any numbers that are 0 or 1) from a directory. Throws InputError where either is missing or
+/// any numbers that are 0 or 1) from a directory. Throws InputError if either is missing or
 /// malformed, their shapes differ, a grid has no cells, or a value is NaN, infinite or beyond
 /// 1e300.
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
@@ -40,7 +40,7 @@ using PlanStamps = std::array<FileStamp, 2>;
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);
 
-/// The stamps of a plan's two files. Throws InputError where one is missing.
+/// The stamps of a plan's two files. Throws InputError if one is missing.
 [[nodiscard]] PlanStamps floor_plan_stamps(const std::filesystem::path& directory,
                                            const std::string& id);
 

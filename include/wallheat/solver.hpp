@@ -29,7 +29,7 @@ struct Solution {
 };
 
 /// What a long solve asks and tells on its way, some times a second.
-struct Watch {
+struct SolveControl {
   std::stop_token stop;  ///< the solver gives up soon after a stop is requested
   /// Hears how many iterations are made and the largest change looked at last, in °C; may be empty.
   std::function<void(std::int64_t iterations, double delta)> progress;
@@ -42,7 +42,7 @@ class Solver {
   /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError
   /// where the plan is too large for the device.
   [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                                      const Watch& watch) = 0;
+                                                      const SolveControl& control) = 0;
 };
 
 /// Instruction sets of the vectorised CPU back end, from the least to the most able.

@@ -41,10 +41,10 @@ class BaselineSolver final : public Solver {
   }
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                const Watch& watch) override {
+                                const SolveControl& control) override {
     gpu::check(cudaSetDevice(ordinal_), "selecting the device");
     try {
-      return solve_in_memory(plan, limits, watch);
+      return solve_in_memory(plan, limits, control);
     } catch (const std::bad_alloc&) {
       throw InputError("the plan is too large for the device's memory");
     }
@@ -52,7 +52,7 @@ class BaselineSolver final : public Solver {
 
  private:
   static std::optional<Solution> solve_in_memory(const FloorPlan& plan, const Limits& limits,
-                                                 const Watch& watch) {
+                                                 const SolveControl& control) {
     const std::size_t rows = plan.domain.rows;
     const std::size_t cols = plan.domain.cols;
     const std::size_t pitch = cols + 2;
@@ -82,7 +82,7 @@ class BaselineSolver final : public Solver {
     const dim3 blocks(static_cast<unsigned>((cols + block.x - 1) / block.x),
                       static_cast<unsigned>((rows + block.y - 1) / block.y));
     while (!solution.converged && solution.iterations < limits.max_iterations) {
-      if (watch.stop.stop_requested()) return std::nullopt;
+      if (control.stop.stop_requested()) return std::nullopt;
       gpu::check(cudaMemsetAsync(largest_change.data(), 0, sizeof(double), stream), "solving");
       iterate_once<<<blocks, block, 0, stream>>>(old_field, new_field, interior.data(),
                                                  static_cast<int>(rows), static_cast<int>(cols),

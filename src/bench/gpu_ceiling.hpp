@@ -22,7 +22,7 @@ struct GpuCeiling {
   [[nodiscard]] double updates_by_shared_memory() const { return shared_bytes_per_s / 16; }
 };
 
-/// Measures for about a second; each figure is the best of several tries. Throws DeviceFault where
+/// Measures for about a second; each figure is the best of several tries. Throws DeviceFault if
 /// the device fails, RunError in a build without CUDA.
 [[nodiscard]] GpuCeiling measure_gpu_ceiling(int ordinal);
 

@@ -67,7 +67,7 @@ std::string overview() {
              0);
 }
 
-/// Throws UsageError where there is no such command.
+/// Throws UsageError if there is no such command.
 const Command& command_named(const std::string& name) {
   for (const Command& command : commands) {
     if (command.name == name) return command;

@@ -20,7 +20,7 @@ class CommandFiles {
   /// A directory of plans or a pack.
   void reads_plans(const std::string& option, const std::filesystem::path& plans);
 
-  /// Throws UsageError where a file that is written is also another one.
+  /// Throws UsageError if a file that is written is also another one.
   void require_different() const;
 
  private:

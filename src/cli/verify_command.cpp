@@ -72,7 +72,7 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   return verify;
 }
 
-/// The settings that the file was made with. Throws RunError where they cannot be repeated.
+/// The settings that the file was made with. Throws RunError if they cannot be repeated.
 Limits recorded_limits(const ResultReader& reader, const VerifyOptions& options) {
   const auto setting = [&](const char* name) {
     const auto found = reader.settings().find(name);

@@ -15,7 +15,7 @@ namespace wallheat {
 ///
 /// The plan depends on nothing but the three arguments, and it is the same to the last byte on
 /// every machine: only integers are used. The look is tuned at size 512, where 20 to 60 % of the
-/// cells are interior; other sizes scale it. Throws RunError where size is not within 16 to 16384.
+/// cells are interior; other sizes scale it. Throws RunError if size is not within 16 to 16384.
 [[nodiscard]] FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index,
                                             std::size_t size);
 

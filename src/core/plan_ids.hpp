@@ -18,18 +18,18 @@ struct PlanIds {
   std::string note{};                   ///< where they are from, if that may surprise; or empty
 };
 
-/// Keeps the first of each id, in order. Throws RunError where an id is longer than max_id_length.
+/// Keeps the first of each id, in order. Throws RunError if an id is longer than max_id_length.
 [[nodiscard]] PlanIds unique_ids(const std::vector<std::string>& names);
 
 /// Reads an ids file: one id a line; blank lines, carriage returns and lines that begin with # are
 /// passed over.
-/// Throws RunError where the file cannot be read or names no id.
+/// Throws RunError if the file cannot be read or names no id.
 [[nodiscard]] PlanIds read_ids(const std::filesystem::path& file);
 
 /// The order in which people number things: digits count as numbers, so 9 comes before 10.
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
 
-/// Throws InputError where an id could lead out of the data directory ("/", "..", control
+/// Throws InputError if an id could lead out of the data directory ("/", "..", control
 /// characters).
 void check_id(std::string_view id);
 

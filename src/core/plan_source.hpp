@@ -54,7 +54,7 @@ class PlanSource {
 
   /// The directory or file, for sentences about it.
   [[nodiscard]] virtual std::filesystem::path path() const = 0;
-  /// All plans in their order. Throws RunError where there is no such list.
+  /// All plans in their order. Throws RunError if there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
   [[nodiscard]] virtual FloorPlan load(const std::string& id) const = 0;
   /// The hash of the plan's content that the source states, if it does.

@@ -16,7 +16,7 @@ class MessageChannel {
   /// Returns false where the other side is gone or, with `wait` false, does not read.
   [[nodiscard]] bool send(std::span<const std::byte> message, bool wait);
 
-  /// Takes the next message off what was read. Throws DecodeError where it is none.
+  /// Takes the next message off what was read. Throws DecodeError if it is none.
   [[nodiscard]] std::optional<Bytes> next();
   /// Reads what there is, at least a byte. Returns false where the other side is gone. Throws
   /// DecodeError where it went in the middle of a message.
@@ -27,7 +27,7 @@ class MessageChannel {
   /// Hands a copy of an open file to the process at the other end, which must call receive_file()
   /// next. Returns false where it is gone.
   [[nodiscard]] bool send_file(const FileDescriptor& file);
-  /// Waits for a file from the other side; nothing where it is gone. Throws DecodeError where
+  /// Waits for a file from the other side; nothing where it is gone. Throws DecodeError if
   /// something else has come.
   [[nodiscard]] std::optional<FileDescriptor> receive_file();
 

@@ -18,7 +18,7 @@ namespace {
 
 /// Solves one plan into `result`; leaves it pending if stopped.
 void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
-                const Watch& watch, PlanResult& result) {
+                const SolveControl& control, PlanResult& result) {
   // The stamps come first: a file that changes while it is read is found changed by the next
   // resume.
   result.input_stamps = source.stamps(result.id);
@@ -29,7 +29,7 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.input_hash = plan_hash(plan);
   const auto solution =
-      traced("solve", [&] { return solver.solve(plan, settings.solver.limits, watch); });
+      traced("solve", [&] { return solver.solve(plan, settings.solver.limits, control); });
   if (!solution) return;
   const TraceRange summarise("summarise");
   describe_solution(plan, *solution, result);
@@ -64,12 +64,12 @@ PlanResult pending_result(const JobSettings& settings, const Task& task) {
 
 PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
                       std::shared_ptr<Solver> solver) {
-  return [settings, source = std::move(source), solver = std::move(solver)](const Task& task,
-                                                                            const Watch& watch) {
+  return [settings, source = std::move(source), solver = std::move(solver)](
+             const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
     PlanResult result = pending_result(settings, task);
     try {
-      solve_into(settings, *source, *solver, watch, result);
+      solve_into(settings, *source, *solver, control, result);
     } catch (const DeviceFault&) {
       throw;  // no plan's fault, as far as can be told here
     } catch (const SourceUnavailable& away) {

@@ -33,7 +33,7 @@ struct JobSettings {
 /// pending, with the reason as its error.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
                                     std::shared_ptr<Solver> solver);
-/// The same with a source of its own and a solver for the CPU. Throws RunError where the source
+/// The same with a source of its own and a solver for the CPU. Throws RunError if the source
 /// cannot be opened.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
 
@@ -43,7 +43,7 @@ struct JobSource {
   std::function<PlanJob()> make_job;  ///< to be called by the thread that the job is for
 };
 
-/// Opens what the settings ask for, a GPU by `open`. Throws RunError where it cannot be used.
+/// Opens what the settings ask for, a GPU by `open`. Throws RunError if it cannot be used.
 [[nodiscard]] JobSource open_jobs(
     const JobSettings& settings,
     const std::function<std::shared_ptr<GpuDevice>(int)>& open = open_gpu);

@@ -46,7 +46,7 @@ bool Wake::wait(std::chrono::milliseconds limit) const {
   return ::poll(&file, 1, static_cast<int>(limit.count())) > 0;
 }
 
-bool Silence::poll(std::span<pollfd> files) {
+bool IdleTimer::poll(std::span<pollfd> files) {
   const int step_ms = limit_ == for_ever ? -1 : milliseconds(std::min(limit_ / 8, Seconds(1)));
   const auto start = Clock::now();
   const int ready = ::poll(files.data(), files.size(), step_ms);
@@ -54,7 +54,7 @@ bool Silence::poll(std::span<pollfd> files) {
   return ready > 0;
 }
 
-SolverChild::SolverChild(const SolverProgram& program, const SolverSetup& setup)
+SolverHandle::SolverHandle(const SolverProgram& program, const SolverSetup& setup)
     : process_([&] {
         auto [ours, theirs] = socket_pair();
         lanes_.emplace_back(std::move(ours));
@@ -63,7 +63,7 @@ SolverChild::SolverChild(const SolverProgram& program, const SolverSetup& setup)
   send(0, encode(setup));
 }
 
-void SolverChild::open_lanes(std::size_t lanes) {
+void SolverHandle::open_lanes(std::size_t lanes) {
   while (lanes_.size() < lanes) {
     auto [ours, theirs] = socket_pair();
     (void)lanes_.front().send_file(theirs);  // where nobody listens, the next wait finds that out
@@ -71,18 +71,18 @@ void SolverChild::open_lanes(std::size_t lanes) {
   }
 }
 
-void SolverChild::send(std::size_t lane, const Bytes& message) {
+void SolverHandle::send(std::size_t lane, const Bytes& message) {
   (void)lanes_.at(lane).send(message, false);
 }
 
-SolverEvent SolverChild::wait(std::size_t lane, const Wake& wake, Silence& silence) {
+SolverEvent SolverHandle::wait(std::size_t lane, const Wake& wake, IdleTimer& idle_timer) {
   MessageChannel& channel = lanes_.at(lane);
   try {
     for (;;) {
       if (const auto bytes = channel.next()) return decode_from_worker(*bytes);
-      if (silence.too_long()) return Silent{};
+      if (idle_timer.expired()) return TimedOut{};
       std::array files{pollfd{channel.fd(), POLLIN, 0}, pollfd{wake.fd(), POLLIN, 0}};
-      if (!silence.poll(files)) continue;
+      if (!idle_timer.poll(files)) continue;
       if (files[0].revents == 0) return Stopped{};
       if (!channel.read()) return Died{ending()};
     }
@@ -91,19 +91,19 @@ SolverEvent SolverChild::wait(std::size_t lane, const Wake& wake, Silence& silen
   }
 }
 
-bool SolverChild::bury() {
+bool SolverHandle::kill_and_reap() {
   const std::scoped_lock lock(process_mutex_);
   process_.kill();
   return process_.wait(std::chrono::seconds(1));
 }
 
-bool SolverChild::is_gone() {
+bool SolverHandle::is_gone() {
   const std::scoped_lock lock(process_mutex_);
   return process_.wait({});
 }
 
 /// The first to ask waits for the kernel.
-std::string SolverChild::ending() {
+std::string SolverHandle::ending() {
   const std::scoped_lock lock(process_mutex_);
   if (ending_.empty())
     ending_ = process_.wait(std::chrono::seconds(1)) ? process_.ending() : "hung up without ending";

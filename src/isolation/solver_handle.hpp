@@ -44,12 +44,12 @@ class Wake {
 
 /// Time spent waiting since it was broken last. A machine that was suspended, or a job that was
 /// stopped and continued, wakes up hours later: only the time that was asked for counts.
-class Silence {
+class IdleTimer {
  public:
-  explicit Silence(std::chrono::duration<double> limit) : limit_(limit) {}
+  explicit IdleTimer(std::chrono::duration<double> limit) : limit_(limit) {}
 
-  void broken() { length_ = {}; }
-  [[nodiscard]] bool too_long() const { return limit_ != for_ever && length_ >= limit_; }
+  void restart() { length_ = {}; }
+  [[nodiscard]] bool expired() const { return limit_ != for_ever && length_ >= limit_; }
   /// Calls poll for a while. Returns whether there is anything to read.
   bool poll(std::span<pollfd> files);
 
@@ -60,28 +60,28 @@ class Silence {
 
 /// What a wait for a solver process ends with, where it is no message.
 struct Stopped {};
-struct Silent {};
+struct TimedOut {};
 struct Died {
   std::string how;  ///< goes on after "the process"
 };
-using SolverEvent = std::variant<FromWorker, Stopped, Silent, Died>;
+using SolverEvent = std::variant<FromWorker, Stopped, TimedOut, Died>;
 
 /// A solver process, from its start to its end, and this side of its lanes. Several threads may use
 /// it at once, each its own lane.
-class SolverChild {
+class SolverHandle {
  public:
   /// Throws RunError.
-  SolverChild(const SolverProgram& program, const SolverSetup& setup);
+  SolverHandle(const SolverProgram& program, const SolverSetup& setup);
 
   /// Hands over the other lanes once it is ready; the first is there from the start.
   void open_lanes(std::size_t lanes);
 
   /// Where nobody listens, that is found out by the next wait.
   void send(std::size_t lane, const Bytes& message);
-  [[nodiscard]] SolverEvent wait(std::size_t lane, const Wake& wake, Silence& silence);
+  [[nodiscard]] SolverEvent wait(std::size_t lane, const Wake& wake, IdleTimer& idle_timer);
 
   /// Kills it. Returns whether the kernel has ended it within a second.
-  bool bury();
+  bool kill_and_reap();
   /// Returns whether it has ended.
   [[nodiscard]] bool is_gone();
 

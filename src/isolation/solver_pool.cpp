@@ -33,11 +33,11 @@ constexpr std::chrono::milliseconds pause_between_starts{1000};
 constexpr int most_blamed_in_a_row = 3;
 constexpr int most_failures_in_company = 5;
 
-/// A child and who is at it. But for the child itself, IsolatedSolver's lock is to be held.
-struct Life {
-  Life(const SolverProgram& program, const SolverSetup& setup) : child(program, setup) {}
+/// A child and who is at it. But for the child itself, SolverPool's lock is to be held.
+struct Generation {
+  Generation(const SolverProgram& program, const SolverSetup& setup) : child(program, setup) {}
 
-  SolverChild child;
+  SolverHandle child;
   bool ready = false;        ///< it has said so
   bool over = false;         ///< somebody has found it dead, or killed it
   std::size_t plans = 0;     ///< given to it and not answered yet
@@ -55,68 +55,68 @@ std::string how_far(const PlanProgress& last) {
 }  // namespace
 
 /// What the lanes have in common: the child, who may use it when, and the device's record.
-class IsolatedSolver::Shared {
+class SolverPool::Shared {
  public:
   Shared(JobSettings settings, Seconds plan_timeout, std::size_t lanes, std::vector<int> cpus,
-         SolverProgram program, Seconds source_patience)
+         SolverProgram program, Seconds source_timeout)
       : settings_(std::move(settings)),
         plan_timeout_(plan_timeout),
         lanes_(lanes),
         cpus_(std::move(cpus)),
         program_(std::move(program)),
-        source_patience_(source_patience) {
-    come_up();
+        source_timeout_(source_timeout) {
+    start_first();
   }
 
   [[nodiscard]] const JobSettings& settings() const { return settings_; }
   [[nodiscard]] Seconds plan_timeout() const { return plan_timeout_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
-  [[nodiscard]] Seconds source_patience() const { return source_patience_; }
+  [[nodiscard]] Seconds source_timeout() const { return source_timeout_; }
 
   /// Of all lanes one says so.
   void source_is_away(const std::string& reason) {
     if (!source_away_.exchange(true))
       print_error("wallheat: on {}: {}; waiting up to {:.0f} s for it", settings_.host, reason,
-                  source_patience_.count());
+                  source_timeout_.count());
   }
   void source_is_back() { source_away_ = false; }
 
   /// The right to use the child, in company or alone; nothing where a stop was requested. Whoever
-  /// wants to be alone goes first. Throws RunError where the device is given up.
-  class Turn;
-  [[nodiscard]] std::unique_ptr<Turn> take_turn(bool alone, const std::stop_token& stop);
+  /// wants to be alone goes first. Throws RunError if the device is given up.
+  class SharedLock;
+  [[nodiscard]] std::unique_ptr<SharedLock> acquire(bool alone, const std::stop_token& stop);
 
   /// A child that is ready; nothing where a stop was requested. Throws RunError.
-  std::shared_ptr<Life> ready_child(const Wake& wake, const std::stop_token& stop) {
+  std::shared_ptr<Generation> ready_child(const Wake& wake, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     // One lane brings it up while the others wait.
     if (!changed_.wait(lock, stop, [&] { return !starting_; })) return nullptr;
-    if (life_ && life_->ready) return life_;
+    if (generation_ && generation_->ready) return generation_;
     starting_ = true;
     lock.unlock();
-    std::shared_ptr<Life> life;
+    std::shared_ptr<Generation> generation;
     try {
       // A child that died of old, between two plans, is no reason to wait.
       const bool pause = start_failures_ == start_tries - 1;
-      if (!pause || !wake.wait(pause_between_starts)) life = bring_up(wake);
+      if (!pause || !wake.wait(pause_between_starts)) generation = bring_up(wake);
     } catch (...) {
       starting_done();
       throw;
     }
     starting_done();
-    return life;
+    return generation;
   }
 
   /// To be called before a plan is given to a child. Returns false where it is dead.
-  bool enter(Life& life) {
+  bool enter(Generation& generation) {
     const std::scoped_lock lock(mutex_);
-    if (!life.over) ++life.plans;
-    return !life.over;
+    if (!generation.over) ++generation.plans;
+    return !generation.over;
   }
 
   void begun() { start_failures_ = 0; }
 
-  /// Throws RunError where that was once too often in a row, SourceUnavailable where that is why.
+  /// Throws RunError if that was once too often in a row, SourceUnavailable where that is why.
   void start_failed(const std::string& problem) {
     if (++start_failures_ < start_tries) return;
     start_failures_ = 0;
@@ -125,44 +125,44 @@ class IsolatedSolver::Shared {
                                start_tries, problem));
   }
 
-  void answered(Life& life, bool alone) {
+  void answered(Generation& generation, bool alone) {
     const std::scoped_lock lock(mutex_);
-    --life.plans;
+    --generation.plans;
     blamed_in_a_row_ = 0;
     if (!alone) failures_in_company_ = 0;
   }
 
   /// Nobody wants the child's answers any more.
-  void stop(const std::shared_ptr<Life>& life) {
+  void stop(const std::shared_ptr<Generation>& generation) {
     (void)finish(
-        life, [](const Life&) { return 0; }, "");
+        generation, [](const Generation&) { return 0; }, "");
   }
 
   /// The child died, or hung, before it began with a plan, which so cannot have killed it. Returns
   /// false where somebody else has found that out before.
-  bool failed_to_begin(const std::shared_ptr<Life>& life, const std::string& reason) {
+  bool failed_to_begin(const std::shared_ptr<Generation>& generation, const std::string& reason) {
     return finish(
-        life, [](const Life& now) { return now.plans - 1; }, reason);
+        generation, [](const Generation& now) { return now.plans - 1; }, reason);
   }
 
   /// A plan gets no answer: because it makes no progress, or because of what became of the child.
-  Verdict no_answer(const std::shared_ptr<Life>& life, bool no_progress, const Task& task,
-                    const std::string& reason) {
+  Verdict no_answer(const std::shared_ptr<Generation>& generation, bool no_progress,
+                    const Task& task, const std::string& reason) {
     const bool first = finish(
-        life, [&](const Life& now) { return no_progress ? 0 : now.plans; }, reason);
+        generation, [&](const Generation& now) { return no_progress ? 0 : now.plans; }, reason);
     const std::scoped_lock lock(mutex_);
     if (!given_up_.empty()) return Verdict::innocent;
-    if (no_progress ? first : life->suspects == 1) {
+    if (no_progress ? first : generation->suspects == 1) {
       note_blame(task, reason);
       return Verdict::to_blame;
     }
-    return life->suspects > 1 ? Verdict::suspect : Verdict::innocent;
+    return generation->suspects > 1 ? Verdict::suspect : Verdict::innocent;
   }
 
   /// Saves the next plan the wait for a child that loads.
   void start_ahead() {
     const std::scoped_lock lock(mutex_);
-    if (life_ || starting_ || !given_up_.empty()) return;
+    if (generation_ || starting_ || !given_up_.empty()) return;
     try {
       start();
     } catch (const RunError&) {
@@ -171,8 +171,8 @@ class IsolatedSolver::Shared {
   }
 
  private:
-  /// The first child may be killed while it loads, too. Throws RunError where none gets ready.
-  void come_up() {
+  /// The first child may be killed while it loads, too. Throws RunError if none gets ready.
+  void start_first() {
     const Wake never;
     const auto end_time = Clock::now() + start_limit;
     for (int tries = 1;; ++tries) {
@@ -195,7 +195,7 @@ class IsolatedSolver::Shared {
 
   /// With the lock held, or before there are lanes.
   void start() {
-    std::erase_if(left_behind_, [](const auto& life) { return life->child.is_gone(); });
+    std::erase_if(left_behind_, [](const auto& generation) { return generation->child.is_gone(); });
     SolverSetup setup;
     setup.settings = settings_;
     setup.parent = ::getpid();
@@ -203,39 +203,39 @@ class IsolatedSolver::Shared {
     setup.cpus = cpus_;
     if (plan_timeout_ != for_ever)
       setup.progress_interval = std::min(setup.progress_interval, plan_timeout_ / 4);
-    life_ = std::make_shared<Life>(program_, setup);
+    generation_ = std::make_shared<Generation>(program_, setup);
   }
 
   /// Starts a child where there is none, and waits until it is ready. Returns nothing where a stop
   /// was requested. Throws RunError.
-  std::shared_ptr<Life> bring_up(const Wake& wake) {
+  std::shared_ptr<Generation> bring_up(const Wake& wake) {
     std::unique_lock lock(mutex_);
-    if (!life_) start();
-    const std::shared_ptr<Life> life = life_;
+    if (!generation_) start();
+    const std::shared_ptr<Generation> generation = generation_;
     lock.unlock();
     try {
-      if (!await_ready(*life, wake)) return nullptr;
+      if (!await_ready(*generation, wake)) return nullptr;
     } catch (const RunError&) {
       lock.lock();
-      life->over = true;
-      life_.reset();
+      generation->over = true;
+      generation_.reset();
       lock.unlock();
-      bury(life);
+      kill_and_reap(generation);
       throw;
     }
     lock.lock();
-    life->ready = true;
-    return life;
+    generation->ready = true;
+    return generation;
   }
 
   /// Returns false where a stop was requested. Throws RunError.
-  bool await_ready(Life& life, const Wake& wake) {
-    Silence silence(start_limit);
-    const SolverEvent event = life.child.wait(0, wake, silence);
+  bool await_ready(Generation& generation, const Wake& wake) {
+    IdleTimer idle_timer(start_limit);
+    const SolverEvent event = generation.child.wait(0, wake, idle_timer);
     if (std::holds_alternative<Stopped>(event)) return false;
     if (const auto* died = std::get_if<Died>(&event))
       throw RunError(fmt::format("a solver process {} at its start", died->how));
-    if (std::holds_alternative<Silent>(event))
+    if (std::holds_alternative<TimedOut>(event))
       throw RunError(
           fmt::format("a solver process did not start within {:.0f} s", start_limit.count()));
     const FromWorker& message = std::get<FromWorker>(event);
@@ -244,15 +244,15 @@ class IsolatedSolver::Shared {
     if (ready == nullptr || ready->threads == 0)
       throw RunError("a solver process says what it should not at its start");
     if (lanes_ == 0) lanes_ = ready->threads;
-    life.child.open_lanes(lanes_);
+    generation.child.open_lanes(lanes_);
     return true;
   }
 
   /// Kills it. What the kernel does not end at once is left behind.
-  void bury(const std::shared_ptr<Life>& life) {
-    if (life->child.bury()) return;
+  void kill_and_reap(const std::shared_ptr<Generation>& generation) {
+    if (generation->child.kill_and_reap()) return;
     const std::scoped_lock lock(mutex_);
-    left_behind_.push_back(life);
+    left_behind_.push_back(generation);
   }
 
   [[nodiscard]] bool has_gpu() const { return settings_.solver.gpu.has_value(); }
@@ -260,16 +260,17 @@ class IsolatedSolver::Shared {
   /// Ends a child that is of no use any more; `suspects` counts who may have killed it. Returns
   /// false where somebody else was first. Nobody starts the next while this one may hold a GPU.
   template <class Suspects>
-  bool finish(const std::shared_ptr<Life>& life, Suspects suspects, const std::string& reason) {
+  bool finish(const std::shared_ptr<Generation>& generation, Suspects suspects,
+              const std::string& reason) {
     {
       const std::scoped_lock lock(mutex_);
-      if (std::exchange(life->over, true)) return false;
-      life->suspects = suspects(*life);
-      if (life->suspects > 1) note_failure_in_company(life->suspects, reason);
-      life_.reset();
+      if (std::exchange(generation->over, true)) return false;
+      generation->suspects = suspects(*generation);
+      if (generation->suspects > 1) note_failure_in_company(generation->suspects, reason);
+      generation_.reset();
       starting_ = true;
     }
-    bury(life);
+    kill_and_reap(generation);
     starting_done();
     return true;
   }
@@ -304,15 +305,15 @@ class IsolatedSolver::Shared {
   std::size_t lanes_;  // 0 until the first child has told
   std::vector<int> cpus_;
   SolverProgram program_;
-  Seconds source_patience_;
+  Seconds source_timeout_;
   std::atomic<bool> source_away_ = false;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::shared_ptr<Life> life_;
-  bool starting_ = false;                           // or ending the one before
-  std::atomic<int> start_failures_ = 0;             // in a row
-  std::vector<std::shared_ptr<Life>> left_behind_;  // killed, but not ended by the kernel yet
+  std::shared_ptr<Generation> generation_;
+  bool starting_ = false;                                 // or ending the one before
+  std::atomic<int> start_failures_ = 0;                   // in a row
+  std::vector<std::shared_ptr<Generation>> left_behind_;  // killed, but not ended by the kernel yet
   // Turns.
   std::size_t in_company_ = 0;
   std::size_t waiting_to_be_alone_ = 0;
@@ -324,12 +325,12 @@ class IsolatedSolver::Shared {
   std::string given_up_;
 };
 
-class IsolatedSolver::Shared::Turn {
+class SolverPool::Shared::SharedLock {
  public:
-  Turn(Shared& shared, bool alone) : shared_(shared), alone_(alone) {}
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
+  SharedLock(Shared& shared, bool alone) : shared_(shared), alone_(alone) {}
+  SharedLock(const SharedLock&) = delete;
+  SharedLock& operator=(const SharedLock&) = delete;
+  ~SharedLock() {
     bool anybody_waits = false;
     {
       const std::scoped_lock lock(shared_.mutex_);
@@ -348,7 +349,7 @@ class IsolatedSolver::Shared::Turn {
   bool alone_;
 };
 
-std::unique_ptr<IsolatedSolver::Shared::Turn> IsolatedSolver::Shared::take_turn(
+std::unique_ptr<SolverPool::Shared::SharedLock> SolverPool::Shared::acquire(
     bool alone, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (alone) ++waiting_to_be_alone_;
@@ -368,24 +369,24 @@ std::unique_ptr<IsolatedSolver::Shared::Turn> IsolatedSolver::Shared::take_turn(
   } else {
     ++in_company_;
   }
-  return std::make_unique<Turn>(*this, alone);
+  return std::make_unique<SharedLock>(*this, alone);
 }
 
 /// One thread's way to the child.
-class IsolatedSolver::Lane {
+class SolverPool::Lane {
  public:
   Lane(std::shared_ptr<Shared> shared, std::size_t lane)
       : shared_(std::move(shared)), lane_(lane) {}
 
   /// Waits for the source where it is away.
-  PlanResult operator()(const Task& task, const Watch& watch) {
+  PlanResult operator()(const Task& task, const SolveControl& control) {
     constexpr std::chrono::milliseconds longest_pause{5000};
     std::chrono::milliseconds pause{100};
     const auto first_try = Clock::now();
     for (;;) {
       PlanResult result = pending_result(shared_->settings(), task);
       try {
-        result = solve(task, watch);
+        result = solve(task, control);
       } catch (const SourceUnavailable& away) {  // so that no child comes up
         result.error = away.what();
       }
@@ -395,30 +396,30 @@ class IsolatedSolver::Lane {
         return result;
       }
       shared_->source_is_away(result.error);
-      if (Clock::now() - first_try >= shared_->source_patience())
+      if (Clock::now() - first_try >= shared_->source_timeout())
         throw SourceUnavailable(result.error);
       // It is being waited for, though nothing is known of its progress.
-      if (watch.progress) watch.progress(0, std::numeric_limits<double>::quiet_NaN());
+      if (control.progress) control.progress(0, std::numeric_limits<double>::quiet_NaN());
       wake_.clear();
-      const std::stop_callback wake_on_stop(watch.stop, [this] { wake_.set(); });
+      const std::stop_callback wake_on_stop(control.stop, [this] { wake_.set(); });
       if (wake_.wait(pause)) return pending_result(shared_->settings(), task);
       pause = std::min(2 * pause, longest_pause);
     }
   }
 
  private:
-  PlanResult solve(const Task& task, const Watch& watch) {
+  PlanResult solve(const Task& task, const SolveControl& control) {
     const auto start_time = Clock::now();
     PlanResult result = pending_result(shared_->settings(), task);
     wake_.clear();
-    const std::stop_callback wake_on_stop(watch.stop, [this] { wake_.set(); });
+    const std::stop_callback wake_on_stop(control.stop, [this] { wake_.set(); });
     bool alone = false;
-    while (!watch.stop.stop_requested()) {
-      const auto turn = shared_->take_turn(alone, watch.stop);
-      if (!turn) break;
-      const auto life = begin(task, watch);
-      if (!life) break;
-      const auto verdict = follow(life, alone, task, watch, result);
+    while (!control.stop.stop_requested()) {
+      const auto held = shared_->acquire(alone, control.stop);
+      if (!held) break;
+      const auto generation = begin(task, control);
+      if (!generation) break;
+      const auto verdict = follow(generation, alone, task, control, result);
       if (!verdict || verdict == Verdict::to_blame) break;
       alone = verdict == Verdict::suspect;
     }
@@ -427,31 +428,31 @@ class IsolatedSolver::Lane {
   }
 
   /// Hands the task to a child that has begun with it. Returns nothing where a stop was requested.
-  /// Throws RunError where no child gets that far.
-  std::shared_ptr<Life> begin(const Task& task, const Watch& watch) {
+  /// Throws RunError if no child gets that far.
+  std::shared_ptr<Generation> begin(const Task& task, const SolveControl& control) {
     for (;;) {
-      std::shared_ptr<Life> life;
+      std::shared_ptr<Generation> generation;
       try {
-        life = shared_->ready_child(wake_, watch.stop);
+        generation = shared_->ready_child(wake_, control.stop);
       } catch (const RunError& error) {
         shared_->start_failed(error.what());
         continue;
       }
-      if (!life) return nullptr;
-      if (!shared_->enter(*life)) continue;  // a plan of another lane has killed it since
-      life->child.send(lane_, encode(Assign{{task}}));
-      Silence silence(begin_limit());
-      const SolverEvent event = life->child.wait(lane_, wake_, silence);
+      if (!generation) return nullptr;
+      if (!shared_->enter(*generation)) continue;  // a plan of another lane has killed it since
+      generation->child.send(lane_, encode(Assign{{task}}));
+      IdleTimer idle_timer(begin_limit());
+      const SolverEvent event = generation->child.wait(lane_, wake_, idle_timer);
       if (is_start_of(event, task)) {
         shared_->begun();
-        return life;
+        return generation;
       }
       if (std::holds_alternative<Stopped>(event)) {
-        shared_->stop(life);
+        shared_->stop(generation);
         return nullptr;
       }
       const std::string problem = trouble_at_start(event);
-      if (shared_->failed_to_begin(life, problem)) shared_->start_failed(problem);
+      if (shared_->failed_to_begin(generation, problem)) shared_->start_failed(problem);
     }
   }
 
@@ -476,35 +477,36 @@ class IsolatedSolver::Lane {
 
   /// Waits for the result of the task; leaves it pending if a stop is requested. Otherwise, where
   /// there is none, returns what is thought of the plan.
-  std::optional<Verdict> follow(const std::shared_ptr<Life>& life, bool alone, const Task& task,
-                                const Watch& watch, PlanResult& result) {
-    Silence silence(shared_->plan_timeout());
+  std::optional<Verdict> follow(const std::shared_ptr<Generation>& generation, bool alone,
+                                const Task& task, const SolveControl& control, PlanResult& result) {
+    IdleTimer idle_timer(shared_->plan_timeout());
     PlanProgress last;
     for (;;) {
-      SolverEvent event = life->child.wait(lane_, wake_, silence);
+      SolverEvent event = generation->child.wait(lane_, wake_, idle_timer);
       if (PlanResult* answer = answer_in(event, task)) {
         result = std::move(*answer);
-        shared_->answered(*life, alone);
+        shared_->answered(*generation, alone);
         return std::nullopt;
       }
       const PlanProgress* progress = progress_in(event);
-      if (progress == nullptr) return judge(event, life, last, task, watch, result);
-      if (progress->iterations > last.iterations) silence.broken();
+      if (progress == nullptr) return judge(event, generation, last, task, control, result);
+      if (progress->iterations > last.iterations) idle_timer.restart();
       last = *progress;
-      if (watch.progress) watch.progress(last.iterations, last.delta);
+      if (control.progress) control.progress(last.iterations, last.delta);
     }
   }
 
-  std::optional<Verdict> judge(const SolverEvent& event, const std::shared_ptr<Life>& life,
-                               const PlanProgress& last, const Task& task, const Watch& watch,
-                               PlanResult& result) {
-    if (watch.stop.stop_requested()) {
-      shared_->stop(life);
+  std::optional<Verdict> judge(const SolverEvent& event,
+                               const std::shared_ptr<Generation>& generation,
+                               const PlanProgress& last, const Task& task,
+                               const SolveControl& control, PlanResult& result) {
+    if (control.stop.stop_requested()) {
+      shared_->stop(generation);
       return std::nullopt;
     }
     const std::string reason = trouble(event) + how_far(last);
-    const bool silent = std::holds_alternative<Silent>(event);
-    const Verdict verdict = shared_->no_answer(life, silent, task, reason);
+    const bool silent = std::holds_alternative<TimedOut>(event);
+    const Verdict verdict = shared_->no_answer(generation, silent, task, reason);
     if (verdict == Verdict::to_blame) {
       result.status = PlanStatus::failed;
       result.may_pass = true;
@@ -537,7 +539,7 @@ class IsolatedSolver::Lane {
   [[nodiscard]] std::string trouble(const SolverEvent& event) const {
     if (const auto* died = std::get_if<Died>(&event)) return "its solver process " + died->how;
     if (const auto* farewell = farewell_in(event)) return farewell->reason;
-    if (std::holds_alternative<Silent>(event))
+    if (std::holds_alternative<TimedOut>(event))
       return fmt::format("no progress for {:g} s", shared_->plan_timeout().count());
     return "its solver process has lost its senses (the wrong message)";
   }
@@ -547,22 +549,22 @@ class IsolatedSolver::Lane {
   Wake wake_;
 };
 
-IsolatedSolver::IsolatedSolver(const JobSettings& settings, Seconds plan_timeout, std::size_t lanes,
-                               const std::vector<int>& cpus, const SolverProgram& program,
-                               Seconds source_patience)
-    : shared_(std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, program,
-                                       source_patience)) {}
+SolverPool::SolverPool(const JobSettings& settings, Seconds plan_timeout, std::size_t lanes,
+                       const std::vector<int>& cpus, const SolverProgram& program,
+                       Seconds source_timeout)
+    : shared_(
+          std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, program, source_timeout)) {}
 
-std::size_t IsolatedSolver::lanes() const { return shared_->lanes(); }
+std::size_t SolverPool::lanes() const { return shared_->lanes(); }
 
-PlanJob IsolatedSolver::job(std::size_t lane) const {
+PlanJob SolverPool::job(std::size_t lane) const {
   const auto job = std::make_shared<Lane>(shared_, lane);
-  return [job](const Task& task, const Watch& watch) { return (*job)(task, watch); };
+  return [job](const Task& task, const SolveControl& control) { return (*job)(task, control); };
 }
 
 PlanJob make_isolated_job(const JobSettings& settings, Seconds plan_timeout,
-                          const SolverProgram& program, Seconds source_patience) {
-  return IsolatedSolver(settings, plan_timeout, 1, {}, program, source_patience).job(0);
+                          const SolverProgram& program, Seconds source_timeout) {
+  return SolverPool(settings, plan_timeout, 1, {}, program, source_timeout).job(0);
 }
 
 }  // namespace wallheat

@@ -11,7 +11,7 @@
 namespace wallheat {
 
 /// So long a file system may be away, as one does whose server restarts.
-constexpr std::chrono::duration<double> default_source_patience{120};
+constexpr std::chrono::duration<double> default_source_timeout{120};
 
 /// Solves in a child process, so that a plan that kills its solver costs the plan and not the
 /// worker. Several threads may share the child, each with a lane of its own: with a GPU, whose
@@ -25,15 +25,15 @@ constexpr std::chrono::duration<double> default_source_patience{120};
 ///   alone in the new child; who kills that is to blame.
 /// A GPU on which several plans in a row are to blame, or that fails again and again with several
 /// plans at once, is itself to blame, and given up: its jobs throw RunError with the reason.
-class IsolatedSolver {
+class SolverPool {
  public:
   /// Starts a child with `lanes` lanes (0: as many as keep the device busy) whose threads are bound
   /// to `cpus` (empty: as the calling thread is). A child ends with the thread that started it:
-  /// this one, or one that a job runs in. Throws RunError where no child can be started. A job
-  /// waits for a source of plans that is away, for up to `source_patience`.
-  IsolatedSolver(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
-                 std::size_t lanes, const std::vector<int>& cpus, const SolverProgram& program = {},
-                 std::chrono::duration<double> source_patience = default_source_patience);
+  /// this one, or one that a job runs in. Throws RunError if no child can be started. A job
+  /// waits for a source of plans that is away, for up to `source_timeout`.
+  SolverPool(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
+             std::size_t lanes, const std::vector<int>& cpus, const SolverProgram& program = {},
+             std::chrono::duration<double> source_timeout = default_source_timeout);
 
   [[nodiscard]] std::size_t lanes() const;
   /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
@@ -53,6 +53,6 @@ class IsolatedSolver {
 [[nodiscard]] PlanJob make_isolated_job(
     const JobSettings& settings, std::chrono::duration<double> plan_timeout,
     const SolverProgram& program = {},
-    std::chrono::duration<double> source_patience = default_source_patience);
+    std::chrono::duration<double> source_timeout = default_source_timeout);
 
 }  // namespace wallheat

@@ -129,7 +129,7 @@ void serve_or_exit(MessageChannel& channel, const PlanJob& job, const SolverSetu
   }
 }
 
-/// The life of a thread that serves another lane than the first.
+/// Serves another lane than the first.
 void live_in_lane(FileDescriptor socket, const JobSource& source, const SolverSetup& setup) {
   MessageChannel channel(std::move(socket));
   PlanJob job;

@@ -30,11 +30,11 @@ struct SolverSetup {
 };
 
 [[nodiscard]] Bytes encode(const SolverSetup& setup);
-/// Throws DecodeError where the bytes are no setup.
+/// Throws DecodeError if the bytes are no setup.
 [[nodiscard]] SolverSetup decode_setup(std::span<const std::byte> bytes);
 
-/// A solver process's life: solves with the jobs of what `open` gives until the other side is gone.
-/// Returns an exit status. Throws DecodeError where what it hears makes no sense.
+/// What a solver process does: solves with the jobs of what `open` gives until the other side is
+/// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.
 int serve_plans(const std::function<JobSource(const JobSettings&)>& open);
 
 }  // namespace wallheat

@@ -88,8 +88,8 @@ class MpiLink final : public Link {
     } while (!rest.empty());
   }
 
-  std::optional<Envelope> receive(std::chrono::microseconds patience) override {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
       forget_sent();
       if (auto envelope = receive_now()) {
@@ -103,8 +103,8 @@ class MpiLink final : public Link {
     }
   }
 
-  void flush(std::chrono::milliseconds patience) override {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+  void flush(std::chrono::milliseconds timeout) override {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     forget_sent();
     for (Backoff backoff; !outgoing_.empty() && std::chrono::steady_clock::now() < deadline;
          forget_sent()) {
@@ -244,13 +244,13 @@ bool is_child_of_mpirun() {
 }
 
 // Ends this process when a call that waits for all ranks takes too long.
-class Watch {
+class Watchdog {
  public:
-  Watch(std::chrono::duration<double> patience, const char* what, int status)
+  Watchdog(std::chrono::duration<double> timeout, const char* what, int status)
       : thread_([=](const std::stop_token& stop) {
           // One after the other, rank 0 first: the first to leave is the end of a run under plain
           // mpirun, which at times hangs itself where several leave at once.
-          const auto longest = patience * (1 + 0.25 * std::min(launched_rank(), 4));
+          const auto longest = timeout * (1 + 0.25 * std::min(launched_rank(), 4));
           std::mutex mutex;
           std::unique_lock lock(mutex);
           std::condition_variable_any().wait_for(lock, stop, longest, [] { return false; });
@@ -283,8 +283,8 @@ int launched_rank() {
   return text != nullptr ? std::atoi(text) : 0;
 }
 
-MpiSession::MpiSession(std::chrono::duration<double> patience) : patience_(patience) {
-  const Watch watch(patience_, "started", EXIT_FAILURE);
+MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout) {
+  const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);
   int provided = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED)
@@ -296,7 +296,7 @@ MpiSession::~MpiSession() { end(EXIT_FAILURE); }
 
 void MpiSession::end(int status) {
   if (std::exchange(ended_, true)) return;
-  const Watch watch(patience_, "ended", status);
+  const Watchdog watchdog(timeout_, "ended", status);
   MPI_Finalize();
 }
 

@@ -17,13 +17,13 @@ namespace wallheat {
 
 /// MPI from start to end. At most one per process. MPI starts and ends in all ranks together, so
 /// one that is lost or stopped by then would keep all others waiting for ever. Instead a process
-/// that has waited for longer than its patience says so and leaves, whereupon plain mpirun ends the
+/// that has waited for longer than its timeout says so and leaves, whereupon plain mpirun ends the
 /// run.
 class MpiSession {
  public:
-  /// `patience` of rank 0 with the start and with the end of MPI, each; workers have up to twice as
+  /// `timeout` of rank 0 with the start and with the end of MPI, each; workers have up to twice as
   /// much. Where the start takes longer, this process leaves with EXIT_FAILURE.
-  explicit MpiSession(std::chrono::duration<double> patience = std::chrono::minutes(3));
+  explicit MpiSession(std::chrono::duration<double> timeout = std::chrono::minutes(3));
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
@@ -41,7 +41,7 @@ class MpiSession {
   [[noreturn]] void leave_without_the_lost(int status, bool wrapped = false);
 
  private:
-  std::chrono::duration<double> patience_;
+  std::chrono::duration<double> timeout_;
   bool ended_ = false;
 };
 

@@ -189,8 +189,8 @@ GpuSampler::~GpuSampler() {
   std::unique_lock lock(shared_->mutex);
   shared_->stop = true;
   shared_->changed.notify_all();
-  constexpr std::chrono::seconds patience{2};
-  const bool ended = shared_->changed.wait_for(lock, patience, [&] { return shared_->ended; });
+  constexpr std::chrono::seconds timeout{2};
+  const bool ended = shared_->changed.wait_for(lock, timeout, [&] { return shared_->ended; });
   lock.unlock();
   if (ended) {
     thread_.join();

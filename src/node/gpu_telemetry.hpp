@@ -23,7 +23,7 @@ class GpuTelemetry {
   GpuTelemetry& operator=(GpuTelemetry&&) noexcept;
 
   /// Where the GPU does not count its energy (before Volta), the power is integrated over the time
-  /// between samples (trapezoidal rule). Throws RunError where the GPU does not answer any more.
+  /// between samples (trapezoidal rule). Throws RunError if the GPU does not answer any more.
   [[nodiscard]] GpuSample sample();
 
  private:

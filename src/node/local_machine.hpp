@@ -14,7 +14,7 @@ namespace wallheat {
 [[nodiscard]] Machine local_machine();
 
 /// Binds the calling thread to the given cpus (operating system's numbers) and has its new memory
-/// come from the NUMA node it runs on, as far as the system permits. Throws RunError where the
+/// come from the NUMA node it runs on, as far as the system permits. Throws RunError if the
 /// system does not bind the thread to exactly these cpus; the thread may then be bound to some of
 /// them.
 void bind_this_thread(const std::vector<int>& cpus);

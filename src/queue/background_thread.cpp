@@ -9,9 +9,9 @@ BackgroundThread::BackgroundThread()
 
 bool BackgroundThread::is_free() { return is_free_within(std::chrono::milliseconds{0}); }
 
-bool BackgroundThread::is_free_within(std::chrono::milliseconds patience) {
+bool BackgroundThread::is_free_within(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, patience, [this] { return !piece_; })) return false;
+  if (!changed_.wait_for(lock, timeout, [this] { return !piece_; })) return false;
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return true;
 }

@@ -21,8 +21,8 @@ class BackgroundThread {
 
   /// True where no piece is at hand. Throws, once, what the last one threw.
   [[nodiscard]] bool is_free();
-  /// The same after waiting for at most `patience`.
-  [[nodiscard]] bool is_free_within(std::chrono::milliseconds patience);
+  /// The same after waiting for at most `timeouts`.
+  [[nodiscard]] bool is_free_within(std::chrono::milliseconds timeout);
   /// Waits until no piece is at hand; what the last one threw is lost.
   void wait();
   /// Begins with a piece; only where is_free().

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds look_interval{5};
 // mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
 // long.
-constexpr std::chrono::seconds stop_patience{10};
+constexpr std::chrono::seconds stop_timeout{10};
 // So many messages are taken in before anything else is looked at.
 constexpr std::size_t most_messages = 1024;
 
@@ -83,8 +83,8 @@ class Coordinator {
   Coordinator(Link& link, const CoordinatorParts& parts)
       : link_(link),
         parts_(parts),
-        queue_(items(parts.plans), {parts.max_attempts, parts.patience.worker_s}),
-        heartbeat_(parts.patience.heartbeat_s()) {
+        queue_(items(parts.plans), {parts.max_attempts, parts.timeouts.worker_s}),
+        heartbeat_(parts.timeouts.heartbeat_s()) {
     for (const QueuedPlan& plan : parts.plans) plans_[plan.task.index] = plan;
   }
 
@@ -160,9 +160,9 @@ class Coordinator {
   }
 
   [[nodiscard]] Clock::time_point start_deadline() const {
-    const std::chrono::duration<double> patience(parts_.patience.start_s);
-    return patience < Clock::time_point::max() - Clock::now()
-               ? Clock::now() + std::chrono::duration_cast<Clock::duration>(patience)
+    const std::chrono::duration<double> timeout(parts_.timeouts.start_s);
+    return timeout < Clock::time_point::max() - Clock::now()
+               ? Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout)
                : Clock::time_point::max();
   }
 
@@ -216,10 +216,10 @@ class Coordinator {
   }
 
   void lose_before_start(const WorkerInfo& worker, const char* what) {
-    const double patience_s = parts_.patience.start_s;
+    const double timeout_s = parts_.timeouts.start_s;
     last_reason_ = "rank " + std::to_string(worker.rank) + " did not " + what + " within " +
-                   std::to_string(std::lround(patience_s)) + " s";
-    observe([=](RunObserver& observer) { observer.on_worker_lost(worker, patience_s); });
+                   std::to_string(std::lround(timeout_s)) + " s";
+    observe([=](RunObserver& observer) { observer.on_worker_lost(worker, timeout_s); });
   }
 
   [[nodiscard]] static WorkerInfo unknown_worker(int rank) {
@@ -427,7 +427,7 @@ class Coordinator {
     last_reason_ = "rank " + std::to_string(worker) + " on " + info->host + " fell silent";
     lost_[worker] = *info;
     workers_.erase(worker);
-    observe([info, silent_s = parts_.patience.worker_s](RunObserver& observer) {
+    observe([info, silent_s = parts_.timeouts.worker_s](RunObserver& observer) {
       observer.on_worker_lost(*info, silent_s);
     });
     for (const std::uint32_t plan : queue_.worker_lost(worker)) {
@@ -505,7 +505,7 @@ class Coordinator {
 
   void begin_stop(RunEnd end, const std::string& reason) {
     stop_ = end;
-    stop_deadline_ = Clock::now() + stop_patience;
+    stop_deadline_ = Clock::now() + stop_timeout;
     observe([reason](RunObserver& observer) { observer.on_stopping(reason); });
     for (const auto& [rank, worker] : workers_) send(rank, Stop{});
   }
@@ -542,8 +542,8 @@ bool is_goodbye(const Bytes& message) {
 
 }  // namespace
 
-void keep_workers_waiting(Link& link, const Patience& patience, std::function<void()> work) {
-  HeartbeatTimer heartbeat(patience.heartbeat_s());
+void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work) {
+  HeartbeatTimer heartbeat(timeouts.heartbeat_s());
   BackgroundThread thread;
   thread.run(std::move(work));
   do {
@@ -559,13 +559,13 @@ RunEnd coordinate(Link& link, const CoordinatorParts& parts) {
   return end;
 }
 
-std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds patience) {
+std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout) {
   std::set<int> waiting;
   for (int rank = 1; rank < link.size(); ++rank) {
     link.send(rank, encode(Finish{}));
     waiting.insert(rank);
   }
-  const auto deadline = Clock::now() + patience;
+  const auto deadline = Clock::now() + timeout;
   while (!waiting.empty() && Clock::now() < deadline) {
     const auto envelope = link.receive(look_interval);
     if (envelope && is_goodbye(envelope->message)) waiting.erase(envelope->from);
@@ -573,7 +573,7 @@ std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds patience)
   for (int rank = 1; rank < link.size(); ++rank) {
     if (!waiting.contains(rank)) link.send(rank, encode(Leave{waiting.empty()}));
   }
-  link.flush(patience);
+  link.flush(timeout);
   return {waiting.begin(), waiting.end()};
 }
 

@@ -97,7 +97,7 @@ struct CoordinatorParts {
   DeviceChoice device = DeviceChoice::automatic;
   int threads_per_worker = 0;  ///< 0: all cores of the placement
   int max_attempts = 3;        ///< failures that may pass before a plan is given up
-  Patience patience;
+  Timeouts timeouts;
   /// Seconds until the run must be over; empty: no limit.
   std::function<double()> time_left_s;
   /// What has become known of the plans' work since the last call, in cell updates; may be empty.
@@ -116,20 +116,20 @@ enum class RunEnd {
 
 /// Does `work`, which may take long, and lets the workers know meanwhile that rank 0 lives. Throws
 /// what it throws.
-void keep_workers_waiting(Link& link, const Patience& patience, std::function<void()> work);
+void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work);
 
 /// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker that was
 /// started for something else, or that finds other plans, is refused. The others begin as soon as
 /// they are ready. One that falls silent is given up, and its plans go to others. The workers
 /// stay until they are dismissed. Neither sink nor observer can hold up the calling thread, which
 /// tells the workers that rank 0 lives; where they fall far behind, no more plans are handed out.
-/// Throws RunError where no worker reports or can be placed, or all have left; and whatever sink
+/// Throws RunError if no worker reports or can be placed, or all have left; and whatever sink
 /// and observer throw.
 [[nodiscard]] RunEnd coordinate(Link& link, const CoordinatorParts& parts);
 
 /// Tells all workers to go home. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.
 [[nodiscard]] std::vector<int> dismiss_workers(
-    Link& link, std::chrono::milliseconds patience = std::chrono::seconds{5});
+    Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5});
 
 }  // namespace wallheat

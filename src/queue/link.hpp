@@ -20,11 +20,11 @@ class Link {
   [[nodiscard]] virtual int size() const = 0;
   /// Hands a message over; never waits for the peer.
   virtual void send(int peer, Bytes message) = 0;
-  /// The next message from anyone, in order per sender; nothing if none comes within `patience`.
+  /// The next message from anyone, in order per sender; nothing if none comes within `timeout`.
   /// Sleeps while it waits.
-  [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds patience) = 0;
-  /// Waits until everything sent has left this process, but no longer than `patience`.
-  virtual void flush(std::chrono::milliseconds patience) = 0;
+  [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds timeout) = 0;
+  /// Waits until everything sent has left this process, but no longer than `timeout`.
+  virtual void flush(std::chrono::milliseconds timeout) = 0;
 };
 
 }  // namespace wallheat

@@ -20,10 +20,10 @@ class LocalNetwork::LocalLink final : public Link {
     mailbox.arrived.notify_one();
   }
 
-  std::optional<Envelope> receive(std::chrono::microseconds patience) override {
+  std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
     Mailbox& mailbox = *network_.mailboxes_[static_cast<std::size_t>(rank_)];
     std::unique_lock lock(mailbox.mutex);
-    if (!mailbox.arrived.wait_for(lock, patience, [&] { return !mailbox.messages.empty(); })) {
+    if (!mailbox.arrived.wait_for(lock, timeout, [&] { return !mailbox.messages.empty(); })) {
       return std::nullopt;
     }
     Envelope envelope = std::move(mailbox.messages.front());

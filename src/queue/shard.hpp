@@ -16,7 +16,7 @@ struct Shard {
   [[nodiscard]] std::string text() const;
 };
 
-/// Throws UsageError where number is not from 1 to count.
+/// Throws UsageError if number is not from 1 to count.
 [[nodiscard]] Shard checked_shard(std::size_t number, std::size_t count);
 /// Reads "K/N". Throws UsageError.
 [[nodiscard]] Shard parse_shard(const std::string& text);

@@ -85,17 +85,17 @@ void TaskPool::work(const PlanJob& job, std::stop_token closing) {
     running_[task.index] = {std::chrono::steady_clock::now(), {task.index, 0, unknown, 0}};
     news_.started.push_back(task.index);
     lock.unlock();
-    const Watch watch{abandon_.get_token(), [&](std::int64_t iterations, double delta) {
-                        const std::scoped_lock progress_lock(mutex_);
-                        PlanProgress& progress = running_[task.index].progress;
-                        progress.iterations = iterations;
-                        progress.delta = delta;
-                      }};
+    const SolveControl control{abandon_.get_token(), [&](std::int64_t iterations, double delta) {
+                                 const std::scoped_lock progress_lock(mutex_);
+                                 PlanProgress& progress = running_[task.index].progress;
+                                 progress.iterations = iterations;
+                                 progress.delta = delta;
+                               }};
     PlanResult result;
     std::string broken;
     bool source_away = false;
     try {
-      result = job(task, watch);
+      result = job(task, control);
     } catch (const SourceUnavailable& error) {
       broken = error.what();
       source_away = true;

@@ -20,7 +20,7 @@ namespace wallheat {
 /// Solves one plan. What goes wrong with the plan is a result with status failed; a result with
 /// status pending means that it was stopped before the end. Throws only where it cannot solve any
 /// plan any more, SourceUnavailable where the plans cannot be read for the time being.
-using PlanJob = std::function<PlanResult(const Task&, const Watch&)>;
+using PlanJob = std::function<PlanResult(const Task&, const SolveControl&)>;
 
 /// The solver threads of a worker, each with one plan at a time.
 class TaskPool {

@@ -19,8 +19,8 @@ namespace {
 constexpr std::chrono::microseconds look_interval{2000};
 // Results travel in messages of about this size, far below MPI's limit of 2 GiB.
 constexpr std::size_t message_size_bytes = 32U << 20;
-constexpr std::chrono::seconds goodbye_patience{5};
-constexpr double leave_patience_s = 20;
+constexpr std::chrono::seconds goodbye_timeout{5};
+constexpr double leave_timeout_s = 20;
 
 /// So that run_worker does not try to take leave of it.
 class Rank0Lost : public RunError {
@@ -48,7 +48,7 @@ class Worker {
       }
       const double passed_s = watch_.lap_s();
       silent_s_ += passed_s;
-      if (silent_s_ > parts_.patience.rank0_s())
+      if (silent_s_ > parts_.timeouts.rank0_s())
         throw Rank0Lost("rank 0 has said nothing for " +
                         std::to_string(static_cast<int>(silent_s_)) +
                         " s and seems to be gone; what was stored is safe, go on with --resume");
@@ -58,7 +58,7 @@ class Worker {
       if (next_heartbeat_s_ <= 0) {
         send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
                        pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt});
-        next_heartbeat_s_ = parts_.patience.heartbeat_s();
+        next_heartbeat_s_ = parts_.timeouts.heartbeat_s();
       }
       if (!leaving_ && parts_.interrupted()) leave("interrupted");
     }
@@ -188,7 +188,7 @@ class Worker {
 /// Waits for Leave, but not for long: rank 0 only waits for the others' good-byes.
 bool leaves_together(Link& link) {
   Stopwatch watch;
-  for (double waited_s = 0; waited_s < leave_patience_s; waited_s += watch.lap_s()) {
+  for (double waited_s = 0; waited_s < leave_timeout_s; waited_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
     if (!envelope) continue;
     const ToWorker message = decode_to_worker(envelope->message);
@@ -199,9 +199,9 @@ bool leaves_together(Link& link) {
 
 /// Waits for Finish, but not for a rank 0 that is gone: the run may go on for hours without this
 /// worker.
-void wait_for_finish(Link& link, const Patience& patience) {
+void wait_for_finish(Link& link, const Timeouts& timeouts) {
   Stopwatch watch;
-  for (double silent_s = 0; silent_s < patience.rank0_s(); silent_s += watch.lap_s()) {
+  for (double silent_s = 0; silent_s < timeouts.rank0_s(); silent_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
     if (!envelope) continue;
     if (std::holds_alternative<Finish>(decode_to_worker(envelope->message))) return;
@@ -219,10 +219,10 @@ bool run_worker(Link& link, const WorkerParts& parts) {
     throw;
   } catch (const std::exception& error) {
     link.send(0, encode(Farewell{error.what(), false}));
-    wait_for_finish(link, parts.patience);
+    wait_for_finish(link, parts.timeouts);
   }
   link.send(0, encode(Goodbye{}));
-  link.flush(goodbye_patience);
+  link.flush(goodbye_timeout);
   return leaves_together(link);
 }
 

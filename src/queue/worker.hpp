@@ -35,7 +35,7 @@ struct WorkerDevice {
 };
 
 /// Silence of the other side for so long means that it is gone.
-struct Patience {
+struct Timeouts {
   double worker_s = 30;  ///< rank 0's with a worker
   /// Rank 0's with a worker that starts: its solver threads may take two minutes to load.
   double start_s = 180;
@@ -48,7 +48,7 @@ struct Patience {
 };
 
 /// In one process neither side can be gone, however long it waits for a disk or a terminal.
-[[nodiscard]] inline Patience endless_patience() {
+[[nodiscard]] inline Timeouts no_timeouts() {
   constexpr double for_ever = std::numeric_limits<double>::infinity();
   return {for_ever, for_ever};
 }
@@ -62,7 +62,7 @@ struct WorkerParts {
   /// Makes the device that a placement gives ready for its threads; it is kept as long as they are.
   std::function<WorkerDevice(const Placement&)> open;
   Interrupted interrupted;
-  Patience patience;
+  Timeouts timeouts;
 };
 
 /// A worker's life, from Hello to Finish. When it is interrupted, cannot prepare its threads or

@@ -9,7 +9,7 @@
 namespace wallheat {
 
 /// The place of this process's task among those of its Slurm or LSF job array; nothing outside of
-/// one. Throws UsageError where the scheduler's variables do not tell it.
+/// one. Throws UsageError if the scheduler's variables do not tell it.
 [[nodiscard]] std::optional<Shard> shard_of_array_task();
 
 /// Reads a stretch of time: seconds ("5400"), "H:MM:SS", or units ("1h30m", "90m", "2d", "45s").

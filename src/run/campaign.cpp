@@ -269,7 +269,7 @@ class Campaign {
   }
 
   /// Hands out the plans and stores what comes back.
-  void solve(Link& link, const Patience& patience) {
+  void solve(Link& link, const Timeouts& timeouts) {
     if (plans_.empty()) return;
     StoreSink sink(*store_, *source_);
     CoordinatorParts parts;
@@ -279,7 +279,7 @@ class Campaign {
     parts.device = device_;
     parts.threads_per_worker = options_.threads;
     parts.max_attempts = options_.max_attempts;
-    parts.patience = patience;
+    parts.timeouts = timeouts;
     if (options_.end) {
       const auto end = stop_time(*options_.end, logger_);
       parts.time_left_s = [end] { return seconds_until(end); };
@@ -434,7 +434,7 @@ class Campaign {
 int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
                  Console& console) {
   const auto in_background = [&](std::function<void()> work) {
-    keep_workers_waiting(link, surroundings.patience, std::move(work));
+    keep_workers_waiting(link, surroundings.timeouts, std::move(work));
   };
   std::optional<Campaign> campaign;
   try {
@@ -444,7 +444,7 @@ int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& s
         "stopped before the work began; to go on, run the same command with --resume");
     return exit_work_left;
   }
-  campaign->solve(link, surroundings.patience);
+  campaign->solve(link, surroundings.timeouts);
   int status = exit_failed;
   in_background([&] { status = campaign->close(); });
   return status;

@@ -13,7 +13,7 @@ namespace wallheat {
 struct RunSurroundings {
   int ranks = 1;            ///< of MPI; 1 where one process does all
   std::string mpi_library;  ///< "none" without MPI
-  Patience patience;
+  Timeouts timeouts;
 };
 
 /// Rank 0's run, from the list of ids to the closed file. What reads or writes files runs in

@@ -15,7 +15,7 @@
 namespace wallheat {
 
 /// The plans that are asked for: `ids`, else those of `ids_file`, else all of the source; of them
-/// the first `first` (0: all). Throws RunError where there are none.
+/// the first `first` (0: all). Throws RunError if there are none.
 [[nodiscard]] PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
                                       const std::filesystem::path& ids_file, std::size_t first);
 

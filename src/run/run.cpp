@@ -46,8 +46,8 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   }
   write_exit_status(options.exit_status_file, outcome.status);
   // A wrapper ends by itself whoever does not answer.
-  const std::chrono::seconds patience{options.exit_status_file.empty() ? 5 : 1};
-  outcome.unheard = dismiss_workers(link, patience);
+  const std::chrono::seconds timeout{options.exit_status_file.empty() ? 5 : 1};
+  outcome.unheard = dismiss_workers(link, timeout);
   if (!outcome.unheard.empty())
     // One sentence, with the error, which others' last words may have buried otherwise.
     outcome.error = fmt::format("{}{}rank(s) {} are lost; ending the run with status {}",
@@ -64,9 +64,9 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   LocalNetwork network(2);
   const auto worker_link = network.link(1);
   WorkerParts parts = worker_parts(options);
-  parts.patience = endless_patience();
+  parts.timeouts = no_timeouts();
   const std::jthread worker([&] { (void)run_worker(*worker_link, parts); });
-  return coordinate_and_dismiss(*network.link(0), options, {1, mpi, endless_patience()}).status;
+  return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
 }
 
 /// A worker rank's whole life.
@@ -88,13 +88,13 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
 int run(const RunOptions& options) {
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(options, "none");
-  const Patience patience{options.worker_timeout_s};
-  MpiSession mpi(std::chrono::duration<double>(patience.together_s()));
+  const Timeouts timeouts{options.worker_timeout_s};
+  MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
   const auto link = mpi.link();
   if (mpi.rank() != 0) return work(mpi, *link, options);
   const RunOutcome outcome =
-      coordinate_and_dismiss(*link, options, {mpi.size(), mpi_library(), patience});
+      coordinate_and_dismiss(*link, options, {mpi.size(), mpi_library(), timeouts});
   // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
   const bool wrapped = !options.exit_status_file.empty();
   const int status = wrapped ? exit_done : outcome.status;

@@ -10,7 +10,7 @@
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "run/catalogue.hpp"
-#include "run/gpu_watch.hpp"
+#include "run/gpu_monitor.hpp"
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
@@ -46,9 +46,9 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
   const JobSettings settings{options.data, solver, options.save_fields, machine.host,
                              "gpu " + gpu->name};
   const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
-  std::shared_ptr<IsolatedSolver> shared;
+  std::shared_ptr<SolverPool> shared;
   try {
-    shared = std::make_shared<IsolatedSolver>(settings, plan_timeout, 0, cpus);
+    shared = std::make_shared<SolverPool>(settings, plan_timeout, 0, cpus);
   } catch (const RunError& error) {
     throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}; --device cpu does without",
                                ordinal, gpu->name, gpu->uuid, error.what()));
@@ -58,7 +58,7 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
             bind_this_thread(cpus);
             return ThreadParts{shared->job(thread), bound_cpus()};
           },
-          watch_gpu(*gpu, options.log_level, machine.host)};
+          monitor_gpu(*gpu, options.log_level, machine.host)};
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ WorkerParts worker_parts(const RunOptions& options) {
     }
   };
   parts.interrupted = stop_requested;
-  parts.patience.worker_s = options.worker_timeout_s;
+  parts.timeouts.worker_s = options.worker_timeout_s;
   return parts;
 }
 

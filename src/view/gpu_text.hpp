@@ -10,7 +10,7 @@ namespace wallheat {
 
 /// The readings that are known, each under its name in GpuSample.
 [[nodiscard]] nlohmann::ordered_json to_json(const GpuSample& sample);
-/// Throws nlohmann::json::exception or DecodeError where a reading is no number.
+/// Throws nlohmann::json::exception or DecodeError if a reading is no number.
 [[nodiscard]] GpuSample gpu_sample_from_json(const nlohmann::ordered_json& json);
 /// Means and maxima that are known, and energy per plan.
 [[nodiscard]] nlohmann::ordered_json to_json(const GpuUsage& usage, std::size_t plans);

@@ -5,7 +5,7 @@
 
 namespace wallheat {
 
-/// Throws RunError where there is a file that a command may not replace: one that is not empty,
+/// Throws RunError if there is a file that a command may not replace: one that is not empty,
 /// without --overwrite; and with it, one that does not begin as what the command writes.
 void require_replaceable(const std::filesystem::path& file, bool overwrite,
                          std::string_view beginning);

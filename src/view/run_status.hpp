@@ -57,13 +57,13 @@ struct RunStatus {
 [[nodiscard]] std::filesystem::path status_path(const std::filesystem::path& result_file);
 
 [[nodiscard]] std::string to_json_text(const RunStatus& status);
-/// Throws DecodeError where the text is no status.
+/// Throws DecodeError if the text is no status.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);
 
 /// Replaces the status file; a reader sees the old one or the new one. Throws RunError; whatever
 /// happens to this file, the results are safe.
 void write_run_status(const std::filesystem::path& path, const RunStatus& status);
-/// Nothing where there is no file. Throws DecodeError where it is damaged, RunError where it cannot
+/// Nothing where there is no file. Throws DecodeError if it is damaged, RunError where it cannot
 /// be read.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
 /// Removes the status file if it is there. Throws RunError.

@@ -71,17 +71,17 @@ class MeasuredLink final : public Link {
     sent.items += message.size();
     sent.time([&] { link_.send(peer, std::move(message)); });
   }
-  std::optional<Envelope> receive(std::chrono::microseconds patience) override {
+  std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
     const auto start = Clock::now();
-    auto envelope = link_.receive(patience);
+    auto envelope = link_.receive(timeout);
     // Rank 0 waits only in calls that allow it to; the time of the others is work.
-    Cost& cost = patience.count() > 0 ? waited : received;
+    Cost& cost = timeout.count() > 0 ? waited : received;
     cost.seconds += seconds_since(start);
     ++cost.calls;
     if (envelope) cost.items += envelope->message.size();
     return envelope;
   }
-  void flush(std::chrono::milliseconds patience) override { link_.flush(patience); }
+  void flush(std::chrono::milliseconds timeout) override { link_.flush(timeout); }
 
   Cost sent, received, waited;
 
@@ -168,7 +168,7 @@ WorkerParts worker_parts(const Settings& settings, int ranks) {
   parts.open = [](const Placement& placement) {
     return WorkerDevice{"none", placement.cpus.size(), [cpus = placement.cpus](std::size_t thread) {
                           return ThreadParts{
-                              [](const Task& task, const Watch&) { return answer(task); },
+                              [](const Task& task, const SolveControl&) { return answer(task); },
                               {cpus.at(thread)}};
                         }};
   };

@@ -41,9 +41,9 @@ class FakeDevice final : public GpuDevice {
    public:
     explicit FakeSolver(const FakeDevice& device) : device_(device) {}
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                  const Watch& watch) override {
+                                  const SolveControl& control) override {
       if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
-      auto solution = solver_->solve(plan, limits, watch);
+      auto solution = solver_->solve(plan, limits, control);
       if (device_.lies) solution->field.cells.front() += 1e-15;
       return solution;
     }

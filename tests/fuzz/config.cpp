@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(run->solver.limits.max_iterations >= 1, "a run without iterations");
     require(run->shard.number >= 1 && run->shard.number <= run->shard.count, "no such shard");
     require(!run->end || *run->end >= start, "a time limit before the start");
-    (void)run->text();
+    require(!run->configuration.empty(), "a run that records no options");
   });
   return 0;
 }

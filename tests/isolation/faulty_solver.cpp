@@ -28,12 +28,12 @@
 namespace wallheat {
 namespace {
 
-using Fault = std::function<PlanResult(const Task&, const Watch&)>;
+using Fault = std::function<PlanResult(const Task&, const SolveControl&)>;
 
 /// Tells of its progress, each time further by `step` iterations, until `done`.
-PlanResult go_on(const Watch& watch, int step, const std::function<bool()>& done) {
+PlanResult go_on(const SolveControl& control, int step, const std::function<bool()>& done) {
   for (std::int64_t iterations = step; !done(); iterations += step) {
-    if (watch.progress) watch.progress(iterations == 0 ? 5 : iterations, 0.5);
+    if (control.progress) control.progress(iterations == 0 ? 5 : iterations, 0.5);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return {};
@@ -55,51 +55,53 @@ PlanJob faulty_job(const JobSettings& settings) {
   const PlanJob sound = make_plan_job(settings);
   const std::map<std::string, Fault> faults = {
       {"segmentation-fault",
-       [](const Task&, const Watch&) -> PlanResult {
+       [](const Task&, const SolveControl&) -> PlanResult {
          ::raise(SIGSEGV);
          return {};
        }},
-      {"abort", [](const Task&, const Watch&) -> PlanResult { std::abort(); }},
-      {"exit", [](const Task&, const Watch&) -> PlanResult { std::_Exit(7); }},
-      {"out-of-memory", [](const Task&, const Watch&) -> PlanResult { throw std::bad_alloc(); }},
+      {"abort", [](const Task&, const SolveControl&) -> PlanResult { std::abort(); }},
+      {"exit", [](const Task&, const SolveControl&) -> PlanResult { std::_Exit(7); }},
+      {"out-of-memory",
+       [](const Task&, const SolveControl&) -> PlanResult { throw std::bad_alloc(); }},
       {"garbage",
-       [](const Task&, const Watch& watch) {
+       [](const Task&, const SolveControl& control) {
          say("this is certainly no message of ours");
-         return go_on(watch, 1, never);
+         return go_on(control, 1, never);
        }},
       {"half-a-message",
-       [](const Task&, const Watch&) -> PlanResult {
+       [](const Task&, const SolveControl&) -> PlanResult {
          say("WALLHEAT\x40\0\0");
          std::_Exit(0);
        }},
       {"hang-up",
-       [](const Task&, const Watch&) {
+       [](const Task&, const SolveControl&) {
          ::shutdown(STDIN_FILENO, SHUT_RDWR);
          return go_on({{}, {}}, 1, never);
        }},
       {"wrong-plan",
-       [sound](const Task& task, const Watch& watch) {
-         PlanResult result = sound(task, watch);
+       [sound](const Task& task, const SolveControl& control) {
+         PlanResult result = sound(task, control);
          ++result.index;
          return result;
        }},
-      {"endless", [](const Task&, const Watch& watch) { return go_on(watch, 1, never); }},
-      {"stuck", [](const Task&, const Watch& watch) { return go_on(watch, 0, never); }},
-      {"silent", [](const Task&, const Watch&) { return go_on({}, 1, never); }},
+      {"endless",
+       [](const Task&, const SolveControl& control) { return go_on(control, 1, never); }},
+      {"stuck", [](const Task&, const SolveControl& control) { return go_on(control, 0, never); }},
+      {"silent", [](const Task&, const SolveControl&) { return go_on({}, 1, never); }},
       {"slow",  // but it moves
-       [sound](const Task& task, const Watch& watch) {
-         go_on(watch, 1, after(std::chrono::milliseconds(2500)));
+       [sound](const Task& task, const SolveControl& control) {
+         go_on(control, 1, after(std::chrono::milliseconds(2500)));
          return sound({task.index, "sound"}, {});
        }},
       {"patient",
-       [sound, settings](const Task& task, const Watch& watch) {
-         go_on(watch, 1, [&] { return std::filesystem::exists(settings.data / "go"); });
+       [sound, settings](const Task& task, const SolveControl& control) {
+         go_on(control, 1, [&] { return std::filesystem::exists(settings.data / "go"); });
          return sound({task.index, "sound"}, {});
        }},
   };
-  return [sound, faults](const Task& task, const Watch& watch) {
+  return [sound, faults](const Task& task, const SolveControl& control) {
     const auto fault = faults.find(task.id);
-    return fault == faults.end() ? sound(task, watch) : fault->second(task, watch);
+    return fault == faults.end() ? sound(task, control) : fault->second(task, control);
   };
 }
 

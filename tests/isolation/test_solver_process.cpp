@@ -397,8 +397,8 @@ class SourceAwayTest : public IsolatedJobTest {
   }
   void take_away() const { std::filesystem::rename(plans_, directory_ / "away"); }
   void bring_back() const { std::filesystem::rename(directory_ / "away", plans_); }
-  PlanJob make(std::chrono::duration<double> source_patience = default_source_patience) {
-    return make_isolated_job(settings(), 0s, program_, source_patience);
+  PlanJob make(std::chrono::duration<double> source_timeout = default_source_timeout) {
+    return make_isolated_job(settings(), 0s, program_, source_timeout);
   }
   [[nodiscard]] JobSettings settings() const { return {plans_, {}, true, "host", "cpu"}; }
 

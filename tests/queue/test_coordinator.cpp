@@ -155,14 +155,14 @@ class LocalRun {
     const std::vector<Fact> terms{{"tolerance", "1e-4"}};
     parts_.terms = terms;
     parts_.samples = {{"plan0", "the cells of plan0"}};
-    parts_.patience.worker_s = worker_timeout_s;
+    parts_.timeouts.worker_s = worker_timeout_s;
     parts_.sink = &sink_;
     parts_.observer = &recorder_;
     parts_.interrupted = [this] { return recorder_.interrupted_.load(); };
     for (int rank = 1; rank <= workers; ++rank) {
       threads_.emplace_back([=, this] {
         WorkerParts worker;
-        worker.patience.worker_s = worker_timeout_s;
+        worker.timeouts.worker_s = worker_timeout_s;
         worker.machine.host = "host";
         worker.terms = terms;
         worker.sample = [](const std::string& id) { return "the cells of " + id; };
@@ -174,12 +174,13 @@ class LocalRun {
         worker.open = [=, this](const Placement& placement) {
           return WorkerDevice{"test", placement.cpus.size(),
                               [=, this](std::size_t thread) {
-                                return ThreadParts{[this, workers, job = make_job(rank, thread)](
-                                                       const Task& task, const Watch& watch) {
-                                                     recorder_.wait_for_settled(workers);
-                                                     return job(task, watch);
-                                                   },
-                                                   {placement.cpus.at(thread)}};
+                                return ThreadParts{
+                                    [this, workers, job = make_job(rank, thread)](
+                                        const Task& task, const SolveControl& control) {
+                                      recorder_.wait_for_settled(workers);
+                                      return job(task, control);
+                                    },
+                                    {placement.cpus.at(thread)}};
                               },
                               gpu_samples};
         };
@@ -192,15 +193,15 @@ class LocalRun {
     const auto link = network_.link(0);
     try {
       const RunEnd end = coordinate(*link, parts_);
-      unheard_ = dismiss_workers(*link, goodbye_patience_);
+      unheard_ = dismiss_workers(*link, goodbye_timeout_);
       return end;
     } catch (...) {
-      unheard_ = dismiss_workers(*link, goodbye_patience_);
+      unheard_ = dismiss_workers(*link, goodbye_timeout_);
       throw;
     }
   }
 
-  std::chrono::milliseconds goodbye_patience_{5000};
+  std::chrono::milliseconds goodbye_timeout_{5000};
   std::vector<int> unheard_;  // ranks that said no good-bye
   std::atomic<bool> worker_interrupted_ = false;
   LocalNetwork network_;
@@ -222,7 +223,7 @@ PlanResult solved(const Task& task) {
 class MuteWorker {
  public:
   MuteWorker(LocalRun& run, int rank) : link_(run.network_.link(rank)) {
-    run.goodbye_patience_ = std::chrono::milliseconds{200};
+    run.goodbye_timeout_ = std::chrono::milliseconds{200};
     thread_ = std::jthread([this] { live(); });
   }
   ~MuteWorker() { speak(); }
@@ -264,14 +265,14 @@ class MuteWorker {
 };
 
 PlanJob quick_job(int, std::size_t) {
-  return [](const Task& task, const Watch&) { return solved(task); };
+  return [](const Task& task, const SolveControl&) { return solved(task); };
 }
 
 /// A job that runs until it is stopped.
 PlanJob endless_job(int, std::size_t) {
-  return [](const Task& task, const Watch& watch) {
+  return [](const Task& task, const SolveControl& control) {
     std::atomic<bool> stopped = false;
-    const std::stop_callback wake(watch.stop, [&] {
+    const std::stop_callback wake(control.stop, [&] {
       stopped = true;
       stopped.notify_all();
     });
@@ -362,7 +363,7 @@ TEST(Coordinator, goes_on_without_a_worker_whose_device_is_given_up) {
   // Rank 1 waits for that, so that the run cannot end before.
   std::atomic<bool> left = false;
   LocalRun run(2, 50, [&](int rank, std::size_t) {
-    return [&, rank](const Task& task, const Watch&) {
+    return [&, rank](const Task& task, const SolveControl&) {
       if (rank == 2) throw DeviceFault("it is broken");
       left.wait(false);
       return solved(task);
@@ -380,7 +381,7 @@ TEST(Coordinator, goes_on_without_a_worker_whose_device_is_given_up) {
 
 TEST(Coordinator, ends_as_a_run_to_be_resumed_when_no_worker_can_read_the_plans) {
   LocalRun run(2, 10, [](int, std::size_t) -> PlanJob {
-    return [](const Task&, const Watch&) -> PlanResult {
+    return [](const Task&, const SolveControl&) -> PlanResult {
       throw SourceUnavailable("the input /data cannot be read any more");
     };
   });
@@ -394,7 +395,7 @@ TEST(Coordinator, ends_as_a_run_to_be_resumed_when_no_worker_can_read_the_plans)
 
 TEST(Coordinator, goes_on_with_those_who_can_read_the_plans) {
   LocalRun run(2, 10, [](int rank, std::size_t) -> PlanJob {
-    return [rank](const Task& task, const Watch&) -> PlanResult {
+    return [rank](const Task& task, const SolveControl&) -> PlanResult {
       if (rank == 1) throw SourceUnavailable("the input /data cannot be read any more");
       return solved(task);
     };
@@ -441,7 +442,7 @@ TEST(Coordinator, takes_back_a_worker_that_speaks_again) {
   LocalRun run(
       1, 2,
       [&](int, std::size_t) {
-        return [&](const Task& task, const Watch&) {
+        return [&](const Task& task, const SolveControl&) {
           back.wait(false);
           return solved(task);
         };
@@ -465,7 +466,7 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
   LocalRun run(
       1, 2,
       [&](int, std::size_t) {
-        return [&](const Task& task, const Watch&) {
+        return [&](const Task& task, const SolveControl&) {
           if (task.index > 0) joined.wait(false);
           return solved(task);
         };
@@ -510,14 +511,14 @@ TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {
   LocalRun run(
       1, 2,
       [&](int, std::size_t) {
-        return [&](const Task& task, const Watch&) {
+        return [&](const Task& task, const SolveControl&) {
           while (run.recorder_.lost_count_ == 0) std::this_thread::yield();
           return solved(task);
         };
       },
       1);
-  run.parts_.patience.start_s = 0.2;
-  run.goodbye_patience_ = std::chrono::milliseconds{200};
+  run.parts_.timeouts.start_s = 0.2;
+  run.goodbye_timeout_ = std::chrono::milliseconds{200};
   run.network_.link(2)->send(0, encode(Hello{{"slow", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
   EXPECT_EQ(run.run(), RunEnd::finished);
   EXPECT_THAT(run.recorder_.lost_, testing::ElementsAre(2));
@@ -527,7 +528,7 @@ TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {
 class Listener {
  public:
   Listener(LocalRun& run, int rank, bool says_hello) : link_(run.network_.link(rank)) {
-    run.goodbye_patience_ = std::chrono::milliseconds{200};
+    run.goodbye_timeout_ = std::chrono::milliseconds{200};
     if (says_hello)
       link_->send(0, encode(Hello{{"listener", {{0, 0, 0}}, {}}, {{"tolerance", "1e-4"}}}));
   }
@@ -549,7 +550,7 @@ TEST(Coordinator, tells_the_workers_that_it_lives_while_it_waits_for_the_first_w
     listener.wait_for_heartbeats(10);
     link->send(0, encode(Farewell{"not for me", false}));
   });
-  run.parts_.patience.start_s = 30;
+  run.parts_.timeouts.start_s = 30;
   EXPECT_EQ(run.run(), RunEnd::finished);
   EXPECT_EQ(run.recorder_.left_.at(3), "not for me");
 }
@@ -566,10 +567,10 @@ TEST(Coordinator, tells_the_workers_that_it_lives_while_it_prepares) {
   LocalNetwork network(2);
   const auto link = network.link(0);
   const auto worker = network.link(1);
-  Patience patience;
-  patience.worker_s = 0.1;
+  Timeouts timeouts;
+  timeouts.worker_s = 0.1;
   int heard = 0;
-  keep_workers_waiting(*link, patience, [&] {
+  keep_workers_waiting(*link, timeouts, [&] {
     while (heard < 20) {
       const auto envelope = worker->receive(std::chrono::milliseconds{50});
       if (envelope &&
@@ -578,15 +579,15 @@ TEST(Coordinator, tells_the_workers_that_it_lives_while_it_prepares) {
     }
   });
   EXPECT_EQ(heard, 20);
-  EXPECT_THROW(keep_workers_waiting(*link, patience, [] { throw RunError("no such file"); }),
+  EXPECT_THROW(keep_workers_waiting(*link, timeouts, [] { throw RunError("no such file"); }),
                RunError);
 }
 
 TEST(Coordinator, needs_no_sign_of_life_within_one_process) {
-  const Patience patience = endless_patience();
-  EXPECT_GT(patience.rank0_s(), 1e300);
-  LocalRun run(1, 20, quick_job, 0, patience.worker_s);
-  run.parts_.patience = patience;
+  const Timeouts timeouts = no_timeouts();
+  EXPECT_GT(timeouts.rank0_s(), 1e300);
+  LocalRun run(1, 20, quick_job, 0, timeouts.worker_s);
+  run.parts_.timeouts = timeouts;
   EXPECT_EQ(run.run(), RunEnd::finished);
 }
 
@@ -595,7 +596,7 @@ TEST(Coordinator, gives_nothing_to_a_worker_that_is_on_its_way_out) {
   // at often: each look could lease the same plans again.
   std::atomic<bool> released = false;
   LocalRun run(1, 1000, [&](int, std::size_t thread) {
-    return [&, thread](const Task& task, const Watch&) {
+    return [&, thread](const Task& task, const SolveControl&) {
       if (thread == 1) throw RunError("no solver process comes up any more");
       released.wait(false);
       return solved(task);
@@ -614,7 +615,7 @@ TEST(Coordinator, gives_nothing_to_a_worker_that_is_on_its_way_out) {
 TEST(Coordinator, tries_again_though_a_plan_failed_twice_while_the_disk_was_slow) {
   std::atomic<int> tries = 0;
   LocalRun run(2, 2, [&](int, std::size_t) {
-    return [&](const Task& task, const Watch&) {
+    return [&](const Task& task, const SolveControl&) {
       PlanResult result = solved(task);
       if (task.index == 0) return result;
       if (++tries < 3) {
@@ -650,7 +651,7 @@ TEST(Coordinator, stores_the_late_answer_to_a_plan_that_was_given_up) {
   LocalRun run(
       1, 2,
       [&](int, std::size_t) {
-        return [&](const Task& task, const Watch&) {
+        return [&](const Task& task, const SolveControl&) {
           back.wait(false);
           return solved(task);
         };
@@ -683,13 +684,13 @@ std::string refused_for(const Bytes& hello, const Bytes& ready = {}) {
   LocalRun run(
       1, 20,
       [&](int, std::size_t) {
-        return [&](const Task& task, const Watch&) {
+        return [&](const Task& task, const SolveControl&) {
           refused.wait(false);
           return solved(task);
         };
       },
       1);
-  run.goodbye_patience_ = std::chrono::milliseconds{200};
+  run.goodbye_timeout_ = std::chrono::milliseconds{200};
   run.recorder_.when_refused_ = [&] {
     refused = true;
     refused.notify_all();
@@ -751,7 +752,7 @@ TEST(Coordinator, fails_with_the_reason_where_it_refuses_all) {
 TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_disk) {
   std::atomic<int> tries = 0;
   LocalRun run(2, 1, [&](int, std::size_t) {
-    return [&](const Task& task, const Watch&) {
+    return [&](const Task& task, const SolveControl&) {
       PlanResult result = solved(task);
       if (++tries > 2) return result;
       result.status = PlanStatus::failed;
@@ -776,7 +777,7 @@ TEST(Coordinator, tries_plans_again_whose_failure_may_pass_and_keeps_count_on_di
 
 TEST(Coordinator, gives_up_a_plan_that_always_fails_and_solves_its_neighbours) {
   LocalRun run(2, 20, [](int, std::size_t) {
-    return [](const Task& task, const Watch&) {
+    return [](const Task& task, const SolveControl&) {
       PlanResult result = solved(task);
       if (task.index != 7) return result;
       result.status = PlanStatus::failed;
@@ -802,8 +803,8 @@ TEST(Coordinator, reports_a_faulty_device_when_two_workers_disagree) {
   std::atomic<bool> copy_solved = false;
   std::atomic<bool> found_out = false;
   LocalRun run(3, 3, [&](int rank, std::size_t) {
-    return [&, rank](const Task& task, const Watch& watch) {
-      const std::stop_callback wake(watch.stop, [&] {
+    return [&, rank](const Task& task, const SolveControl& control) {
+      const std::stop_callback wake(control.stop, [&] {
         found_out = true;
         found_out.notify_all();
       });
@@ -838,7 +839,7 @@ TEST(Coordinator, hears_what_a_workers_gpu_tells) {
   LocalRun run(
       1, 1,
       [&](int, std::size_t) {
-        return [&](const Task& task, const Watch&) {
+        return [&](const Task& task, const SolveControl&) {
           heard.wait(false);
           return solved(task);
         };
@@ -863,7 +864,7 @@ TEST(Coordinator, stops_when_the_time_is_up) {
 
 TEST(Coordinator, ends_when_no_plan_fits_the_time_that_is_left) {
   LocalRun run(1, 2, [](int, std::size_t) {
-    return [](const Task& task, const Watch&) {
+    return [](const Task& task, const SolveControl&) {
       PlanResult result = solved(task);
       result.seconds = 10;  // for what was expected to be 1e9 updates
       return result;
@@ -886,8 +887,8 @@ TEST(Coordinator, ends_when_no_plan_fits_the_time_that_is_left) {
 TEST(Coordinator, tells_how_far_long_plans_are) {
   std::atomic<bool> seen = false;
   LocalRun run(1, 1, [&](int, std::size_t) {
-    return [&](const Task& task, const Watch& watch) {
-      watch.progress(512, 0.25);
+    return [&](const Task& task, const SolveControl& control) {
+      control.progress(512, 0.25);
       seen.wait(false);
       return solved(task);
     };
@@ -908,7 +909,7 @@ TEST(Worker, leaves_when_rank_0_falls_silent) {
   parts.open = [](const Placement&) {
     return WorkerDevice{"test", 1, [](std::size_t) { return ThreadParts{quick_job(1, 0), {0}}; }};
   };
-  parts.patience.worker_s = 0.05;
+  parts.timeouts.worker_s = 0.05;
   const auto rank0 = network.link(0);
   rank0->send(1, encode(Placed{{{0}, {}, false}}));
   EXPECT_THROW((void)run_worker(*network.link(1), parts), RunError);
@@ -918,7 +919,7 @@ TEST(Worker, stays_with_a_run_that_goes_on_without_it) {
   LocalNetwork network(2);
   WorkerParts parts;
   parts.machine = {"host", {{0, 0, 0}}, {}};
-  parts.patience.worker_s = 0.5;
+  parts.timeouts.worker_s = 0.5;
   const auto rank0 = network.link(0);
   rank0->send(1, encode(Goodbye{}));  // what no worker understands: it fails
   bool together = false;

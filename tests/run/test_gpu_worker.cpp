@@ -111,7 +111,7 @@ class GpuWorkerTest : public testing::Test {
 
   TemporaryDirectory directory_;
   SolverProgram program_{WALLHEAT_FAULTY_SOLVER, {}};
-  std::optional<IsolatedSolver> solver_;
+  std::optional<SolverPool> solver_;
   std::size_t abandoned_ = 0;
   std::string broken_;
   std::optional<TaskPool> pool_;

@@ -106,8 +106,8 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_many_plans_at_once) {
 
 TEST_P(OnGpu, gives_up_when_asked_to) {
   std::stop_source stop;
-  const Watch watch{stop.get_token(), [&](std::int64_t, double) { stop.request_stop(); }};
-  EXPECT_FALSE(solver()->solve(room(400, 400), {0, 1'000'000'000}, watch));
+  const SolveControl control{stop.get_token(), [&](std::int64_t, double) { stop.request_stop(); }};
+  EXPECT_FALSE(solver()->solve(room(400, 400), {0, 1'000'000'000}, control));
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu,

@@ -91,12 +91,12 @@ TEST_P(EveryKernel, gives_up_when_asked_to) {
 
 TEST_P(EveryKernel, tells_how_far_it_is) {
   std::int64_t last = 0;
-  const Watch watch{{}, [&](std::int64_t iterations, double delta) {
-                      EXPECT_GT(iterations, last);
-                      EXPECT_GT(delta, 0);
-                      last = iterations;
-                    }};
-  const auto solution = host_solver(GetParam())->solve(room(20, 20), {1e-3, 500}, watch);
+  const SolveControl control{{}, [&](std::int64_t iterations, double delta) {
+                               EXPECT_GT(iterations, last);
+                               EXPECT_GT(delta, 0);
+                               last = iterations;
+                             }};
+  const auto solution = host_solver(GetParam())->solve(room(20, 20), {1e-3, 500}, control);
   EXPECT_EQ(last, solution->iterations);
 }
 
@@ -139,8 +139,9 @@ TEST(GpuSolver, goes_on_where_a_launch_left_off) {
   const FloorPlan plan = room(9, 9);
   const Limits limits{0, 17000};
   std::vector<std::int64_t> told;
-  const Watch watch{{}, [&](std::int64_t iterations, double) { told.push_back(iterations); }};
-  expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, watch),
+  const SolveControl control{{},
+                             [&](std::int64_t iterations, double) { told.push_back(iterations); }};
+  expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, control),
                    *make_reference_solver()->solve(plan, limits, {}), "in several launches");
   EXPECT_GT(told.size(), 1U);
 }

@@ -61,7 +61,7 @@ class FakeGpu final : public GpuDevice {
     explicit Lane(FakeGpu& gpu) : gpu_(gpu), sound_(make_jacobi_solver(Isa::baseline)) {}
 
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                  const Watch& watch) override {
+                                  const SolveControl& control) override {
       const struct Running {
         std::atomic<int>& count;
         explicit Running(std::atomic<int>& all) : count(all) { ++count; }
@@ -74,7 +74,7 @@ class FakeGpu final : public GpuDevice {
       if (fault != GpuFault::none) gpu_.write(fault, number);
       switch (fault) {
         case GpuFault::crash:
-          go_on_until(watch, [&] { return gpu_.has("crash"); });
+          go_on_until(control, [&] { return gpu_.has("crash"); });
           ::raise(SIGKILL);
           break;
         case GpuFault::hang:
@@ -84,24 +84,24 @@ class FakeGpu final : public GpuDevice {
         case GpuFault::too_large:
           throw InputError("the plan is too large for the fake GPU");
         case GpuFault::patient:
-          go_on_until(watch, [&] { return gpu_.has("go"); });
+          go_on_until(control, [&] { return gpu_.has("go"); });
           break;
         case GpuFault::bad_company:
           if (gpu_.first_of_two(number)) {
-            go_on_until(watch, [&] { return gpu_.has("tried 0") && gpu_.has("tried 1"); });
+            go_on_until(control, [&] { return gpu_.has("tried 0") && gpu_.has("tried 1"); });
             throw DeviceFault("the fake GPU wants to be left alone");
           }
           break;
         case GpuFault::none:
           break;
       }
-      return sound_->solve(plan, limits, watch);
+      return sound_->solve(plan, limits, control);
     }
 
    private:
-    static void go_on_until(const Watch& watch, const std::function<bool()>& done) {
+    static void go_on_until(const SolveControl& control, const std::function<bool()>& done) {
       for (std::int64_t iterations = 1; !done(); ++iterations) {
-        if (watch.progress) watch.progress(iterations, 0.5);
+        if (control.progress) control.progress(iterations, 0.5);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }

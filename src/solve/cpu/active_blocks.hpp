@@ -34,7 +34,7 @@ class CompactField {
 /// ring of zeros.
 class ActiveBlocks {
  public:
-  /// Throws InputError where the plan has more cells than a segment's offsets can count.
+  /// Throws InputError if the plan has more cells than a segment's offsets can count.
   void assign(const Grid<std::uint8_t>& interior);
 
   /// Cells of a field.

@@ -67,7 +67,7 @@ class JacobiSolver final : public Solver {
   explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                const Watch& watch) override {
+                                const SolveControl& control) override {
     blocks_.assign(plan.interior);
     const ActiveRows rows = blocks_.rows();
     const int pass = sweeps_per_pass(blocks_.mean_row_bytes());
@@ -89,18 +89,18 @@ class JacobiSolver final : public Solver {
       // but the last are an odd number, so that it goes from `odd` to `even`.
       const double* from = current_.data();
       for (std::int64_t left = window - 1; left > 0;) {
-        if (watch.stop.stop_requested()) return std::nullopt;
+        if (control.stop.stop_requested()) return std::nullopt;
         const int count = static_cast<int>(std::min<std::int64_t>(left, pass));
         sweep({from, odd_.data(), even_.data()}, rows, count);
         left -= count;
         from = even_.data();
       }
-      if (watch.stop.stop_requested()) return std::nullopt;
+      if (control.stop.stop_requested()) return std::nullopt;
       const double delta = window == 1 ? sweeps_.with_delta(current_.data(), even_.data(), rows)
                                        : sweep_from_odd(odd_.data(), even_.data(), rows);
       if (!convergence.accept(delta)) continue;
       std::swap(current_, even_);
-      if (watch.progress) watch.progress(convergence.iterations(), delta);
+      if (control.progress) control.progress(convergence.iterations(), delta);
     }
     Solution result{plan.domain, convergence.iterations(), convergence.last_delta(),
                     convergence.converged()};

@@ -11,7 +11,7 @@ namespace {
 class ReferenceSolver final : public Solver {
  public:
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                const Watch& watch) override {
+                                const SolveControl& control) override {
     const std::size_t rows = plan.domain.rows;
     const std::size_t cols = plan.domain.cols;
     Solution result{plan.domain, 0, std::numeric_limits<double>::quiet_NaN(), false};
@@ -22,7 +22,7 @@ class ReferenceSolver final : public Solver {
       return row < rows && col < cols ? field(row, col) : 0.0;
     };
     while (result.iterations < limits.max_iterations && !result.converged) {
-      if (watch.stop.stop_requested()) return std::nullopt;
+      if (control.stop.stop_requested()) return std::nullopt;
       double delta = 0;
       for (std::size_t row = 0; row < rows; ++row) {
         for (std::size_t col = 0; col < cols; ++col) {
@@ -38,8 +38,8 @@ class ReferenceSolver final : public Solver {
       result.last_delta = delta;
       result.converged = has_converged(delta, limits.tolerance);
       constexpr std::int64_t report_interval = 256;
-      if (watch.progress && result.iterations % report_interval == 0)
-        watch.progress(result.iterations, delta);
+      if (control.progress && result.iterations % report_interval == 0)
+        control.progress(result.iterations, delta);
     }
     return result;
   }

@@ -35,7 +35,7 @@ class GpuDevice {
 };
 
 /// Opens a GPU by CUDA's number of it in this process and has it prove itself: it must solve a
-/// small generated plan to the bits of the reference solver. Throws DeviceFault where it does not,
+/// small generated plan to the bits of the reference solver. Throws DeviceFault if it does not,
 /// and RunError where this build or node has no such GPU.
 [[nodiscard]] std::shared_ptr<GpuDevice> open_gpu(int ordinal);
 

@@ -10,7 +10,7 @@ namespace wallheat::gpu {
 class KnownAnswer {
  public:
   KnownAnswer();
-  /// Throws DeviceFault where the solver's answer has other bits.
+  /// Throws DeviceFault if the solver's answer has other bits.
   void expect_of(Solver& solver) const;
 
  private:

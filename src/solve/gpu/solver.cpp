@@ -88,7 +88,7 @@ class StreamSolver final : public Solver {
   }
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
-                                const Watch& watch) override {
+                                const SolveControl& control) override {
     const Range range(plan.domain);
     Convergence convergence(limits.tolerance, limits.max_iterations, range.magnitude());
     const TileMask mask(plan.interior);
@@ -100,8 +100,8 @@ class StreamSolver final : public Solver {
       const Choice choice = choose(tiling.tiles());
       const bool done =
           choice.blocks > 0
-              ? solve_resident(tiling, choice, plan, watch, convergence, solution.field)
-              : solve_streaming(mask, plan, watch, convergence, solution.field);
+              ? solve_resident(tiling, choice, plan, control, convergence, solution.field)
+              : solve_streaming(mask, plan, control, convergence, solution.field);
       if (!done) return std::nullopt;
       if (!range.holds_all(solution.field, convergence.rounding_margin()))
         throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
@@ -158,11 +158,11 @@ class StreamSolver final : public Solver {
 
   /// Returns false where a stop was requested.
   bool solve_resident(Tiling& tiling, const Choice& choice, const FloorPlan& plan,
-                      const Watch& watch, Convergence& convergence, Grid<double>& field) {
+                      const SolveControl& control, Convergence& convergence, Grid<double>& field) {
     tiling.deal(choice.blocks, choice.threads);
     const std::size_t slots = tiling.slots();
     Layout layout;
-    const auto control = layout.add<Convergence>(1);
+    const auto state = layout.add<Convergence>(1);
     const auto cells = layout.add<double>(slots * tile_cells);
     const std::size_t answer_bytes = layout.bytes();
     const auto inboxes = layout.add<Pair>(slots * inbox_pairs);
@@ -183,7 +183,7 @@ class StreamSolver final : public Solver {
       tiling.load_inboxes(plan.domain, at<Pair>(host, inboxes));
       tiling.load_interior(at<std::uint32_t>(host, interior));
       tiling.load_neighbours(at<std::int32_t>(host, neighbours));
-      std::memcpy(host + control, &convergence, sizeof convergence);
+      std::memcpy(host + state, &convergence, sizeof convergence);
       stream_->copy(device, host, upload_bytes);
     }
     const ResidentPlan on_device{.cells = at<double>(device, cells),
@@ -194,20 +194,20 @@ class StreamSolver final : public Solver {
                                  .exchanged = at<Pair>(device, exchanged),
                                  .maxima = at<unsigned long long>(device, maxima),
                                  .slots = static_cast<std::int32_t>(slots),
-                                 .convergence = at<Convergence>(device, control),
+                                 .convergence = at<Convergence>(device, state),
                                  .sweeps = sweeps_a_launch};
     while (!convergence.finished()) {
-      if (watch.stop.stop_requested()) return false;
+      if (control.stop.stop_requested()) return false;
       stream_->clear(on_device.maxima, 2 * sizeof *on_device.maxima);
       stream_->run_resident(choice.kind, choice.blocks, on_device);
       // Nearly all plans end with the first launch: the cells come along at once.
       stream_->copy(host, device, answer_bytes);
       stream_->wait();
       const std::int64_t before = convergence.iterations();
-      std::memcpy(&convergence, host + control, sizeof convergence);
+      std::memcpy(&convergence, host + state, sizeof convergence);
       if (convergence.iterations() <= before)
         throw DeviceFault("the GPU's kernel ended without an iteration");
-      if (watch.progress) watch.progress(convergence.iterations(), convergence.last_delta());
+      if (control.progress) control.progress(convergence.iterations(), convergence.last_delta());
     }
     const TraceRange range("copy");
     tiling.store_cells(at<double>(host, cells), field);
@@ -215,7 +215,7 @@ class StreamSolver final : public Solver {
   }
 
   /// Returns false where a stop was requested.
-  bool solve_streaming(const TileMask& mask, const FloorPlan& plan, const Watch& watch,
+  bool solve_streaming(const TileMask& mask, const FloorPlan& plan, const SolveControl& control,
                        Convergence& convergence, Grid<double>& field) {
     const std::vector<std::int32_t> regions = regions_of(mask);
     const std::size_t padded_rows = mask.rows * tile_rows;
@@ -252,7 +252,7 @@ class StreamSolver final : public Solver {
       on_device.from = current;
       stream_->clear(largest_change, sizeof *largest_change);
       for (std::int64_t left_over = convergence.window(); left_over > 0;) {
-        if (watch.stop.stop_requested()) {
+        if (control.stop.stop_requested()) {
           stream_->wait();
           return false;
         }
@@ -271,7 +271,7 @@ class StreamSolver final : public Solver {
       const auto delta = std::bit_cast<double>(bits);
       if (!convergence.accept(delta)) continue;
       std::swap(current, on_device.to == others[0] ? others[0] : others[1]);
-      if (watch.progress) watch.progress(convergence.iterations(), delta);
+      if (control.progress) control.progress(convergence.iterations(), delta);
     }
     stream_->copy_rows(field.cells.data(), row_bytes, current, pitch, row_bytes, plan.domain.rows);
     stream_->wait();

@@ -1,4 +1,4 @@
-#include "run/gpu_watch.hpp"
+#include "run/gpu_monitor.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace wallheat {
 
-GpuSamples watch_gpu(const Gpu& gpu, const std::string& log_level, const std::string& host) {
+GpuSamples monitor_gpu(const Gpu& gpu, const std::string& log_level, const std::string& host) {
   // Rank 1 is the worker of a run without MPI.
   const auto logger = make_logger(log_level, std::max(1, launched_rank()), host);
   constexpr std::chrono::seconds interval{1};
