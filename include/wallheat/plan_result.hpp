@@ -30,7 +30,7 @@ enum class PlanStatus : std::uint8_t {
 
 /// Everything that is recorded of one plan.
 struct PlanResult {
-  std::uint32_t index = 0;  ///< place in the list of ids
+  std::uint32_t index = 0;  ///< in the list of ids
   std::string id;
   PlanStatus status = PlanStatus::pending;
   Statistics statistics;

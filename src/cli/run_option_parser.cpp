@@ -89,37 +89,37 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   solver.declare(options);
   options.add()(
       "device", po::value(&device)->default_value("auto")->value_name("NAME"),
-      "auto (a GPU for each worker as far as they go round, CPUs for the others), cpu, or "
-      "gpu (every worker must get one)");
+      "auto (each host's GPUs go to its first workers, one each; the others use CPUs), cpu, or gpu "
+      "(every worker must get one)");
   options.add()(
       "threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
-      "at most N cores a worker, of its share; one plan a core, on a GPU as many as it wants; 0: "
-      "the whole share");
+      "each worker uses at most N cores of its share, one plan per core; 0: the whole share. On a "
+      "GPU: at most N threads that feed it");
   options.add()("save-fields", po::bool_switch(&run.save_fields),
-                "store the temperature fields, too");
+                "also store the temperature fields");
   options.add()("resume", po::bool_switch(&run.resume),
-                "take up an existing result file: keep what is done, solve the rest");
+                "continue an existing result file: keep what is done, solve the rest");
   options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
   options.add()(
       "shard", po::value(&shard)->default_value("auto")->value_name("K/N"),
       "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 where --out is "
       "results.h5 (gather with 'wallheat merge'); auto: the task of a Slurm or LSF job "
       "array; none: all plans");
+  options.add()("time-limit", po::value(&time_limit)->default_value("auto")->value_name("TIME"),
+                "store what is solved and stop before this much time has passed since the start: "
+                "seconds, 90m, 1h30m, 1:30:00; auto: before Slurm or LSF ends the job; none");
   options.add()(
-      "time-limit", po::value(&time_limit)->default_value("auto")->value_name("TIME"),
-      "stop in time, with what is solved stored, when so much has passed since the start: "
-      "seconds, 90m, 1h30m, 1:30:00; auto: when Slurm or LSF will end the job; none");
-  options.add()("max-attempts", po::value(&run.max_attempts)->default_value(3)->value_name("N"),
-                "give up a plan that has killed its solver or failed N times, over all sessions");
+      "max-attempts", po::value(&run.max_attempts)->default_value(3)->value_name("N"),
+      "give up a plan after it has failed or killed its solver N times, over all sessions");
   options.add()("retry-failed", po::bool_switch(&run.retry_failed),
-                "with --resume: give plans that were given up another chance");
+                "with --resume: also try plans again that were given up");
+  options.add()("plan-timeout",
+                po::value(&run.plan_timeout_s)->default_value(600)->value_name("SECONDS"),
+                "kill the solver of a plan that makes no iteration for this long; 0: never");
   options.add()(
-      "plan-timeout", po::value(&run.plan_timeout_s)->default_value(600)->value_name("SECONDS"),
-      "a plan that makes no iteration for so long is hung: its solver is killed; 0: never");
-  options.add()("worker-timeout",
-                po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
-                "a worker that is silent for so long is lost, and its plans go to others; workers "
-                "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
+      "worker-timeout", po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
+      "a worker that sends nothing for this long is lost, and its plans go to others; workers "
+      "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
   options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
                 "write the exit status there once the result file is closed, as mpirun's own may "
                 "be another; a run under mpirun itself ends with 0 then");

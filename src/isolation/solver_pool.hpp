@@ -22,7 +22,7 @@ constexpr std::chrono::duration<double> default_source_timeout{120};
 /// * The plan that makes no progress: it fails and may pass another time. What the others were at
 ///   is solved anew.
 /// * Otherwise the plan that was at it alone. Where there were several, each of them is tried again
-///   alone in the new child; who kills that is to blame.
+///   alone in the new child; a plan that kills that one is to blame.
 /// A GPU on which several plans in a row are to blame, or that fails again and again with several
 /// plans at once, is itself to blame, and given up: its jobs throw RunError with the reason.
 class SolverPool {

@@ -79,8 +79,8 @@ class Reporter {
   std::stop_source alone_;
 };
 
-/// Whoever hears a farewell kills this process. It ends itself only where nobody does, so that the
-/// first that is noticed of its end is the reason.
+/// The parent kills this process when it gets Farewell. It ends itself only where nobody does, so
+/// that the first that is noticed of its end is the reason.
 [[noreturn]] void wait_to_be_killed() {
   std::this_thread::sleep_for(std::chrono::seconds(10));
   std::_Exit(exit_failed);

@@ -22,7 +22,7 @@ namespace wallheat {
 /// What a solver process is told at its start.
 struct SolverSetup {
   JobSettings settings;
-  int parent = 0;  ///< process id of whoever started it
+  int parent = 0;  ///< process id of the parent
   /// It tells of its progress about this often.
   std::chrono::duration<double> progress_interval{0.25};
   std::uint32_t lanes = 1;  ///< 0: as many as keep the device busy

@@ -10,7 +10,7 @@
 namespace wallheat {
 
 /// Does what may have to wait, for a disk or a device, in a thread of its own, a piece at a time.
-/// Whoever must never wait hands a piece over when the one before is done.
+/// A thread that must never wait hands a piece over when the one before is done.
 class BackgroundThread {
  public:
   BackgroundThread();

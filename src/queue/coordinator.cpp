@@ -207,7 +207,7 @@ class Coordinator {
     for (const int rank : waiting) lose_before_start(unknown_worker(rank), "report");
   }
 
-  /// It is not told: it waits, as one that nobody has work for, and goes home with the others.
+  /// It is not told: it waits, as one that nobody has work for, and ends with the others.
   void refuse(const WorkerInfo& worker, const std::string& reason) {
     refused_.insert(worker.rank);
     last_reason_ =
@@ -261,8 +261,8 @@ class Coordinator {
     }
   }
 
-  /// Whoever was thought lost and speaks gets work again. What it was told before is taken back, as
-  /// others have it now; what it is at may still be the first answer.
+  /// A worker that was thought lost and speaks gets work again. What it was told before is taken
+  /// back, as others have it now; what it is at may still be the first answer.
   void hear(int worker) {
     queue_.worker_heard(worker);
     const auto lost = lost_.find(worker);
@@ -311,7 +311,7 @@ class Coordinator {
     started_.erase(result.index);
     result.attempts = plans_.at(result.index).attempts;
     result.failures = queue_.failures(result.index);
-    if (queue_.is_left_over(result.index)) copied_.emplace(result.index, result);
+    if (queue_.is_late_copy(result.index)) copied_.emplace(result.index, result);
     news_.add(Records::Kind::result, std::move(result));
   }
 
@@ -331,7 +331,7 @@ class Coordinator {
     const auto found = copied_.find(second.index);
     if (found == copied_.end()) return;
     if (same_answer(found->second, second)) {
-      if (!queue_.is_left_over(second.index)) copied_.erase(found);
+      if (!queue_.is_late_copy(second.index)) copied_.erase(found);
       return;
     }
     PlanResult failed = std::move(found->second);
@@ -382,8 +382,8 @@ class Coordinator {
     observe([info, reason = farewell.reason](RunObserver& observer) {
       observer.on_worker_left(info, reason);
     });
-    // Whoever leaves because of a signal has said so when it was Leaving. The run goes on as long
-    // as others can read the plans.
+    // A worker that leaves because of a signal has said so when it was Leaving. The run goes on as
+    // long as others can read the plans.
     if (farewell.interrupted) source_away_ = farewell.reason;
   }
 
@@ -531,7 +531,7 @@ class Coordinator {
   BackgroundThread recorder_;  // last: it uses what is above
 };
 
-/// Also of a rank that was refused because it speaks otherwise, and so says no good-bye.
+/// Also of a rank that was refused because it speaks otherwise, and so sends no Goodbye.
 bool is_goodbye(const Bytes& message) {
   try {
     return std::holds_alternative<Goodbye>(decode_from_worker(message));

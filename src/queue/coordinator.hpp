@@ -22,7 +22,7 @@ class ResultSink {
   /// When this returns, they are on disk. Returns the rows that had to be stored otherwise than
   /// asked: as failed, each with the reason. A pending one only tells how often it was started.
   [[nodiscard]] virtual std::vector<PlanResult> store(std::span<const PlanResult> results) = 0;
-  /// Called every now and then: whoever reads along may see what is new.
+  /// Called every now and then: other readers of the file may see what is new.
   virtual void publish() = 0;
 };
 
@@ -127,7 +127,7 @@ void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<vo
 /// and observer throw.
 [[nodiscard]] RunEnd coordinate(Link& link, const CoordinatorParts& parts);
 
-/// Tells all workers to go home. Rank 0 must do so once, however it ends. Returns the ranks that
+/// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.
 [[nodiscard]] std::vector<int> dismiss_workers(
     Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5});

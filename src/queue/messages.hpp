@@ -22,7 +22,7 @@ namespace wallheat {
 
 /// One plan to solve.
 struct Task {
-  std::uint32_t index = 0;  ///< place in the list of ids
+  std::uint32_t index = 0;  ///< in the list of ids
   std::string id;
   friend bool operator==(const Task&, const Task&) = default;
 };

@@ -213,7 +213,7 @@ class HostDealer {
         [&](std::size_t core) -> const Workers& { return residents_[cores_[core].socket]; });
   }
 
-  /// What no resident of the socket may use, by its cpuset or by the limit, goes to whoever may.
+  /// What no resident of the socket may use, by its cpuset or by the limit, goes to those who may.
   void deal_left_over_cores() {
     const Workers anyone = those(false);
     deal_free_cores([&](std::size_t) -> const Workers& { return anyone; });

@@ -185,9 +185,9 @@ bool WorkQueue::any_busy() const {
   });
 }
 
-bool WorkQueue::is_left_over(std::uint32_t plan) const {
+bool WorkQueue::is_late_copy(std::uint32_t plan) const {
   const auto found = plans_.find(plan);
-  return found != plans_.end() && found->second.leftovers > 0;
+  return found != plans_.end() && found->second.late_copies > 0;
 }
 
 std::int32_t WorkQueue::failures(std::uint32_t plan) const {
@@ -230,7 +230,7 @@ double WorkQueue::start_delay_s(const Worker& worker) {
 std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::vector<Order> orders;
   std::map<int, std::size_t> grants;
-  // Whoever is fast gets the longest plans.
+  // Fast workers get the longest plans.
   const std::vector<int> ids = fastest_first();
   std::size_t left = pending_count_;
   std::size_t all_prefetch = 0;
@@ -415,7 +415,7 @@ void WorkQueue::remove_pending(std::uint32_t number, const Plan& plan) {
 /// On the plan's side; on the worker's it is still there.
 void WorkQueue::forget_lease(Plan& plan, int worker) {
   if (plan.finished()) {
-    --plan.leftovers;
+    --plan.late_copies;
   } else {
     std::erase(plan.holders, worker);
   }
@@ -432,12 +432,12 @@ void WorkQueue::release(std::uint32_t number, Plan& plan, int worker) {
   forget_lease(plan, worker);
 }
 
-/// Copies that others are still at stay with them: their threads are busy until they answer.
+/// Copies that others still solve stay with them: their threads are busy until they answer.
 void WorkQueue::finish(std::uint32_t number, Plan& plan, State state) {
   remove_pending(number, plan);
   leased_.erase(number);
   plan.state = state;
-  plan.leftovers = static_cast<std::int32_t>(plan.holders.size());
+  plan.late_copies = static_cast<std::int32_t>(plan.holders.size());
   plan.holders.clear();
   --unfinished_;
   if (plan.updates <= 0) return;

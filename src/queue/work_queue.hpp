@@ -38,13 +38,13 @@ struct QueueRules {
 /// go first, as far as they are known (see set_work). Each worker has as many plans running as it
 /// has threads and some more waiting, so that it never waits for an answer; short plans wait in
 /// larger numbers. When nothing is pending, plans that wait behind a busy worker are retracted for
-/// an idle one; when nothing waits either, idle workers get copies of what others are still at.
-/// Workers may be of several kinds, as fast as they like: each kind's times are learnt on their
-/// own, so that batches, time limits and the end of the run follow each worker's own pace.
+/// an idle one; when nothing waits either, idle workers get speculative copies of plans that others
+/// still solve. Workers may be of several kinds, as fast as they like: each kind's times are learnt
+/// on their own, so that batches, time limits and the end of the run follow each worker's own pace.
 ///
-/// A plan leaves the leased state with its first answer. Whoever else is still at it keeps a thread
-/// busy with a leftover: a second answer that can be compared, but that nothing waits for. A failed
-/// plan that is answered after all, by a worker that was thought lost, is answered.
+/// A plan leaves the leased state with its first answer. Another worker that still solves it keeps
+/// a thread busy with a late copy: a second answer that can be compared, but that nothing waits
+/// for. A failed plan that is answered after all, by a worker that was thought lost, is answered.
 class WorkQueue {
  public:
   struct Item {
@@ -72,7 +72,7 @@ class WorkQueue {
   /// too long.
   std::vector<int> time_passed(double seconds);
 
-  /// Returns false where this is a copy: another worker is at the plan already.
+  /// Returns false if this is a speculative copy: another worker is at the plan already.
   bool plan_started(int worker, std::uint32_t plan);
   enum class Answer {
     first,
@@ -100,13 +100,13 @@ class WorkQueue {
 
   /// True where every plan is answered or has failed.
   [[nodiscard]] bool all_finished() const { return unfinished_ == 0; }
-  /// True while some worker has plans or leftovers, so that another order may come without any news
-  /// but theirs.
+  /// True while some worker has plans or late copies, so that another order may come without any
+  /// news but theirs.
   [[nodiscard]] bool any_busy() const;
   /// How good the predictions of plans' times were, on all kinds of devices.
   [[nodiscard]] PredictionQuality prediction_quality() const;
   /// True where the plan is answered and somebody is still at it.
-  [[nodiscard]] bool is_left_over(std::uint32_t plan) const;
+  [[nodiscard]] bool is_late_copy(std::uint32_t plan) const;
   /// All failures of a plan so far, earlier sessions included.
   [[nodiscard]] std::int32_t failures(std::uint32_t plan) const;
   /// Estimated seconds until the end at the present rate; NaN before the first result.
@@ -119,10 +119,10 @@ class WorkQueue {
     std::uint32_t position = 0;
     std::int32_t failures = 0;
     std::int32_t lost_workers = 0;
-    int failed_at = no_worker;   ///< the worker of the last failure: to be tried elsewhere
-    double updates = 0;          ///< 0 where not known
-    std::vector<int> holders;    ///< the workers that have a lease; only while leased
-    std::int32_t leftovers = 0;  ///< how many have it after it was answered or failed
+    int failed_at = no_worker;     ///< the worker of the last failure: to be tried elsewhere
+    double updates = 0;            ///< 0 where not known
+    std::vector<int> holders;      ///< the workers that have a lease; only while leased
+    std::int32_t late_copies = 0;  ///< how many have it after it was answered or failed
     [[nodiscard]] bool finished() const {
       return state == State::answered || state == State::failed;
     }
@@ -134,7 +134,7 @@ class WorkQueue {
   struct Worker {
     std::size_t threads = 1;
     CostModel* cost = nullptr;                        ///< its kind's, in costs_
-    std::unordered_map<std::uint32_t, Lease> leases;  ///< of all that it has, leftovers included
+    std::unordered_map<std::uint32_t, Lease> leases;  ///< of all that it has, late copies included
     std::size_t running = 0;                          ///< of its leases
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
     bool retracting = false;

@@ -185,7 +185,7 @@ class Worker {
   BackgroundThread starter_;  // last: it uses what is above
 };
 
-/// Waits for Leave, but not for long: rank 0 only waits for the others' good-byes.
+/// Waits for Leave, but not for long: rank 0 only waits for the others' Goodbyes.
 bool leaves_together(Link& link) {
   Stopwatch watch;
   for (double waited_s = 0; waited_s < leave_timeout_s; waited_s += watch.lap_s()) {
@@ -212,7 +212,7 @@ void wait_for_finish(Link& link, const Timeouts& timeouts) {
 }  // namespace
 
 bool run_worker(Link& link, const WorkerParts& parts) {
-  Worker worker(link, parts);  // its threads may take a while to end: the good-bye comes first
+  Worker worker(link, parts);  // its threads may take a while to end: Goodbye is sent first
   try {
     worker.run();
   } catch (const Rank0Lost&) {

@@ -66,7 +66,7 @@ struct WorkerParts {
 };
 
 /// A worker's life, from Hello to Finish. When it is interrupted, cannot prepare its threads or
-/// fails otherwise, it takes leave of rank 0 with the reason, gives everything back, and waits for
+/// fails otherwise, it leaves rank 0 with the reason, gives everything back, and waits for
 /// Finish. Returns false where some rank is lost, so that MPI cannot be ended together. Throws
 /// RunError where rank 0 is silent for too long, and where the link itself fails.
 [[nodiscard]] bool run_worker(Link& link, const WorkerParts& parts);

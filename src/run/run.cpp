@@ -25,11 +25,11 @@ namespace {
 
 struct RunOutcome {
   int status = exit_failed;
-  std::string error;         ///< why it failed; empty where it did not
-  std::vector<int> unheard;  ///< ranks that did not say good-bye
+  std::string error;      ///< why it failed; empty where it did not
+  std::vector<int> lost;  ///< ranks that sent no Goodbye
 };
 
-/// Whatever happens to rank 0, its workers go home. What there is to say is said afterwards: nobody
+/// Whatever happens to rank 0, its workers end. Messages are printed afterwards: nobody
 /// may ever read it.
 RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
                                   const RunSurroundings& surroundings) {
@@ -45,17 +45,17 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
     outcome.error = printable(error.what());
   }
   write_exit_status(options.exit_status_file, outcome.status);
-  // A wrapper ends by itself whoever does not answer.
+  // A wrapper ends by itself ranks that do not answer.
   const std::chrono::seconds timeout{options.exit_status_file.empty() ? 5 : 1};
-  outcome.unheard = dismiss_workers(link, timeout);
-  if (!outcome.unheard.empty())
+  outcome.lost = dismiss_workers(link, timeout);
+  if (!outcome.lost.empty())
     // One sentence, with the error, which others' last words may have buried otherwise.
     outcome.error = fmt::format("{}{}rank(s) {} are lost; ending the run with status {}",
                                 outcome.error, outcome.error.empty() ? "" : "; ",
-                                fmt::join(outcome.unheard, ", "), outcome.status);
+                                fmt::join(outcome.lost, ", "), outcome.status);
   if (!outcome.error.empty()) {
     const std::string sentence = "wallheat: " + outcome.error;
-    console ? console->say(sentence) : print_error("{}", sentence);
+    console ? console->print(sentence) : print_error("{}", sentence);
   }
   return outcome;
 }
@@ -98,7 +98,7 @@ int run(const RunOptions& options) {
   // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
   const bool wrapped = !options.exit_status_file.empty();
   const int status = wrapped ? exit_done : outcome.status;
-  if (!outcome.unheard.empty()) mpi.leave_without_the_lost(status, wrapped);
+  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status, wrapped);
   mpi.end(status);
   return status;
 }

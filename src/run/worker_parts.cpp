@@ -66,7 +66,7 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
 WorkerParts worker_parts(const RunOptions& options) {
   WorkerParts parts;
   parts.machine = local_machine();
-  if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then whoever bound it has meant it
+  if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then the binding is meant
   parts.open = [options, machine = parts.machine](const Placement& placement) {
     return placement.gpu ? open_gpu_worker(options, machine, *placement.gpu, placement.cpus)
                          : open_cpu(options, machine.host, placement);

@@ -20,7 +20,7 @@ constexpr std::size_t narrow_columns = 100;
 // The names of the loggers tell the sink what their messages are.
 constexpr const char* log_name = "wallheat";
 constexpr const char* status_line_name = "status line";
-constexpr const char* sentence_name = "sentence";
+constexpr const char* plain_line_name = "plain line";
 
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
@@ -38,7 +38,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
       draw(payload);
     } else {
       draw("");
-      write(name == sentence_name ? std::string(payload) + "\n" : log_line(message));
+      write(name == plain_line_name ? std::string(payload) + "\n" : log_line(message));
     }
     flush_();
   }
@@ -105,7 +105,7 @@ class Console::Impl {
   Impl(const std::string& level, int rank, const std::string& host)
       : sink_(std::make_shared<StderrSink>(rank, host)),
         logger_(made(log_name)),
-        sentences_(made(sentence_name)),
+        lines_(made(plain_line_name)),
         line_(made(status_line_name)) {
     logger_->set_level(level_named(level));
   }
@@ -121,7 +121,7 @@ class Console::Impl {
       std::make_shared<spdlog::details::thread_pool>(lines_in_memory, 1);
   std::shared_ptr<StderrSink> sink_;
   std::shared_ptr<spdlog::logger> logger_;
-  std::shared_ptr<spdlog::logger> sentences_;
+  std::shared_ptr<spdlog::logger> lines_;
   StatusLine line_;
 };
 
@@ -131,6 +131,6 @@ Console::~Console() = default;
 
 const std::shared_ptr<spdlog::logger>& Console::logger() const { return impl_->logger_; }
 StatusLine& Console::line() { return impl_->line_; }
-void Console::say(const std::string& sentence) { impl_->sentences_->info("{}", sentence); }
+void Console::print(const std::string& line) { impl_->lines_->info("{}", line); }
 
 }  // namespace wallheat

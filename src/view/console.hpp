@@ -46,7 +46,7 @@ class Console {
   [[nodiscard]] const std::shared_ptr<spdlog::logger>& logger() const;
   [[nodiscard]] StatusLine& line();
   /// A line as it is, without time and rank.
-  void say(const std::string& sentence);
+  void print(const std::string& line);
 
  private:
   class Impl;

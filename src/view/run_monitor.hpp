@@ -32,7 +32,7 @@ struct RunTally {
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
-/// What a run is, for whoever looks on.
+/// What a run is, for observers.
 struct RunFacts {
   std::filesystem::path out;                      ///< the result file
   const std::vector<std::string>* ids = nullptr;  ///< of the whole campaign; outlives the monitor

@@ -34,7 +34,7 @@ struct WorkerStatus {
   std::optional<GpuSample> gpu{};  ///< what its GPU told last; nothing where it has none
 };
 
-/// What a run is doing at one moment. Rank 0 writes it every few seconds for whoever looks on.
+/// What a run is doing at one moment. Rank 0 writes it every few seconds for observers.
 struct RunStatus {
   std::string file;         ///< the result file
   std::string started_utc;  ///< as in the attributes of its session: tells which session this was

@@ -205,9 +205,9 @@ TEST(WorkQueue, copies_the_last_plans_for_idle_workers_longest_first) {
   EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {2}, 0}));
   EXPECT_THAT(queue.orders(), IsEmpty()) << "one copy of a plan";
   EXPECT_EQ(queue.plan_finished(2, 2, 1), WorkQueue::Answer::first);
-  EXPECT_TRUE(queue.is_left_over(2)) << "a second answer may come";
+  EXPECT_TRUE(queue.is_late_copy(2)) << "a second answer may come";
   EXPECT_EQ(queue.plan_finished(1, 2, 1), WorkQueue::Answer::repeated);
-  EXPECT_FALSE(queue.is_left_over(2));
+  EXPECT_FALSE(queue.is_late_copy(2));
 }
 
 TEST(WorkQueue, lets_the_copy_go_on_when_the_first_try_fails) {
@@ -257,7 +257,7 @@ TEST(WorkQueue, finishes_a_plan_once_even_if_its_copies_are_lost) {
   queue.plan_started(2, 1);
   EXPECT_EQ(queue.plan_finished(1, 1, 1), WorkQueue::Answer::first);
   EXPECT_THAT(queue.worker_lost(2), IsEmpty()) << "the plan is answered";
-  EXPECT_FALSE(queue.is_left_over(1));
+  EXPECT_FALSE(queue.is_late_copy(1));
   EXPECT_FALSE(queue.all_finished()) << "plan 0 is left";
   EXPECT_EQ(queue.plan_finished(1, 0, 1), WorkQueue::Answer::first);
   EXPECT_TRUE(queue.all_finished());
