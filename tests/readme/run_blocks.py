@@ -248,7 +248,9 @@ for words in sys.stdin:
         if answer != "0":
             said = self.said()
             lines = re.findall(re.escape(f'File "{readme}", line ') + "([0-9]+)", said)
-            raise Refused(int(lines[-1]) if lines else block.line, f"Python fails\n{said}")
+            line = int(lines[-1]) if lines else block.line
+            source = block.at_its_line().splitlines()[line - 1].strip()
+            raise Refused(line, f"Python fails: {source}\n{said}")
 
 
 def python_with_h5py():
@@ -281,6 +283,11 @@ def copy_checkout(directory, program):
     (directory / "build").symlink_to(program.parent)
 
 
+def name_of(readme):
+    readme = readme.resolve()
+    return readme.relative_to(ROOT) if readme.is_relative_to(ROOT) else readme
+
+
 def run_blocks(readme, program, scratch):
     """Returns the exit status. Throws Refused."""
     text = readme.read_text(encoding="utf-8")
@@ -301,14 +308,14 @@ def run_blocks(readme, program, scratch):
             if reason is None and block.language in PYTHON and without_python:
                 reason = "no Python here has numpy and h5py; jobs/install-packages.sh tests installs them"
             if reason is not None:
-                print(f"{readme.name}:{block.line}: skipped ({block.language}): {reason}", flush=True)
+                print(f"{name_of(readme)}:{block.line}: skipped ({block.language}): {reason}", flush=True)
                 continue
             if block.language in PYTHON:
                 python.run(block, readme)
             else:
                 shell = shell or Shell(scratch, directory, environment)
                 shell.run(block)
-            print(f"{readme.name}:{block.line}: ran ({block.language}), {time.monotonic() - begin:.1f} s", flush=True)
+            print(f"{name_of(readme)}:{block.line}: ran ({block.language}), {time.monotonic() - begin:.1f} s", flush=True)
     finally:
         for session in (shell, python):
             if session:
@@ -328,7 +335,7 @@ def main():
         try:
             return run_blocks(arguments.readme, program, pathlib.Path(scratch))
         except Refused as refused:
-            print(f"{arguments.readme}:{refused.line}: {refused}")
+            print(f"{name_of(arguments.readme)}:{refused.line}: {refused}")
             return 1
 
 
