@@ -294,7 +294,8 @@ def run_blocks(readme, program, scratch):
     blocks = blocks_of(text)
     check_links(readme)
     directory = scratch / "clone"
-    copy_checkout(directory, program)
+    if any(block.reason is None for block in blocks):
+        copy_checkout(directory, program)
     environment = environment_with(program)
     shell, python, without_python = None, None, False
     try:

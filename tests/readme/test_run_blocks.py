@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import run_blocks
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = sys.argv.pop() if len(sys.argv) > 1 else "build/wallheat"
 
@@ -80,6 +82,11 @@ class RunBlocks(unittest.TestCase):
         self.assertEqual(self.run_readme("[here](#title) [there](https://example.org/x)")[0], 0)
         self.assert_fails(["[gone](other.md)"], "README.md:3: the link to other.md leads nowhere")
         self.assert_fails(["[gone](#titel)"], "README.md:3: README.md has no heading")
+
+    def test_the_links_of_documents_that_are_no_readme_lead_somewhere(self):
+        for name in (".github/CONTRIBUTING.md", ".github/CHANGELOG.md", "src/decisions.md"):
+            with self.subTest(name):
+                run_blocks.check_links(run_blocks.ROOT / name)
 
 
 if __name__ == "__main__":
