@@ -31,7 +31,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COPIED = ("configs", "docker", "include", "jobs", "src", "tests", "CMakeLists.txt", "CMakePresets.json")
+COPIED = ("configs", "docker", "include", "jobs", "src", "tests", "CMakeLists.txt")
 BLOCK_LIMIT_S = 120
 SHELL, PYTHON = ("sh", "bash"), ("python",)
 
