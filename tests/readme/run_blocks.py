@@ -3,8 +3,8 @@
 
     tests/readme/run_blocks.py README --wallheat build/wallheat
 
-The directory holds a copy of this checkout's sources, scripts and configurations, and `build`, a link to the folder
-of the program, which is also the first in PATH. All shell blocks of the README share one bash; a command that fails
+The directory holds what this checkout holds: copies of its scripts and configurations, links to its sources, and
+`build`, a link to the folder of the program, which is also the first in PATH. All shell blocks of the README share one bash; a command that fails
 ends the block, as with `set -e`. All Python blocks share one interpreter.
 
 A comment on the line before a block says what differs:
@@ -31,7 +31,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COPIED = ("configs", "docker", "include", "jobs", "src", "tests", "CMakeLists.txt")
+COPIED = ("configs", "jobs")  # a reader may edit them
+LINKED = ("docker", "include", "src", "tests", "CMakeLists.txt")
 BLOCK_LIMIT_S = 120
 SHELL, PYTHON = ("sh", "bash"), ("python",)
 
@@ -273,13 +274,12 @@ def environment_with(program):
 
 
 def copy_checkout(directory, program):
-    """What a fresh clone has in which wallheat was built; blocks may change all but the build."""
+    """What a fresh clone has in which wallheat was built."""
     directory.mkdir()
     for name in COPIED:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, directory / name)
+        shutil.copytree(ROOT / name, directory / name)
+    for name in LINKED:
+        (directory / name).symlink_to(ROOT / name)
     (directory / "build").symlink_to(program.parent)
 
 
