@@ -10,6 +10,11 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The plan is too large for this device; another may solve it.
+struct DeviceTooSmall : InputError {
+  using InputError::InputError;
+};
+
 /// The run cannot start or go on. The text is one sentence that says what to do. Exit status 1.
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;

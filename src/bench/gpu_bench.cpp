@@ -337,7 +337,9 @@ Gpu gpu_to_measure() {
 }
 
 GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings) {
-  const auto device = open_gpu(gpu.ordinal);
+  const auto device = open_gpu(gpu.ordinal, [&](const std::string& warning) {
+    if (settings.tell) settings.tell("(" + warning + ")");
+  });
   GpuUnderTest under_test{.name = gpu.name + ", " + gpu.uuid,
                           .device = device.get(),
                           .baseline = {},

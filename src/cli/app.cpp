@@ -14,6 +14,7 @@
 #include "core/version.hpp"
 #include "io/print_error.hpp"
 #include "mpi/mpi_link.hpp"
+#include "solve/gpu/device.hpp"
 #include "view/spelling.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -119,6 +120,7 @@ int run_one(const std::string& name, Arguments arguments) {
 }  // namespace
 
 int app_main(const Arguments& arguments) {
+  use_all_gpu_queues();
   open_missing_standard_files();
   survive_size_limit();
   const std::string name = arguments.empty() ? "" : arguments.front();

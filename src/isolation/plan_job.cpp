@@ -8,6 +8,7 @@
 
 #include "core/plan_hash.hpp"
 #include "core/version.hpp"
+#include "io/print_error.hpp"
 #include "solve/trace.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/field_codec.hpp"
@@ -75,6 +76,9 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     } catch (const SourceUnavailable& away) {
       result.error = away.what();
       return result;  // pending
+    } catch (const DeviceTooSmall& error) {
+      result.error = fmt::format("plan {}: {}", task.id, error.what());
+      result.may_pass = true;
     } catch (const std::bad_alloc&) {
       result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
       result.may_pass = true;
@@ -90,6 +94,11 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
 
 PlanJob make_plan_job(const JobSettings& settings) {
   return make_plan_job(settings, open_plan_source(settings.data), settings.solver.make());
+}
+
+std::shared_ptr<GpuDevice> open_gpu_of_worker(int ordinal) {
+  return open_gpu(ordinal,
+                  [](const std::string& warning) { print_error("wallheat: {}", warning); });
 }
 
 JobSource open_jobs(const JobSettings& settings,

@@ -37,6 +37,9 @@ struct JobSettings {
 /// cannot be opened.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
 
+/// open_gpu with its warnings on stderr.
+[[nodiscard]] std::shared_ptr<GpuDevice> open_gpu_of_worker(int ordinal);
+
 /// A device that is open, and the jobs that share it.
 struct JobSource {
   std::size_t plans_at_once = 1;      ///< so many jobs keep it busy
@@ -46,6 +49,6 @@ struct JobSource {
 /// Opens what the settings ask for, a GPU by `open`. Throws RunError if it cannot be used.
 [[nodiscard]] JobSource open_jobs(
     const JobSettings& settings,
-    const std::function<std::shared_ptr<GpuDevice>(int)>& open = open_gpu);
+    const std::function<std::shared_ptr<GpuDevice>(int)>& open = open_gpu_of_worker);
 
 }  // namespace wallheat

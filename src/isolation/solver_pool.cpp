@@ -296,7 +296,7 @@ class SolverPool::Shared {
 
   void give_up(const std::string& reason) {
     given_up_ =
-        fmt::format("{} is given up: {}; --device cpu does without", settings_.device, reason);
+        fmt::format("{} is given up: {}", settings_.device, reason);
     changed_.notify_all();
   }
 

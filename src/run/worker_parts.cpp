@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 
+#include "io/print_error.hpp"
 #include "isolation/solver_pool.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
@@ -34,8 +38,74 @@ WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
           }};
 }
 
+/// Solves on a worker's cores what its GPU was to solve, once the GPU is given up: its many threads
+/// share a solver process with a lane a core.
+class CpuFallback {
+ public:
+  CpuFallback(const RunOptions& options, const std::string& host, std::vector<int> cpus)
+      : settings_{options.data, options.solver, options.save_fields, host,
+                  options.solver.device_text() + " (in place of a failed GPU)"},
+        plan_timeout_(options.plan_timeout_s),
+        cpus_(std::move(cpus)) {}
+
+  /// What a job does if the GPU's own throws RunError; once one has, all go to the CPU.
+  [[nodiscard]] PlanJob instead_of(PlanJob on_gpu) {
+    return [this, on_gpu = std::move(on_gpu)](const Task& task, const SolveControl& control) {
+      if (!begun_) {
+        try {
+          return on_gpu(task, control);
+        } catch (const SourceUnavailable&) {
+          throw;
+        } catch (const RunError& error) {
+          if (!begun_.exchange(true))
+            print_error("wallheat: on {}: {}; its plans are solved on the CPU", settings_.host,
+                        error.what());
+        }
+      }
+      return solve(task, control);
+    };
+  }
+
+ private:
+  PlanResult solve(const Task& task, const SolveControl& control) {
+    std::unique_lock lock(mutex_);
+    if (!pool_) {
+      pool_ = std::make_unique<SolverPool>(settings_, plan_timeout_, cpus_.size(), cpus_);
+      for (std::size_t lane = 0; lane < pool_->lanes(); ++lane) free_.push_back(pool_->job(lane));
+    }
+    if (!freed_.wait(lock, control.stop, [this] { return !free_.empty(); }))
+      return pending_result(settings_, task);
+    const PlanJob job = std::move(free_.back());
+    free_.pop_back();
+    lock.unlock();
+    const auto give_back = [&] {
+      lock.lock();
+      free_.push_back(job);
+      lock.unlock();
+      freed_.notify_one();
+    };
+    try {
+      PlanResult result = job(task, control);
+      give_back();
+      return result;
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+
+  JobSettings settings_;
+  std::chrono::duration<double> plan_timeout_;
+  std::vector<int> cpus_;
+  std::atomic<bool> begun_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any freed_;
+  std::unique_ptr<SolverPool> pool_;
+  std::vector<PlanJob> free_;  // one a lane that no thread uses
+};
+
 /// The threads of a GPU worker: as many as the GPU wants plans at once, on all its cores, with one
-/// child process for all.
+/// child process for all. Throws RunError if the GPU cannot be used.
 WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, int ordinal,
                              const std::vector<int>& cpus) {
   SolverOptions solver = options.solver;
@@ -50,15 +120,40 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
   try {
     shared = std::make_shared<SolverPool>(settings, plan_timeout, 0, cpus);
   } catch (const RunError& error) {
-    throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}; --device cpu does without",
-                               ordinal, gpu->name, gpu->uuid, error.what()));
+    throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}", ordinal, gpu->name, gpu->uuid,
+                               error.what()));
   }
+  const auto fallback = options.device == DeviceChoice::automatic
+                            ? std::make_shared<CpuFallback>(options, machine.host, cpus)
+                            : nullptr;
   return {settings.device, shared->lanes(),
-          [shared, cpus](std::size_t thread) {
+          [shared, fallback, cpus](std::size_t thread) {
             bind_this_thread(cpus);
-            return ThreadParts{shared->job(thread), bound_cpus()};
+            PlanJob job = shared->job(thread);
+            if (fallback) {
+              // The fallback lives as long as the job that may call it.
+              job = [fallback, job = fallback->instead_of(std::move(job))](
+                        const Task& task, const SolveControl& control) {
+                return job(task, control);
+              };
+            }
+            return ThreadParts{std::move(job), bound_cpus()};
           },
           monitor_gpu(*gpu, options.log_level, machine.host)};
+}
+
+/// A GPU that cannot be used costs a worker that may do without it only the GPU.
+WorkerDevice open_device(const RunOptions& options, const Machine& machine,
+                         const Placement& placement) {
+  if (!placement.gpu) return open_cpu(options, machine.host, placement);
+  try {
+    return open_gpu_worker(options, machine, *placement.gpu, placement.cpus);
+  } catch (const RunError& error) {
+    if (options.device != DeviceChoice::automatic)
+      throw RunError(fmt::format("{}; --device cpu does without", error.what()));
+    print_error("wallheat: on {}: {}; solving on the CPU instead", machine.host, error.what());
+    return open_cpu(options, machine.host, placement);
+  }
 }
 
 }  // namespace
@@ -68,8 +163,7 @@ WorkerParts worker_parts(const RunOptions& options) {
   parts.machine = local_machine();
   if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then the binding is meant
   parts.open = [options, machine = parts.machine](const Placement& placement) {
-    return placement.gpu ? open_gpu_worker(options, machine, *placement.gpu, placement.cpus)
-                         : open_cpu(options, machine.host, placement);
+    return open_device(options, machine, placement);
   };
   parts.terms = options.terms();
   parts.sample = [data = options.data](const std::string& id) -> std::string {

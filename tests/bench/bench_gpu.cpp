@@ -12,6 +12,7 @@
 
 #include "bench/gpu_bench.hpp"
 #include "core/plan_ids.hpp"
+#include "solve/gpu/device.hpp"
 
 namespace {
 
@@ -59,6 +60,7 @@ void measure(std::size_t count, std::size_t size, const char* directory) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  use_all_gpu_queues();
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--help" || first == "-h") {
     std::fputs(usage, stdout);

@@ -2,6 +2,7 @@
 // prove itself. As with CUDA, CUDA_VISIBLE_DEVICES may choose one of them.
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "cli/commands.hpp"
@@ -31,8 +32,12 @@ GpuSupport gpu_support() {
   return support;
 }
 
-std::shared_ptr<GpuDevice> open_gpu(int ordinal) {
+std::shared_ptr<GpuDevice> open_gpu(int ordinal, const std::function<void(const std::string&)>&) {
   const Gpu gpu = gpu_support().gpus.at(static_cast<std::size_t>(ordinal));
+  if (const char* file = std::getenv("WALLHEAT_FAKE_GPU_QUEUES")) {
+    const char* queues = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    std::ofstream(file) << (queues == nullptr ? "" : queues);
+  }
   if (gpu.uuid == unfit) throw DeviceFault("the fake GPU does not know the known answer");
   return std::make_shared<FakeGpu>(".", gpu.uuid == broken);
 }

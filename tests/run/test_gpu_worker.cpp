@@ -213,8 +213,8 @@ TEST_F(GpuWorkerTest, keeps_the_process_where_only_the_plan_is_at_fault) {
   for (int time = 0; time < 2; ++time) {
     const PlanResult result = solve("too-large");
     EXPECT_EQ(result.status, PlanStatus::failed);
-    EXPECT_FALSE(result.may_pass);
-    EXPECT_EQ(result.error, "the plan is too large for the fake GPU");
+    EXPECT_TRUE(result.may_pass) << "on another device";
+    EXPECT_EQ(result.error, "plan too-large: the plan is too large for the fake GPU");
   }
   EXPECT_THAT(processes(), SizeIs(1));
 }
@@ -354,12 +354,65 @@ TEST_F(FakeGpuRun, solves_on_a_gpu_in_one_process) {
   for (const PlanResult& row : reader.rows()) EXPECT_EQ(row.device, "gpu Fake GPU");
 }
 
-TEST_F(FakeGpuRun, ends_with_the_reason_when_its_only_gpu_is_broken) {
+TEST_F(FakeGpuRun, goes_on_with_the_cpu_when_its_only_gpu_is_broken) {
+  ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
+  for (const char* gpu : {"2", "3"}) {  // one that fails at work, and one that cannot be opened
+    const std::string visible = std::string("CUDA_VISIBLE_DEVICES=") + gpu;
+    const std::string out = std::string("gpu") + gpu + ".h5";
+    const Finished finished = run({"env", visible}, WALLHEAT_FAKE_GPUS, out, "auto");
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_THAT(finished.err, HasSubstr("on the CPU"));
+    const auto expected = rows("cpu.h5");
+    const auto found = rows(out);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].status, expected[i].status) << found[i].error;
+      EXPECT_EQ(found[i].last_delta, expected[i].last_delta);
+    }
+    const ResultReader reader(path(out));
+    for (const PlanResult& row : reader.rows()) {
+      EXPECT_THAT(row.device, testing::StartsWith("cpu "));
+      EXPECT_EQ(row.device.find("in place of a failed GPU") != std::string::npos, gpu[0] == '2');
+    }
+  }
+}
+
+TEST_F(FakeGpuRun, ends_with_the_reason_when_the_gpu_that_it_was_told_to_use_is_broken) {
   const Finished finished =
-      run({"env", "CUDA_VISIBLE_DEVICES=2"}, WALLHEAT_FAKE_GPUS, "x.h5", "auto");
+      run({"env", "CUDA_VISIBLE_DEVICES=2"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
   EXPECT_EQ(finished.status, 1);
   EXPECT_THAT(finished.err,
               AllOf(HasSubstr("gpu Fake GPU is given up"), HasSubstr("the fake GPU is broken")));
+}
+
+TEST_F(FakeGpuRun, solves_on_the_cpu_what_is_too_large_for_a_gpu) {
+  std::string ids;
+  for (int plan = 0; plan < 8; ++plan) {
+    const std::string id = "large" + std::to_string(plan);
+    save_floor_plan(directory_.path(), id,
+                    with_fault(room_on_a_large_plot(20, 30), GpuFault::too_large, plan));
+    ids += id + "\n";
+  }
+  std::ofstream(directory_ / "building_ids.txt") << ids;
+  const Finished mixed = run({"env", "CUDA_VISIBLE_DEVICES=1", "mpirun", "-n", "3",
+                              "--oversubscribe", "--bind-to", "none"},
+                             WALLHEAT_FAKE_GPUS, "mixed.h5", "auto");
+  EXPECT_EQ(mixed.status, 0) << mixed.err;
+  const Finished alone =
+      run({"env", "CUDA_VISIBLE_DEVICES=1"}, WALLHEAT_FAKE_GPUS, "alone.h5", "gpu");
+  EXPECT_EQ(alone.status, 3) << alone.err;
+  EXPECT_THAT(ResultReader(path("alone.h5")).rows().front().error,
+              HasSubstr("too large for the fake GPU"));
+}
+
+TEST_F(FakeGpuRun, has_all_queues_of_a_gpu_unless_the_user_wants_others) {
+  for (const char* wanted : {"", "4"}) {
+    std::vector<std::string> words{"env", "CUDA_VISIBLE_DEVICES=0",
+                                   "WALLHEAT_FAKE_GPU_QUEUES=" + path("queues")};
+    if (*wanted != '\0') words.push_back(std::string("CUDA_DEVICE_MAX_CONNECTIONS=") + wanted);
+    ASSERT_EQ(run(words, WALLHEAT_FAKE_GPUS, std::string("x") + wanted + ".h5", "gpu").status, 0);
+    EXPECT_EQ(file_text(path("queues")), *wanted == '\0' ? "32" : wanted);
+  }
 }
 
 TEST_F(FakeGpuRun, ends_with_the_reason_when_its_only_gpu_does_not_prove_itself) {

@@ -21,13 +21,18 @@ namespace {
 
 using gpu::Kernel;
 
+// As the program does, before anything uses CUDA.
+const bool queues_are_set = (use_all_gpu_queues(), true);
+
+void ignore(const std::string&) {}
+
 TEST(GpuSupport, says_why_where_it_cannot_solve) {
   const GpuSupport support = gpu_support();
   EXPECT_NE(support.can_solve, !support.reason.empty()) << support.reason;
 }
 
 TEST(GpuSupport, opening_a_gpu_that_is_not_there_is_refused) {
-  EXPECT_THROW((void)open_gpu(4711), RunError);
+  EXPECT_THROW((void)open_gpu(4711, ignore), RunError);
 }
 
 class OnGpu : public testing::TestWithParam<Kernel> {
@@ -35,7 +40,7 @@ class OnGpu : public testing::TestWithParam<Kernel> {
   void SetUp() override {
     const GpuSupport support = gpu_support();
     if (!support.can_solve) GTEST_SKIP() << support.reason;
-    device_ = std::dynamic_pointer_cast<gpu::DeviceWithKernels>(open_gpu(0));
+    device_ = std::dynamic_pointer_cast<gpu::DeviceWithKernels>(open_gpu(0, ignore));
     ASSERT_TRUE(device_);
     if (!device_->has(GetParam())) GTEST_SKIP() << "this GPU cannot run that kernel";
   }

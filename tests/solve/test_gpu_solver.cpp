@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/generator.hpp"
+#include "solve/gpu/kernel_proofs.hpp"
 #include "solve/gpu/solver.hpp"
 #include "support/host_stream.hpp"
 #include "support/kernel_name.hpp"
@@ -187,6 +188,74 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   }
 }
 
+TEST(GpuSolver, waits_for_its_stream_before_it_gives_memory_back) {
+  std::stop_source stop;
+  stop.request_stop();  // seen after the plan is on its way to the device
+  for (const Kernel kernel : {Kernel::cluster, Kernel::streaming}) {
+    auto owned = std::make_unique<HostStream>();
+    const HostStream& stream = *owned;
+    const auto pool = std::make_shared<MemoryPool>();
+    const auto solver = make_stream_solver(std::move(owned), pool, kernel);
+    EXPECT_FALSE(solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
+    EXPECT_EQ(pool->out(), 0);
+    EXPECT_FALSE(stream.work_is_out) << name_of(kernel);
+  }
+}
+
+TEST(GpuSolver, takes_pinned_memory_seldom) {
+  auto owned = std::make_unique<HostStream>();
+  const HostStream& stream = *owned;
+  const auto solver =
+      make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), Kernel::grid);
+  for (const std::size_t side : {40, 44, 48, 52, 56, 60, 64, 68})
+    (void)solver->solve(room(side, side), {1e-4, 2}, {});
+  EXPECT_LE(stream.pinned_allocations, 3);
+}
+
+/// Solvers whose cluster kernel gives wrong answers, or whose device fails at it.
+class Proofs : public testing::Test {
+ protected:
+  KernelProofs proofs(bool cluster_fails = false, bool lives = true) {
+    return {[=, this](Kernel kernel) -> std::unique_ptr<Solver> {
+              ++tried_;
+              if (kernel == Kernel::cluster && cluster_fails) throw DeviceFault("it is broken");
+              if (kernel == Kernel::cluster)
+                return make_stream_solver(std::make_unique<SpoiltStream>(17.0),
+                                          std::make_shared<MemoryPool>(), kernel);
+              return make_reference_solver();
+            },
+            [=] { return lives; }, [this](const std::string& warning) { warning_ += warning; }};
+  }
+  int tried_ = 0;
+  std::string warning_;
+};
+
+TEST_F(Proofs, keep_a_kernel_from_being_used_that_gives_wrong_bits_and_no_other) {
+  KernelProofs proven = proofs();
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_FALSE(proven.admit(Kernel::cluster));
+    EXPECT_TRUE(proven.admit(Kernel::grid));
+  }
+  EXPECT_EQ(tried_, 2) << "each once";
+  EXPECT_THAT(warning_, testing::StartsWith("the GPU's cluster kernel is not used: "));
+
+  auto owned = std::make_unique<HostStream>();
+  const HostStream& stream = *owned;
+  const auto solver =
+      make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), Kernel::automatic,
+                         [&](Kernel kernel) { return proven.admit(kernel); });
+  const FloorPlan plan = room(64, 64);  // 4 blocks of a cluster would do, a grid takes 4, too
+  expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
+                   *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "on a grid");
+  EXPECT_EQ(stream.last_kind, GroupKind::grid);
+}
+
+TEST_F(Proofs, tell_a_kernel_that_fails_from_a_device_that_is_gone) {
+  EXPECT_FALSE(proofs(true, true).admit(Kernel::cluster));
+  EXPECT_THAT(warning_, testing::HasSubstr("it is broken"));
+  EXPECT_THROW((void)proofs(true, false).admit(Kernel::cluster), DeviceFault);
+}
+
 TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {
   const FloorPlan plan = room(100, 100);
   const Limits limits{1e-4, 20};
@@ -213,7 +282,7 @@ TEST(GpuSolver, tells_a_plan_too_large_for_the_device_from_memory_that_others_ho
   try {
     (void)host_solver(Kernel::streaming)->solve(huge, {}, {});
     FAIL() << "a plan beyond the device's memory was taken";
-  } catch (const InputError& error) {
+  } catch (const DeviceTooSmall& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("GPU memory"));
   }
 }

@@ -28,7 +28,7 @@ enum class GpuFault {
   crash = 1001,         ///< kills the process, once there is a file "crash"
   hang = 1002,          ///< makes no progress, and does not hear a stop
   device_fault = 1003,  ///< the solver throws DeviceFault
-  too_large = 1004,     ///< the solver throws InputError
+  too_large = 1004,     ///< the solver throws DeviceTooSmall
   patient = 1005,       ///< goes on until there is a file "go"; then all is well
   bad_company = 1006,   ///< for plans 0 and 1, every other time: waits for the other one and throws
                         ///< DeviceFault; the times between all is well
@@ -82,7 +82,7 @@ class FakeGpu final : public GpuDevice {
         case GpuFault::device_fault:
           throw DeviceFault("the fake GPU gave an answer that cannot be");
         case GpuFault::too_large:
-          throw InputError("the plan is too large for the fake GPU");
+          throw DeviceTooSmall("the plan is too large for the fake GPU");
         case GpuFault::patient:
           go_on_until(control, [&] { return gpu_.has("go"); });
           break;

@@ -52,12 +52,14 @@ class HostStream final : public Stream {
             }};
   }
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
+    ++pinned_allocations;
     return {new (std::align_val_t{256}) std::byte[bytes],
             [](std::byte* memory) { operator delete[](memory, std::align_val_t{256}); }};
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     std::memcpy(to, from, bytes);
+    work_is_out = true;
   }
   void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                  std::size_t row_bytes, std::size_t rows) override {
@@ -67,7 +69,8 @@ class HostStream final : public Stream {
   }
   void clear(void* memory, std::size_t bytes) override { std::memset(memory, 0, bytes); }
 
-  void run_resident(GroupKind, int blocks, const ResidentPlan& plan) override {
+  void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) override {
+    last_kind = kind;
     ++resident_launches;
     most_blocks = std::max(most_blocks, blocks);
     Crowd crowd(blocks);
@@ -106,11 +109,14 @@ class HostStream final : public Stream {
     *largest_change = std::max(*largest_change, std::bit_cast<unsigned long long>(largest));
   }
 
-  void wait() override {}
+  void wait() override { work_is_out = false; }
 
   int resident_launches = 0;
   int streaming_launches = 0;
   int most_blocks = 0;
+  int pinned_allocations = 0;
+  GroupKind last_kind = GroupKind::cluster;
+  bool work_is_out = false;  ///< something was given that nobody has waited for
 
  private:
   /// What the blocks of a group share.

@@ -102,7 +102,13 @@ cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks) {
   if (const auto error = cudaGetDevice(&device)) return error;
   if (const auto error = cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device))
     return error;
-  if (clusters == 0) return cudaSuccess;
+  int shared_memory = 0;
+  if (const auto error =
+          cudaDeviceGetAttribute(&shared_memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
+    return error;
+  // Some GPUs with clusters have 99 KiB of shared memory a block.
+  if (clusters == 0 || static_cast<std::size_t>(shared_memory) < sizeof(BlockMemory))
+    return cudaSuccess;
   if (const auto error =
           cudaFuncSetAttribute(cluster_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(sizeof(BlockMemory))))
@@ -114,14 +120,14 @@ cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks) {
   for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks) {
     const ClusterLaunch launch(blocks, nullptr);
     int fitting = 0;
-    const auto error = cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config());
-    if (error == cudaSuccess) {
+    if (cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config()) == cudaSuccess) {
       if (fitting > 0) cluster_blocks->push_back(blocks);
-    } else if (error == cudaErrorInvalidClusterSize || error == cudaErrorInvalidConfiguration) {
-      (void)cudaGetLastError();  // the answer to the question, and nothing to report later
-    } else {
-      return error;
+      continue;
     }
+    // Whatever error says that this size does not fit is an answer, and nothing to report later;
+    // one that stays on the device is reported by the next call, too.
+    (void)cudaGetLastError();
+    if (const auto error = cudaDeviceSynchronize()) return error;
   }
   return cudaSuccess;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@ struct GpuSupport {
   bool can_solve = false;
   std::string reason;  ///< where can_solve is false: one clause that says why
 };
+
+/// Lets as many streams of a GPU run side by side as CUDA can: by default the driver has 8 hardware
+/// queues, and streams that share one wait for each other. To be called when a program starts,
+/// before it has threads or uses CUDA. A CUDA_DEVICE_MAX_CONNECTIONS that the user has set stays.
+void use_all_gpu_queues();
 
 /// Looks for GPUs without taking memory or a context on any of them. Never throws for want of a
 /// driver or a device: `reason` names it.
@@ -34,9 +40,11 @@ class GpuDevice {
   [[nodiscard]] virtual std::size_t plans_at_once() const = 0;
 };
 
-/// Opens a GPU by CUDA's number of it in this process and has it prove itself: it must solve a
-/// small generated plan to the bits of the reference solver. Throws DeviceFault if it does not,
-/// and RunError where this build or node has no such GPU.
-[[nodiscard]] std::shared_ptr<GpuDevice> open_gpu(int ordinal);
+/// Opens a GPU by CUDA's number of it in this process. Before a solver of it uses one of its
+/// kernels for the first time, the kernel must solve a small generated plan to the bits of the
+/// reference solver; one that does not is done without, which `warn` hears. Throws DeviceFault if
+/// the device fails, and RunError if this build or node has no such GPU.
+[[nodiscard]] std::shared_ptr<GpuDevice> open_gpu(
+    int ordinal, const std::function<void(const std::string&)>& warn);
 
 }  // namespace wallheat

@@ -11,7 +11,8 @@
 
 #include "solve/gpu/cuda_stream.hpp"
 #include "solve/gpu/device.hpp"
-#include "solve/gpu/known_answer.hpp"
+#include "solve/gpu/kernel_proofs.hpp"
+#include "solve/gpu/kernels.hpp"
 #include "solve/gpu/solver.hpp"
 #include "wallheat/error.hpp"
 
@@ -54,12 +55,12 @@ Description describe(int ordinal) {
   if (answer != cudaSuccess)
     return {{}, "GPU " + std::to_string(ordinal) + ": " + cudaGetErrorString(answer)};
   const int capability = properties.major * 10 + properties.minor;
-  if (capability < WALLHEAT_OLDEST_GPU)
+  if (const int oldest = gpu::oldest_gpu(); capability < oldest)
     return {{},
             std::string(properties.name) + " has compute capability " +
                 std::to_string(properties.major) + "." + std::to_string(properties.minor) +
-                ", but this wallheat was built for " + std::to_string(WALLHEAT_OLDEST_GPU / 10) +
-                "." + std::to_string(WALLHEAT_OLDEST_GPU % 10) + " and newer"};
+                ", but this wallheat was built for " + std::to_string(oldest / 10) + "." +
+                std::to_string(oldest % 10) + " and newer"};
   int mode = cudaComputeModeDefault;
   if (cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, ordinal) == cudaSuccess &&
       mode == cudaComputeModeProhibited)
@@ -75,13 +76,14 @@ Description describe(int ordinal) {
 
 class CudaDevice final : public gpu::DeviceWithKernels {
  public:
-  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {
+  CudaDevice(int ordinal, const std::function<void(const std::string&)>& warn)
+      : ordinal_(ordinal),
+        proofs_([this](gpu::Kernel kernel) { return make_solver(kernel); }, is_alive, warn) {
     // Threads that wait for the GPU leave their core to those that read and store.
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
     capacity_ = gpu::prepare_kernels();
-    prove();
   }
 
   [[nodiscard]] bool has(gpu::Kernel kernel) const override {
@@ -99,7 +101,8 @@ class CudaDevice final : public gpu::DeviceWithKernels {
 
   using DeviceWithKernels::make_solver;
   [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {
-    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, capacity_), pool_, kernel);
+    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, capacity_), pool_, kernel,
+                                   [this](gpu::Kernel used) { return proofs_.admit(used); });
   }
 
   std::size_t plans_at_once() const override {
@@ -111,17 +114,16 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   }
 
  private:
-  void prove() {
-    const gpu::KnownAnswer known;
-    for (const gpu::Kernel kernel :
-         {gpu::Kernel::streaming, gpu::Kernel::grid, gpu::Kernel::cluster}) {
-      if (has(kernel)) known.expect_of(*make_solver(kernel));
-    }
+  /// A fault that stays on the device is reported by every further call.
+  static bool is_alive() {
+    (void)cudaGetLastError();
+    return cudaDeviceSynchronize() == cudaSuccess;
   }
 
   int ordinal_;
   gpu::Capacity capacity_;
   std::shared_ptr<gpu::MemoryPool> pool_ = std::make_shared<gpu::MemoryPool>();
+  gpu::KernelProofs proofs_;
 };
 
 }  // namespace
@@ -155,14 +157,15 @@ GpuSupport gpu_support() {
   return support;
 }
 
-std::shared_ptr<GpuDevice> open_gpu(int ordinal) {
+std::shared_ptr<GpuDevice> open_gpu(int ordinal,
+                                    const std::function<void(const std::string&)>& warn) {
   const GpuSupport support = gpu_support();
   const bool is_there = std::any_of(support.gpus.begin(), support.gpus.end(),
                                     [&](const Gpu& gpu) { return gpu.ordinal == ordinal; });
   if (!is_there)
     throw RunError("there is no GPU " + std::to_string(ordinal) + " to open" +
                    (support.reason.empty() ? "" : ": " + support.reason));
-  return std::make_shared<CudaDevice>(ordinal);
+  return std::make_shared<CudaDevice>(ordinal, warn);
 }
 
 }  // namespace wallheat

@@ -2,6 +2,8 @@
 // memory, and the streaming one.
 #include <cooperative_groups.h>
 
+#include <algorithm>
+
 #include "solve/gpu/block_maximum.cuh"
 #include "solve/gpu/kernels.hpp"
 
@@ -101,6 +103,13 @@ cudaError_t launch_region(std::size_t regions, const StreamedPlan& plan,
 }
 
 }  // namespace
+
+int oldest_gpu() {
+  constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // as 750 for 7.5
+  int oldest = architectures[0];
+  for (const int architecture : architectures) oldest = std::min(oldest, architecture);
+  return oldest / 10;
+}
 
 cudaError_t prepare_grid_kernel(int* most_blocks) {
   *most_blocks = 0;

@@ -11,6 +11,9 @@
 
 namespace wallheat::gpu {
 
+/// The least compute capability that this build has code for, as 75 for 7.5.
+[[nodiscard]] int oldest_gpu();
+
 /// Allows the cluster kernel what it needs and finds, ascending, of how many blocks a cluster can
 /// be on the current device; none where there are no clusters.
 [[nodiscard]] cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks);

@@ -18,18 +18,29 @@ namespace {
 
 /// So many sweeps take some tens of milliseconds: often enough to hear a stop and tell of progress.
 constexpr std::int64_t sweeps_a_launch = 16384;
-/// A piece of a pool, for a plan.
+/// A piece of a pool, for a plan. It goes back when the stream is done with it, however the work
+/// ended: the next one who takes it uses another stream.
 class Borrowed {
  public:
-  Borrowed(MemoryPool& pool, std::size_t bytes, const MemoryPool::Allocate& allocate)
-      : pool_(pool), piece_(pool.take(bytes, allocate)) {}
-  ~Borrowed() { pool_.put_back(std::move(piece_)); }
+  Borrowed(MemoryPool& pool, Stream& stream, std::size_t bytes)
+      : pool_(pool),
+        stream_(stream),
+        piece_(pool.take(bytes, [&](std::size_t size) { return stream.device_memory(size); })) {}
+  ~Borrowed() {
+    try {
+      stream_.wait();
+    } catch (const DeviceFault&) {
+      // The work has ended, and whoever waits for its result has heard why.
+    }
+    pool_.put_back(std::move(piece_));
+  }
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
   [[nodiscard]] std::byte* data() const { return piece_.memory.get(); }
 
  private:
   MemoryPool& pool_;
+  Stream& stream_;
   SizedMemory piece_;
 };
 
@@ -79,8 +90,12 @@ struct Range {
 
 class StreamSolver final : public Solver {
  public:
-  StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, Kernel kernel)
-      : stream_(std::move(stream)), pool_(std::move(pool)), kernel_(kernel) {
+  StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, Kernel kernel,
+               AdmitKernel admit)
+      : stream_(std::move(stream)),
+        pool_(std::move(pool)),
+        kernel_(kernel),
+        admit_(std::move(admit)) {
     const Capacity& capacity = stream_->capacity();
     if ((kernel == Kernel::cluster && capacity.cluster_blocks.empty()) ||
         (kernel == Kernel::grid && capacity.most_grid_blocks == 0))
@@ -121,16 +136,24 @@ class StreamSolver final : public Solver {
 
   [[nodiscard]] Choice choose(std::size_t tiles) const {
     const Capacity& capacity = stream_->capacity();
-    if (kernel_ == Kernel::automatic || kernel_ == Kernel::cluster) {
-      const int blocks = cluster_blocks_for(tiles);
-      if (blocks > 0) return {GroupKind::cluster, blocks, capacity.cluster_threads};
-    }
-    if (kernel_ == Kernel::automatic || kernel_ == Kernel::grid) {
-      const std::size_t blocks = blocks_for(tiles, capacity.grid_threads);
-      if (blocks <= static_cast<std::size_t>(capacity.most_grid_blocks))
-        return {GroupKind::grid, static_cast<int>(blocks), capacity.grid_threads};
-    }
+    const int in_cluster = cluster_blocks_for(tiles);
+    if (in_cluster > 0 && may_use(Kernel::cluster))
+      return {GroupKind::cluster, in_cluster, capacity.cluster_threads};
+    const std::size_t in_grid = blocks_for(tiles, capacity.grid_threads);
+    if (in_grid <= static_cast<std::size_t>(capacity.most_grid_blocks) && may_use(Kernel::grid))
+      return {GroupKind::grid, static_cast<int>(in_grid), capacity.grid_threads};
+    if (!may_use(Kernel::streaming))
+      throw DeviceFault("no kernel of this GPU that could solve the plan has proven itself");
     return {GroupKind::grid, 0, 0};
+  }
+
+  /// Throws DeviceFault if the device fails at proving a kernel.
+  [[nodiscard]] bool may_use(Kernel kernel) const {
+    if (kernel_ != Kernel::automatic) {
+      // What is asked for, or streaming for a plan that it does not hold.
+      return kernel == kernel_ || kernel == Kernel::streaming;
+    }
+    return !admit_ || admit_(kernel);
   }
 
   static std::size_t blocks_for(std::size_t tiles, int threads) {
@@ -173,9 +196,10 @@ class StreamSolver final : public Solver {
     const auto exchanged =
         layout.add<Pair>(choice.kind == GroupKind::grid ? 2 * slots * inbox_pairs : 0);
     const auto maxima = layout.add<unsigned long long>(2);
-    const Borrowed borrowed = borrow(layout.bytes());
-    std::byte* const device = borrowed.data();
+    require_room_for(layout.bytes());
     std::byte* const host = pinned(upload_bytes);
+    const Borrowed borrowed(*pool_, *stream_, layout.bytes());
+    std::byte* const device = borrowed.data();
 
     {
       const TraceRange range("copy");
@@ -200,6 +224,8 @@ class StreamSolver final : public Solver {
       if (control.stop.stop_requested()) return false;
       stream_->clear(on_device.maxima, 2 * sizeof *on_device.maxima);
       stream_->run_resident(choice.kind, choice.blocks, on_device);
+      // A copy that waited behind the kernel would hold up those of other streams.
+      stream_->wait();
       // Nearly all plans end with the first launch: the cells come along at once.
       stream_->copy(host, device, answer_bytes);
       stream_->wait();
@@ -227,9 +253,10 @@ class StreamSolver final : public Solver {
     const auto interior = layout.add<std::uint32_t>(mask.interior.size());
     const auto region_list = layout.add<std::int32_t>(regions.size());
     const auto change = layout.add<unsigned long long>(1);
-    const Borrowed borrowed = borrow(layout.bytes());
-    std::byte* const device = borrowed.data();
+    require_room_for(layout.bytes());
     std::byte* const host = pinned(sizeof(unsigned long long));
+    const Borrowed borrowed(*pool_, *stream_, layout.bytes());
+    std::byte* const device = borrowed.data();
 
     double* current = at<double>(device, fields[0]);
     double* others[2] = {at<double>(device, fields[1]), at<double>(device, fields[2])};
@@ -252,10 +279,7 @@ class StreamSolver final : public Solver {
       on_device.from = current;
       stream_->clear(largest_change, sizeof *largest_change);
       for (std::int64_t left_over = convergence.window(); left_over > 0;) {
-        if (control.stop.stop_requested()) {
-          stream_->wait();
-          return false;
-        }
+        if (control.stop.stop_requested()) return false;
         on_device.to = on_device.from == others[0] ? others[1] : others[0];
         on_device.sweeps =
             static_cast<std::int32_t>(std::min<std::int64_t>(left_over, most_sweeps));
@@ -297,20 +321,21 @@ class StreamSolver final : public Solver {
     return regions;
   }
 
-  [[nodiscard]] Borrowed borrow(std::size_t bytes) {
+  void require_room_for(std::size_t bytes) const {
     const std::size_t total = stream_->capacity().memory_bytes;
     if (bytes > total)
-      throw InputError("the plan needs " + std::to_string(bytes >> 20) +
-                       " MiB of GPU memory, but the GPU has " + std::to_string(total >> 20) +
-                       " MiB; solve it on a CPU (--device cpu)");
-    return {*pool_, bytes, [this](std::size_t size) { return stream_->device_memory(size); }};
+      throw DeviceTooSmall("the plan needs " + std::to_string(bytes >> 20) +
+                           " MiB of GPU memory, but the GPU has " + std::to_string(total >> 20) +
+                           " MiB; solve it on a CPU (--device cpu)");
   }
 
-  /// Memory that the device reaches; kept from plan to plan.
+  /// Memory that the device reaches; kept from plan to plan. It grows in powers of two, as CUDA may
+  /// let the whole device run dry before it frees such memory.
   [[nodiscard]] std::byte* pinned(std::size_t bytes) {
     if (bytes > pinned_.bytes) {
+      const std::size_t rounded = std::bit_ceil(bytes);
       pinned_ = {};
-      pinned_ = {stream_->pinned_memory(bytes), bytes};
+      pinned_ = {stream_->pinned_memory(rounded), rounded};
     }
     return pinned_.memory.get();
   }
@@ -318,14 +343,31 @@ class StreamSolver final : public Solver {
   std::unique_ptr<Stream> stream_;
   std::shared_ptr<MemoryPool> pool_;
   Kernel kernel_;
+  AdmitKernel admit_;
   SizedMemory pinned_;  // after stream_: released before it
 };
 
 }  // namespace
 
+std::string to_string(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::cluster:
+      return "cluster";
+    case Kernel::grid:
+      return "grid";
+    case Kernel::streaming:
+      return "streaming";
+    case Kernel::automatic:
+      break;
+  }
+  return "automatic";
+}
+
 std::unique_ptr<Solver> make_stream_solver(std::unique_ptr<Stream> stream,
-                                           std::shared_ptr<MemoryPool> pool, Kernel kernel) {
-  return std::make_unique<StreamSolver>(std::move(stream), std::move(pool), kernel);
+                                           std::shared_ptr<MemoryPool> pool, Kernel kernel,
+                                           AdmitKernel admit) {
+  return std::make_unique<StreamSolver>(std::move(stream), std::move(pool), kernel,
+                                        std::move(admit));
 }
 
 }  // namespace wallheat::gpu

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/stream.hpp"
@@ -10,14 +13,21 @@ namespace wallheat::gpu {
 
 /// Which kernel solves; tests choose, others leave it to the plan's size.
 enum class Kernel { automatic, cluster, grid, streaming };
+constexpr std::size_t kernels = 4;
+
+[[nodiscard]] std::string to_string(Kernel kernel);
+
+/// Whether a kernel may be used; asked by solvers that choose by themselves.
+using AdmitKernel = std::function<bool(Kernel)>;
 
 /// A solver on a stream of its own, with device memory of a pool that all solvers of the device
 /// share. Solves as GpuDevice::make_solver says; throws std::bad_alloc
-/// where somebody else has the memory that a plan needs. RunError where the device has no such
-/// kernel.
+/// if somebody else has the memory that a plan needs, RunError if the device has no such kernel.
+/// With `automatic`, only kernels that `admit` lets through are used (empty: all).
 [[nodiscard]] std::unique_ptr<Solver> make_stream_solver(std::unique_ptr<Stream> stream,
                                                          std::shared_ptr<MemoryPool> pool,
-                                                         Kernel kernel = Kernel::automatic);
+                                                         Kernel kernel = Kernel::automatic,
+                                                         AdmitKernel admit = {});
 
 /// What open_gpu opens; tests try each of its kernels.
 class DeviceWithKernels : public GpuDevice {
