@@ -166,8 +166,8 @@ class SpoiltStream final : public Stream {
     stream_.copy_rows(to, to_pitch, from, from_pitch, row_bytes, rows);
   }
   void clear(void* memory, std::size_t bytes) override { stream_.clear(memory, bytes); }
-  void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) override {
-    stream_.run_resident(kind, blocks, plan);
+  void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
+    stream_.run_resident(group, plan);
     for (int cell = 0; cell < tile_cells; ++cell)
       if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt_;
   }

@@ -29,8 +29,7 @@ class HostStream final : public Stream {
 
   explicit HostStream(FreeBytes free = nullptr, int multiprocessors = 1) : free_(std::move(free)) {
     capacity_ = {.multiprocessors = multiprocessors,
-                 .cluster_threads = block_threads,
-                 .cluster_blocks = {1, 2, 4, 5, 8},
+                 .clusters = {{block_threads, 1, {1, 2, 4, 5, 8}}},
                  .grid_threads = block_threads,
                  .most_grid_blocks = 12,
                  .region_rows = region_rows,
@@ -69,16 +68,16 @@ class HostStream final : public Stream {
   }
   void clear(void* memory, std::size_t bytes) override { std::memset(memory, 0, bytes); }
 
-  void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) override {
-    last_kind = kind;
+  void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
+    last_kind = group.kind;
     ++resident_launches;
-    most_blocks = std::max(most_blocks, blocks);
-    Crowd crowd(blocks);
+    most_blocks = std::max(most_blocks, group.blocks);
+    Crowd crowd(group.blocks);
     std::vector<std::jthread> threads;
-    for (int slot = 0; slot < blocks * block_threads; ++slot) {
+    for (int slot = 0; slot < group.blocks * group.threads; ++slot) {
       threads.emplace_back([&, slot] {
-        Group group(crowd, slot, 0);
-        iterate(group, plan);
+        Group member(crowd, slot, 0);
+        iterate(member, plan);
       });
     }
   }

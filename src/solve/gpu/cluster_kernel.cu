@@ -2,6 +2,8 @@
 // capability 9.0 and newer, for which alone this file is compiled).
 #include <cooperative_groups.h>
 
+#include <utility>
+
 #include "solve/gpu/block_maximum.cuh"
 #include "solve/gpu/kernels.hpp"
 
@@ -10,11 +12,10 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-// With its inboxes a block of so many threads takes nearly all of a multiprocessor's shared memory,
-// and with 128 registers a thread all of its registers.
-constexpr int threads = 512;
 constexpr int most_blocks_of_a_cluster = 16;
 
+/// Of a block with at most so many threads.
+template <int threads>
 struct BlockMemory {
   Pair inboxes[2 * inbox_pairs * threads];
   double maxima[most_blocks_of_a_cluster];  // of each block
@@ -22,17 +23,18 @@ struct BlockMemory {
   Agreement agreement;
 };
 
+template <int threads>
 class ClusterGroup {
  public:
-  __device__ explicit ClusterGroup(BlockMemory& memory) : memory_(memory) {
+  __device__ explicit ClusterGroup(BlockMemory<threads>& memory) : memory_(memory) {
     if (leads()) memory_.maximum = 0;
   }
-  __device__ int slot() const { return static_cast<int>(blockIdx.x * threads + threadIdx.x); }
+  __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ bool leads() const { return threadIdx.x == 0; }
   __device__ Pair* inbox() const { return &memory_.inboxes[threadIdx.x]; }
   __device__ Pair* inbox_of(int slot) const {
-    Pair* inbox = &memory_.inboxes[slot % threads];
-    const unsigned block = static_cast<unsigned>(slot / threads);
+    Pair* inbox = &memory_.inboxes[static_cast<unsigned>(slot) % blockDim.x];
+    const unsigned block = static_cast<unsigned>(slot) / blockDim.x;
     return block == blockIdx.x ? inbox : cg::this_cluster().map_shared_rank(inbox, block);
   }
   __device__ static constexpr int offset(int buffer, int place) {
@@ -62,24 +64,26 @@ class ClusterGroup {
   __device__ Agreement& agreement() { return memory_.agreement; }
 
  private:
-  BlockMemory& memory_;
+  BlockMemory<threads>& memory_;
 };
 
-__global__ void __launch_bounds__(threads, 1) cluster_kernel(const ResidentPlan plan) {
+template <int threads, int blocks_a_multiprocessor>
+__global__ void __launch_bounds__(threads, blocks_a_multiprocessor)
+    cluster_kernel(const ResidentPlan plan) {
   extern __shared__ __align__(16) unsigned char memory[];
-  ClusterGroup group(*reinterpret_cast<BlockMemory*>(memory));
+  ClusterGroup<threads> group(*reinterpret_cast<BlockMemory<threads>*>(memory));
   iterate(group, plan);
 }
 
-/// A launch of one cluster of so many blocks.
+/// A launch of one cluster.
 class ClusterLaunch {
  public:
-  ClusterLaunch(int blocks, cudaStream_t stream) {
+  ClusterLaunch(int blocks, int threads, std::size_t shared_bytes, cudaStream_t stream) {
     cluster_.id = cudaLaunchAttributeClusterDimension;
     cluster_.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
     config_.gridDim = static_cast<unsigned>(blocks);
-    config_.blockDim = threads;
-    config_.dynamicSmemBytes = sizeof(BlockMemory);
+    config_.blockDim = static_cast<unsigned>(threads);
+    config_.dynamicSmemBytes = shared_bytes;
     config_.stream = stream;
     config_.attrs = &cluster_;
     config_.numAttrs = 1;
@@ -93,50 +97,78 @@ class ClusterLaunch {
   cudaLaunchConfig_t config_{};
 };
 
+/// Blocks of at most `threads` threads, of which so many are meant to share a multiprocessor: while
+/// one plan's threads wait at their barrier, another's compute.
+template <int threads, int blocks_a_multiprocessor>
+struct Variant {
+  static constexpr auto kernel = cluster_kernel<threads, blocks_a_multiprocessor>;
+  static constexpr std::size_t shared_bytes = sizeof(BlockMemory<threads>);
+
+  /// Adds what clusters the device can have, if any.
+  static cudaError_t prepare(std::size_t most_shared_bytes, std::vector<ClusterShape>* clusters) {
+    if (most_shared_bytes < shared_bytes) return cudaSuccess;
+    if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                static_cast<int>(shared_bytes)))
+      return error;
+    // More than 8 blocks are not promised by all devices.
+    if (const auto error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1))
+      return error;
+    ClusterShape shape{threads, 0, {}};
+    if (const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &shape.blocks_a_multiprocessor, kernel, threads, shared_bytes))
+      return error;
+    for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks) {
+      const ClusterLaunch launch(blocks, threads, shared_bytes, nullptr);
+      int fitting = 0;
+      if (cudaOccupancyMaxActiveClusters(&fitting, kernel, &launch.config()) == cudaSuccess) {
+        if (fitting > 0) shape.blocks.push_back(blocks);
+        continue;
+      }
+      // Whatever error says that this size does not fit is an answer, and nothing to report later;
+      // one that stays on the device is reported by the next call, too.
+      (void)cudaGetLastError();
+      if (const auto error = cudaDeviceSynchronize()) return error;
+    }
+    if (!shape.blocks.empty()) clusters->push_back(std::move(shape));
+    return cudaSuccess;
+  }
+
+  static cudaError_t launch(const GroupSize& group, const ResidentPlan& plan, cudaStream_t stream) {
+    const ClusterLaunch launch(group.blocks, group.threads, shared_bytes, stream);
+    return cudaLaunchKernelEx(&launch.config(), kernel, plan);
+  }
+};
+
+// A block of 512 threads takes nearly all of a multiprocessor's shared memory, two of 256 as much
+// together; with 128 registers a thread either takes all of its registers.
+using Shared = Variant<256, 2>;
+using Whole = Variant<512, 1>;  // for plans of more tiles than a cluster of the others holds
+
 }  // namespace
 
-cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks) {
-  cluster_blocks->clear();
+cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters) {
+  clusters->clear();
   int device = 0;
-  int clusters = 0;
-  if (const auto error = cudaGetDevice(&device)) return error;
-  if (const auto error = cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device))
-    return error;
+  int has_clusters = 0;
   int shared_memory = 0;
+  if (const auto error = cudaGetDevice(&device)) return error;
+  if (const auto error = cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device))
+    return error;
   if (const auto error =
           cudaDeviceGetAttribute(&shared_memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
     return error;
+  if (has_clusters == 0) return cudaSuccess;
   // Some GPUs with clusters have 99 KiB of shared memory a block.
-  if (clusters == 0 || static_cast<std::size_t>(shared_memory) < sizeof(BlockMemory))
-    return cudaSuccess;
-  if (const auto error =
-          cudaFuncSetAttribute(cluster_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(sizeof(BlockMemory))))
-    return error;
-  // More than 8 blocks are not promised by all devices.
-  if (const auto error =
-          cudaFuncSetAttribute(cluster_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1))
-    return error;
-  for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks) {
-    const ClusterLaunch launch(blocks, nullptr);
-    int fitting = 0;
-    if (cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config()) == cudaSuccess) {
-      if (fitting > 0) cluster_blocks->push_back(blocks);
-      continue;
-    }
-    // Whatever error says that this size does not fit is an answer, and nothing to report later;
-    // one that stays on the device is reported by the next call, too.
-    (void)cudaGetLastError();
-    if (const auto error = cudaDeviceSynchronize()) return error;
-  }
-  return cudaSuccess;
+  const auto most_shared_bytes = static_cast<std::size_t>(shared_memory);
+  if (const auto error = Shared::prepare(most_shared_bytes, clusters)) return error;
+  return Whole::prepare(most_shared_bytes, clusters);
 }
 
-int cluster_kernel_threads() { return threads; }
-
-cudaError_t launch_cluster_kernel(int blocks, const ResidentPlan& plan, cudaStream_t stream) {
-  const ClusterLaunch launch(blocks, stream);
-  return cudaLaunchKernelEx(&launch.config(), cluster_kernel, plan);
+cudaError_t launch_cluster_kernel(const GroupSize& group, const ResidentPlan& plan,
+                                  cudaStream_t stream) {
+  return group.most_threads == 256 ? Shared::launch(group, plan, stream)
+                                   : Whole::launch(group, plan, stream);
 }
 
 }  // namespace wallheat::gpu

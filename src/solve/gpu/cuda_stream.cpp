@@ -47,10 +47,10 @@ class CudaStream final : public Stream {
     check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
   }
 
-  void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) override {
+  void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
     select();
-    check(kind == GroupKind::cluster ? launch_cluster_kernel(blocks, plan, stream_)
-                                     : launch_grid_kernel(blocks, plan, stream_),
+    check(group.kind == GroupKind::cluster ? launch_cluster_kernel(group, plan, stream_)
+                                           : launch_grid_kernel(group, plan, stream_),
           "starting a kernel");
   }
   void run_streaming(std::size_t regions, const StreamedPlan& plan,
@@ -94,10 +94,9 @@ Capacity prepare_kernels() {
   check(cudaGetDevice(&device), preparing);
   check(cudaDeviceGetAttribute(&capacity.multiprocessors, cudaDevAttrMultiProcessorCount, device),
         preparing);
-  check(prepare_cluster_kernel(&capacity.cluster_blocks), preparing);
+  check(prepare_cluster_kernels(&capacity.clusters), preparing);
   check(prepare_grid_kernel(&capacity.most_grid_blocks), preparing);
   check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols), preparing);
-  capacity.cluster_threads = cluster_kernel_threads();
   capacity.grid_threads = grid_kernel_threads();
   std::size_t free = 0;
   check(cudaMemGetInfo(&free, &capacity.memory_bytes), preparing);

@@ -89,7 +89,7 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   [[nodiscard]] bool has(gpu::Kernel kernel) const override {
     switch (kernel) {
       case gpu::Kernel::cluster:
-        return !capacity_.cluster_blocks.empty();
+        return !capacity_.clusters.empty();
       case gpu::Kernel::grid:
         return capacity_.most_grid_blocks > 0;
       case gpu::Kernel::streaming:

@@ -19,7 +19,7 @@ class GridGroup {
  public:
   __device__ GridGroup(const ResidentPlan& plan, Agreement& agreement)
       : plan_(plan), agreement_(agreement) {}
-  __device__ int slot() const { return static_cast<int>(blockIdx.x * grid_threads + threadIdx.x); }
+  __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ bool leads() const { return threadIdx.x == 0; }
   __device__ Pair* inbox() const { return plan_.exchanged + slot(); }
   __device__ Pair* inbox_of(int slot) const { return plan_.exchanged + slot; }
@@ -133,11 +133,12 @@ cudaError_t prepare_grid_kernel(int* most_blocks) {
 
 int grid_kernel_threads() { return grid_threads; }
 
-cudaError_t launch_grid_kernel(int blocks, const ResidentPlan& plan, cudaStream_t stream) {
+cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
+                               cudaStream_t stream) {
   ResidentPlan argument = plan;
   void* arguments[] = {&argument};
-  return cudaLaunchCooperativeKernel(grid_kernel, static_cast<unsigned>(blocks), grid_threads,
-                                     arguments, 0, stream);
+  return cudaLaunchCooperativeKernel(grid_kernel, static_cast<unsigned>(group.blocks),
+                                     static_cast<unsigned>(group.threads), arguments, 0, stream);
 }
 
 cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols) {

@@ -14,18 +14,17 @@ namespace wallheat::gpu {
 /// The least compute capability that this build has code for, as 75 for 7.5.
 [[nodiscard]] int oldest_gpu();
 
-/// Allows the cluster kernel what it needs and finds, ascending, of how many blocks a cluster can
-/// be on the current device; none where there are no clusters.
-[[nodiscard]] cudaError_t prepare_cluster_kernel(std::vector<int>* cluster_blocks);
-[[nodiscard]] int cluster_kernel_threads();
-[[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, const ResidentPlan& plan,
+/// Allows the cluster kernels what they need and finds what clusters the current device can have;
+/// none where it has not enough shared memory, or no clusters at all.
+[[nodiscard]] cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters);
+[[nodiscard]] cudaError_t launch_cluster_kernel(const GroupSize& group, const ResidentPlan& plan,
                                                 cudaStream_t stream);
 
 /// Finds how many blocks of the grid kernel are resident at a time; 0 where they cannot wait for
 /// each other.
 [[nodiscard]] cudaError_t prepare_grid_kernel(int* most_blocks);
 [[nodiscard]] int grid_kernel_threads();
-[[nodiscard]] cudaError_t launch_grid_kernel(int blocks, const ResidentPlan& plan,
+[[nodiscard]] cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
                                              cudaStream_t stream);
 
 /// Chooses the largest region whose inboxes fit the current device's shared memory.

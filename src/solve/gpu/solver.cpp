@@ -97,7 +97,7 @@ class StreamSolver final : public Solver {
         kernel_(kernel),
         admit_(std::move(admit)) {
     const Capacity& capacity = stream_->capacity();
-    if ((kernel == Kernel::cluster && capacity.cluster_blocks.empty()) ||
+    if ((kernel == Kernel::cluster && capacity.clusters.empty()) ||
         (kernel == Kernel::grid && capacity.most_grid_blocks == 0))
       throw RunError("this GPU cannot run that kernel");
   }
@@ -112,10 +112,10 @@ class StreamSolver final : public Solver {
     if (tiling.tiles() == 0) {
       while (!convergence.finished()) (void)convergence.accept(0);
     } else {
-      const Choice choice = choose(tiling.tiles());
+      const GroupSize group = choose(tiling.tiles());
       const bool done =
-          choice.blocks > 0
-              ? solve_resident(tiling, choice, plan, control, convergence, solution.field)
+          group.blocks > 0
+              ? solve_resident(tiling, group, plan, control, convergence, solution.field)
               : solve_streaming(mask, plan, control, convergence, solution.field);
       if (!done) return std::nullopt;
       if (!range.holds_all(solution.field, convergence.rounding_margin()))
@@ -128,23 +128,20 @@ class StreamSolver final : public Solver {
   }
 
  private:
-  struct Choice {
-    GroupKind kind;
-    int blocks;  ///< 0: too many tiles to be resident
-    int threads;
-  };
-
-  [[nodiscard]] Choice choose(std::size_t tiles) const {
+  /// No blocks: too many tiles to be resident.
+  [[nodiscard]] GroupSize choose(std::size_t tiles) const {
     const Capacity& capacity = stream_->capacity();
-    const int in_cluster = cluster_blocks_for(tiles);
-    if (in_cluster > 0 && may_use(Kernel::cluster))
-      return {GroupKind::cluster, in_cluster, capacity.cluster_threads};
+    for (const ClusterShape& shape : capacity.clusters) {
+      const int blocks = cluster_blocks_for(shape, tiles);
+      if (blocks > 0 && may_use(Kernel::cluster))
+        return {GroupKind::cluster, shape.threads, blocks};
+    }
     const std::size_t in_grid = blocks_for(tiles, capacity.grid_threads);
     if (in_grid <= static_cast<std::size_t>(capacity.most_grid_blocks) && may_use(Kernel::grid))
-      return {GroupKind::grid, static_cast<int>(in_grid), capacity.grid_threads};
+      return {GroupKind::grid, capacity.grid_threads, static_cast<int>(in_grid)};
     if (!may_use(Kernel::streaming))
       throw DeviceFault("no kernel of this GPU that could solve the plan has proven itself");
-    return {GroupKind::grid, 0, 0};
+    return {};
   }
 
   /// Throws DeviceFault if the device fails at proving a kernel.
@@ -162,17 +159,17 @@ class StreamSolver final : public Solver {
   }
 
   /// How many blocks a plan's cluster is to have; 0 where none holds it. As many as the plans on
-  /// the device leave to each, so that one alone is soon done, but at least two warps' worth of
-  /// tiles for each; and where there are many, no more than it must.
-  [[nodiscard]] int cluster_blocks_for(std::size_t tiles) const {
-    const Capacity& capacity = stream_->capacity();
-    const auto fewest_tiles = static_cast<std::size_t>(std::max(capacity.cluster_threads / 8, 1));
-    const std::size_t needed = blocks_for(tiles, capacity.cluster_threads);
-    const int share = capacity.multiprocessors / (pool_->out() + 1);
+  /// the device leave to each, so that one alone is soon done, but at least an eighth of the
+  /// tiles that each could hold; and where there are many, no more than it must.
+  [[nodiscard]] int cluster_blocks_for(const ClusterShape& shape, std::size_t tiles) const {
+    const auto fewest_tiles = static_cast<std::size_t>(std::max(shape.threads / 8, 1));
+    const std::size_t needed = blocks_for(tiles, shape.threads);
+    const int resident = stream_->capacity().multiprocessors * shape.blocks_a_multiprocessor;
+    const int share = resident / (pool_->out() + 1);
     const std::size_t wanted =
         std::min<std::size_t>(static_cast<std::size_t>(share), tiles / fewest_tiles);
     int chosen = 0;
-    for (const int blocks : capacity.cluster_blocks) {
+    for (const int blocks : shape.blocks) {
       const auto size = static_cast<std::size_t>(blocks);
       if (size >= needed && (chosen == 0 || size <= wanted)) chosen = blocks;
     }
@@ -180,9 +177,9 @@ class StreamSolver final : public Solver {
   }
 
   /// Returns false where a stop was requested.
-  bool solve_resident(Tiling& tiling, const Choice& choice, const FloorPlan& plan,
+  bool solve_resident(Tiling& tiling, GroupSize group, const FloorPlan& plan,
                       const SolveControl& control, Convergence& convergence, Grid<double>& field) {
-    tiling.deal(choice.blocks, choice.threads);
+    group.threads = tiling.deal(group.blocks);
     const std::size_t slots = tiling.slots();
     Layout layout;
     const auto state = layout.add<Convergence>(1);
@@ -194,7 +191,7 @@ class StreamSolver final : public Solver {
     const std::size_t upload_bytes = layout.bytes();
     const auto kept = layout.add<double>(slots * tile_cells);
     const auto exchanged =
-        layout.add<Pair>(choice.kind == GroupKind::grid ? 2 * slots * inbox_pairs : 0);
+        layout.add<Pair>(group.kind == GroupKind::grid ? 2 * slots * inbox_pairs : 0);
     const auto maxima = layout.add<unsigned long long>(2);
     require_room_for(layout.bytes());
     std::byte* const host = pinned(upload_bytes);
@@ -223,7 +220,7 @@ class StreamSolver final : public Solver {
     while (!convergence.finished()) {
       if (control.stop.stop_requested()) return false;
       stream_->clear(on_device.maxima, 2 * sizeof *on_device.maxima);
-      stream_->run_resident(choice.kind, choice.blocks, on_device);
+      stream_->run_resident(group, on_device);
       // A copy that waited behind the kernel would hold up those of other streams.
       stream_->wait();
       // Nearly all plans end with the first launch: the cells come along at once.

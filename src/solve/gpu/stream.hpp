@@ -10,12 +10,18 @@
 
 namespace wallheat::gpu {
 
+/// A size of blocks for which there is a cluster kernel.
+struct ClusterShape {
+  int threads = 0;                  ///< of a block at most
+  int blocks_a_multiprocessor = 0;  ///< resident at a time
+  std::vector<int> blocks;          ///< ascending: of how many blocks a cluster can be
+};
+
 /// What a device's kernels can take. Threads are those of a block; one thread holds one tile.
 struct Capacity {
   int multiprocessors = 0;
-  int cluster_threads = 0;
-  /// Ascending: of how many blocks a cluster can be; empty where blocks cannot share their memory.
-  std::vector<int> cluster_blocks;
+  /// The better first; empty where blocks cannot share their memory.
+  std::vector<ClusterShape> clusters;
   int grid_threads = 0;
   int most_grid_blocks = 0;  ///< resident at a time; 0 where they cannot wait for each other
   int region_rows = 0;       ///< tiles of a streaming block
@@ -25,6 +31,14 @@ struct Capacity {
 
 /// Which kind of group iterates a resident plan.
 enum class GroupKind { cluster, grid };
+
+/// A group of blocks.
+struct GroupSize {
+  GroupKind kind = GroupKind::grid;
+  int most_threads = 0;  ///< of a block, of the kernel that is to be taken
+  int blocks = 0;
+  int threads = 0;  ///< of a block
+};
 
 /// Work for a device, done in the order in which it is given, some time before wait() returns. What
 /// it refers to must live until then. Calls throw DeviceFault where the device fails, also at
@@ -46,8 +60,8 @@ class Stream {
                          std::size_t row_bytes, std::size_t rows) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
 
-  /// Runs iterate() in `blocks` blocks.
-  virtual void run_resident(GroupKind kind, int blocks, const ResidentPlan& plan) = 0;
+  /// Runs iterate() in a group.
+  virtual void run_resident(const GroupSize& group, const ResidentPlan& plan) = 0;
   /// Runs stream() on so many regions. Where `largest_change` is given, it is raised to the bits of
   /// the last sweep's.
   virtual void run_streaming(std::size_t regions, const StreamedPlan& plan,

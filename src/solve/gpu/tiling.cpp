@@ -43,10 +43,12 @@ Tiling::Tiling(const TileMask& mask) {
   }
 }
 
-void Tiling::deal(int blocks, int threads) {
+int Tiling::deal(int blocks) {
+  constexpr std::size_t warp = 32;
   blocks_ = static_cast<std::size_t>(blocks);
-  threads_ = static_cast<std::size_t>(threads);
   tiles_a_block_ = std::max<std::size_t>((tiles_.size() + blocks_ - 1) / blocks_, 1);
+  threads_ = (tiles_a_block_ + warp - 1) / warp * warp;
+  return static_cast<int>(threads_);
 }
 
 void Tiling::load_interior(std::uint32_t* interior) const {

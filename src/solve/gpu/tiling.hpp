@@ -24,13 +24,15 @@ struct TileMask {
 };
 
 /// The tiles of a plan that hold interior cells, row by row, and the threads that they are dealt
-/// to: `blocks` blocks of `threads` slots each, all with the same number of tiles but the last.
+/// to: blocks with a slot for each thread, all with the same number of tiles but the last.
 class Tiling {
  public:
   explicit Tiling(const TileMask& mask);
 
   [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
-  void deal(int blocks, int threads);
+  /// Gives the tiles to so many blocks, each with as many warps as its tiles need. Returns the
+  /// threads of a block.
+  int deal(int blocks);
   [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }
 
   /// These write a value or more for each slot; one without a tile has no interior cells, no
