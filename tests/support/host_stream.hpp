@@ -143,6 +143,13 @@ class HostStream final : public Stream {
     [[nodiscard]] Pair* inbox_of(int slot) const {
       return &crowd_.inboxes[static_cast<std::size_t>(slot)];
     }
+    using Neighbour = Pair*;
+    [[nodiscard]] Neighbour neighbour(std::int32_t slot) const {
+      return slot < 0 ? nullptr : inbox_of(slot);
+    }
+    static void give(Neighbour to, int offset, Pair pair) {
+      if (to != nullptr) to[offset] = pair;
+    }
     [[nodiscard]] int offset(int buffer, int place) const {
       return (buffer * inbox_pairs + place) * static_cast<int>(crowd_.slots);
     }

@@ -32,10 +32,25 @@ class ClusterGroup {
   __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ bool leads() const { return threadIdx.x == 0; }
   __device__ Pair* inbox() const { return &memory_.inboxes[threadIdx.x]; }
-  __device__ Pair* inbox_of(int slot) const {
-    Pair* inbox = &memory_.inboxes[static_cast<unsigned>(slot) % blockDim.x];
+  /// An address in the shared memory of the cluster's blocks: half as wide as a pointer.
+  using Neighbour = std::uint32_t;
+  __device__ Neighbour neighbour(std::int32_t slot) const {
+    if (slot < 0) return nobody;
+    const Pair* inbox = &memory_.inboxes[static_cast<unsigned>(slot) % blockDim.x];
     const unsigned block = static_cast<unsigned>(slot) / blockDim.x;
-    return block == blockIdx.x ? inbox : cg::this_cluster().map_shared_rank(inbox, block);
+    const auto here = static_cast<Neighbour>(__cvta_generic_to_shared(inbox));
+    if (block == blockIdx.x) return here;
+    Neighbour there = 0;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
+    return there;
+  }
+  __device__ static void give(Neighbour to, int offset, Pair pair) {
+    if (to == nobody) return;
+    asm volatile("st.shared::cluster.v2.f64 [%0], {%1, %2};"
+                 :
+                 : "r"(to + static_cast<unsigned>(offset) * static_cast<unsigned>(sizeof(Pair))),
+                   "d"(pair.first), "d"(pair.second)
+                 : "memory");
   }
   __device__ static constexpr int offset(int buffer, int place) {
     return (buffer * inbox_pairs + place) * threads;
@@ -64,6 +79,7 @@ class ClusterGroup {
   __device__ Agreement& agreement() { return memory_.agreement; }
 
  private:
+  static constexpr Neighbour nobody = 0xffffffff;
   BlockMemory<threads>& memory_;
 };
 

@@ -22,7 +22,13 @@ class GridGroup {
   __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ bool leads() const { return threadIdx.x == 0; }
   __device__ Pair* inbox() const { return plan_.exchanged + slot(); }
-  __device__ Pair* inbox_of(int slot) const { return plan_.exchanged + slot; }
+  using Neighbour = Pair*;
+  __device__ Neighbour neighbour(std::int32_t slot) const {
+    return slot < 0 ? nullptr : plan_.exchanged + slot;
+  }
+  __device__ static void give(Neighbour to, int offset, Pair pair) {
+    if (to != nullptr) to[offset] = pair;
+  }
   __device__ int offset(int buffer, int place) const {
     return (buffer * inbox_pairs + place) * plan_.slots;
   }

@@ -42,7 +42,9 @@ struct Agreement {
 ///   leads()                true in one thread of each block
 ///   inbox()                of this thread; where a pair stands in it says
 ///   offset(buffer, place)  the same for all inboxes
-///   inbox_of(slot)         of any thread of the group, for writing
+///   Neighbour              another thread's inbox, for writing; neighbour(slot) gives that of any
+///                          thread of the group, and of no_tile one that takes nothing
+///   give(to, offset, pair) writes a pair into a neighbour's inbox
 ///   sync()                 waits for all threads of the group; what was written before is seen
 ///   max(value)             the largest of all threads' values; syncs
 ///   agreement()            shared by the threads of a block
@@ -51,15 +53,13 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   const std::int32_t slot = group.slot();
   const std::uint32_t interior = plan.interior[slot];
   double cells[tile_cells];
-  Pair* neighbours[sides];  // their inboxes
+  typename Group::Neighbour neighbours[sides];
   WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
     cells[cell] = plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell];
   WALLHEAT_UNROLL
-  for (int side = 0; side < sides; ++side) {
-    const std::int32_t neighbour = plan.neighbours[slot * sides + side];
-    neighbours[side] = neighbour < 0 ? nullptr : group.inbox_of(neighbour);
-  }
+  for (int side = 0; side < sides; ++side)
+    neighbours[side] = group.neighbour(plan.neighbours[slot * sides + side]);
   // Both buffers: the edges that no neighbour ever gives stay as they are now.
   for (int place = 0; place < inbox_pairs; ++place) {
     const Pair pair = plan.inboxes[static_cast<std::size_t>(slot) * inbox_pairs + place];
@@ -71,7 +71,7 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   };
   const auto give = [&](int buffer) {
     give_edges(cells, [&](int side, int place, Pair pair) {
-      if (neighbours[side] != nullptr) neighbours[side][group.offset(buffer, place)] = pair;
+      group.give(neighbours[side], group.offset(buffer, place), pair);
     });
   };
   const auto choose_window = [&](Agreement& agreement) {
