@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Solves a directory of floor plans in plain NumPy and prints the CSV of the published program.
+
+It shares no code with wallheat: both follow the same definition, and tests/headline/test_headline.py
+compares what they print. The definition, for each plan:
+
+  * The start field is {id}_domain.npy in °C with a ring of zeros around it. Only cells where
+    {id}_interior.npy is not 0 change; the ring never does.
+  * An iteration computes 0.25 * (((left + right) + up) + down) for every interior cell from the old
+    field. The largest change decides after the new field is in place: below the tolerance it ends.
+  * The summary is taken over the interior cells in row-major order.
+
+A plan without interior cells makes no iteration, and its numbers are NaN.
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+
+
+def load(directory, plan_id):
+    """The field with its ring, and the mask of the interior cells, which has none."""
+    domain = np.load(directory / f"{plan_id}_domain.npy")
+    interior = np.load(directory / f"{plan_id}_interior.npy") != 0
+    return np.pad(np.asarray(domain, dtype=np.float64, order="C"), 1), np.ascontiguousarray(interior)
+
+
+def iterate(field, interior, tolerance, max_iterations):
+    """Iterates in place; returns the number of iterations and the largest change of the last one."""
+    width = field.shape[1]
+    values = field.reshape(-1)
+    cells = np.flatnonzero(np.pad(interior, 1))
+    iterations, delta = 0, np.nan
+    while cells.size > 0 and iterations < max_iterations:
+        new = 0.25 * (((values[cells - 1] + values[cells + 1]) + values[cells - width]) + values[cells + width])
+        delta = np.max(np.abs(new - values[cells]))
+        values[cells] = new
+        iterations += 1
+        if delta < tolerance:
+            break
+    return iterations, delta
+
+
+def summary(temperatures):
+    """Mean, population standard deviation, and the shares above 18 °C and below 15 °C in percent."""
+    if temperatures.size == 0:
+        return [np.nan] * 4
+    return [
+        temperatures.mean(),
+        temperatures.std(),
+        100 * (np.sum(temperatures > 18) / temperatures.size),
+        100 * (np.sum(temperatures < 15) / temperatures.size),
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("plans", type=pathlib.Path, help="directory of floor plans with a building_ids.txt")
+    parser.add_argument("--tolerance", type=float, default=1e-4, metavar="DEGREES", help="in °C (default: 1e-4)")
+    parser.add_argument("--max-iterations", type=int, default=20000, metavar="N", help="default: 20000")
+    parser.add_argument("--fields", type=pathlib.Path, metavar="DIR",
+                        help="write {id}.npz there: field, iterations and last_delta")
+    arguments = parser.parse_args()
+
+    print("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
+    for plan_id in (arguments.plans / "building_ids.txt").read_text().split():
+        padded, interior = load(arguments.plans, plan_id)
+        iterations, delta = iterate(padded, interior, arguments.tolerance, arguments.max_iterations)
+        field = padded[1:-1, 1:-1]
+        print(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
+        if arguments.fields:
+            np.savez(arguments.fields / f"{plan_id}.npz", field=field, iterations=iterations, last_delta=delta)
+
+
+if __name__ == "__main__":
+    main()

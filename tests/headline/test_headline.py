@@ -1,0 +1,163 @@
+#!/usr/bin/python3
+"""The headline: wallheat prints, byte for byte, what a plain NumPy program prints.
+
+  test_headline.py WALLHEAT                  plans that it makes itself
+  test_headline.py WALLHEAT --plans DIR      the plans of DIR, whose published answers are DIR/expected.csv
+
+Exit status: 0 all is equal, 1 something is not, 77 skipped, with the reason on stdout.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: /usr/bin/python3 has no NumPy (apt-get install python3-numpy)")
+    sys.exit(77)
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+NUMPY_PROGRAM = pathlib.Path(__file__).with_name("numpy_program.py")
+
+# Seed, size and number of generated plans. Every tenth plan hangs over an edge of the grid.
+GENERATED = [(1, 32, 10), (2, 64, 10), (3, 101, 4), (4, 160, 2), (5, 257, 1), (6, 512, 1)]
+
+
+class Difference(Exception):
+    """What is not as it should be, in one sentence or with the lines that differ."""
+
+
+def output_of(*command):
+    run = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=False)
+    if run.returncode != 0:
+        raise Difference(f"{' '.join(map(str, command))} ended with status {run.returncode}")
+    return run.stdout
+
+
+def require_same_text(expected, actual, what):
+    """Compares bytes."""
+    if expected == actual:
+        return
+    lines = zip(expected.splitlines(), actual.splitlines())
+    unequal = [f"  {a.decode()}\n  {b.decode()}" for a, b in lines if a != b]
+    raise Difference(f"{what} differ:\n" + "\n".join(unequal or ["  in their number of lines"]))
+
+
+def require_same_bits(expected, actual, what):
+    """Compares bits, so that a NaN equals itself and -0.0 is not 0.0."""
+    expected, actual = np.asarray(expected), np.asarray(actual)
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
+        raise Difference(f"{what}: {expected.dtype} {expected.shape} and {actual.dtype} {actual.shape}")
+    if expected.tobytes() != actual.tobytes():
+        raise Difference(f"{what}: {np.sum(expected != actual)} of {expected.size} values differ")
+
+
+def save(directory, plan_id, domain, interior):
+    np.save(directory / f"{plan_id}_domain.npy", domain)
+    np.save(directory / f"{plan_id}_interior.npy", interior)
+
+
+def make_odd_plans(directory, domain, interior):
+    """Shapes and kinds of plans that the generator does not make, cut from one that it made."""
+    save(directory, "wide", domain[25:50], interior[25:50])
+    save(directory, "tall", domain[:, 17:48], interior[:, 17:48])
+    save(directory, "columns-first", np.asfortranarray(domain), np.asfortranarray(interior))
+    save(directory, "float32", domain.astype(np.float32), interior.astype(np.uint8))
+    save(directory, "no-interior", domain, np.zeros_like(interior))
+    save(directory, "one-cell", np.zeros((1, 1)), np.ones((1, 1), bool))
+    # Nothing but room, with start values that take all digits.
+    uneven = np.random.default_rng(1).uniform(-40, 90, (37, 53))
+    save(directory, "no-walls", uneven, np.ones(uneven.shape, bool))
+    # So large a hall that the default limit of iterations comes before the tolerance.
+    hall = np.full((177, 189), 5.0)
+    hall[:, -1] = 25.0
+    inside = np.zeros(hall.shape, bool)
+    inside[1:-1, 1:-1] = True
+    hall[inside] = 0.0
+    save(directory, "hall", hall, inside)
+
+
+def make_plans(wallheat, directory):
+    for seed, size, count in GENERATED:
+        made = directory / "generated"
+        output_of(wallheat, "generate", "--out", made, "--seed", seed, "--size", size, "--count", count, "--overwrite")
+        for plan_id in (made / "building_ids.txt").read_text().split():
+            for array in ("domain", "interior"):
+                (made / f"{plan_id}_{array}.npy").rename(directory / f"size{size}-{plan_id}_{array}.npy")
+    source = directory / "size64-00001"
+    make_odd_plans(directory, np.load(f"{source}_domain.npy"), np.load(f"{source}_interior.npy"))
+    # In an order that is not that of the names.
+    ids = sorted(file.name.removesuffix("_domain.npy") for file in directory.glob("*_domain.npy"))
+    np.random.default_rng(1).shuffle(ids)
+    (directory / "building_ids.txt").write_text("".join(plan_id + "\n" for plan_id in ids))
+
+
+def require_same_answers(wallheat, plans, data, scratch, limits=()):
+    """Solves `plans` with both programs, wallheat from `data`; returns the CSV and the numbers of iterations."""
+    scratch.mkdir()
+    csv = output_of(sys.executable, NUMPY_PROGRAM, plans, "--fields", scratch, *limits)
+    results = scratch / "results.h5"
+    output_of(wallheat, "run", "--data", data, "--out", results, "--save-fields", "--progress", "none", *limits)
+    require_same_text(csv, output_of(wallheat, "export", results), "What NumPy prints and the export")
+    iterations = {file.stem: int(np.load(file)["iterations"]) for file in scratch.glob("*.npz")}
+    if h5py is None:
+        print("not compared, as /usr/bin/python3 has no h5py (apt-get install python3-h5py): fields, iterations, last changes")
+        return csv, iterations
+    with h5py.File(results) as file:
+        for row in file["rows"][:]:
+            plan_id = row["id"].decode()
+            expected = np.load(scratch / f"{plan_id}.npz")
+            chunk, slot = divmod(int(row["field_slot"]), 2000)
+            field = file[f"fields/{row['rows']}x{row['cols']}/{chunk}"][slot]
+            require_same_bits(expected["field"], field, f"plan {plan_id}: the fields")
+            require_same_bits(expected["last_delta"], row["last_delta"], f"plan {plan_id}: the last changes")
+            if expected["iterations"] != row["iterations"]:
+                raise Difference(f"plan {plan_id}: {expected['iterations']} and {row['iterations']} iterations")
+    return csv, iterations
+
+
+def compare_generated(wallheat, scratch):
+    plans = scratch / "plans"
+    plans.mkdir()
+    make_plans(wallheat, plans)
+    csv, iterations = require_same_answers(wallheat, plans, plans, scratch / "default")
+    if not (iterations["hall"] == 20000 and iterations["no-interior"] == 0 and b"no-interior, nan, nan, nan, nan\n" in csv):
+        raise Difference("the plans that are to end at the limit and to have no interior do not")
+    pack = scratch / "plans.h5"
+    output_of(wallheat, "pack", "--data", plans, "--out", pack)
+    require_same_answers(wallheat, plans, pack, scratch / "limits", ("--tolerance", "0.001", "--max-iterations", "137"))
+    print(f"{len(iterations)} generated plans, {sum(iterations.values())} iterations: equal to the last bit")
+
+
+def compare_published(wallheat, plans, scratch):
+    csv, iterations = require_same_answers(wallheat, plans, plans, scratch / "published")
+    require_same_text((plans / "expected.csv").read_bytes(), csv, "The published answers and what NumPy prints")
+    print(f"{len(iterations)} published plans, {sum(iterations.values())} iterations: equal to the last bit")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wallheat", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("--plans", type=pathlib.Path, metavar="DIR")
+    arguments = parser.parse_args()
+    if arguments.plans and not (arguments.plans / "expected.csv").is_file():
+        print(f"skipped: the real floor plans and their published answers are not in {arguments.plans}")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            if arguments.plans:
+                compare_published(arguments.wallheat, arguments.plans, pathlib.Path(scratch))
+            else:
+                compare_generated(arguments.wallheat, pathlib.Path(scratch))
+        except Difference as difference:
+            sys.exit(f"test_headline.py: {difference}")
+
+
+if __name__ == "__main__":
+    main()
