@@ -23,6 +23,6 @@ setup='
 # module load gcc openmpi hdf5 boost hwloc
 '
 
-# The program, as a job calls it: empty takes build/wallheat of this checkout. In a
+# The program, as a job calls it: empty takes the one that was built or installed with jobs/submit.sh. In a
 # container, e.g.: wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
 wallheat=()

@@ -22,6 +22,7 @@
 #   WALLHEAT_SSH         what reaches other hosts where no scheduler does (default: ssh)
 #   WALLHEAT_SILENCE_S   seconds without a sign of life from rank 0 until it is taken for dead
 #                        (default: 300); twice as long until its first
+# Where wallheat is not in PATH, it is the one that was built or installed with this script.
 # All that is set for Open MPI is a default: your own options and OMPI_MCA_... variables win.
 # The folder of --out must be the same one for this script and for rank 0, in a container, too.
 set -uo pipefail
@@ -41,6 +42,7 @@ mpirun_options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || wrong_usage "nothing to start; options of mpirun come before --, the command after it"
 shift
+if [ "$1" = wallheat ] && ! command -v wallheat > /dev/null; then set -- "$("$here/own-wallheat.sh")" "${@:2}"; fi
 
 # The program knows its options: it says which file it would write, or what is wrong with them.
 result=$("$@" --print-out)

@@ -74,7 +74,7 @@ done
 time=${time:-$time_limit}
 [ "$array" != 1 ] || array=''  # a single part is the whole
 [[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
-[ ${#wallheat[@]} -gt 0 ] || wallheat=("$root/build/wallheat")
+[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/own-wallheat.sh")")
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
 if [ -z "$scheduler" ]; then
   if command -v sbatch > /dev/null; then scheduler=slurm
