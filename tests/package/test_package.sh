@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# What `cmake --install` makes works from where it is moved to, and names neither sources nor build folder.
+#   test_package.sh SOURCE BUILD CMAKE COMPILER FLAGS
+set -uo pipefail
+source=$1 build=$2 cmake=$3 compiler=$4 flags=$5
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
+. "$here/../cluster/checks.sh"
+cd "$scratch" || exit 1
+unset "${!SLURM_@}" "${!LSB_@}"
+PATH=$(tr : '\n' <<< "$PATH" | while read -r folder; do [ -e "$folder/wallheat" ] || echo "$folder"; done | paste -sd :)
+
+"$cmake" --install "$build" --prefix "$scratch/first" > install.log || { cat install.log; exit 1; }
+prefix=$scratch/moved
+mv first "$prefix"
+
+check "no text names the sources or the build folder" same '' "$(grep -rIlF -e "$source" -e "$build" "$prefix")"
+
+# configure NAME COMPONENTS [OPTION...]
+configure() {
+  "$cmake" -S "$here/project" -B "$1" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_CXX_FLAGS="$flags" -Dcomponents="$2" "${@:3}" > "$1.log" 2>&1 || { cat "$1.log"; return 1; }
+}
+make() { "$cmake" --build "$1" > "$1.log" 2>&1 || { cat "$1.log"; return 1; }; }
+
+check "a project that only solves needs no HDF5" configure solver solver -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
+check "it builds" make solver
+if [ ! -e "$prefix/bin/wallheat" ]; then
+  refused() { not configure results results > /dev/null; }
+  check "a project that wants to read results is refused, as this build has no such library" refused
+  finish
+fi
+
+check "the public headers are installed, and no other" same "$(cd "$source/include" && find . -name '*.hpp' | sort)" \
+  "$(cd "$prefix/include" && find . -type f | sort)"
+run_path=$(readelf -d "$prefix/bin/wallheat" | sed -n 's/.*R.*PATH.*\[\(.*\)\]/\1/p')
+check "the run path has folders outside of the system's alone" same '' "$(tr : '\n' <<< "$run_path" | grep -E "^(/usr)?/lib|^$build|^$source")"
+
+wallheat=$prefix/bin/wallheat
+jobs=$prefix/share/wallheat/jobs
+"$wallheat" generate --out plans --count 3 --size 24 > /dev/null
+check "the installed launch.sh starts the installed wallheat, which is not in PATH" \
+  "$jobs/launch.sh" -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/run.cfg" \
+  --data plans --out results.h5 --progress none --log-level warning
+
+check "a project that reads results configures" configure results 'solver;results'
+check "it builds" make results
+"./results/read_results" results.h5 > rows
+for id in 00001 00002 00003; do "./solver/solve_plan" plans "$id"; done > answers
+check "it reads the answers that the project which solves gets" same "$(cat answers)" "$(cat rows)"
+check "they are three" same 3 "$(wc -l < rows)"
+
+"$jobs/submit.sh" --scheduler slurm --dry-run -- --data plans --out results.h5 > job
+check "the installed submit.sh writes a job" same 0 $?
+check "that starts the installed wallheat" contains job "wallheat=($(printf %q "$wallheat"))"
+check "with the installed launch.sh" contains job "launch=$(printf %q "$jobs/launch.sh")"
+check "on the installed site's terms" contains job '#SBATCH --time=04:00:00'
+finish
