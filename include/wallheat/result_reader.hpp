@@ -22,6 +22,8 @@ class ResultReader {
   explicit ResultReader(const std::filesystem::path& file);
   ResultReader(ResultReader&&) noexcept;
   ResultReader& operator=(ResultReader&&) noexcept;
+  ResultReader(const ResultReader&) = delete;
+  ResultReader& operator=(const ResultReader&) = delete;
   ~ResultReader();
 
   /// All rows in the order of the ids, pending ones included; fields left out.

@@ -15,6 +15,8 @@ class FileDescriptor {
     std::swap(fd_, other.fd_);
     return *this;
   }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }

@@ -29,6 +29,8 @@ class PosixFile {
     std::swap(fd_, other.fd_);
     return *this;
   }
+  PosixFile(const PosixFile&) = delete;
+  PosixFile& operator=(const PosixFile&) = delete;
   ~PosixFile();
 
   [[nodiscard]] int fd() const { return fd_; }

@@ -33,6 +33,7 @@ struct FilePassage {
     header.msg_control = control.data();
     header.msg_controllen = control.size();
   }
+  ~FilePassage() = default;
   FilePassage(const FilePassage&) = delete;
   FilePassage& operator=(const FilePassage&) = delete;
 };

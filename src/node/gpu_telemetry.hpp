@@ -21,6 +21,8 @@ class GpuTelemetry {
   ~GpuTelemetry();
   GpuTelemetry(GpuTelemetry&&) noexcept;
   GpuTelemetry& operator=(GpuTelemetry&&) noexcept;
+  GpuTelemetry(const GpuTelemetry&) = delete;
+  GpuTelemetry& operator=(const GpuTelemetry&) = delete;
 
   /// Where the GPU does not count its energy (before Volta), the power is integrated over the time
   /// between samples (trapezoidal rule). Throws RunError if the GPU does not answer any more.

@@ -31,6 +31,8 @@ class TaskPool {
   TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t thread)>& make_job);
   /// Abandons what is running.
   ~TaskPool();
+  TaskPool(const TaskPool&) = delete;
+  TaskPool& operator=(const TaskPool&) = delete;
 
   void add(std::vector<Task> tasks);
   /// Takes up to `count` tasks back that no thread has started, the last first.
@@ -53,7 +55,7 @@ class TaskPool {
   [[nodiscard]] std::vector<PlanProgress> progress();
 
  private:
-  void work(const PlanJob& job, std::stop_token closing);
+  void work(const PlanJob& job, const std::stop_token& closing);
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

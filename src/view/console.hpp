@@ -42,6 +42,8 @@ class Console {
   Console(const std::string& level, int rank, const std::string& host);
   /// Waits until all is printed.
   ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
 
   [[nodiscard]] const std::shared_ptr<spdlog::logger>& logger() const;
   [[nodiscard]] StatusLine& line();

@@ -40,6 +40,8 @@ class ResultStore {
 
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
   /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
   ~ResultStore();
 
