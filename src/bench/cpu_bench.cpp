@@ -67,6 +67,7 @@ std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, dou
   for (std::size_t threads = 1; threads <= cores.size();
        threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
     std::vector<double> measured;
+    measured.reserve(static_cast<std::size_t>(repeat));
     for (int run = 0; run < repeat; ++run) {
       measured.push_back(measure_threads(plans, updates, options, cores, threads));
     }

@@ -210,6 +210,7 @@ void Options::check_presence() const {
   if (!strays.empty()) {
     constexpr std::size_t longest_list = 3;
     std::vector<std::string> quoted;
+    quoted.reserve(strays.size());
     for (const std::string& stray : strays) quoted.push_back("'" + printable(stray) + "'");
     if (quoted.size() > longest_list) {
       quoted.resize(longest_list);

@@ -53,7 +53,7 @@ class SpawnAttributes {
   ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
   SpawnAttributes(const SpawnAttributes&) = delete;
   SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-  const posix_spawnattr_t* get() const { return &attributes_; }
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
 
  private:
   posix_spawnattr_t attributes_{};
@@ -91,6 +91,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   std::vector<std::string> words{"wallheat"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> raw;
+  raw.reserve(words.size() + 1);
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
   const int error =

@@ -211,7 +211,7 @@ class SolverPool::Shared {
   std::shared_ptr<Generation> bring_up(const Wake& wake) {
     std::unique_lock lock(mutex_);
     if (!generation_) start();
-    const std::shared_ptr<Generation> generation = generation_;
+    std::shared_ptr<Generation> generation = generation_;
     lock.unlock();
     try {
       if (!await_ready(*generation, wake)) return nullptr;

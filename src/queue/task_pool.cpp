@@ -14,18 +14,18 @@ TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)
   for (std::size_t thread = 0; thread < threads; ++thread) {
     std::promise<void> promise;
     ready.push_back(promise.get_future());
-    threads_.emplace_back(
-        [this, thread, &make_job, promise = std::move(promise)](std::stop_token closing) mutable {
-          PlanJob job;
-          try {
-            job = make_job(thread);
-          } catch (...) {
-            promise.set_exception(std::current_exception());
-            return;
-          }
-          promise.set_value();
-          work(job, std::move(closing));
-        });
+    threads_.emplace_back([this, thread, &make_job,
+                           promise = std::move(promise)](const std::stop_token& closing) mutable {
+      PlanJob job;
+      try {
+        job = make_job(thread);
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+        return;
+      }
+      promise.set_value();
+      work(job, closing);
+    });
   }
   // Wait for all before any exception leaves: the threads refer to make_job.
   for (const auto& thread : ready) thread.wait();
@@ -74,7 +74,7 @@ std::vector<PlanProgress> TaskPool::progress() {
   return all;
 }
 
-void TaskPool::work(const PlanJob& job, std::stop_token closing) {
+void TaskPool::work(const PlanJob& job, const std::stop_token& closing) {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, closing, [&] { return !waiting_.empty(); });

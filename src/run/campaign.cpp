@@ -125,7 +125,7 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
 
 /// A path as a shell takes it.
 std::string shell_word(const std::filesystem::path& path) {
-  const std::string text = path.string();
+  std::string text = path.string();
   const bool plain = text.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                          "_-+=./,:@%") == std::string::npos;
@@ -404,8 +404,8 @@ class Campaign {
   }
 
   [[nodiscard]] std::string time_needed(const AbandonedPlan& plan) const {
-    const std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.task.id,
-                                        plan.attempts, duration_text(plan.last.seconds));
+    std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.task.id,
+                                  plan.attempts, duration_text(plan.last.seconds));
     const auto known = iterations_.find(plan.task.index);
     if (known == iterations_.end() || plan.last.iterations < 1) return had;
     const double needed_s = plan.last.seconds * static_cast<double>(known->second) /

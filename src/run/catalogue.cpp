@@ -35,7 +35,7 @@ std::string plan_sample(const PlanSource& source, const std::string& id) {
   constexpr std::size_t large = 4'000'000;  // cells; a few are read when a run starts
   try {
     const GridShape shape = source.shape(id);
-    const std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
+    std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
     if (std::size_t{shape.rows} * shape.cols > large) return text;
     return fmt::format("{} (hash {:016x})", text, plan_hash(source.load(id)));
   } catch (const InputError& error) {

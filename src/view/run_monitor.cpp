@@ -297,9 +297,9 @@ std::string RunMonitor::progress_text(double seconds_left) const {
   const std::size_t done = tally_.total - tally_.left();
   const std::string left =
       std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
-  const std::string text = fmt::format("{} of {} plans, {:.1f}/s, {} failed{}", done, tally_.total,
-                                       static_cast<double>(tally_.solved) / elapsed_s(),
-                                       tally_.failed + tally_.given_up, left);
+  std::string text = fmt::format("{} of {} plans, {:.1f}/s, {} failed{}", done, tally_.total,
+                                 static_cast<double>(tally_.solved) / elapsed_s(),
+                                 tally_.failed + tally_.given_up, left);
   if (style_ != ProgressStyle::bar) return text;
   constexpr std::size_t widest = 30;
   constexpr std::size_t least = 5;  // a shorter one says nothing
