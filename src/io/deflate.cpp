@@ -1,5 +1,6 @@
 #include "io/deflate.hpp"
 
+#define ZLIB_CONST  // zlib reads through a pointer to const then
 #include <zlib.h>
 
 #include <algorithm>
@@ -11,21 +12,24 @@ namespace wallheat {
 
 std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) {
   z_stream stream{};
-  constexpr int default_window = 15, default_memory = 8, good_level = 6;
+  constexpr int default_window = 15;
+  constexpr int default_memory = 8;
+  constexpr int good_level = 6;
   const bool runs = effort == Effort::runs;
   if (::deflateInit2(&stream, runs ? Z_BEST_SPEED : good_level, Z_DEFLATED, default_window,
                      default_memory, runs ? Z_RLE : Z_DEFAULT_STRATEGY) != Z_OK) {
     throw RunError("there is not enough memory to compress");
   }
   std::vector<std::byte> packed(::deflateBound(&stream, bytes.size()));
-  std::size_t used = 0, made = 0;
+  std::size_t used = 0;
+  std::size_t made = 0;
   int state = Z_OK;
   // In pieces, as zlib counts in 32 bits.
   constexpr std::size_t most = 1U << 30;
   while (state == Z_OK) {
-    const auto in = std::min(bytes.size() - used, most), out = std::min(packed.size() - made, most);
-    // zlib takes a pointer to what it does not change.
-    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data() + used));
+    const auto in = std::min(bytes.size() - used, most);
+    const auto out = std::min(packed.size() - made, most);
+    stream.next_in = reinterpret_cast<const Bytef*>(bytes.data() + used);
     stream.avail_in = static_cast<uInt>(in);
     stream.next_out = reinterpret_cast<Bytef*>(packed.data() + made);
     stream.avail_out = static_cast<uInt>(out);
