@@ -101,7 +101,7 @@ Building choose_building(Length footprint, Random& random) {
     fit(building, grid_side * random.between(900, 975) / 1000, random);
     Canvas rough(64);
     for (const Wing& w : building) rough.fill(w, {0, 0, w.length, w.depth}, Material::room);
-    const Length share = rough.count(Material::room) * 1000 / (64 * 64);
+    const Length share = rough.count(Material::room) * 1000 / (Length{64} * 64);
     const Length miss = std::max(share - footprint, footprint - share);
     if (miss < best_miss) {
       best_miss = miss;
@@ -170,8 +170,8 @@ FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size
     return low + static_cast<Length>(((turn >> 32) * static_cast<std::uint64_t>(high - low)) >> 32);
   };
   const Length share = spread(phase + index * 0x9e3779b97f4a7c15U, 212, 575);  // permille of cells
-  const Length widest =
-      whole_root(spread(Random::mix(phase) + index * 0x6a09e667f3bcc909U, 66 * 66, 132 * 132));
+  const Length widest = whole_root(
+      spread(Random::mix(phase) + index * 0x6a09e667f3bcc909U, Length{66} * 66, Length{132} * 132));
   // Of the footprint 76 to 85 % is room: the wider the rooms, the less is wall (measured at size
   // 512).
   const Length footprint = 1000 * share / (755 + (widest - 62) * 7 / 5);

@@ -46,7 +46,10 @@ struct Turn {
   Length cos, sin, one;
 
   /// By the angle 2 atan(m / 128): every such m gives a Pythagorean triple.
-  static Turn by(Length m) { return {128 * 128 - m * m, 2 * 128 * m, 128 * 128 + m * m}; }
+  static Turn by(Length m) {
+    constexpr Length n = 128;
+    return {n * n - m * m, 2 * n * m, n * n + m * m};
+  }
   [[nodiscard]] Turn quarter() const { return {-sin, cos, one}; }
   [[nodiscard]] Turn back_quarter() const { return {sin, -cos, one}; }
 };

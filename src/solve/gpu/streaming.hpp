@@ -53,8 +53,9 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
       row >= 0 && row < plan.tile_rows_count && col >= 0 && col < plan.tile_cols_count;
   const std::uint32_t interior = exists ? plan.interior[row * plan.tile_cols_count + col] : 0;
   const std::size_t pitch = static_cast<std::size_t>(plan.tile_cols_count) * tile_cols;
-  const std::size_t corner =
-      exists ? static_cast<std::size_t>(row) * tile_rows * pitch + col * tile_cols : 0;
+  const std::size_t corner = exists ? static_cast<std::size_t>(row) * tile_rows * pitch +
+                                          static_cast<std::size_t>(col) * tile_cols
+                                    : 0;
 
   double cells[tile_cells];
   WALLHEAT_UNROLL
