@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# clang-tidy over src, by .clang-tidy; ends with 0 where it finds nothing. Half an hour on one core.
+#
+#   tests/tidy.sh                    all of src
+#   tests/tidy.sh src/queue/ io      files whose path matches one of these regular expressions
+#
+# TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build/, or of
+# the folder that BUILD names. CUDA files (*.cu, *.cuh) are left out, as clang 14 does not know CUDA 12.
+set -euo pipefail
+version=14  # newer ones have other checks
+
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+build=${BUILD:-build}
+for tidy in "clang-tidy-$version" clang-tidy ''; do
+  if "$tidy" --version 2> /dev/null | grep -q "version $version\."; then break; fi
+done
+if [ -z "$tidy" ]; then
+  echo "tidy.sh: there is no clang-tidy $version here (apt-get install clang-tidy-$version)" >&2
+  exit 1
+fi
+[ -e "$build/compile_commands.json" ] || CMAKE_GENERATOR=Ninja cmake -S . -B "$build" > /dev/null
+
+pattern=$(IFS='|' && echo "${*:-.}")
+# shellcheck disable=SC2016  # $1 and $2 are the inner shell's
+sed -n 's/^ *"file": ".*\/\(src\/.*\.cpp\)".*/\1/p' "$build/compile_commands.json" | grep -E "$pattern" | sort -u |
+  xargs -P "${TIDY_JOBS:-$(nproc)}" -I{} bash -c '
+    if found=$("$1" --quiet -p "$2" "$3" 2> /dev/null); then echo "clean    $3"; else printf "%s\nFINDINGS %s\n" "$found" "$3"; exit 1; fi' \
+    tidy "$tidy" "$build" {}
