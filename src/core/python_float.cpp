@@ -13,9 +13,9 @@ std::string python_float(double value) {
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
 
   std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::scientific)
-                       .ptr;
+  const auto* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                        std::chars_format::scientific)
+                              .ptr;
   const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const std::size_t e = text.find('e');
   const int exponent = std::atoi(text.data() + e + 1);

@@ -125,8 +125,8 @@ std::optional<PosixFile> open_if_there(const std::filesystem::path& path) {
 }
 
 bool still_named(int fd, const std::filesystem::path& path) {
-  struct stat held {
-  }, named{};
+  struct stat held {};
+  struct stat named {};
   return ::fstat(fd, &held) == 0 && ::lstat(path.c_str(), &named) == 0 &&
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
@@ -189,7 +189,8 @@ LockHolder read_holder(const std::filesystem::path& lock) {
   LockHolder holder;
   try {
     std::istringstream in(read_whole(lock));
-    std::string name, value;
+    std::string name;
+    std::string value;
     while (in >> name && std::getline(in >> std::ws, value)) holder[name] = value;
   } catch (const SystemError&) {
     // Gone by now, changed during the reading, or not readable for us: it names nobody.

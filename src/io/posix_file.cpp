@@ -114,8 +114,8 @@ void PosixFile::sync_all() {
 void sync_file(const std::filesystem::path& file) { PosixFile(file, O_RDWR).sync_all(); }
 
 void take_rights_of(const std::filesystem::path& old, const std::filesystem::path& file, int fd) {
-  struct stat wanted {
-  }, present{};
+  struct stat wanted {};
+  struct stat present {};
   if (::stat(old.c_str(), &wanted) != 0) {
     if (errno == ENOENT) return;
     throw_system_error(old, "be examined", errno);

@@ -70,8 +70,8 @@ class MpiLink final : public Link {
   MpiLink(const MpiLink&) = delete;
   MpiLink& operator=(const MpiLink&) = delete;
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return size_; }
 
   void send(int peer, Bytes message) override {
     // The buffer must stay where it is until MPI is done with it: a list never moves its items.

@@ -73,7 +73,7 @@ Bitmap process_binding(hwloc_topology_t topology) {
 
 /// Containers and virtual machines may show no sockets and no NUMA nodes: all is number 0 then.
 Core describe(hwloc_topology_t topology, hwloc_obj_t hardware_thread, int cpu) {
-  const hwloc_obj_t socket =
+  const hwloc_obj* socket =
       hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, hardware_thread);
   const int numa =
       hardware_thread->nodeset != nullptr ? hwloc_bitmap_first(hardware_thread->nodeset) : -1;
@@ -86,11 +86,9 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
   std::vector<Core> cores;
   std::set<hwloc_obj_t> seen;
   for (int cpu = hwloc_bitmap_first(allowed); cpu >= 0; cpu = hwloc_bitmap_next(allowed, cpu)) {
-    const hwloc_obj_t hardware_thread =
-        hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
+    hwloc_obj* hardware_thread = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
     if (hardware_thread == nullptr) continue;
-    const hwloc_obj_t core =
-        hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, hardware_thread);
+    hwloc_obj* core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, hardware_thread);
     // Where the system does not tell which hardware threads form a core, each passes for one.
     if (core != nullptr && !seen.insert(core).second) continue;
     cores.push_back(describe(topology, hardware_thread, cpu));
@@ -113,9 +111,9 @@ class CpuMask {
   CpuMask& operator=(const CpuMask&) = delete;
 
   void add(int cpu) { CPU_SET_S(cpu, bytes(), bits_); }
-  bool has(int cpu) const { return CPU_ISSET_S(cpu, bytes(), bits_) != 0; }
-  int size() const { return size_; }
-  std::size_t bytes() const { return CPU_ALLOC_SIZE(size_); }
+  [[nodiscard]] bool has(int cpu) const { return CPU_ISSET_S(cpu, bytes(), bits_) != 0; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return CPU_ALLOC_SIZE(size_); }
   cpu_set_t* bits() { return bits_; }
 
  private:

@@ -8,8 +8,8 @@ class LocalNetwork::LocalLink final : public Link {
  public:
   LocalLink(LocalNetwork& network, int rank) : network_(network), rank_(rank) {}
 
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(network_.mailboxes_.size()); }
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return static_cast<int>(network_.mailboxes_.size()); }
 
   void send(int peer, Bytes message) override {
     Mailbox& mailbox = *network_.mailboxes_.at(static_cast<std::size_t>(peer));

@@ -116,7 +116,7 @@ class HostDealer {
     std::vector<const Gpu*> wanted;
     for (const Gpu& gpu : visible) wanted.push_back(&gpu);
     std::stable_sort(wanted.begin(), wanted.end(), [&](const Gpu* a, const Gpu* b) {
-      return is_near(worker, a->numa) > is_near(worker, b->numa);
+      return is_near(worker, a->numa) && !is_near(worker, b->numa);
     });
     const auto take = [&](const Gpu& gpu) {
       holder_[identity(gpu)] = worker;

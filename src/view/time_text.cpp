@@ -17,7 +17,11 @@ std::string utc_now() {
 }
 
 std::optional<double> seconds_of_utc(const std::string& text) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0;
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  int hour = 0;
+  int minute = 0;
   double second = 0;
   if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ", &year, &month, &day, &hour, &minute,
                   &second) != 6) {

@@ -20,6 +20,7 @@ class CompactField {
 
  private:
   struct Free {
+    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): what aligned_alloc made
     void operator()(double* cells) const { std::free(cells); }
   };
   std::unique_ptr<double[], Free> cells_;

@@ -69,7 +69,7 @@ class DeltaWalk {
   class Largest {
    public:
     void take(__m256d change) { lanes_ = _mm256_max_pd(lanes_, change); }
-    double value() const {
+    [[nodiscard]] double value() const {
       alignas(32) double lane[lanes];
       _mm256_store_pd(lane, lanes_);
       double result = 0;

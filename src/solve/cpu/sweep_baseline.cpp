@@ -32,8 +32,8 @@ double kept(double old) {
 /// `yes` where the lane's bit is set, else `no`; without a branch, which would be mispredicted.
 double select(unsigned mask, std::size_t lane, double yes, double no) {
   const std::uint64_t take = std::uint64_t{0} - (mask >> lane & 1U);
-  std::uint64_t yes_bits;
-  std::uint64_t no_bits;
+  std::uint64_t yes_bits = 0;
+  std::uint64_t no_bits = 0;
   __builtin_memcpy(&yes_bits, &yes, sizeof yes);
   __builtin_memcpy(&no_bits, &no, sizeof no);
   const std::uint64_t bits = (yes_bits & take) | (no_bits & ~take);

@@ -105,7 +105,7 @@ class CudaDevice final : public gpu::DeviceWithKernels {
                                    [this](gpu::Kernel used) { return proofs_.admit(used); });
   }
 
-  std::size_t plans_at_once() const override {
+  [[nodiscard]] std::size_t plans_at_once() const override {
     // A plan of 512 x 512 cells takes some 6 multiprocessors. For each that is solved, one is being
     // read and one summarised.
     constexpr int multiprocessors_a_plan = 6;

@@ -36,7 +36,8 @@ Handle row_type() {
   const auto add = [&](const char* name, std::size_t offset, hid_t member) {
     checked(H5Tinsert(type.get(), name, offset, member), "describe a plan");
   };
-  const auto u32 = H5T_STD_U32LE, u64 = H5T_STD_U64LE;
+  const auto u32 = H5T_STD_U32LE;
+  const auto u64 = H5T_STD_U64LE;
   add("id", offsetof(PackRow, id), text_type(sizeof(PackRow::id)).get());
   add("rows", offsetof(PackRow, rows), u32);
   add("cols", offsetof(PackRow, cols), u32);
@@ -117,7 +118,8 @@ std::vector<PackRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsiz
   hsize_t bytes = 0;
   checked(H5Dget_chunk_storage_size(table.get(), &first, &bytes), task);
   if (bytes > file_bytes) throw Hdf5Error("cannot " + task);
-  std::vector<std::byte> packed(bytes), planes(count * sizeof(PackRow));
+  std::vector<std::byte> packed(bytes);
+  std::vector<std::byte> planes(count * sizeof(PackRow));
   std::uint32_t filters_left_out = 0;
   checked(H5Dread_chunk(table.get(), H5P_DEFAULT, &first, &filters_left_out, packed.data()), task);
   if (filters_left_out != 0 || !inflate(packed, planes)) throw Hdf5Error("cannot " + task);
@@ -199,7 +201,8 @@ void read_pack_rows(const Handle& file, std::uint64_t file_bytes,
   const std::string task = "read the list of plans";
   const auto type = row_type();
   const Handle table = open_dataset(file.get(), rows_name, {type.get(), {0}, {0}});
-  const hsize_t count = size_of(table).front(), chunk = chunk_of(table).front();
+  const hsize_t count = size_of(table).front();
+  const hsize_t chunk = chunk_of(table).front();
   // As deflate cannot do better than 1032 : 1, more rows than that were never written.
   if (chunk > rows_of_chunk || count > file_bytes * 1100 / sizeof(PackRow))
     throw Hdf5Error("cannot " + task);

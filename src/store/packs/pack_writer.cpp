@@ -107,7 +107,7 @@ class Packing {
     for (std::size_t i = 0; i < count; ++i) take(file, first + i, items[i]);
   }
 
-  Item make(const std::string& id) const {
+  [[nodiscard]] Item make(const std::string& id) const {
     Item item;
     try {
       const FloorPlan plan = source_.load(id);

@@ -88,7 +88,8 @@ std::optional<Capacities> FieldTables::capacities(const Handle& file) {
           "list the fields");
   Capacities found;
   for (const auto& name : names) {
-    unsigned long rows = 0, cols = 0;
+    unsigned long rows = 0;
+    unsigned long cols = 0;
     if (std::sscanf(name.c_str(), "%lux%lu", &rows, &cols) != 2) continue;
     const GridShape shape{rows, cols};
     if (group_of(shape) != std::string(fields_name) + "/" + name) continue;

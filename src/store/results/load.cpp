@@ -36,7 +36,8 @@ Contents load(const std::filesystem::path& path, Access access, Addresses addres
   if (!ids) findings.sentences.emplace_back("the list of ids was damaged");
 
   FieldTables fields(file);
-  std::vector<std::size_t> damaged, without_field;
+  std::vector<std::size_t> damaged;
+  std::vector<std::size_t> without_field;
   for (std::size_t i = 0; i < contents.rows.size(); ++i) {
     auto& row = contents.rows[i];
     if (!is_intact(row) || row.index != i || (ids && id_of(row) != (*ids)[i])) {

@@ -30,7 +30,8 @@ RowTable::RowTable(const Handle& file)
 
 Handle RowTable::selection(std::uint64_t first, std::uint64_t count) const {
   Handle space(H5Dget_space(dataset_.get()), H5Sclose, "select rows");
-  const hsize_t start = first, length = count;
+  const hsize_t start = first;
+  const hsize_t length = count;
   checked(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &length, nullptr),
           "select rows");
   return space;

@@ -132,7 +132,7 @@ std::string packed_file(const Contents& contents) {
   Packer packer;
   packer.text(contents.file_id);
   packer.attributes(contents.settings);
-  packer.number(std::uint8_t{contents.save_fields});
+  packer.number(static_cast<std::uint8_t>(contents.save_fields ? 1 : 0));
   packer.number(static_cast<std::uint32_t>(contents.capacities.size()));
   for (const auto& [shape, capacity] : contents.capacities) {
     packer.number(std::uint64_t{shape.rows});
@@ -161,7 +161,8 @@ class LogSource {
     std::array<char, beginning_size> beginning{};
     if (!in_.read_at(0, std::as_writable_bytes(std::span(beginning)))) return std::nullopt;
     const std::string_view text(beginning.data(), beginning.size());
-    std::uint32_t found = 0, crc = 0;
+    std::uint32_t found = 0;
+    std::uint32_t crc = 0;
     std::memcpy(&found, text.data() + magic.size(), sizeof found);
     std::memcpy(&crc, text.data() + magic.size() + sizeof found, sizeof crc);
     if (!text.starts_with(magic)) return std::nullopt;
@@ -491,9 +492,11 @@ std::optional<LogReading> read_log(const std::filesystem::path& file, const Cont
   Replay replay(in_file);
   auto& reading = replay.reading;
   reading.damaged = !log.version();
-  std::uint64_t offset = beginning_size, dropped = 0;
+  std::uint64_t offset = beginning_size;
+  std::uint64_t dropped = 0;
   std::string payload;
-  bool cut = false, committed = true;
+  bool cut = false;
+  bool committed = true;
   while (offset < log.size()) {
     if (const auto kind = log.read(offset, payload); kind && replay.apply(*kind, payload)) {
       offset += sizeof(RecordHead) + payload.size();
