@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <set>
 
@@ -13,7 +12,7 @@
 #include "store/results/boundary.hpp"
 #include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
-#include "store/results/look.hpp"
+#include "store/results/open_for_reading.hpp"
 #include "store/results/own_file.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/write_ahead_log.hpp"
@@ -26,28 +25,6 @@ namespace {
 
 constexpr const char* origin = "merged_from";       // of a session
 constexpr const char* part_count = "merged_parts";  // of a merge's own session
-
-/// The names of the columns of an answer in which two rows differ.
-std::string differing_columns(const Row& a, const Row& b) {
-  std::string names;
-  const auto compare = [&](const char* name, const auto& x, const auto& y) {
-    // Bit for bit, so that a NaN equals itself.
-    if (std::memcmp(&x, &y, sizeof x) != 0)
-      names += (names.empty() ? "" : ", ") + std::string(name);
-  };
-  compare("status", a.status, b.status);
-  compare("mean_temp", a.mean_temp, b.mean_temp);
-  compare("std_temp", a.std_temp, b.std_temp);
-  compare("pct_above_18", a.pct_above_18, b.pct_above_18);
-  compare("pct_below_15", a.pct_below_15, b.pct_below_15);
-  compare("iterations", a.iterations, b.iterations);
-  compare("last_delta", a.last_delta, b.last_delta);
-  compare("interior_cells", a.interior_cells, b.interior_cells);
-  compare("rows", a.rows, b.rows);
-  compare("cols", a.cols, b.cols);
-  compare("input_hash", a.input_hash, b.input_hash);
-  return names;
-}
 
 /// Which of two rows of a plan says more: an answer, a failure, nothing; then the one that knows of
 /// more failures.
@@ -83,19 +60,19 @@ class Merge {
   }
 
   void write(const fs::path& out) {
-    const auto addresses = all_.addresses;
+    const auto offsets = all_.offsets;
     FieldSource source;
     source.order.resize(all_.rows.size());
     std::iota(source.order.begin(), source.order.end(), std::size_t{0});
     // Part by part: one open file at a time, read from its beginning to its end.
     std::sort(source.order.begin(), source.order.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(from_[a], addresses[a]) < std::pair(from_[b], addresses[b]);
+      return std::pair(from_[a], offsets[a]) < std::pair(from_[b], offsets[b]);
     });
     std::optional<PosixFile> part;
     std::size_t opened = 0;
     source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
       if (!part || opened != from_[i]) part.emplace(files_[opened = from_[i]], O_RDONLY);
-      if (!read_chunk(*part, addresses[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
+      if (!read_chunk(*part, offsets[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
       return true;
     };
     build(out, all_, source);
@@ -106,33 +83,33 @@ class Merge {
  private:
   void take(std::size_t number) {
     const auto& path = parts_[number];
-    auto view = look_at(files_[number], Addresses::find);
+    auto view = open_for_reading(files_[number], Offsets::find);
     warn_about(path, view);
     drop_damaged_fields(path, view);
     if (number == 0) {
-      begin(view.contents);
+      begin(view.snapshot);
     } else {
-      require_same_campaign(path, view.contents);
+      require_same_campaign(path, view.snapshot);
     }
-    take_sessions(path, view.contents.sessions);
-    for (const auto& [shape, capacity] : view.contents.capacities) {
+    take_sessions(path, view.snapshot.sessions);
+    for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
     }
     for (std::size_t i = 0; i < all_.rows.size(); ++i) take_row(number, i, view);
   }
 
-  void begin(const Contents& first) {
+  void begin(const Snapshot& first) {
     all_.settings = first.settings;
     all_.save_fields = first.save_fields;
     for (const auto& row : first.rows) {
       all_.rows.push_back(pending_row(all_.rows.size(), id_of(row)));
     }
-    all_.addresses.assign(all_.rows.size(), -1);
+    all_.offsets.assign(all_.rows.size(), -1);
     from_.assign(all_.rows.size(), 0);
     answers_.assign(all_.rows.size(), 0);
   }
 
-  void require_same_campaign(const fs::path& path, const Contents& part) const {
+  void require_same_campaign(const fs::path& path, const Snapshot& part) const {
     const auto& first = parts_.front();
     const auto found = differences(part, "it has", all_.settings, all_.save_fields, "the other");
     const auto refuse = [&](const std::string& why) {
@@ -151,7 +128,7 @@ class Merge {
     }
   }
 
-  void warn_about(const fs::path& path, const View& view) {
+  void warn_about(const fs::path& path, const ReadView& view) {
     if (!view.closed_well) {
       report.warnings.push_back(path.string() +
                                 " was not closed: its run still writes it, or was killed; what it "
@@ -162,19 +139,19 @@ class Merge {
     }
   }
 
-  void drop_damaged_fields(const fs::path& path, View& view) {
-    auto& contents = view.contents;
+  void drop_damaged_fields(const fs::path& path, ReadView& view) {
+    auto& snapshot = view.snapshot;
     std::vector<std::size_t> damaged;
-    for (std::size_t i = 0; i < contents.rows.size(); ++i) {
-      if (!has_field(contents.rows[i])) continue;
-      if (view.raw && read_chunk(*view.raw, contents.addresses[i], contents.rows[i], chunk_))
+    for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+      if (!has_field(snapshot.rows[i])) continue;
+      if (view.raw && read_chunk(*view.raw, snapshot.offsets[i], snapshot.rows[i], chunk_))
         continue;
-      forget_row(contents, i);
+      forget_row(snapshot, i);
       damaged.push_back(i);
     }
-    Findings findings;
-    findings.add_lost("field", "damaged", damaged, contents);
-    for (const auto& sentence : findings.sentences) {
+    DamageReport damage;
+    damage.add_lost("field", "damaged", damaged, snapshot);
+    for (const auto& sentence : damage.sentences) {
       report.warnings.push_back(path.string() + " is damaged: " + sentence);
     }
   }
@@ -190,43 +167,32 @@ class Merge {
     }
   }
 
-  void take_row(std::size_t number, std::size_t i, const View& view) {
-    const auto& row = view.contents.rows[i];
+  void take_row(std::size_t number, std::size_t i, const ReadView& view) {
+    const auto& row = view.snapshot.rows[i];
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
     all_.rows[i] = row;
-    all_.addresses[i] = view.contents.addresses[i];
+    all_.offsets[i] = view.snapshot.offsets[i];
     from_[i] = number;
   }
 
-  void compare(std::size_t number, std::size_t i, const View& view) {
-    const auto& row = view.contents.rows[i];
-    auto differing = differing_columns(row, all_.rows[i]);
-    if (has_field(row) && has_field(all_.rows[i]) && shape_of(row) == shape_of(all_.rows[i]) &&
-        !same_field(number, i, view)) {
-      differing += (differing.empty() ? "" : ", ") + std::string("field");
-    }
-    if (differing.empty()) return;
-    report.conflicts.push_back("plan \"" + id_of(row) + "\" has different answers in " +
-                               parts_[from_[i]].string() + " and " + parts_[number].string() +
-                               ": " + differing);
-  }
-
-  bool same_field(std::size_t number, std::size_t i, const View& view) {
+  void compare(std::size_t number, std::size_t i, const ReadView& view) {
+    const auto& here = view.snapshot;
     const auto& other = parts_[from_[i]];
-    if (!read_chunk(PosixFile(files_[from_[i]], O_RDONLY), all_.addresses[i], all_.rows[i],
-                    other_chunk_)) {
-      refuse_changed(other);
+    auto second = to_result(here.rows[i]);
+    auto first = to_result(all_.rows[i]);
+    if (has_field(here.rows[i]) && has_field(all_.rows[i])) {
+      const PosixFile other_file(files_[from_[i]], O_RDONLY);
+      if (!read_chunk(other_file, all_.offsets[i], all_.rows[i], first.field))
+        refuse_changed(other);
+      if (!read_chunk(*view.raw, here.offsets[i], here.rows[i], second.field))
+        refuse_changed(parts_[number]);
     }
-    const auto& row = view.contents.rows[i];
-    if (!read_chunk(*view.raw, view.contents.addresses[i], row, chunk_)) {
-      refuse_changed(parts_[number]);
-    }
-    if (chunk_ == other_chunk_) return true;
-    // Another library, or a byte behind the stream (see Session), may pack the same values anew.
-    const auto a = decompress_field(chunk_, shape_of(row));
-    const auto b = decompress_field(other_chunk_, shape_of(row));
-    return std::memcmp(a.cells.data(), b.cells.data(), a.cells.size() * sizeof(double)) == 0;
+    const auto differing = differences_with_fields(first, second);
+    if (differing.empty()) return;
+    report.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
+                               other.string() + " and " + parts_[number].string() + ": " +
+                               to_text(differing, "in the first", "in the second"));
   }
 
   void finish() {
@@ -252,11 +218,11 @@ class Merge {
 
   std::vector<fs::path> parts_;  // as they were named
   std::vector<fs::path> files_;  // where the names lead
-  Contents all_;
+  Snapshot all_;
   std::vector<std::size_t> from_;       // the part that row i is from
   std::set<Attributes> sessions_seen_;  // without their origins
   std::vector<std::uint32_t> answers_;  // how many parts answer plan i
-  std::vector<std::byte> chunk_, other_chunk_;
+  std::vector<std::byte> chunk_;
 };
 
 void require_free(const fs::path& out, bool overwrite) {
