@@ -295,8 +295,7 @@ class SolverPool::Shared {
   }
 
   void give_up(const std::string& reason) {
-    given_up_ =
-        fmt::format("{} is given up: {}", settings_.device, reason);
+    given_up_ = fmt::format("{} is given up: {}", settings_.device, reason);
     changed_.notify_all();
   }
 
