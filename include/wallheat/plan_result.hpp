@@ -23,32 +23,69 @@ enum class PlanStatus : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(PlanStatus status);
 
-/// True where the plan has an answer (failed plans are tried again by a resume).
+/// True if the plan has an answer (failed plans are tried again by a resume).
 [[nodiscard]] constexpr bool is_answer(PlanStatus status) {
   return status != PlanStatus::pending && status != PlanStatus::failed;
 }
 
+// The columns of a result, in the order of a file's rows. This list is their only home: PlanResult,
+// the rows of result files, the messages between ranks, the export, and the comparison of two
+// answers are made from it, and tests compare the tables of the documents with it.
+//   NUMBER  a member of PlanResult: type, name, initial value
+//   TEXT    a member of PlanResult: bytes in a file (the last is NUL), name
+//   PART    a part of another member: type, name, that part
+//   STORED  known to result files only: type, name, initial value
+// Then follows its use: `answer` (exported, and two answers to a plan must agree in it), `shown`
+// (exported) or `kept` (in files and messages only); last its unit and meaning.
+// clang-format off
+#define WALLHEAT_RESULT_COLUMNS(NUMBER, TEXT, PART, STORED)                                                          \
+  NUMBER(std::uint32_t, index, 0, kept, "position in the list of ids = number of the row")                           \
+  NUMBER(PlanStatus, status, PlanStatus::pending, answer,                                                            \
+         "pending 0, converged 1, max_iterations 2, empty 3, failed 4")                                              \
+  TEXT(128, id, shown, "the plan")                                                                                   \
+  PART(double, mean_temp, statistics.mean_temp, answer, "°C, over interior cells")                                   \
+  PART(double, std_temp, statistics.std_temp, answer, "°C, standard deviation of the population")                    \
+  PART(double, pct_above_18, statistics.pct_above_18, answer, "% of interior cells above 18 °C")                     \
+  PART(double, pct_below_15, statistics.pct_below_15, answer, "% of interior cells below 15 °C")                     \
+  NUMBER(std::int64_t, iterations, 0, answer, "until the solver stopped")                                            \
+  NUMBER(double, last_delta, std::numeric_limits<double>::quiet_NaN(), answer,                                       \
+         "°C, largest change of the last iteration")                                                                 \
+  NUMBER(std::int64_t, interior_cells, 0, answer, "cells that are room")                                             \
+  NUMBER(std::uint32_t, rows, 0, answer, "shape of the grid")                                                        \
+  NUMBER(std::uint32_t, cols, 0, answer, "shape of the grid")                                                        \
+  NUMBER(double, seconds, 0, shown, "s, wall time of the worker's thread: read, solve, compress")                    \
+  NUMBER(std::int32_t, attempts, 0, shown, "starts over all sessions, copies at the end of a run aside")             \
+  NUMBER(std::int32_t, rank, -1, shown, "MPI rank of the worker; 1 where one process did all")                       \
+  TEXT(64, host, shown, "of the worker")                                                                             \
+  TEXT(64, device, shown, "that solved it")                                                                          \
+  TEXT(64, solver, shown, "name and version")                                                                        \
+  NUMBER(std::uint64_t, input_hash, 0, answer, "of the plan's shape, start field and mask")                          \
+  PART(std::int64_t, domain_size, input_stamps[0].size_bytes, kept, "bytes of the domain file")                      \
+  PART(std::int64_t, domain_mtime_ns, input_stamps[0].mtime_ns, kept, "ns since the epoch")                          \
+  PART(std::int64_t, interior_size, input_stamps[1].size_bytes, kept, "bytes of the interior file")                  \
+  PART(std::int64_t, interior_mtime_ns, input_stamps[1].mtime_ns, kept, "ns since the epoch")                        \
+  STORED(std::int64_t, field_slot, -1, "-1: no field")                                                               \
+  STORED(std::int64_t, field_bytes, 0, "compressed size")                                                            \
+  STORED(std::uint32_t, field_crc32, 0, "of the compressed bytes (Python: zlib.crc32)")                              \
+  NUMBER(std::int32_t, failures, 0, kept, "how many of the attempts failed or killed their solver")                  \
+  TEXT(260, error, shown, "one sentence, if failed")                                                                 \
+  STORED(std::uint32_t, row_crc32, 0, "of all bytes of the row before it")
+// clang-format on
+
 /// Everything that is recorded of one plan.
 struct PlanResult {
-  std::uint32_t index = 0;  ///< in the list of ids
-  std::string id;
-  PlanStatus status = PlanStatus::pending;
+#define WALLHEAT_NUMBER(type, name, initial, use, meaning) type name = initial;
+#define WALLHEAT_TEXT(bytes, name, use, meaning) std::string name;
+#define WALLHEAT_PART(type, name, part, use, meaning)
+#define WALLHEAT_STORED(type, name, initial, meaning)
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
+#undef WALLHEAT_NUMBER
+#undef WALLHEAT_TEXT
+#undef WALLHEAT_PART
+#undef WALLHEAT_STORED
+
   Statistics statistics;
-  std::int64_t iterations = 0;
-  double last_delta = std::numeric_limits<double>::quiet_NaN();  ///< °C
-  std::int64_t interior_cells = 0;
-  std::uint32_t rows = 0;  ///< shape of the grid
-  std::uint32_t cols = 0;
-  double seconds = 0;         ///< wall time of the worker thread: read, solve, compress
-  std::int32_t attempts = 0;  ///< starts over all sessions, copies at the end of a run aside
-  std::int32_t failures = 0;  ///< how many of them it failed or killed its solver
-  std::int32_t rank = -1;     ///< MPI rank of the worker; 1 where one process did all
-  std::string host;
-  std::string device;
-  std::string solver;            ///< name and version
-  std::uint64_t input_hash = 0;  ///< see plan_hash
   PlanStamps input_stamps;
-  std::string error;             ///< one sentence, where status is failed
   bool may_pass = false;         ///< failed, but another try may do better; not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
 };

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "core/python_float.hpp"
+#include "core/result_columns.hpp"
 
 namespace wallheat {
 namespace {
@@ -28,32 +33,27 @@ void write_csv(std::ostream& out, const std::vector<PlanResult>& rows) {
 
 constexpr std::string_view json_beginning = "[\n {\n  \"id\":";
 
+nlohmann::ordered_json json_of(const std::string& text) { return text; }
+nlohmann::ordered_json json_of(PlanStatus status) { return to_string(status); }
+/// JSON has no NaN: null stands for it.
+nlohmann::ordered_json json_of(double value) {
+  return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+}
+/// Most readers of JSON take numbers for doubles, which do not hold all of a hash.
+nlohmann::ordered_json json_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+template <std::integral Number>
+nlohmann::ordered_json json_of(Number value) {
+  return value;
+}
+
 void write_json(std::ostream& out, const std::vector<PlanResult>& rows) {
-  // JSON has no NaN: null stands for it.
-  const auto number = [](double value) {
-    return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
-  };
   auto plans = nlohmann::ordered_json::array();
   for (const PlanResult& row : rows) {
-    plans.push_back({{"id", row.id},
-                     {"status", to_string(row.status)},
-                     {"mean_temp", number(row.statistics.mean_temp)},
-                     {"std_temp", number(row.statistics.std_temp)},
-                     {"pct_above_18", number(row.statistics.pct_above_18)},
-                     {"pct_below_15", number(row.statistics.pct_below_15)},
-                     {"iterations", row.iterations},
-                     {"last_delta", number(row.last_delta)},
-                     {"interior_cells", row.interior_cells},
-                     {"rows", row.rows},
-                     {"cols", row.cols},
-                     {"seconds", row.seconds},
-                     {"attempts", row.attempts},
-                     {"rank", row.rank},
-                     {"host", row.host},
-                     {"device", row.device},
-                     {"solver", row.solver},
-                     {"input_hash", fmt::format("{:016x}", row.input_hash)},
-                     {"error", row.error}});
+    nlohmann::ordered_json plan{{"id", row.id}};  // first, whatever the order of the columns
+    for_each_column([&](const auto& column) {
+      if (column.use != ColumnUse::kept) plan[column.name] = json_of(column.of(row));
+    });
+    plans.push_back(std::move(plan));
   }
   out << plans.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }

@@ -30,63 +30,44 @@ Row pending_row(std::size_t index, std::string_view id) {
   return row;
 }
 
-Row to_row(const PlanResult& result) {
-  Row row{};
-  row.index = result.index;
-  row.status = static_cast<std::int32_t>(result.status);
-  put_text(row.id, result.id);
-  row.mean_temp = result.statistics.mean_temp;
-  row.std_temp = result.statistics.std_temp;
-  row.pct_above_18 = result.statistics.pct_above_18;
-  row.pct_below_15 = result.statistics.pct_below_15;
-  row.iterations = result.iterations;
-  row.last_delta = result.last_delta;
-  row.interior_cells = result.interior_cells;
-  row.rows = result.rows;
-  row.cols = result.cols;
-  row.seconds = result.seconds;
-  row.attempts = result.attempts;
-  row.failures = result.failures;
-  row.rank = result.rank;
-  put_text(row.host, result.host);
-  put_text(row.device, result.device);
-  put_text(row.solver, result.solver);
-  row.input_hash = result.input_hash;
-  put_stamps(row, result.input_stamps);
-  row.field_slot = -1;
-  put_text(row.error, result.error);
-  return row;
+namespace {
+
+void copy(const std::string& text, std::span<char> in_row) { put_text(in_row, text); }
+void copy(std::span<const char> in_row, std::string& text) { text = get_text(in_row); }
+template <class From, class To>
+requires(std::is_arithmetic_v<From> || std::is_enum_v<From>) void copy(From from, To& to) {
+  to = static_cast<To>(from);
 }
 
-void put_stamps(Row& row, const PlanStamps& stamps) {
-  row.domain_size = stamps[0].size_bytes;
-  row.domain_mtime_ns = stamps[0].mtime_ns;
-  row.interior_size = stamps[1].size_bytes;
-  row.interior_mtime_ns = stamps[1].mtime_ns;
+/// Calls copy_column(row's value, result's value) for each column that both have.
+template <class ARow, class AResult, class CopyColumn>
+void match(ARow& row, AResult& result, CopyColumn copy_column) {
+#define WALLHEAT_NUMBER(type, name, initial, use, meaning) copy_column(row.name, result.name);
+#define WALLHEAT_TEXT(bytes, name, use, meaning) copy_column(row.name, result.name);
+#define WALLHEAT_PART(type, name, part, use, meaning) copy_column(row.name, result.part);
+#define WALLHEAT_STORED(type, name, initial, meaning)
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
+#undef WALLHEAT_NUMBER
+#undef WALLHEAT_TEXT
+#undef WALLHEAT_PART
+#undef WALLHEAT_STORED
+}
+
+}  // namespace
+
+void put_columns(Row& row, const PlanResult& result) {
+  match(row, result, [](auto& in_row, const auto& value) { copy(value, in_row); });
+}
+
+Row to_row(const PlanResult& result) {
+  Row row{};
+  put_columns(row, result);
+  return row;
 }
 
 PlanResult to_result(const Row& row) {
   PlanResult result;
-  result.index = row.index;
-  result.id = id_of(row);
-  result.status = status_of(row);
-  result.statistics = {row.mean_temp, row.std_temp, row.pct_above_18, row.pct_below_15};
-  result.iterations = row.iterations;
-  result.last_delta = row.last_delta;
-  result.interior_cells = row.interior_cells;
-  result.rows = row.rows;
-  result.cols = row.cols;
-  result.seconds = row.seconds;
-  result.attempts = row.attempts;
-  result.failures = row.failures;
-  result.rank = row.rank;
-  result.host = get_text(row.host);
-  result.device = get_text(row.device);
-  result.solver = get_text(row.solver);
-  result.input_hash = row.input_hash;
-  result.input_stamps = {FileStamp{row.domain_size, row.domain_mtime_ns},
-                         FileStamp{row.interior_size, row.interior_mtime_ns}};
-  result.error = get_text(row.error);
+  match(row, result, [](const auto& in_row, auto& value) { copy(in_row, value); });
   return result;
 }
 

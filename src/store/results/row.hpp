@@ -3,9 +3,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "core/plan_ids.hpp"
 #include "wallheat/plan_result.hpp"
@@ -14,30 +14,52 @@ namespace wallheat::store {
 
 static_assert(std::endian::native == std::endian::little, "rows are stored as they are in memory");
 
+/// What a row holds for a column of type T: enumerations are 32 bits wide.
+template <class T>
+using RowValue = typename std::conditional_t<std::is_enum_v<T>, std::type_identity<std::int32_t>,
+                                             std::type_identity<T>>::type;
+
 /// A plan's row exactly as it lies in the HDF5 file and in the log. Texts end in NUL.
 struct Row {
-  std::uint32_t index;
-  std::int32_t status;
-  std::array<char, max_id_length + 1> id;
-  double mean_temp, std_temp;         // °C
-  double pct_above_18, pct_below_15;  // % of interior cells
-  std::int64_t iterations;
-  double last_delta;  // °C
-  std::int64_t interior_cells;
-  std::uint32_t rows, cols;
-  double seconds;
-  std::int32_t attempts, rank;
-  std::array<char, 64> host, device, solver;
-  std::uint64_t input_hash;
-  std::int64_t domain_size, domain_mtime_ns, interior_size, interior_mtime_ns;
-  std::int64_t field_slot;  // -1: no field
-  std::int64_t field_bytes;
-  std::uint32_t field_crc32;
-  std::int32_t failures;  // of the attempts
-  std::array<char, 260> error;
-  std::uint32_t row_crc32;  // of all bytes before it
+#define WALLHEAT_NUMBER(type, name, initial, use, meaning) RowValue<type> name;
+#define WALLHEAT_TEXT(bytes, name, use, meaning) std::array<char, bytes> name;
+#define WALLHEAT_PART(type, name, part, use, meaning) RowValue<type> name;
+#define WALLHEAT_STORED(type, name, initial, meaning) RowValue<type> name = initial;
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
+#undef WALLHEAT_NUMBER
+#undef WALLHEAT_TEXT
+#undef WALLHEAT_PART
+#undef WALLHEAT_STORED
 };
-static_assert(sizeof(Row) == 736, "a gap in Row would store, and check, undefined bytes");
+
+/// Calls visit(name, member, type) for each column of a row, in order: `member` points to it,
+/// `type` is a std::type_identity of its type in WALLHEAT_RESULT_COLUMNS, std::string for a text.
+template <class Visit>
+constexpr void for_each_row_column(Visit&& visit) {
+#define WALLHEAT_NUMBER(type, name, initial, use, meaning) \
+  visit(#name, &Row::name, std::type_identity<type>{});
+#define WALLHEAT_TEXT(bytes, name, use, meaning) \
+  visit(#name, &Row::name, std::type_identity<std::string>{});
+#define WALLHEAT_PART(type, name, part, use, meaning) \
+  visit(#name, &Row::name, std::type_identity<type>{});
+#define WALLHEAT_STORED(type, name, initial, meaning) \
+  visit(#name, &Row::name, std::type_identity<type>{});
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
+#undef WALLHEAT_NUMBER
+#undef WALLHEAT_TEXT
+#undef WALLHEAT_PART
+#undef WALLHEAT_STORED
+}
+
+static_assert(
+    [] {
+      std::size_t bytes = 0;
+      for_each_row_column(
+          [&](const char*, auto member, auto) { bytes += sizeof(std::declval<Row>().*member); });
+      return bytes;
+    }() == sizeof(Row),
+    "a gap in Row would store, and check, undefined bytes");
+static_assert(sizeof(Row::id) == max_id_length + 1);
 
 /// A row without an answer, sealed.
 [[nodiscard]] Row pending_row(std::size_t index, std::string_view id);
@@ -46,11 +68,12 @@ static_assert(sizeof(Row) == 736, "a gap in Row would store, and check, undefine
 /// characters.
 [[nodiscard]] Row to_row(const PlanResult& result);
 [[nodiscard]] PlanResult to_result(const Row& row);
-void put_stamps(Row& row, const PlanStamps& stamps);
+/// Gives a row all columns of a result; those that tell of the field stay.
+void put_columns(Row& row, const PlanResult& result);
 
 /// Computes row_crc32; to be called after the last change.
 void seal(Row& row);
-/// True where the row is as it was sealed.
+/// True if the row is as it was sealed.
 [[nodiscard]] bool is_intact(const Row& row);
 
 [[nodiscard]] inline bool has_field(const Row& row) { return row.field_slot >= 0; }

@@ -26,46 +26,29 @@ Handle make_text_type(std::size_t size) {
   return type;
 }
 
+Handle own(hid_t predefined) { return {H5Tcopy(predefined), H5Tclose, task}; }
+
+template <class T>
+Handle type_of(std::type_identity<T>, std::size_t bytes) {
+  if constexpr (std::is_same_v<T, std::string>) return make_text_type(bytes);
+  if constexpr (std::is_same_v<T, PlanStatus>) return make_status_type();
+  if constexpr (std::is_same_v<T, double>) return own(H5T_IEEE_F64LE);
+  if constexpr (std::is_same_v<T, std::int32_t>) return own(H5T_STD_I32LE);
+  if constexpr (std::is_same_v<T, std::uint32_t>) return own(H5T_STD_U32LE);
+  if constexpr (std::is_same_v<T, std::int64_t>) return own(H5T_STD_I64LE);
+  if constexpr (std::is_same_v<T, std::uint64_t>) return own(H5T_STD_U64LE);
+}
+
 }  // namespace
 
 Handle make_row_type() {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(Row)), H5Tclose, task);
-  const auto add = [&](const char* name, std::size_t offset, hid_t member) {
-    checked(H5Tinsert(type.get(), name, offset, member), task);
-  };
-  const auto add_text = [&](const char* name, std::size_t offset, std::size_t size) {
-    add(name, offset, make_text_type(size).get());
-  };
-  const auto u32 = H5T_STD_U32LE, i32 = H5T_STD_I32LE, i64 = H5T_STD_I64LE, f64 = H5T_IEEE_F64LE;
-  add("index", offsetof(Row, index), u32);
-  add("status", offsetof(Row, status), make_status_type().get());
-  add_text("id", offsetof(Row, id), sizeof(Row::id));
-  add("mean_temp", offsetof(Row, mean_temp), f64);
-  add("std_temp", offsetof(Row, std_temp), f64);
-  add("pct_above_18", offsetof(Row, pct_above_18), f64);
-  add("pct_below_15", offsetof(Row, pct_below_15), f64);
-  add("iterations", offsetof(Row, iterations), i64);
-  add("last_delta", offsetof(Row, last_delta), f64);
-  add("interior_cells", offsetof(Row, interior_cells), i64);
-  add("rows", offsetof(Row, rows), u32);
-  add("cols", offsetof(Row, cols), u32);
-  add("seconds", offsetof(Row, seconds), f64);
-  add("attempts", offsetof(Row, attempts), i32);
-  add("rank", offsetof(Row, rank), i32);
-  add_text("host", offsetof(Row, host), sizeof(Row::host));
-  add_text("device", offsetof(Row, device), sizeof(Row::device));
-  add_text("solver", offsetof(Row, solver), sizeof(Row::solver));
-  add("input_hash", offsetof(Row, input_hash), H5T_STD_U64LE);
-  add("domain_size", offsetof(Row, domain_size), i64);
-  add("domain_mtime_ns", offsetof(Row, domain_mtime_ns), i64);
-  add("interior_size", offsetof(Row, interior_size), i64);
-  add("interior_mtime_ns", offsetof(Row, interior_mtime_ns), i64);
-  add("field_slot", offsetof(Row, field_slot), i64);
-  add("field_bytes", offsetof(Row, field_bytes), i64);
-  add("field_crc32", offsetof(Row, field_crc32), u32);
-  add("failures", offsetof(Row, failures), i32);
-  add_text("error", offsetof(Row, error), sizeof(Row::error));
-  add("row_crc32", offsetof(Row, row_crc32), u32);
+  std::size_t offset = 0;  // a row has no gaps
+  for_each_row_column([&](const char* name, auto member, auto column_type) {
+    constexpr std::size_t bytes = sizeof(std::declval<Row>().*member);
+    checked(H5Tinsert(type.get(), name, offset, type_of(column_type, bytes).get()), task);
+    offset += bytes;
+  });
   return type;
 }
 

@@ -144,7 +144,9 @@ void Session::restamp(std::span<const PlanResult> results) {
       }
       const auto place = has_field(row) ? fields_->find(shape_of(row), row.field_slot)
                                         : std::optional<FieldTables::Place>{};
-      put_stamps(row, result.input_stamps);
+      PlanResult stamped = to_result(row);
+      stamped.input_stamps = result.input_stamps;
+      put_columns(row, stamped);
       seal(row);
       batch_.push_back({place ? place->address : -1, row});
     }
@@ -155,7 +157,7 @@ void Session::restamp(std::span<const PlanResult> results) {
   }
 }
 
-/// Neighbours go in one call: HDF5 compares the 29 columns of two row types in every one, which
+/// Neighbours go in one call: HDF5 compares all columns of two row types in every one, which
 /// costs far more than writing the row.
 void Session::write_rows() {
   std::stable_sort(batch_.begin(), batch_.end(), [](const LoggedRow& a, const LoggedRow& b) {
