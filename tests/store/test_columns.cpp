@@ -1,0 +1,80 @@
+#include <gmock/gmock.h>
+
+#include "core/result_columns.hpp"
+#include "store/results/row_type.hpp"
+#include "store_fixture.hpp"
+
+namespace wallheat::store_test {
+namespace {
+
+/// As h5dump and NumPy call it.
+std::string name_of(hid_t type) {
+  const auto bits = std::to_string(8 * H5Tget_size(type));
+  switch (H5Tget_class(type)) {
+    case H5T_STRING:
+      return "text " + std::to_string(H5Tget_size(type));
+    case H5T_ENUM:
+      return "enum int" + bits;
+    case H5T_FLOAT:
+      return "float" + bits;
+    default:
+      return (H5Tget_sign(type) == H5T_SGN_NONE ? "uint" : "int") + bits;
+  }
+}
+
+std::vector<std::string> meanings() {
+  std::vector<std::string> texts;
+#define WALLHEAT_NUMBER(type, name, initial, use, meaning) texts.emplace_back(meaning);
+#define WALLHEAT_TEXT(bytes, name, use, meaning) texts.emplace_back(meaning);
+#define WALLHEAT_PART(type, name, part, use, meaning) texts.emplace_back(meaning);
+#define WALLHEAT_STORED(type, name, initial, meaning) texts.emplace_back(meaning);
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
+#undef WALLHEAT_NUMBER
+#undef WALLHEAT_TEXT
+#undef WALLHEAT_PART
+#undef WALLHEAT_STORED
+  return texts;
+}
+
+TEST(Columns, stand_in_the_readme_as_they_are_in_the_file) {
+  const auto type = store::make_row_type();
+  const auto texts = meanings();
+  std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
+  ASSERT_EQ(H5Tget_nmembers(type.get()), static_cast<int>(texts.size()));
+  for (unsigned i = 0; i < texts.size(); ++i) {
+    char* name = H5Tget_member_name(type.get(), i);
+    const store::Handle member(H5Tget_member_type(type.get(), i), H5Tclose, "read a type");
+    table += "| " + std::string(name) + " | " + name_of(member.get()) + " | " + texts[i] + " |\n";
+    H5free_memory(name);
+  }
+  EXPECT_THAT(read_bytes(WALLHEAT_STORE_README), testing::HasSubstr(table + "\n"))
+      << "put this table into src/store/README.md:\n"
+      << table;
+}
+
+TEST(Columns, begin_as_those_of_a_plan_that_was_not_solved) {
+  const PlanResult result;
+  EXPECT_EQ(result.status, PlanStatus::pending);
+  EXPECT_EQ(result.rank, -1);
+  EXPECT_TRUE(std::isnan(result.last_delta));
+  EXPECT_TRUE(std::isnan(result.statistics.mean_temp));
+  EXPECT_FALSE(store::has_field(store::to_row(result)));
+}
+
+TEST(Columns, of_a_result_are_all_in_its_row) {
+  auto expected = make_result(make_plan(8), 7);
+  expected.error = "why";
+  const auto row = store::to_row(expected);
+  const auto result = store::to_result(row);
+  EXPECT_TRUE(same(result, expected));
+  std::size_t columns = 0;
+  for_each_column([&](const auto& column) {
+    EXPECT_EQ(column.of(result), column.of(expected)) << column.name;
+    ++columns;
+  });
+  store::for_each_row_column([&](const char*, auto, auto) { --columns; });
+  EXPECT_EQ(columns + 4, 0u) << "all but field_slot, field_bytes, field_crc32 and row_crc32";
+}
+
+}  // namespace
+}  // namespace wallheat::store_test
