@@ -1,7 +1,6 @@
 #include "queue/coordinator.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -32,21 +31,6 @@ constexpr std::size_t most_messages = 1024;
 
 /// Shared with what is told about it later.
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;
-
-/// True where two answers to the same plan are the same to the last bit.
-bool same_answer(const PlanResult& a, const PlanResult& b) {
-  const auto same_bits = [](double one, double other) {
-    return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
-  };
-  return a.status == b.status && a.iterations == b.iterations &&
-         a.interior_cells == b.interior_cells && a.rows == b.rows && a.cols == b.cols &&
-         a.input_hash == b.input_hash && a.field == b.field &&
-         same_bits(a.last_delta, b.last_delta) &&
-         same_bits(a.statistics.mean_temp, b.statistics.mean_temp) &&
-         same_bits(a.statistics.std_temp, b.statistics.std_temp) &&
-         same_bits(a.statistics.pct_above_18, b.statistics.pct_above_18) &&
-         same_bits(a.statistics.pct_below_15, b.statistics.pct_below_15);
-}
 
 /// Tells all ranks but some that rank 0 lives. By the clock, whatever rank 0 was at in between.
 class HeartbeatTimer {
@@ -330,19 +314,21 @@ class Coordinator {
   void compare(const PlanResult& second) {
     const auto found = copied_.find(second.index);
     if (found == copied_.end()) return;
-    if (same_answer(found->second, second)) {
+    const std::vector<Difference> differences = parts_.differences(found->second, second);
+    if (differences.empty()) {
       if (!queue_.is_late_copy(second.index)) copied_.erase(found);
       return;
     }
     PlanResult failed = std::move(found->second);
     copied_.erase(found);
-    const auto place = [](const PlanResult& answer) {
+    const auto worker = [](const PlanResult& answer) {
       return "rank " + std::to_string(answer.rank) + " (" + answer.device + " on " + answer.host +
              ")";
     };
     failed.status = PlanStatus::failed;
-    failed.error = place(failed) + " and " + place(second) +
-                   " gave different answers, so one of these devices is faulty";
+    failed.error = "plan " + failed.id + ": " + worker(failed) + " and " + worker(second) +
+                   " gave different answers, so one of these devices is faulty: " +
+                   to_text(differences, "by the first", "by the second");
     ++failed.failures;
     failed.field.clear();
     news_.add(Records::Kind::conflict, std::move(failed));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/answer.hpp"
 #include "queue/cost_model.hpp"
 #include "queue/link.hpp"
 #include "queue/messages.hpp"
@@ -102,6 +103,9 @@ struct CoordinatorParts {
   std::function<double()> time_left_s;
   /// What has become known of the plans' work since the last call, in cell updates; may be empty.
   std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
+  /// Between two answers to a plan, their fields included.
+  std::function<std::vector<Difference>(const PlanResult& first, const PlanResult& second)>
+      differences;
   ResultSink* sink = nullptr;
   RunObserver* observer = nullptr;
   Interrupted interrupted;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/result_columns.hpp"
+
 namespace wallheat {
 namespace {
 
@@ -40,22 +42,10 @@ template <class Visit, Is<Task> R>
 void fields_of(Visit& visit, R& task) {
   visit(task.index, task.id);
 }
-template <class Visit, Is<Statistics> R>
-void fields_of(Visit& visit, R& statistics) {
-  visit(statistics.mean_temp, statistics.std_temp, statistics.pct_above_18,
-        statistics.pct_below_15);
-}
-template <class Visit, Is<FileStamp> R>
-void fields_of(Visit& visit, R& stamp) {
-  visit(stamp.size_bytes, stamp.mtime_ns);
-}
 template <class Visit, Is<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
-  visit(result.index, result.id, result.status, result.statistics, result.iterations,
-        result.last_delta, result.interior_cells, result.rows, result.cols, result.seconds,
-        result.attempts, result.failures, result.rank, result.host, result.device, result.solver,
-        result.input_hash, result.input_stamps[0], result.input_stamps[1], result.error,
-        result.may_pass, result.field);
+  for_each_column([&](const auto& column) { visit(column.of(result)); });
+  visit(result.may_pass, result.field);
 }
 template <class Visit, Is<Fact> R>
 void fields_of(Visit& visit, R& fact) {

@@ -20,6 +20,7 @@
 #include "solve/trace.hpp"
 #include "solve/worth_a_gpu.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "store/results/field_codec.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
 #include "view/run_monitor.hpp"
@@ -294,6 +295,7 @@ class Campaign {
     };
     parts.sink = &sink;
     parts.observer = &*monitor_;
+    parts.differences = differences_with_fields;
     parts.interrupted = stop_requested;
     end_ = coordinate(link, parts);
   }

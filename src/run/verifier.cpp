@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "core/answer.hpp"
 #include "core/plan_hash.hpp"
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
@@ -15,57 +15,6 @@
 
 namespace wallheat {
 namespace {
-
-/// NaN equals NaN, and 0 differs from -0.
-bool same_bits(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
-         (std::isnan(a) && std::isnan(b));
-}
-
-/// Lists the columns in which a row differs from what it should be.
-class Differences {
- public:
-  explicit Differences(std::string truth) : truth_(std::move(truth)) {}
-
-  void compare(const char* column, double in_file, double expected) {
-    if (!same_bits(in_file, expected)) add(column, python_float(in_file), python_float(expected));
-  }
-  template <class Value>
-  void compare(const char* column, const Value& in_file, const Value& expected) {
-    if (in_file != expected) add(column, fmt::format("{}", in_file), fmt::format("{}", expected));
-  }
-  void compare(const Statistics& in_file, const Statistics& expected) {
-    compare("mean_temp", in_file.mean_temp, expected.mean_temp);
-    compare("std_temp", in_file.std_temp, expected.std_temp);
-    compare("pct_above_18", in_file.pct_above_18, expected.pct_above_18);
-    compare("pct_below_15", in_file.pct_below_15, expected.pct_below_15);
-  }
-  /// Fields of one shape.
-  void compare(const Grid<double>& in_file, const Grid<double>& expected) {
-    const auto same = [](double a, double b) { return same_bits(a, b); };
-    std::size_t count = 0;
-    std::size_t first = 0;
-    for (std::size_t cell = in_file.cells.size(); cell-- > 0;) {
-      if (same(in_file.cells[cell], expected.cells[cell])) continue;
-      ++count;
-      first = cell;
-    }
-    if (count == 0) return;
-    add(fmt::format("field in {} cell(s), the first in row {}, column {},", count,
-                    first / in_file.cols, first % in_file.cols),
-        python_float(in_file.cells[first]), python_float(expected.cells[first]));
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  void add(const std::string& what, const std::string& in_file, const std::string& expected) {
-    text_ += fmt::format("{}{} is {} in the file, {} {}", text_.empty() ? "" : "; ", what, in_file,
-                         expected, truth_);
-  }
-
-  std::string truth_;
-  std::string text_;
-};
 
 /// The range that a plan's temperatures cannot leave, as each is an average of four others.
 struct Range {
@@ -100,6 +49,14 @@ Range possible_temperatures(const FloorPlan& plan, std::int64_t iterations) {
       (4 * static_cast<double>(iterations) + static_cast<double>(plan.interior.cells.size())) *
       range.largest();
   return {range.low - rounding, range.high + rounding};
+}
+
+/// True if there are any.
+bool add_differences(Check check, const Answer& in_file, const Answer& expected,
+                     const std::string& truth, Findings& findings) {
+  const std::string text = to_text(differences(in_file, expected), "in the file", truth);
+  if (!text.empty()) findings.add(check, in_file.columns.id, text);
+  return !text.empty();
 }
 
 /// What must be true of any answer, without a look at its plan.
@@ -167,7 +124,7 @@ void check_temperatures(const PlanResult& row, const FloorPlan& plan,
   for (std::size_t cell = 0; cell < field->cells.size(); ++cell) {
     const double value = field->cells[cell];
     if (plan.interior.cells[cell] == 0) {
-      if (!same_bits(value, plan.domain.cells[cell])) ++moved;
+      if (!same_value(value, plan.domain.cells[cell])) ++moved;
     } else if (!range.holds(value)) {
       ++outside;
       worst = value;
@@ -203,9 +160,9 @@ Findings Verifier::examine(std::size_t index, Solver* solver) const {
   if (!plan) return findings;
   check_temperatures(row, *plan, field, findings);
   if (field) {
-    Differences differences("by the field beside it");
-    differences.compare(row.statistics, statistics(*field, plan->interior));
-    if (!differences.text().empty()) findings.add(Check::fields, row.id, differences.text());
+    PlanResult expected = row;
+    expected.statistics = statistics(*field, plan->interior);
+    add_differences(Check::fields, {row}, {expected}, "by the field beside it", findings);
   }
   if (solver != nullptr) solve_again(row, *plan, field, *solver, findings);
   return findings;
@@ -236,12 +193,11 @@ std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Finding
                                plans_->path().string(), row.input_hash, hash));
       return std::nullopt;
     }
-    Differences differences("by the plan");
-    differences.compare<std::size_t>("rows", row.rows, plan.domain.rows);
-    differences.compare<std::size_t>("cols", row.cols, plan.domain.cols);
-    differences.compare("interior_cells", row.interior_cells, count_interior(plan));
-    if (differences.text().empty()) return plan;
-    findings.add(Check::physics, row.id, differences.text());
+    PlanResult expected = row;
+    expected.rows = static_cast<std::uint32_t>(plan.domain.rows);
+    expected.cols = static_cast<std::uint32_t>(plan.domain.cols);
+    expected.interior_cells = count_interior(plan);
+    if (!add_differences(Check::physics, {row}, {expected}, "by the plan", findings)) return plan;
   } catch (const InputError& error) {
     findings.add(Check::inputs, row.id,
                  fmt::format("its input cannot be read any more: {}", error.what()));
@@ -257,13 +213,9 @@ void Verifier::solve_again(const PlanResult& row, const FloorPlan& plan,
     const auto solution = solver.solve(plan, limits_, {});
     PlanResult expected;
     describe_solution(plan, *solution, expected);
-    Differences differences("solved again");
-    differences.compare("status", to_string(row.status), to_string(expected.status));
-    differences.compare(row.statistics, expected.statistics);
-    differences.compare("iterations", row.iterations, expected.iterations);
-    differences.compare("last_delta", row.last_delta, expected.last_delta);
-    if (field) differences.compare(*field, solution->field);
-    if (!differences.text().empty()) findings.add(Check::answers, row.id, differences.text());
+    expected.input_hash = row.input_hash;  // the plan's, as unchanged_plan() found
+    add_differences(Check::answers, {row, field ? &*field : nullptr}, {expected, &solution->field},
+                    "solved again", findings);
   } catch (const InputError& error) {
     findings.add(Check::answers, row.id, fmt::format("cannot be solved again: {}", error.what()));
   }

@@ -224,6 +224,9 @@ void measure(Link& real_link, const Settings& settings) {
   MeasuredLink link(real_link);
   parts.sink = &sink;
   parts.observer = &observer;
+  parts.differences = [](const PlanResult& first, const PlanResult& second) {
+    return differences(Answer{first}, Answer{second});
+  };
   parts.interrupted = [] { return false; };
   static_cast<void>(coordinate(link, parts));
   const double run_s = seconds_since(observer.start);

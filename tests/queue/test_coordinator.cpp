@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,9 +10,11 @@
 #include <thread>
 
 #include "core/plan_source.hpp"
+#include "io/deflate.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
+#include "store/results/field_codec.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -158,6 +161,7 @@ class LocalRun {
     parts_.timeouts.worker_s = worker_timeout_s;
     parts_.sink = &sink_;
     parts_.observer = &recorder_;
+    parts_.differences = differences_with_fields;
     parts_.interrupted = [this] { return recorder_.interrupted_.load(); };
     for (int rank = 1; rank <= workers; ++rank) {
       threads_.emplace_back([=, this] {
@@ -830,8 +834,60 @@ TEST(Coordinator, reports_a_faulty_device_when_two_workers_disagree) {
   ASSERT_EQ(run.recorder_.conflicts_.size(), 1U);
   const PlanResult& row = run.sink_.stored_["plan0"].back();
   EXPECT_EQ(row.status, PlanStatus::failed);
-  EXPECT_THAT(row.error, testing::MatchesRegex("rank . .* and rank . .* gave different answers, so "
-                                               "one of these devices is faulty"));
+  EXPECT_THAT(row.error,
+              testing::MatchesRegex(
+                  "plan plan0: rank . .* and rank . .* gave different answers, so one of these "
+                  "devices is faulty: mean_temp is [123].0 by the first, [123].0 by the second"));
+}
+
+TEST(Coordinator, takes_answers_for_equal_whose_fields_are_compressed_otherwise) {
+  // Whoever starts plan 0 first ends it after another, idle, has solved its copy; plan 2 ends when
+  // both have been compared.
+  Grid<double> field(60, 70);
+  for (std::size_t i = 0; i < field.cells.size(); ++i)
+    field.cells[i] = std::sin(static_cast<double>(i));
+  const std::vector<std::byte> one = compress_field(field);
+  const std::vector<std::byte> other = deflate(shuffle<double>(field.cells), Effort::best);
+  ASSERT_NE(one, other);
+  std::atomic<int> starts = 0;
+  std::atomic<bool> copy_solved = false;
+  std::atomic<bool> compared = false;
+  LocalRun run(3, 3, [&](int, std::size_t) {
+    return [&](const Task& task, const SolveControl& control) {
+      const std::stop_callback wake(control.stop, [&] {
+        compared = true;
+        compared.notify_all();
+      });
+      PlanResult result = solved(task);
+      if (task.index == 2) compared.wait(false);
+      if (task.index != 0) return result;
+      result.rows = 60;
+      result.cols = 70;
+      if (starts++ == 0) {
+        copy_solved.wait(false);
+        result.field = one;
+      } else {
+        result.field = other;
+        copy_solved = true;
+        copy_solved.notify_all();
+      }
+      return result;
+    };
+  });
+  std::vector<Difference> found;
+  run.parts_.differences = [&](const PlanResult& first, const PlanResult& second) {
+    EXPECT_NE(first.field, second.field);
+    found = differences_with_fields(first, second);
+    compared = true;
+    compared.notify_all();
+    return found;
+  };
+  run.parts_.threads_per_worker = 2;
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_TRUE(compared);
+  EXPECT_TRUE(found.empty());
+  EXPECT_TRUE(run.recorder_.conflicts_.empty());
+  EXPECT_EQ(run.sink_.stored_["plan0"].back().status, PlanStatus::converged);
 }
 
 TEST(Coordinator, hears_what_a_workers_gpu_tells) {

@@ -1,5 +1,6 @@
 #include "store/results/field_codec.hpp"
 
+#include <optional>
 #include <string>
 
 #include "io/deflate.hpp"
@@ -38,6 +39,23 @@ Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape)
   Grid<double> field(shape.rows, shape.cols);
   unshuffle<double>(planes, field.cells);
   return field;
+}
+
+std::vector<Difference> differences_with_fields(const PlanResult& first, const PlanResult& second) {
+  const auto one_has_none = first.field.empty() || second.field.empty();
+  if (one_has_none || first.field == second.field)
+    return differences(Answer{first}, Answer{second});
+  const auto unpacked = [](const PlanResult& result) -> std::optional<Grid<double>> {
+    try {
+      return decompress_field(result.field, {result.rows, result.cols});
+    } catch (const RunError&) {
+      return std::nullopt;
+    }
+  };
+  const auto a = unpacked(first), b = unpacked(second);
+  auto found = differences(Answer{first, a ? &*a : nullptr}, Answer{second, b ? &*b : nullptr});
+  if (!a || !b) found.push_back({"field", a ? "sound" : "damaged", b ? "sound" : "damaged"});
+  return found;
 }
 
 }  // namespace wallheat

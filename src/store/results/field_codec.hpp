@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/answer.hpp"
 #include "wallheat/grid.hpp"
 
 namespace wallheat {
@@ -19,5 +20,10 @@ namespace wallheat {
 
 /// The inverse. Throws RunError where the bytes are damaged or do not give the shape.
 [[nodiscard]] Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape);
+
+/// Compares two answers and the fields that they hold compressed. A field that cannot be unpacked
+/// differs from any.
+[[nodiscard]] std::vector<Difference> differences_with_fields(const PlanResult& first,
+                                                              const PlanResult& second);
 
 }  // namespace wallheat

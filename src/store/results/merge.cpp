@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <set>
 
@@ -26,28 +25,6 @@ namespace {
 
 constexpr const char* origin = "merged_from";       // of a session
 constexpr const char* part_count = "merged_parts";  // of a merge's own session
-
-/// The names of the columns of an answer in which two rows differ.
-std::string differing_columns(const Row& a, const Row& b) {
-  std::string names;
-  const auto compare = [&](const char* name, const auto& x, const auto& y) {
-    // Bit for bit, so that a NaN equals itself.
-    if (std::memcmp(&x, &y, sizeof x) != 0)
-      names += (names.empty() ? "" : ", ") + std::string(name);
-  };
-  compare("status", a.status, b.status);
-  compare("mean_temp", a.mean_temp, b.mean_temp);
-  compare("std_temp", a.std_temp, b.std_temp);
-  compare("pct_above_18", a.pct_above_18, b.pct_above_18);
-  compare("pct_below_15", a.pct_below_15, b.pct_below_15);
-  compare("iterations", a.iterations, b.iterations);
-  compare("last_delta", a.last_delta, b.last_delta);
-  compare("interior_cells", a.interior_cells, b.interior_cells);
-  compare("rows", a.rows, b.rows);
-  compare("cols", a.cols, b.cols);
-  compare("input_hash", a.input_hash, b.input_hash);
-  return names;
-}
 
 /// Which of two rows of a plan says more: an answer, a failure, nothing; then the one that knows of
 /// more failures.
@@ -200,33 +177,22 @@ class Merge {
   }
 
   void compare(std::size_t number, std::size_t i, const View& view) {
-    const auto& row = view.contents.rows[i];
-    auto differing = differing_columns(row, all_.rows[i]);
-    if (has_field(row) && has_field(all_.rows[i]) && shape_of(row) == shape_of(all_.rows[i]) &&
-        !same_field(number, i, view)) {
-      differing += (differing.empty() ? "" : ", ") + std::string("field");
-    }
-    if (differing.empty()) return;
-    report.conflicts.push_back("plan \"" + id_of(row) + "\" has different answers in " +
-                               parts_[from_[i]].string() + " and " + parts_[number].string() +
-                               ": " + differing);
-  }
-
-  bool same_field(std::size_t number, std::size_t i, const View& view) {
+    const auto& here = view.contents;
     const auto& other = parts_[from_[i]];
-    if (!read_chunk(PosixFile(files_[from_[i]], O_RDONLY), all_.addresses[i], all_.rows[i],
-                    other_chunk_)) {
-      refuse_changed(other);
+    auto second = to_result(here.rows[i]);
+    auto first = to_result(all_.rows[i]);
+    if (has_field(here.rows[i]) && has_field(all_.rows[i])) {
+      const PosixFile other_file(files_[from_[i]], O_RDONLY);
+      if (!read_chunk(other_file, all_.addresses[i], all_.rows[i], first.field))
+        refuse_changed(other);
+      if (!read_chunk(*view.raw, here.addresses[i], here.rows[i], second.field))
+        refuse_changed(parts_[number]);
     }
-    const auto& row = view.contents.rows[i];
-    if (!read_chunk(*view.raw, view.contents.addresses[i], row, chunk_)) {
-      refuse_changed(parts_[number]);
-    }
-    if (chunk_ == other_chunk_) return true;
-    // Another library, or a byte behind the stream (see Session), may pack the same values anew.
-    const auto a = decompress_field(chunk_, shape_of(row));
-    const auto b = decompress_field(other_chunk_, shape_of(row));
-    return std::memcmp(a.cells.data(), b.cells.data(), a.cells.size() * sizeof(double)) == 0;
+    const auto differing = differences_with_fields(first, second);
+    if (differing.empty()) return;
+    report.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
+                               other.string() + " and " + parts_[number].string() + ": " +
+                               to_text(differing, "in the first", "in the second"));
   }
 
   void finish() {
@@ -256,7 +222,7 @@ class Merge {
   std::vector<std::size_t> from_;       // the part that row i is from
   std::set<Attributes> sessions_seen_;  // without their origins
   std::vector<std::uint32_t> answers_;  // how many parts answer plan i
-  std::vector<std::byte> chunk_, other_chunk_;
+  std::vector<std::byte> chunk_;
 };
 
 void require_free(const fs::path& out, bool overwrite) {

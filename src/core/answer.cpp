@@ -1,0 +1,79 @@
+#include "core/answer.hpp"
+
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/python_float.hpp"
+#include "core/result_columns.hpp"
+
+namespace wallheat {
+namespace {
+
+template <class Value>
+bool same(const Value& a, const Value& b) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    return same_value(a, b);
+  } else {
+    return a == b;
+  }
+}
+
+std::string text_of(PlanStatus status) { return std::string(to_string(status)); }
+std::string text_of(const std::string& text) { return text; }
+std::string text_of(double value) { return python_float(value); }
+template <std::integral Number>
+std::string text_of(Number value) {
+  return std::to_string(value);
+}
+
+/// Fields of one shape.
+void compare(const Grid<double>& a, const Grid<double>& b, std::vector<Difference>& found) {
+  std::size_t count = 0;
+  std::size_t first = 0;
+  for (std::size_t cell = a.cells.size(); cell-- > 0;) {
+    if (same_value(a.cells[cell], b.cells[cell])) continue;
+    ++count;
+    first = cell;
+  }
+  if (count == 0) return;
+  found.push_back({"field in " + std::to_string(count) + " cell(s), the first in row " +
+                       std::to_string(first / a.cols) + ", column " +
+                       std::to_string(first % a.cols) + ",",
+                   text_of(a.cells[first]), text_of(b.cells[first])});
+}
+
+}  // namespace
+
+bool same_value(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+std::vector<Difference> differences(const Answer& first, const Answer& second) {
+  std::vector<Difference> found;
+  for_each_column([&](const auto& column) {
+    if (column.use != ColumnUse::answer) return;
+    const auto& a = column.of(first.columns);
+    const auto& b = column.of(second.columns);
+    if (!same(a, b)) found.push_back({column.name, text_of(a), text_of(b)});
+  });
+  if (first.field != nullptr && second.field != nullptr &&
+      first.field->rows == second.field->rows && first.field->cols == second.field->cols)
+    compare(*first.field, *second.field, found);
+  return found;
+}
+
+std::string to_text(const std::vector<Difference>& differences, const std::string& first,
+                    const std::string& second) {
+  std::string text;
+  for (const auto& [what, in_first, in_second] : differences) {
+    text += (text.empty() ? "" : "; ") + what + " is " + in_first + " " + first + ", " + in_second +
+            " " + second;
+  }
+  return text;
+}
+
+}  // namespace wallheat
