@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/generator.hpp"
+#include "core/parallel_for.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/statistics.hpp"
@@ -359,22 +360,9 @@ GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings) {
 
 std::vector<FloorPlan> generate_floor_plans(std::size_t count, std::size_t side) {
   std::vector<FloorPlan> plans(count);
-  std::atomic<std::size_t> next = 0;
-  FirstError error;
-  const auto generate = [&] {
-    try {
-      for (std::size_t plan = next++; plan < count; plan = next++)
-        plans[plan] = generate_floor_plan(1, plan, side);
-    } catch (...) {
-      error.catch_current();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned thread = 0; thread < std::max(1U, std::thread::hardware_concurrency()); ++thread)
-      threads.emplace_back(generate);
-  }
-  error.rethrow();
+  parallel_for(std::max(1U, std::thread::hardware_concurrency()), count, [&] {
+    return [&](std::size_t plan) { plans[plan] = generate_floor_plan(1, plan, side); };
+  });
   return plans;
 }
 

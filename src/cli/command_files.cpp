@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "io/file_names.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -56,8 +57,11 @@ void CommandFiles::reads_plans(const std::string& option, const fs::path& plans)
 void CommandFiles::add_store(const std::string& option, const fs::path& file, bool written) {
   if (file.empty()) return;
   const fs::path path = result_path(file);
-  for (const char* end : {"", ".wal", ".lock", ".status", ".new", ".wal.new", ".status.new"})
-    files_.push_back({option, path.string() + end, written});
+  for (const fs::path& each : {path, log_path(path), status_path(path)}) {
+    files_.push_back({option, each, written});
+    files_.push_back({option, temporary_path(each), written});
+  }
+  files_.push_back({option, lock_path(path), written});
 }
 
 void CommandFiles::require_different() const {

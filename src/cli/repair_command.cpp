@@ -31,7 +31,7 @@ int repair_command(const Arguments& arguments) {
   fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
              report.changed ? "is whole" : "needed nothing", report.done, report.failed,
              report.pending);
-  remove_run_status(status_path(file));  // of the run that died
+  remove_run_status(status_file(file));  // of the run that died
   return report.pending > 0 ? exit_work_left : exit_done;
 }
 

@@ -1,20 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <iterator>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <random>
-#include <thread>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "core/parallel_for.hpp"
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "io/print_error.hpp"
@@ -113,29 +111,15 @@ std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
 Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& answered,
                      const std::vector<std::size_t>& sample, const std::string& backend) {
   std::vector<Findings> of_plan(answered.size());
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failing;
-  const auto work = [&] {
-    try {
-      const auto solver = backend == "reference" ? make_reference_solver()
-                                                 : make_jacobi_solver(available_isas().back());
-      for (std::size_t i = next++; i < answered.size(); i = next++) {
-        const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
-        of_plan[i] = verifier.examine(answered[i], chosen ? solver.get() : nullptr);
-      }
-    } catch (...) {
-      next = answered.size();
-      const std::scoped_lock lock(failing);
-      failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t count = std::min(local_machine().cores.size(), answered.size());
-    for (std::size_t thread = 0; thread < count; ++thread) threads.emplace_back(work);
-  }
-  if (failure) std::rethrow_exception(failure);
+  parallel_for(local_machine().cores.size(), answered.size(), [&] {
+    std::shared_ptr<Solver> solver = backend == "reference"
+                                         ? make_reference_solver()
+                                         : make_jacobi_solver(available_isas().back());
+    return [&, solver](std::size_t i) {
+      const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
+      of_plan[i] = verifier.examine(answered[i], chosen ? solver.get() : nullptr);
+    };
+  });
   Findings findings;
   for (const Findings& plan : of_plan) findings.append(plan);
   return findings;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/file_descriptor.hpp"
+
 namespace wallheat {
 namespace {
 
@@ -37,10 +39,9 @@ bool is_readable(int file) {
 }  // namespace
 
 void expect_available(const std::filesystem::path& source) {
-  const int file = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool readable = file >= 0 && is_readable(file);
+  const FileDescriptor file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  const bool readable = file.get() >= 0 && is_readable(file.get());
   const int error = errno;
-  if (file >= 0) ::close(file);
   if (readable) return;
   throw SourceUnavailable("the input " + source.string() +
                           " cannot be read any more: " + std::strerror(error));

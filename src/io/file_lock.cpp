@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/utc_text.hpp"
+#include "io/file_names.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -31,14 +33,7 @@ std::string this_host() {
   return name.data();
 }
 
-std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text.data();
-}
+std::string now_utc() { return utc_text(std::time(nullptr), "%Y-%m-%d %H:%M:%S UTC"); }
 
 /// Where a pid means this process: containers count their own, often on hosts of equal names.
 std::string this_pid_namespace() {
@@ -170,8 +165,8 @@ PosixFile take_by_content(const std::filesystem::path& file, const std::filesyst
           file, holder,
           "wait for it or stop it, or delete " + lock.string() + " if that process is gone"));
     }
-    auto successor = lock;
-    auto taken = take_by_content(file, successor += ".new");
+    const auto successor = temporary_path(lock);
+    auto taken = take_by_content(file, successor);
     // Another may have been faster; he is not dead.
     if (!is_dead(read_holder(lock))) {
       std::filesystem::remove(successor);
@@ -209,8 +204,7 @@ bool is_dead(LockHolder holder) {
   return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(file) {
-  path_ += ".lock";
+FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(lock_path(file)) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     auto opened = make_if_missing(path_);
     const bool made = opened.has_value();

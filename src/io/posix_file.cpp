@@ -8,15 +8,16 @@
 #include <cstdio>
 #include <cstring>
 
+#include "io/file_names.hpp"
+
 namespace wallheat {
 namespace {
 
 void sync_directory_of(const std::filesystem::path& file) {
   const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw_system_error(directory, "be opened", errno);
-  const int error = ::fsync(fd) == 0 ? 0 : errno;
-  ::close(fd);
+  const FileDescriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) throw_system_error(directory, "be opened", errno);
+  const int error = ::fsync(opened.get()) == 0 ? 0 : errno;
   // Some network file systems know no fsync of a directory; they make renames durable themselves.
   if (error != 0 && error != EINVAL && error != ENOTSUP && error != EBADF) {
     throw_system_error(directory, "be made durable", error);
@@ -52,19 +53,19 @@ void throw_system_error(const std::filesystem::path& file, const std::string& wh
   throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error), error);
 }
 
-PosixFile::PosixFile(std::filesystem::path path, int flags) : path_(std::move(path)) {
-  // Not to wait for the other end of a pipe; regular files do not care.
-  fd_ = ::open(path_.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+PosixFile::PosixFile(std::filesystem::path path, int flags)
+    : path_(std::move(path)),
+      // Not to wait for the other end of a pipe; regular files do not care.
+      fd_(::open(path_.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666)) {
   const int error = errno;
   struct stat info {};
-  if (fd_ < 0) {
+  if (fd() < 0) {
     if (::lstat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && error != EEXIST) {
       refuse_kind(path_, info.st_mode);
     }
     throw_system_error(path_, (flags & O_CREAT) != 0 ? "be made" : "be opened", error);
   }
-  if (::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode)) return;
-  ::close(std::exchange(fd_, -1));
+  if (::fstat(fd(), &info) == 0 && S_ISREG(info.st_mode)) return;
   refuse_kind(path_, info.st_mode);
 }
 
@@ -73,19 +74,15 @@ PosixFile PosixFile::make(const std::filesystem::path& path) {
   return {path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND};
 }
 
-PosixFile::~PosixFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 std::uint64_t PosixFile::size() const {
   struct stat info {};
-  if (::fstat(fd_, &info) != 0) throw_system_error(path_, "be examined", errno);
+  if (::fstat(fd(), &info) != 0) throw_system_error(path_, "be examined", errno);
   return static_cast<std::uint64_t>(info.st_size);
 }
 
 void PosixFile::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const auto written = ::write(fd_, bytes.data(), bytes.size());
+    const auto written = ::write(fd(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw_system_error(path_, "be written", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -94,7 +91,7 @@ void PosixFile::append(std::span<const std::byte> bytes) {
 
 bool PosixFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const auto got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const auto got = ::pread(fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(got));
@@ -104,11 +101,11 @@ bool PosixFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const 
 }
 
 void PosixFile::sync_data() {
-  if (::fdatasync(fd_) != 0) throw_system_error(path_, "be made durable", errno);
+  if (::fdatasync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
 }
 
 void PosixFile::sync_all() {
-  if (::fsync(fd_) != 0) throw_system_error(path_, "be made durable", errno);
+  if (::fsync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
 }
 
 void sync_file(const std::filesystem::path& file) { PosixFile(file, O_RDWR).sync_all(); }
@@ -143,8 +140,7 @@ void remove_durably(const std::filesystem::path& file) {
 }
 
 void replace_text(const std::filesystem::path& file, std::string_view text) {
-  auto temporary = file;
-  temporary += ".new";
+  const auto temporary = temporary_path(file);
   PosixFile::make(temporary).append(std::as_bytes(std::span(text)));
   rename_file(temporary, file);
 }

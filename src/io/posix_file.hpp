@@ -6,13 +6,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "core/file_descriptor.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
-/// Owner of a file descriptor with the few calls the store needs. Every call throws SystemError,
+/// An open file with the few calls the store needs. Every call throws SystemError,
 /// one sentence that names the file and the system's reason. Only regular files are opened, and
 /// links are not followed: in a directory where others may write, one could lead to any file, and a
 /// pipe would be waited for without end.
@@ -22,18 +22,8 @@ class PosixFile {
   PosixFile(std::filesystem::path path, int flags);
   /// A new, empty file to append to; what has its name is removed, not written into.
   [[nodiscard]] static PosixFile make(const std::filesystem::path& path);
-  PosixFile(PosixFile&& other) noexcept
-      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
-  PosixFile& operator=(PosixFile&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  PosixFile(const PosixFile&) = delete;
-  PosixFile& operator=(const PosixFile&) = delete;
-  ~PosixFile();
 
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] std::uint64_t size() const;
   /// Appends everything in as few calls as the system needs, normally one.
   void append(std::span<const std::byte> bytes);
@@ -46,7 +36,7 @@ class PosixFile {
 
  private:
   std::filesystem::path path_;
-  int fd_ = -1;
+  FileDescriptor fd_;
 };
 
 /// A system call failed.

@@ -307,7 +307,7 @@ class Campaign {
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
     store_->close(session_end());
     try {
-      remove_run_status(status_path(options_.out));
+      remove_run_status(status_file(options_.out));
     } catch (const RunError& error) {
       logger_.warn("{}", error.what());  // the results are complete
     }

@@ -42,7 +42,7 @@ std::string_view to_string(FileState state) {
 }
 
 RunStatusFile run_status_of(const fs::path& file, const Attributes& session) {
-  const fs::path path = status_path(file);
+  const fs::path path = status_file(file);
   RunStatusFile look;
   try {
     look.status = read_run_status(path);

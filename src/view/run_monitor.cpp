@@ -270,7 +270,7 @@ void RunMonitor::write_status(double seconds_left) {
     status.workers.push_back(std::move(worker));
   }
   try {
-    write_run_status(status_path(facts_.out), status);
+    write_run_status(status_file(facts_.out), status);
   } catch (const RunError& error) {
     if (!std::exchange(status_failed_, true)) logger_->warn("{}", error.what());
   }

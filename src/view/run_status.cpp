@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/bytes.hpp"
+#include "io/file_names.hpp"
 #include "io/posix_file.hpp"
 #include "store/results/result_path.hpp"
 #include "view/gpu_text.hpp"
@@ -102,7 +103,7 @@ static void from_json(const Json& json, RunStatus& status) {
   json.at("workers").get_to(status.workers);
 }
 
-fs::path status_path(const fs::path& result_file) { return result_path(result_file) += ".status"; }
+fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
 
 std::string to_json_text(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.

@@ -54,7 +54,7 @@ struct RunStatus {
 };
 
 /// Where the status of a result file lies: beside it, named FILE.status. See result_path.
-[[nodiscard]] std::filesystem::path status_path(const std::filesystem::path& result_file);
+[[nodiscard]] std::filesystem::path status_file(const std::filesystem::path& result_file);
 
 [[nodiscard]] std::string to_json_text(const RunStatus& status);
 /// Throws DecodeError if the text is no status.

@@ -1,19 +1,20 @@
 #include "view/time_text.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 
+#include "core/utc_text.hpp"
+
 namespace wallheat {
 
 std::string utc_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
-                     fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
+  return fmt::format("{}.{:03}Z",
+                     utc_text(static_cast<std::time_t>(ms / 1000), "%Y-%m-%dT%H:%M:%S"), ms % 1000);
 }
 
 std::optional<double> seconds_of_utc(const std::string& text) {

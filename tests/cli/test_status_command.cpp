@@ -57,14 +57,14 @@ class Status : public testing::Test {
     status.seconds_left = 200;
     status.workers = {{1, "node7", "cpu avx2", 8, 15, 0.25, "working", {{"c", 512, 0.125, 3.5}}},
                       {2, "node8", "gpu", 1, 90, 0.25, "idle", {}, GpuSample{.power_w = 512}}};
-    write_run_status(status_path(file_), status);
+    write_run_status(status_file(file_), status);
   }
   /// As a process of another host would leave it, on a file system without locks.
   void pretend_the_writer_is_elsewhere() {
     std::ofstream(file_ + ".lock") << "host elsewhere\npid 4711\nsince 2030-01-02 03:04:05 UTC\n";
   }
   void let_the_status_age() {
-    const auto path = status_path(file_);
+    const auto path = status_file(file_);
     std::filesystem::last_write_time(
         path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
   }
@@ -128,7 +128,7 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   EXPECT_EQ(seen["seconds_left"], 200);
   EXPECT_EQ(seen["writer"]["pid"], std::to_string(::getpid()));
   EXPECT_EQ(seen["status"]["workers"][0]["running"][0]["id"], "c");
-  EXPECT_EQ(read_run_status(status_path(file_))->plans_per_s, 12.5) << "looking changes nothing";
+  EXPECT_EQ(read_run_status(status_file(file_))->plans_per_s, 12.5) << "looking changes nothing";
 }
 
 TEST_F(Status, of_a_living_run_does_not_need_its_status_file) {
@@ -140,7 +140,7 @@ TEST_F(Status, of_a_living_run_does_not_need_its_status_file) {
                                   Not(HasSubstr("plans/s"))));
   EXPECT_TRUE(json()["plans_per_s"].is_null());
 
-  std::ofstream(status_path(file_)) << "{\"file\": \"resul";
+  std::ofstream(status_file(file_)) << "{\"file\": \"resul";
   EXPECT_THAT(look().out,
               AllOf(HasSubstr("being written"), HasSubstr("results.h5.status is damaged")));
 

@@ -156,7 +156,7 @@ TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
   failed.rank = 1;
   monitor_->on_stored(failed);
   monitor_->on_tick(0);
-  EXPECT_EQ(read_run_status(status_path(directory_ / "results.h5"))->plans_per_s, 0);
+  EXPECT_EQ(read_run_status(status_file(directory_ / "results.h5"))->plans_per_s, 0);
 }
 
 TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {

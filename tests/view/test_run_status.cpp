@@ -165,7 +165,7 @@ TEST(RunStatus, lies_beside_the_file_that_a_link_leads_to) {
   std::filesystem::create_directory(directory / "large");
   std::ofstream(directory / "large/results.h5") << "";
   std::filesystem::create_symlink("large/results.h5", directory / "link.h5");
-  EXPECT_EQ(status_path(directory / "link.h5"),
+  EXPECT_EQ(status_file(directory / "link.h5"),
             std::filesystem::canonical(directory.path()) / "large/results.h5.status");
 }
 

@@ -54,6 +54,13 @@ std::uint64_t file_bytes_of(const Handle& object) {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a text");
+  checked(H5Tset_size(type.get(), bytes), "describe a text");
+  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a text");
+  return type;
+}
+
 std::vector<hsize_t> size_of(const Handle& dataset) {
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, "read a dataset's size");
   const int rank = checked(H5Sget_simple_extent_ndims(space.get()), "read a dataset's size");

@@ -27,6 +27,9 @@ struct DatasetForm {
 [[nodiscard]] Handle open_dataset(hid_t file, const std::string& name, const DatasetForm& form,
                                   hid_t access = H5P_DEFAULT);
 
+/// Texts of `bytes` bytes, UTF-8, ending in NUL.
+[[nodiscard]] Handle text_type(std::size_t bytes);
+
 [[nodiscard]] std::vector<hsize_t> size_of(const Handle& dataset);
 [[nodiscard]] std::vector<hsize_t> chunk_of(const Handle& dataset);
 

@@ -24,13 +24,6 @@ std::uint32_t checksum_of(const PackRow& row) {
   return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(PackRow, row_crc32)));
 }
 
-Handle text_type(std::size_t size) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a plan");
-  checked(H5Tset_size(type.get(), size), "describe a plan");
-  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a plan");
-  return type;
-}
-
 Handle row_type() {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(PackRow)), H5Tclose, "describe a plan");
   const auto add = [&](const char* name, std::size_t offset, hid_t member) {

@@ -1,13 +1,11 @@
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <limits>
-#include <mutex>
 #include <new>
 #include <optional>
-#include <thread>
 
+#include "core/parallel_for.hpp"
 #include "io/file_lock.hpp"
+#include "io/file_names.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/boundary.hpp"
@@ -21,29 +19,6 @@ using namespace store;
 
 namespace {
 
-/// Calls step(i) for each i below `count` on several threads; the first exception ends it.
-template <class Step>
-void on_threads(std::size_t threads, std::size_t count, Step step) {
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failing;
-  {
-    std::vector<std::jthread> workers;
-    for (std::size_t thread = 0; thread < std::min(threads, count); ++thread) {
-      workers.emplace_back([&] {
-        try {
-          for (std::size_t i = next++; i < count; i = next++) step(i);
-        } catch (...) {
-          next = count;
-          const std::scoped_lock lock(failing);
-          failure = std::current_exception();
-        }
-      });
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
 /// A plan on its way into the pack.
 struct Item {
   std::optional<PackedPlan> plan;  ///< nothing where it is left out
@@ -56,9 +31,11 @@ class Packing {
  public:
   Packing(fs::path path, const PlanSource& source, const std::vector<std::string>& ids,
           const PackOptions& options)
-      : path_(std::move(path)), temporary_(path_), source_(source), ids_(ids), options_(options) {
-    temporary_ += ".new";
-  }
+      : path_(std::move(path)),
+        temporary_(temporary_path(path_)),
+        source_(source),
+        ids_(ids),
+        options_(options) {}
 
   PackReport run() {
     remove_durably(temporary_);
@@ -103,7 +80,8 @@ class Packing {
 
   void pack(const Handle& file, std::size_t first, std::size_t count) {
     std::vector<Item> items(count);
-    on_threads(options_.threads, count, [&](std::size_t i) { items[i] = make(ids_[first + i]); });
+    parallel_for(options_.threads, count,
+                 [&] { return [&](std::size_t i) { items[i] = make(ids_[first + i]); }; });
     for (std::size_t i = 0; i < count; ++i) take(file, first + i, items[i]);
   }
 
@@ -167,7 +145,8 @@ class Packing {
     };
     in_batches(
         [&](std::size_t first, std::size_t count) {
-          on_threads(options_.threads, count, [&](std::size_t i) { compare(first + i); });
+          parallel_for(options_.threads, count,
+                       [&] { return [&](std::size_t i) { compare(first + i); }; });
         },
         options_.checked);
   }

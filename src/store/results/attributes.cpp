@@ -26,13 +26,6 @@ Handle open_or_make_group(const Handle& file, const std::string& name) {
           "create the group " + name};
 }
 
-Handle text_type(std::size_t size) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a text");
-  checked(H5Tset_size(type.get(), size), "describe a text");
-  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a text");
-  return type;
-}
-
 void write_text(const Handle& group, const std::string& name, const std::string& value) {
   const auto task = "write the attribute " + name;
   if (has_attribute(group, name)) {

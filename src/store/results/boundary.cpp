@@ -71,8 +71,7 @@ Attributes storable(Attributes values) {
 bool remove_leftovers(const fs::path& file) {
   bool any = false;
   for (const auto& target : {file, log_path(file)}) {
-    auto leftover = target;
-    any = fs::remove(leftover += ".new") || any;
+    any = fs::remove(temporary_path(target)) || any;
   }
   return any;
 }

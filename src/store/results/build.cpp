@@ -48,8 +48,7 @@ void succeed(Contents& contents, const std::string& file_id) {
 
 std::vector<std::size_t> build(const std::filesystem::path& path, Contents& contents,
                                const FieldSource& source) {
-  auto temporary = path;
-  temporary += ".new";
+  const auto temporary = temporary_path(path);
   // The old log's addresses are wrong for the new file; the new id keeps the two apart.
   succeed(contents, contents.file_id);
   succeed(contents, logged_file_id(path));

@@ -15,13 +15,6 @@ std::uint32_t checksum_of(const std::vector<Id>& ids) {
   return crc32_of(std::as_bytes(std::span(ids)));
 }
 
-Handle make_id_type() {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, task);
-  checked(H5Tset_size(type.get(), sizeof(Id)), task);
-  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), task);
-  return type;
-}
-
 bool exists(const Handle& file) {
   return checked(H5Lexists(file.get(), ids_name, H5P_DEFAULT), task) > 0;
 }
@@ -30,7 +23,7 @@ bool exists(const Handle& file) {
 std::optional<Handle> open(const Handle& file, std::uint64_t count) {
   if (!exists(file)) return std::nullopt;
   Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);
-  const auto type = make_id_type();
+  const auto type = text_type(sizeof(Id));
   if (!has_form(dataset, {type.get(), {count}, {}}) || !read_whole_number(dataset, checksum_name)) {
     return std::nullopt;
   }
@@ -38,7 +31,7 @@ std::optional<Handle> open(const Handle& file, std::uint64_t count) {
 }
 
 void create(const Handle& file, std::uint64_t count) {
-  const auto type = make_id_type();
+  const auto type = text_type(sizeof(Id));
   const hsize_t size = count;
   const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
   const Handle ids(H5Dcreate2(file.get(), ids_name, type.get(), space.get(), H5P_DEFAULT,
@@ -65,7 +58,7 @@ void write_ids(const Handle& file, const std::vector<Row>& rows) {
   for (const auto& row : rows) ids.push_back(row.id);
   const auto checksum = checksum_of(ids);
   const Handle attribute(H5Aopen(dataset->get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
-  const auto type = make_id_type();
+  const auto type = text_type(sizeof(Id));
   checked(H5Dwrite(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   checked(H5Awrite(attribute.get(), H5T_STD_U32LE, &checksum), task);
 }
@@ -74,7 +67,7 @@ std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t
   const auto dataset = open(file, count);
   if (!dataset) return std::nullopt;
   std::vector<Id> ids(count);
-  const auto type = make_id_type();
+  const auto type = text_type(sizeof(Id));
   checked(H5Dread(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   if (read_whole_number(*dataset, checksum_name) != checksum_of(ids)) return std::nullopt;
   std::vector<std::string> texts;

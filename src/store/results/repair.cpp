@@ -92,8 +92,7 @@ RepairReport repair_results(const fs::path& file) {
     if (!fs::exists(path) && !fs::exists(log_path(path))) {
       throw RunError(path.string() + " does not exist");
     }
-    auto lock_file = path;
-    const bool lock_was_there = fs::exists(lock_file += ".lock");
+    const bool lock_was_there = fs::exists(lock_path(path));
     return with_file_lock(path, [&] {
       require_one_name(path);
       return repair(path, lock_was_there);

@@ -1,11 +1,10 @@
 #include "store/results/result_path.hpp"
 
-#include "store/results/write_ahead_log.hpp"
+#include "io/file_names.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
-using store::log_path;
 
 namespace {
 

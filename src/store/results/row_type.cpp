@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "store/hdf5/hdf5_object.hpp"
 #include "store/results/row.hpp"
 
 namespace wallheat::store {
@@ -18,19 +19,11 @@ Handle make_status_type() {
   return type;
 }
 
-Handle make_text_type(std::size_t size) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, task);
-  checked(H5Tset_size(type.get(), size), task);
-  checked(H5Tset_strpad(type.get(), H5T_STR_NULLTERM), task);
-  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), task);
-  return type;
-}
-
 Handle own(hid_t predefined) { return {H5Tcopy(predefined), H5Tclose, task}; }
 
 template <class T>
 Handle type_of(std::type_identity<T>, std::size_t bytes) {
-  if constexpr (std::is_same_v<T, std::string>) return make_text_type(bytes);
+  if constexpr (std::is_same_v<T, std::string>) return text_type(bytes);
   if constexpr (std::is_same_v<T, PlanStatus>) return make_status_type();
   if constexpr (std::is_same_v<T, double>) return own(H5T_IEEE_F64LE);
   if constexpr (std::is_same_v<T, std::int32_t>) return own(H5T_STD_I32LE);

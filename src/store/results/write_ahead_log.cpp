@@ -434,12 +434,9 @@ class Replay {
 
 }  // namespace
 
-std::filesystem::path log_path(std::filesystem::path file) { return file += ".wal"; }
-
 LogWriter::LogWriter(const std::filesystem::path& file, const Contents& contents) {
   const auto path = log_path(file);
-  auto temporary = path;
-  temporary += ".new";
+  const auto temporary = temporary_path(path);
   out_.emplace(PosixFile::make(temporary));
   take_rights_of(file, temporary, out_->fd());
 

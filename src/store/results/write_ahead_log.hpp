@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/file_names.hpp"
 #include "io/posix_file.hpp"
 #include "store/results/contents.hpp"
 
@@ -16,8 +17,6 @@ struct LoggedRow {
   Address address;
   Row row;
 };
-
-[[nodiscard]] std::filesystem::path log_path(std::filesystem::path file);
 
 /// The log FILE.wal of a session. It begins with everything that the file holds (the bytes of
 /// fields aside), so that the HDF5 file can be built anew from it. Each append is one write and one

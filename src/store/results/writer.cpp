@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "io/file_lock.hpp"
+#include "io/file_names.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -26,8 +27,7 @@ Writer::Life life_of(const fs::path& lock, const LockHolder& holder) {
 
 Writer writer_of(const fs::path& file) {
   std::error_code unknown;
-  fs::path lock = result_path(file);
-  lock += ".lock";
+  const fs::path lock = lock_path(result_path(file));
   Writer writer;
   if (!fs::exists(lock, unknown)) return writer;
   LockHolder holder = read_holder(lock);
