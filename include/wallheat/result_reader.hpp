@@ -35,9 +35,9 @@ class ResultReader {
   /// pending among rows().
   [[nodiscard]] const std::vector<std::size_t>& damaged() const;
   /// The field of row `index` in °C; nothing where none was stored. Several threads may ask. Throws
-  /// RunError where its checksum is wrong or it cannot be unpacked.
+  /// RunError if its checksum is wrong or it cannot be unpacked.
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const;
-  /// False where the last writer did not close the file (it lives, or it was killed).
+  /// False if the last writer did not close the file (it lives, or it was killed).
   [[nodiscard]] bool closed_well() const;
   /// One sentence for each kind of damage that was found: plans that are pending for it, and the
   /// first few of their ids. Fields are compared with their checksums only when they are read.

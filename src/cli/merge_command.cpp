@@ -31,7 +31,7 @@ void write_ids_file(const std::filesystem::path& file, const std::vector<std::st
   }
 }
 
-/// Throws where the command would write over a part, or over a list that is there already.
+/// Throws if the command would write over a part, or over a list that is there already.
 void check_files(const std::filesystem::path& out, const std::vector<std::string>& parts,
                  const std::filesystem::path& missing_ids, const MergeOptions& merge) {
   CommandFiles files;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,8 +20,9 @@ struct DecodeError : std::runtime_error {
 };
 
 /// Appends values to a byte string, in the machine's own byte order (x86-64 and Arm:
-/// little-endian).
-class ByteWriter {
+/// little-endian). Before a text, a block or a list stands its length, a `Length`.
+template <std::unsigned_integral Length>
+class BasicByteWriter {
  public:
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
@@ -30,10 +32,11 @@ class ByteWriter {
     std::memcpy(bytes_.data() + size, &value, sizeof value);
   }
   void put(std::span<const std::byte> block) {
-    put(static_cast<std::uint64_t>(block.size()));
+    put_length(block.size());
     bytes_.insert(bytes_.end(), block.begin(), block.end());
   }
   void put(const std::string& text) { put(std::as_bytes(std::span(text))); }
+  void put_length(std::size_t length) { put(static_cast<Length>(length)); }
 
   [[nodiscard]] Bytes take() { return std::move(bytes_); }
 
@@ -42,9 +45,10 @@ class ByteWriter {
 };
 
 /// Takes values off a byte string; throws DecodeError rather than read past its end.
-class ByteReader {
+template <std::unsigned_integral Length>
+class BasicByteReader {
  public:
-  explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit BasicByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
@@ -53,7 +57,7 @@ class ByteReader {
     std::memcpy(&value, block(sizeof value).data(), sizeof value);
     return value;
   }
-  [[nodiscard]] std::span<const std::byte> get_block() { return block(get<std::uint64_t>()); }
+  [[nodiscard]] std::span<const std::byte> get_block() { return block(get<Length>()); }
   [[nodiscard]] std::string get_text() {
     const auto text = get_block();
     return {reinterpret_cast<const char*>(text.data()), text.size()};
@@ -61,7 +65,7 @@ class ByteReader {
   /// A count of things that take at least `least_size` bytes each: a hostile count cannot make the
   /// caller allocate more than the message could hold.
   [[nodiscard]] std::size_t get_count(std::size_t least_size) {
-    const auto count = get<std::uint64_t>();
+    const auto count = get<Length>();
     if (count > rest_.size() / least_size) throw DecodeError("a count exceeds its message");
     return count;
   }
@@ -80,5 +84,9 @@ class ByteReader {
 
   std::span<const std::byte> rest_;
 };
+
+/// Those of messages.
+using ByteWriter = BasicByteWriter<std::uint64_t>;
+using ByteReader = BasicByteReader<std::uint64_t>;
 
 }  // namespace wallheat

@@ -13,7 +13,7 @@
 namespace wallheat {
 namespace {
 
-/// True where the beginning of what is open can be read; errno tells why not.
+/// True if the beginning of what is open can be read; errno tells why not.
 bool is_readable(int file) {
   struct stat info {};
   if (::fstat(file, &info) != 0) return false;

@@ -5,6 +5,7 @@
 namespace wallheat {
 
 std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
+  if (bytes.empty()) return before;  // zlib begins anew where there is no pointer
   return static_cast<std::uint32_t>(
       ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }

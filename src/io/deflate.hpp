@@ -15,14 +15,14 @@ enum class Effort {
   best,  ///< looks for all repeats: what is written once and read often
 };
 
-/// A zlib stream. Throws RunError where memory does not suffice.
+/// A zlib stream. Throws RunError if memory does not suffice.
 [[nodiscard]] std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort);
 
 /// Fills `bytes` from a zlib stream; false where it is damaged or holds another number of bytes.
 /// Bytes behind the end of the stream are passed over.
 [[nodiscard]] bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes);
 
-/// True where a stream of `packed` bytes can hold rows * cols * width bytes. Deflate cannot do
+/// True if a stream of `packed` bytes can hold rows * cols * width bytes. Deflate cannot do
 /// better than 1032 : 1, so a wild shape is refused before memory is asked for.
 [[nodiscard]] bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols,
                             std::size_t width);

@@ -76,7 +76,7 @@ Answer lock_in_kernel(int fd) {
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
-/// True where the holder has ended on this host, or was killed and not all of its threads have.
+/// True if the holder has ended on this host, or was killed and not all of its threads have.
 bool is_ending(LockHolder holder) {
   if (is_elsewhere(holder)) return false;
   std::ifstream file("/proc/" + holder["pid"] + "/stat");
@@ -99,7 +99,7 @@ Answer outwait(int fd) {
   return answer;
 }
 
-/// Nothing where there is a file already. Where the system knows no locks, that is the lock.
+/// Nothing if there is a file already. Where the system knows no locks, that is the lock.
 std::optional<PosixFile> make_if_missing(const std::filesystem::path& path) {
   try {
     return PosixFile(path, O_CREAT | O_EXCL | O_RDWR);
@@ -109,7 +109,7 @@ std::optional<PosixFile> make_if_missing(const std::filesystem::path& path) {
   }
 }
 
-/// Nothing where the file is gone by now.
+/// Nothing if the file is gone by now.
 std::optional<PosixFile> open_if_there(const std::filesystem::path& path) {
   try {
     return PosixFile(path, O_RDWR);

@@ -17,7 +17,7 @@ using LockHolder = std::map<std::string, std::string>;
 
 [[nodiscard]] LockHolder read_holder(const std::filesystem::path& lock);
 [[nodiscard]] bool is_elsewhere(LockHolder holder);
-/// True where the holder is known to be gone; a process of another host cannot be asked.
+/// True if the holder is known to be gone; a process of another host cannot be asked.
 [[nodiscard]] bool is_dead(LockHolder holder);
 
 /// The right to write a result file: the file FILE.lock, held by at most one living process. The

@@ -24,7 +24,7 @@ void sync_directory_of(const std::filesystem::path& file) {
   }
 }
 
-/// False where there was none.
+/// False if there was none.
 bool remove_if_there(const std::filesystem::path& file) {
   if (::unlink(file.c_str()) == 0) return true;
   if (errno != ENOENT) throw_system_error(file, "be removed", errno);

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/codec.hpp"
 #include "core/exit_status.hpp"
 #include "isolation/message_channel.hpp"
 #include "node/local_machine.hpp"
@@ -27,8 +28,6 @@ namespace wallheat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int no_gpu = -1;  // in a setup's bytes
 
 /// Files and sockets that the rank had open, and that have no business here.
 void close_inherited_files() {
@@ -144,50 +143,35 @@ void live_in_lane(FileDescriptor socket, const JobSource& source, const SolverSe
 
 }  // namespace
 
+template <class Visit, Is<Limits> R>
+void fields_of(Visit& visit, R& limits) {
+  visit(limits.tolerance, limits.max_iterations);
+}
+template <class Visit, Is<SolverOptions> R>
+void fields_of(Visit& visit, R& solver) {
+  visit(solver.limits, solver.reference, solver.isa, solver.gpu);
+}
+template <class Visit, Is<JobSettings> R>
+void fields_of(Visit& visit, R& settings) {
+  visit(settings.data, settings.solver, settings.save_fields, settings.host, settings.device);
+}
+template <class Visit, Is<SolverSetup> R>
+void fields_of(Visit& visit, R& setup) {
+  visit(setup.settings, setup.parent, setup.progress_interval, setup.lanes, setup.cpus);
+}
+
 Bytes encode(const SolverSetup& setup) {
-  // Naming all members here and below makes the compiler notice when one is added.
-  const auto& [data, solver, save_fields, host, device] = setup.settings;
-  const auto& [limits, reference, isa, gpu] = solver;
-  const auto& [tolerance, max_iterations] = limits;
-  ByteWriter writer;
-  writer.put(setup.parent);
-  writer.put(setup.progress_interval.count());
-  writer.put(data.string());
-  writer.put(tolerance);
-  writer.put(max_iterations);
-  writer.put(reference);
-  writer.put(isa);
-  writer.put(gpu.value_or(no_gpu));
-  writer.put(save_fields);
-  writer.put(host);
-  writer.put(device);
-  writer.put(setup.lanes);
-  writer.put(static_cast<std::uint64_t>(setup.cpus.size()));
-  for (const int cpu : setup.cpus) writer.put(cpu);
-  return writer.take();
+  Encoder encoder;
+  encoder(setup);
+  return encoder.take();
 }
 
 SolverSetup decode_setup(std::span<const std::byte> bytes) {
   SolverSetup setup;
-  auto& [data, solver, save_fields, host, device] = setup.settings;
-  auto& [limits, reference, isa, gpu] = solver;
-  auto& [tolerance, max_iterations] = limits;
-  ByteReader reader(bytes);
-  setup.parent = reader.get<int>();
-  setup.progress_interval = std::chrono::duration<double>(reader.get<double>());
-  data = reader.get_text();
-  tolerance = reader.get<double>();
-  max_iterations = reader.get<std::int64_t>();
-  reference = reader.get<std::uint8_t>() != 0;
-  isa = reader.get<Isa>();
-  if (const int ordinal = reader.get<int>(); ordinal != no_gpu) gpu = ordinal;
-  save_fields = reader.get<std::uint8_t>() != 0;
-  host = reader.get_text();
-  device = reader.get_text();
-  setup.lanes = reader.get<std::uint32_t>();
-  for (std::size_t count = reader.get_count(sizeof(int)); count > 0; --count)
-    setup.cpus.push_back(reader.get<int>());
-  reader.expect_end();
+  Decoder decoder(bytes);
+  decoder(setup);
+  decoder.expect_end();
+  const Isa isa = setup.settings.solver.isa;
   if (isa < Isa::baseline || isa > Isa::avx512) throw DecodeError("no such instruction set");
   constexpr std::chrono::hours longest{1};
   if (!(setup.progress_interval >= longest.zero() && setup.progress_interval <= longest))

@@ -1,22 +1,13 @@
 #include "queue/messages.hpp"
 
-#include <concepts>
-#include <optional>
 #include <utility>
 
+#include "core/codec.hpp"
 #include "core/result_columns.hpp"
 
 namespace wallheat {
-namespace {
 
-template <class T>
-concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-
-template <class Record, class T>
-concept Is = std::same_as<std::remove_const_t<Record>, T>;
-
-// Each type is described once, as the list of its fields; Encoder and Decoder walk the same list,
-// so that they cannot disagree.
+// Each type is described once, as the list of its fields: see core/codec.hpp.
 template <class Visit, Is<Core> R>
 void fields_of(Visit& visit, R& core) {
   visit(core.cpu, core.socket, core.numa);
@@ -123,79 +114,7 @@ void fields_of(Visit& visit, R& leave) {
   visit(leave.together);
 }
 
-class Encoder {
- public:
-  template <class... T>
-  void operator()(const T&... fields) {
-    (put(fields), ...);
-  }
-  Bytes take() { return writer_.take(); }
-
- private:
-  template <Scalar T>
-  void put(T value) {
-    writer_.put(value);
-  }
-  void put(const std::string& text) { writer_.put(text); }
-  void put(const Bytes& block) { writer_.put(std::span(block)); }
-  template <class T>
-  void put(const std::vector<T>& items) {
-    writer_.put(static_cast<std::uint64_t>(items.size()));
-    for (const T& item : items) put(item);
-  }
-  template <class T>
-  void put(const std::optional<T>& item) {
-    put(static_cast<std::uint8_t>(item.has_value()));
-    if (item) put(*item);
-  }
-  template <class Record>
-  requires std::is_class_v<Record>
-  void put(const Record& record) { fields_of(*this, record); }
-
-  ByteWriter writer_;
-};
-
-class Decoder {
- public:
-  explicit Decoder(std::span<const std::byte> bytes) : reader_(bytes) {}
-  template <class... T>
-  void operator()(T&... fields) {
-    (get(fields), ...);
-  }
-  void expect_end() const { reader_.expect_end(); }
-
- private:
-  template <Scalar T>
-  void get(T& value) {
-    value = reader_.get<T>();
-  }
-  void get(bool& value) { value = reader_.get<std::uint8_t>() != 0; }
-  void get(PlanStatus& status) {
-    const auto number = reader_.get<std::uint8_t>();
-    if (number > static_cast<std::uint8_t>(PlanStatus::failed)) throw DecodeError("no such status");
-    status = static_cast<PlanStatus>(number);
-  }
-  void get(std::string& text) { text = reader_.get_text(); }
-  void get(Bytes& block) {
-    const auto bytes = reader_.get_block();
-    block.assign(bytes.begin(), bytes.end());
-  }
-  template <class T>
-  void get(std::vector<T>& items) {
-    items.clear();
-    for (std::size_t count = reader_.get_count(1); count > 0; --count) get(items.emplace_back());
-  }
-  template <class T>
-  void get(std::optional<T>& item) {
-    item.reset();
-    if (reader_.get<std::uint8_t>() != 0) get(item.emplace());
-  }
-  template <class Record>
-  requires std::is_class_v<Record>
-  void get(Record& record) { fields_of(*this, record); }
-
-  ByteReader reader_;
-};
+namespace {
 
 /// The first byte of a message is its kind; the kinds of the two directions begin at different
 /// numbers, so that a message that went astray is known.

@@ -62,9 +62,9 @@ std::string records_of(std::string_view log) {
 }
 
 /// What an HDF5 file beside the log says, which a damaged beginning is replaced by.
-const store::Contents& in_file() {
-  static const auto contents = [] {
-    auto made = store::contents_for("beside.h5", campaign());
+const store::Snapshot& in_file() {
+  static const auto snapshot = [] {
+    auto made = store::snapshot_for("beside.h5", campaign());
     made.file_id = store::new_file_id();
     made.sessions = {{{"host", "node"}}};
     for (const auto& result : known_results(0, 2)) {
@@ -73,12 +73,12 @@ const store::Contents& in_file() {
     }
     return made;
   }();
-  return contents;
+  return snapshot;
 }
 
 void require_sound(const store::LogReading& log) {
-  const auto& rows = log.contents.rows;
-  require(log.contents.addresses.size() == rows.size(), "rows without addresses");
+  const auto& rows = log.snapshot.rows;
+  require(log.snapshot.offsets.size() == rows.size(), "rows without offsets");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     require(store::is_intact(rows[i]) && rows[i].index == i, "a damaged row as sound");
   }
@@ -96,7 +96,7 @@ std::vector<std::string> seeds() {
     auto store = ResultStore::create(file, campaign(), {{"host", "node"}}, true);
     static_cast<void>(store.store(known_results(0, 2)));
     static_cast<void>(store.store(known_results(2, 4)));
-    log = read_file(store::log_path(file));
+    log = read_file(log_path(file));
     store.close({});
   }
   require(sealed_log(records_of(log)) == log, "this target does not know the log's format");
@@ -115,9 +115,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const auto input = text_of(data, size).substr(1);
   const auto file = directory() / "results.h5";
-  write_file(store::log_path(file), data[0] == 0 ? std::string(input) : sealed_log(input));
+  write_file(log_path(file), data[0] == 0 ? std::string(input) : sealed_log(input));
   accepts<RunError>([&] {
-    for (const auto* beside : {static_cast<const store::Contents*>(nullptr), &in_file()}) {
+    for (const auto* beside : {static_cast<const store::Snapshot*>(nullptr), &in_file()}) {
       if (const auto log = store::read_log(file, beside)) require_sound(*log);
     }
   });

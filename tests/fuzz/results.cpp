@@ -44,7 +44,7 @@ const std::array<Files, 2>& originals() {
     static_cast<void>(store.store(known_results(0, 3)));
     store.publish();
     static_cast<void>(store.store(known_results(3, stored)));
-    files[1] = {read_file(path), read_file(store::log_path(path))};
+    files[1] = {read_file(path), read_file(log_path(path))};
     store.close({{"end", "well"}});
     files[0] = {read_file(path), {}};
     return files;
@@ -96,15 +96,15 @@ void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
     forge_at(files.file, found);
     files.forged = true;
   }
-  constexpr std::size_t head = 12, address = 8;
+  constexpr std::size_t head = 12, offset = 8;
   if (const auto found = files.log.find(begin); found != std::string::npos &&
-                                                found >= head + address &&
+                                                found >= head + offset &&
                                                 found + sizeof(Row) <= files.log.size()) {
     forge_at(files.log, found);
-    const auto record = found - address - head;
+    const auto record = found - offset - head;
     const std::string_view log = files.log;
     const std::string sum = std::string(log.substr(record, 8)) +
-                            std::string(log.substr(record + head, address + sizeof(Row)));
+                            std::string(log.substr(record + head, offset + sizeof(Row)));
     const auto crc = crc32_of(bytes_of(sum));
     std::memcpy(files.log.data() + record + 8, &crc, sizeof crc);
     files.forged = true;
@@ -283,7 +283,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fs::create_directory(place);
   const auto path = place / "results.h5";
   write_file(path, files.file);
-  if (!files.log.empty()) write_file(store::log_path(path), files.log);
+  if (!files.log.empty()) write_file(log_path(path), files.log);
   const auto step = static_cast<Step>(data[0] / 2 % steps);
   accepts<RunError>([&] { take(step, path, files.forged); });
   return 0;

@@ -3,6 +3,7 @@
 #include "store/results/hdf5_file.hpp"
 #include "store/results/merge.hpp"
 #include "store/results/row_type.hpp"
+#include "store/results/write_ahead_log.hpp"
 #include "store_fixture.hpp"
 
 // Files of an earlier build: see tests/data/README.md.
@@ -103,6 +104,20 @@ TEST_F(KeptFiles, have_the_row_type_that_this_build_writes_byte_for_byte) {
   store.close({});
   EXPECT_EQ(encoded_row_type_of(kept("plain.h5")), encoded_row_type_of(file));
   EXPECT_EQ(encoded_row_type_of(kept("fields.h5")), encoded_row_type_of(file));
+}
+
+TEST_F(KeptFiles, have_the_log_that_this_build_writes_byte_for_byte) {
+  auto log = store::read_log(kept("killed.h5"));
+  ASSERT_TRUE(log);
+  std::vector<store::LoggedRow> rows;
+  for (const auto i : log->stored_here) {
+    rows.push_back({log->snapshot.offsets[i], log->snapshot.rows[i]});
+    store::forget_row(log->snapshot, i);
+  }
+  ASSERT_EQ(rows.size(), 3u);
+  store::LogWriter written(file, log->snapshot);
+  written.append(rows);
+  EXPECT_EQ(read_bytes(log_path(file)), read_bytes(data / "killed.h5.wal"));
 }
 
 TEST_F(KeptFiles, are_resumed) {

@@ -300,12 +300,12 @@ TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
 TEST_F(Resume, does_not_believe_a_log_that_promises_room_for_more_fields_than_plans) {
   const auto plan = make_plan(4, {{6, 7}});
   make_killed(plan, 3);
-  auto contents = store::read_log(file)->contents;
-  contents.capacities[{6, 7}] = 4;
-  { store::LogWriter honest(file, contents); }
+  auto snapshot = store::read_log(file)->snapshot;
+  snapshot.capacities[{6, 7}] = 4;
+  { store::LogWriter honest(file, snapshot); }
   ASSERT_TRUE(store::read_log(file));
-  contents.capacities[{6, 7}] = 5;
-  { store::LogWriter endless(file, contents); }
+  snapshot.capacities[{6, 7}] = 5;
+  { store::LogWriter endless(file, snapshot); }
   EXPECT_FALSE(store::read_log(file)) << "with nothing else to go by";
   expect_contents(file, plan, 3);
   EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));
@@ -372,7 +372,7 @@ TEST_F(Resume, survives_a_power_failure_that_takes_every_page_that_was_not_synce
   begin = read_bytes(directory / "begin");
   const auto h5 = read_bytes(file), wal = read_bytes(log);
   begin.resize(h5.size(), '\0');
-  const auto contents = store::read_log(file)->contents;
+  const auto snapshot = store::read_log(file)->snapshot;
   std::mt19937 random(11);
   for (int trial = 0; trial < 60; ++trial) {
     auto bytes = h5;
@@ -385,8 +385,8 @@ TEST_F(Resume, survives_a_power_failure_that_takes_every_page_that_was_not_synce
     }
     // The fields of acknowledged rows were synced.
     for (std::size_t i = 0; i < 18; ++i) {
-      const auto at = static_cast<std::size_t>(contents.addresses[i]);
-      const auto length = static_cast<std::size_t>(contents.rows[i].field_bytes);
+      const auto at = static_cast<std::size_t>(snapshot.offsets[i]);
+      const auto length = static_cast<std::size_t>(snapshot.rows[i].field_bytes);
       bytes.replace(at, length, h5, at, length);
     }
     write_bytes(file, bytes);

@@ -137,9 +137,9 @@ TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_th
 TEST_F(Repair, makes_a_plan_of_a_killed_file_pending_whose_field_is_lost) {
   const auto plan = make_plan(12, {{6, 7}});
   make_killed(plan, 12);
-  const auto contents = store::read_log(file)->contents;
+  const auto snapshot = store::read_log(file)->snapshot;
   auto bytes = read_bytes(file);
-  bytes[static_cast<std::size_t>(contents.addresses[5]) + 3] ^= 1;
+  bytes[static_cast<std::size_t>(snapshot.offsets[5]) + 3] ^= 1;
   write_bytes(file, bytes);
   const auto report = repair_results(file);
   EXPECT_THAT(report.lost, ElementsAre("plan 5"));
@@ -238,11 +238,11 @@ TEST_F(Repair, keeps_every_row_of_a_killed_file_through_a_flipped_byte_anywhere)
   const auto plan = make_plan(5, {{6, 7}, {11, 4}});
   make_killed(plan, 5);
   const auto h5 = read_bytes(file), wal = read_bytes(log);
-  const auto contents = store::read_log(file)->contents;
+  const auto snapshot = store::read_log(file)->snapshot;
   const auto holds_a_field = [&](std::size_t at) {
     for (std::size_t i = 0; i < 5; ++i) {
-      const auto begin = static_cast<std::size_t>(contents.addresses[i]);
-      const auto length = static_cast<std::size_t>(contents.rows[i].field_bytes);
+      const auto begin = static_cast<std::size_t>(snapshot.offsets[i]);
+      const auto length = static_cast<std::size_t>(snapshot.rows[i].field_bytes);
       if (at >= begin && at < begin + length) return true;
     }
     return false;

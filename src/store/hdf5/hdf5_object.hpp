@@ -21,9 +21,9 @@ struct DatasetForm {
   std::vector<hsize_t> chunk;  ///< empty: contiguous
 };
 
-/// True where a dataset has this form and all its bytes are in its own file.
+/// True if a dataset has this form and all its bytes are in its own file.
 [[nodiscard]] bool has_form(const Handle& dataset, const DatasetForm& form);
-/// Throws Hdf5Error where there is no such dataset, or it has another form.
+/// Throws Hdf5Error if there is no such dataset, or it has another form.
 [[nodiscard]] Handle open_dataset(hid_t file, const std::string& name, const DatasetForm& form,
                                   hid_t access = H5P_DEFAULT);
 
@@ -34,9 +34,9 @@ struct DatasetForm {
 [[nodiscard]] std::vector<hsize_t> chunk_of(const Handle& dataset);
 
 [[nodiscard]] bool has_attribute(const Handle& object, const std::string& name);
-/// Nothing where the attribute is anything but one text of fixed length.
+/// Nothing if the attribute is anything but one text of fixed length.
 [[nodiscard]] std::optional<std::string> read_text(const Handle& object, const std::string& name);
-/// Nothing where the attribute is anything but one whole number, or is missing.
+/// Nothing if the attribute is anything but one whole number, or is missing.
 [[nodiscard]] std::optional<std::int64_t> read_whole_number(const Handle& object,
                                                             const std::string& name);
 

@@ -41,7 +41,7 @@ void write_plan(const Handle& file, std::size_t number, const PackedPlan& plan, 
 /// To be called once, with all rows sealed.
 void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows);
 
-/// Throws RunError where the file is no pack, or one of another format version.
+/// Throws RunError if the file is no pack, or one of another format version.
 void require_pack(const Handle& file, const std::filesystem::path& path);
 /// Hands over one row after the other, unchecked.
 void read_pack_rows(const Handle& file, std::uint64_t file_bytes,

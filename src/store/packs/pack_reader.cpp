@@ -48,8 +48,8 @@ class PlanPack final : public PlanSource {
   [[nodiscard]] PlanIds ids() const override { return {ids_, {}, {}}; }
 
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
-    const Place& place = find(id);
-    return read_of(path_, [&] { return decode_plan(id, place); });
+    const Entry& entry = find(id);
+    return read_of(path_, [&] { return decode_plan(id, entry); });
   }
 
   /// As 'wallheat pack' has found and checked it.
@@ -59,11 +59,11 @@ class PlanPack final : public PlanSource {
 
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
                                             std::size_t most_cells) const override {
-    const Place& place = find(id);
-    if (place.shape.rows > most_cells / place.shape.cols)
+    const Entry& entry = find(id);
+    if (entry.shape.rows > most_cells / entry.shape.cols)
       throw InputError(path_.string() + ": plan " + id + " has more than " +
                        std::to_string(most_cells) + " cells");
-    return read_of(path_, [&] { return decode_mask(id, place); });
+    return read_of(path_, [&] { return decode_mask(id, entry); });
   }
 
   [[nodiscard]] GridShape shape(const std::string& id) const override { return find(id).shape; }
@@ -75,7 +75,7 @@ class PlanPack final : public PlanSource {
   }
 
  private:
-  struct Place {
+  struct Entry {
     GridShape shape;
     CodeKind kind = CodeKind::byte;
     std::uint32_t value_count = 0;
@@ -84,19 +84,19 @@ class PlanPack final : public PlanSource {
     std::uint64_t values_offset = 0;
     std::uint64_t codes_offset = 0, codes_bytes = 0;
     std::uint64_t interior_offset = 0, interior_bytes = 0;
-    std::string reason;  ///< why the plan was left out; empty where it was not
+    std::string reason;  ///< why the plan was left out; empty if it was not
   };
   struct Chunks {
     std::vector<double> values;
     std::vector<std::byte> codes, interior;
   };
 
-  FloorPlan decode_plan(const std::string& id, const Place& place) const {
+  FloorPlan decode_plan(const std::string& id, const Entry& entry) const {
     try {
-      const Chunks chunks = read(place);
-      FloorPlan plan{decode_domain(place.shape, place.kind, chunks.values, chunks.codes),
-                     decode_interior(place.shape, chunks.interior)};
-      if (!are_possible(chunks.values) || place.kind == CodeKind::value)
+      const Chunks chunks = read(entry);
+      FloorPlan plan{decode_domain(entry.shape, entry.kind, chunks.values, chunks.codes),
+                     decode_interior(entry.shape, chunks.interior)};
+      if (!are_possible(chunks.values) || entry.kind == CodeKind::value)
         check_values(plan.domain, path_.string() + ": plan " + id);
       return plan;
     } catch (const DecodeError& error) {
@@ -104,9 +104,9 @@ class PlanPack final : public PlanSource {
     }
   }
 
-  Grid<std::uint8_t> decode_mask(const std::string& id, const Place& place) const {
+  Grid<std::uint8_t> decode_mask(const std::string& id, const Entry& entry) const {
     try {
-      return decode_interior(place.shape, read(place).interior);
+      return decode_interior(entry.shape, read(entry).interior);
     } catch (const DecodeError& error) {
       refuse(id, error.what());
     }
@@ -122,8 +122,8 @@ class PlanPack final : public PlanSource {
       throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
                       " is damaged");
     }
-    const bool is_new = places_
-                            .emplace(id, Place{{row.rows, row.cols},
+    const bool is_new = entries_
+                            .emplace(id, Entry{{row.rows, row.cols},
                                                kind,
                                                row.value_count,
                                                row.crc32,
@@ -142,11 +142,11 @@ class PlanPack final : public PlanSource {
     ids_.push_back(std::move(id));
   }
 
-  /// Throws InputError where there is no such plan.
-  const Place& find(const std::string& id) const {
+  /// Throws InputError if there is no such plan.
+  const Entry& find(const std::string& id) const {
     check_id(id);
-    const auto found = places_.find(id);
-    if (found == places_.end())
+    const auto found = entries_.find(id);
+    if (found == entries_.end())
       throw InputError(path_.string() + ": there is no plan " + id + " in this pack");
     if (found->second.shape.rows == 0) {
       throw InputError(path_.string() + ": plan " + id +
@@ -155,27 +155,27 @@ class PlanPack final : public PlanSource {
     return found->second;
   }
 
-  Chunks read(const Place& place) const {
+  Chunks read(const Entry& entry) const {
     Chunks chunks;
     const std::uint64_t file_bytes = file_.size();
     // A wild size must not ask for memory. No stream is twice as long as what it holds.
-    if (place.codes_bytes > file_bytes || place.interior_bytes > file_bytes)
+    if (entry.codes_bytes > file_bytes || entry.interior_bytes > file_bytes)
       throw DecodeError("it is longer than the file");
-    const std::uint64_t cells = std::uint64_t{place.shape.rows} * place.shape.cols;
+    const std::uint64_t cells = std::uint64_t{entry.shape.rows} * entry.shape.cols;
     constexpr std::uint64_t least = 4096;
-    if (place.codes_bytes / 2 > cells * static_cast<std::uint64_t>(place.kind) + least ||
-        place.interior_bytes / 2 > cells + least)
+    if (entry.codes_bytes / 2 > cells * static_cast<std::uint64_t>(entry.kind) + least ||
+        entry.interior_bytes / 2 > cells + least)
       throw DecodeError("it is longer than its shape allows");
-    chunks.values.resize(place.value_count);
-    chunks.codes.resize(place.codes_bytes);
-    chunks.interior.resize(place.interior_bytes);
+    chunks.values.resize(entry.value_count);
+    chunks.codes.resize(entry.codes_bytes);
+    chunks.interior.resize(entry.interior_bytes);
     const auto values = std::as_writable_bytes(std::span(chunks.values));
-    if (!file_.read_at(place.values_offset, values) ||
-        !file_.read_at(place.codes_offset, chunks.codes) ||
-        !file_.read_at(place.interior_offset, chunks.interior)) {
+    if (!file_.read_at(entry.values_offset, values) ||
+        !file_.read_at(entry.codes_offset, chunks.codes) ||
+        !file_.read_at(entry.interior_offset, chunks.interior)) {
       throw DecodeError("the file ends too early, or cannot be read there");
     }
-    if (crc32_of(chunks.interior, crc32_of(chunks.codes, crc32_of(values))) != place.crc32)
+    if (crc32_of(chunks.interior, crc32_of(chunks.codes, crc32_of(values))) != entry.crc32)
       throw DecodeError("its checksum does not match");
     return chunks;
   }
@@ -189,7 +189,7 @@ class PlanPack final : public PlanSource {
   PosixFile file_;
   FileStamp stamp_;
   std::vector<std::string> ids_;
-  std::unordered_map<std::string, Place> places_;
+  std::unordered_map<std::string, Entry> entries_;
 };
 
 }  // namespace

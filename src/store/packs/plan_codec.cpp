@@ -15,32 +15,32 @@ namespace {
 
 constexpr std::size_t most_values = 65536;
 
-/// The table of a field's values, and each cell's place in it.
+/// The table of a field's values, and each cell's index in it.
 struct Coded {
   std::vector<double> values;
   std::vector<std::uint16_t> codes;
 };
 
-/// Nothing where there are too many different values.
+/// Nothing if there are too many different values.
 std::optional<Coded> code(const std::vector<double>& cells) {
   Coded coded;
   coded.codes.reserve(cells.size());
-  std::unordered_map<std::uint64_t, std::uint16_t> places;  // by bits: 0 is not -0
+  std::unordered_map<std::uint64_t, std::uint16_t> indices;  // by bits: 0 is not -0
   std::uint64_t last = 0;
-  std::uint16_t place = 0;
+  std::uint16_t index = 0;
   for (const double cell : cells) {
     const auto bits = std::bit_cast<std::uint64_t>(cell);
     if (coded.values.empty() || bits != last) {
       const auto [found, is_new] =
-          places.try_emplace(bits, static_cast<std::uint16_t>(coded.values.size()));
+          indices.try_emplace(bits, static_cast<std::uint16_t>(coded.values.size()));
       if (is_new) {
         if (coded.values.size() == most_values) return std::nullopt;
         coded.values.push_back(cell);
       }
       last = bits;
-      place = found->second;
+      index = found->second;
     }
-    coded.codes.push_back(place);
+    coded.codes.push_back(index);
   }
   return coded;
 }

@@ -11,7 +11,7 @@ namespace wallheat::store {
 
 /// What the cells of a stored start field are.
 enum class CodeKind : std::uint32_t {
-  byte = 1,   ///< uint8: places in the table of values
+  byte = 1,   ///< uint8: indices in the table of values
   word = 2,   ///< uint16: the same
   value = 8,  ///< float64: the values themselves, as there are more than 65536 different ones
 };
@@ -31,7 +31,7 @@ struct PackedPlan {
 
 [[nodiscard]] PackedPlan encode_plan(const FloorPlan& plan);
 
-/// Throw DecodeError where the bytes hold no such plan.
+/// Throw DecodeError if the bytes hold no such plan.
 [[nodiscard]] Grid<double> decode_domain(GridShape shape, CodeKind kind,
                                          std::span<const double> values,
                                          std::span<const std::byte> codes);

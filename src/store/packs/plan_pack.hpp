@@ -11,7 +11,7 @@
 
 namespace wallheat {
 
-/// Opens a directory of NPY files or a pack. Throws RunError where `path` is neither, or where the
+/// Opens a directory of NPY files or a pack. Throws RunError if `path` is neither, or where the
 /// pack is damaged as a whole or of another format version. Opening calls HDF5; the source's own
 /// functions do not, so its threads do not wait for each other.
 [[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path);
@@ -42,7 +42,7 @@ struct PackReport {
 /// Writes the plans `ids` of `source`, in that order, into one HDF5 file (layout:
 /// src/store/README.md), without loss of a bit. Reads every plan back before the file gets its
 /// name: there is a whole file or none. A plan that cannot be read stays in the list with the
-/// reason, and fails when it is asked for. Throws RunError where the file cannot be written, exists
+/// reason, and fails when it is asked for. Throws RunError if the file cannot be written, exists
 /// (without `overwrite`), or where all plans are left out or `interrupted` says true.
 [[nodiscard]] PackReport pack_plans(const std::filesystem::path& out, const PlanSource& source,
                                     const std::vector<std::string>& ids,

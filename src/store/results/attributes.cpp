@@ -92,16 +92,16 @@ std::vector<Attributes> read_sessions(const Handle& file) {
   return sessions;
 }
 
-void write_identity(const Handle& file, const Contents& contents) {
+void write_identity(const Handle& file, const Snapshot& snapshot) {
   const auto root = open_group(file, "/");
   const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, "write the version");
   const Handle version(H5Acreate2(root.get(), "format_version", H5T_STD_I32LE, scalar.get(),
                                   H5P_DEFAULT, H5P_DEFAULT),
                        H5Aclose, "write the version");
   checked(H5Awrite(version.get(), H5T_NATIVE_INT, &format_version), "write the version");
-  write_attributes(file, "/", {{mark_name, mark_value}, {"file_id", contents.file_id}});
+  write_attributes(file, "/", {{mark_name, mark_value}, {"file_id", snapshot.file_id}});
   std::string ids;
-  for (const auto& id : contents.succeeds) ids += (ids.empty() ? "" : " ") + id;
+  for (const auto& id : snapshot.succeeds) ids += (ids.empty() ? "" : " ") + id;
   if (!ids.empty()) write_attributes(file, "/", {{predecessors_name, ids}});
 }
 

@@ -16,7 +16,7 @@ struct Advice {
   std::string otherwise;  ///< where HDF5 gives up for any other reason
 };
 
-/// The sentence's end for an errno; empty where there is nothing to advise.
+/// The sentence's end for an errno; empty if there is nothing to advise.
 [[nodiscard]] std::string advice_about(int error, const Advice& advice);
 /// The same by the system's words in an HDF5 error.
 [[nodiscard]] std::string advice_about(const std::string& text, const Advice& advice);
@@ -37,17 +37,17 @@ auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, St
 }
 
 /// Where a file is to be written: the file itself where the name is a link, so that replacing it
-/// leaves the link alone. Throws RunError where its directory is missing or it is no regular file.
+/// leaves the link alone. Throws RunError if its directory is missing or it is no regular file.
 [[nodiscard]] std::filesystem::path real_path(const std::filesystem::path& file);
 
-/// Throws RunError where a file that is to be changed in place has several names: the lock and the
+/// Throws RunError if a file that is to be changed in place has several names: the lock and the
 /// log lie beside one of them only.
 void require_one_name(const std::filesystem::path& file);
 
 /// HDF5's text attributes end at a NUL.
 [[nodiscard]] Attributes storable(Attributes values);
 
-/// Removes what a kill left half written under temporary names. True where there was any.
+/// Removes what a kill left half written under temporary names. True if there was any.
 bool remove_leftovers(const std::filesystem::path& file);
 
 }  // namespace wallheat::store

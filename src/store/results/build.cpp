@@ -13,9 +13,9 @@ namespace {
 /// Gives every field a slot of its shape, in the order of the rows, and copies it there. Returns
 /// the rows whose field is lost.
 std::vector<std::size_t> copy_fields(const FieldSource& source, FieldTables& fields,
-                                     Contents& contents) {
+                                     Snapshot& snapshot) {
   std::map<GridShape, std::int64_t> next_slot;
-  for (auto& row : contents.rows) {
+  for (auto& row : snapshot.rows) {
     if (!has_field(row)) continue;
     row.field_slot = next_slot[shape_of(row)]++;
     seal(row);
@@ -23,22 +23,22 @@ std::vector<std::size_t> copy_fields(const FieldSource& source, FieldTables& fie
   std::vector<std::size_t> lost;
   std::vector<std::byte> chunk;
   for (const auto i : source.order) {
-    const auto& row = contents.rows[i];
+    const auto& row = snapshot.rows[i];
     if (!has_field(row)) continue;
     if (source.read(i, chunk)) {
-      contents.addresses[i] = fields.write(shape_of(row), row.field_slot, chunk).address;
+      snapshot.offsets[i] = fields.write(shape_of(row), row.field_slot, chunk).offset;
     } else {
-      forget_row(contents, i);
+      forget_row(snapshot, i);
       lost.push_back(i);
     }
   }
   return lost;
 }
 
-/// Notes a file that `contents` takes the place of.
-void succeed(Contents& contents, const std::string& file_id) {
+/// Notes a file that `snapshot` takes the place of.
+void succeed(Snapshot& snapshot, const std::string& file_id) {
   constexpr std::size_t most = 64;  // so that they fit into an attribute
-  auto& ids = contents.succeeds;
+  auto& ids = snapshot.succeeds;
   if (file_id.empty() || std::find(ids.begin(), ids.end(), file_id) != ids.end()) return;
   if (ids.size() == most) ids.erase(ids.begin());
   ids.push_back(file_id);
@@ -46,29 +46,29 @@ void succeed(Contents& contents, const std::string& file_id) {
 
 }  // namespace
 
-std::vector<std::size_t> build(const std::filesystem::path& path, Contents& contents,
+std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snapshot,
                                const FieldSource& source) {
   const auto temporary = temporary_path(path);
-  // The old log's addresses are wrong for the new file; the new id keeps the two apart.
-  succeed(contents, contents.file_id);
-  succeed(contents, logged_file_id(path));
-  contents.file_id = new_file_id();
+  // The old log's offsets are wrong for the new file; the new id keeps the two apart.
+  succeed(snapshot, snapshot.file_id);
+  succeed(snapshot, logged_file_id(path));
+  snapshot.file_id = new_file_id();
   std::vector<std::size_t> lost;
   remove_durably(temporary);
   auto file = create_file(temporary);
   try {
     take_rights_of(path, temporary, descriptor_of(file));
-    write_identity(file, contents);
-    write_attributes(file, "/settings", contents.settings);
-    write_sessions(file, contents.sessions);
-    if (contents.save_fields) {
-      FieldTables::create(file, contents.capacities);
+    write_identity(file, snapshot);
+    write_attributes(file, "/settings", snapshot.settings);
+    write_sessions(file, snapshot.sessions);
+    if (snapshot.save_fields) {
+      FieldTables::create(file, snapshot.capacities);
       FieldTables fields(file);
-      lost = copy_fields(source, fields, contents);
+      lost = copy_fields(source, fields, snapshot);
     }
-    write_ids(file, contents.rows);
-    RowTable::create(file, contents.rows.size());
-    RowTable(file).write(0, contents.rows);
+    write_ids(file, snapshot.rows);
+    RowTable::create(file, snapshot.rows.size());
+    RowTable(file).write(0, snapshot.rows);
     file.close("close " + temporary.string());
     sync_file(temporary);
     rename_durably(temporary, path);
@@ -81,17 +81,17 @@ std::vector<std::size_t> build(const std::filesystem::path& path, Contents& cont
   return lost;
 }
 
-std::vector<std::size_t> build(const std::filesystem::path& path, Contents& contents) {
+std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snapshot) {
   std::optional<PosixFile> old;
   if (std::filesystem::exists(path)) old.emplace(path, O_RDONLY);
-  const auto addresses = contents.addresses;
+  const auto offsets = snapshot.offsets;
   FieldSource source;
-  source.order.resize(contents.rows.size());
+  source.order.resize(snapshot.rows.size());
   std::iota(source.order.begin(), source.order.end(), std::size_t{0});
   source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
-    return old && read_chunk(*old, addresses[i], contents.rows[i], chunk);
+    return old && read_chunk(*old, offsets[i], snapshot.rows[i], chunk);
   };
-  return build(path, contents, source);
+  return build(path, snapshot, source);
 }
 
 }  // namespace wallheat::store

@@ -10,7 +10,7 @@
 
 namespace wallheat {
 
-/// Why a file cannot keep a field of this shape, and what to do; empty where it can. The field is
+/// Why a file cannot keep a field of this shape, and what to do; empty if it can. The field is
 /// one chunk, whose bytes HDF5 counts in 32 bits.
 [[nodiscard]] std::string too_large_to_keep(GridShape shape);
 
@@ -18,7 +18,7 @@ namespace wallheat {
 /// filters, so that the writer can pass the bytes on unchanged. Done by workers.
 [[nodiscard]] std::vector<std::byte> compress_field(const Grid<double>& field);
 
-/// The inverse. Throws RunError where the bytes are damaged or do not give the shape.
+/// The inverse. Throws RunError if the bytes are damaged or do not give the shape.
 [[nodiscard]] Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape);
 
 /// Compares two answers and the fields that they hold compressed. A field that cannot be unpacked

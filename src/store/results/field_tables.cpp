@@ -53,7 +53,7 @@ Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
   return open_dataset(file, dataset_of(shape, number), form, access.get());
 }
 
-/// Throws Hdf5Error where a table has more slots than any.
+/// Throws Hdf5Error if a table has more slots than any.
 std::uint64_t slots_of(const Handle& file, GridShape shape, std::uint64_t number) {
   const auto slots = size_of(open_table(file.get(), shape, number)).front();
   if (slots > FieldTables::slots_per_dataset) {
@@ -111,27 +111,27 @@ hid_t FieldTables::dataset(GridShape shape, std::int64_t slot) {
       .first->second.get();
 }
 
-FieldTables::Place FieldTables::write(GridShape shape, std::int64_t slot,
-                                      std::span<const std::byte> chunk) {
+FieldTables::Extent FieldTables::write(GridShape shape, std::int64_t slot,
+                                       std::span<const std::byte> chunk) {
   const auto target = dataset(shape, slot);
   const std::array<hsize_t, 3> corner{static_cast<std::uint64_t>(slot) % slots_per_dataset, 0, 0};
   checked(H5Dwrite_chunk(target, H5P_DEFAULT, 0, corner.data(), chunk.size(), chunk.data()),
           "write a field");
-  const auto place = find(shape, slot);
-  if (!place) throw Hdf5Error("cannot find a field that was just written");
-  return *place;
+  const auto extent = find(shape, slot);
+  if (!extent) throw Hdf5Error("cannot find a field that was just written");
+  return *extent;
 }
 
-std::optional<FieldTables::Place> FieldTables::find(GridShape shape, std::int64_t slot) {
+std::optional<FieldTables::Extent> FieldTables::find(GridShape shape, std::int64_t slot) {
   const auto target = dataset(shape, slot);
   const std::array<hsize_t, 3> corner{static_cast<std::uint64_t>(slot) % slots_per_dataset, 0, 0};
-  haddr_t address = HADDR_UNDEF;
+  haddr_t offset = HADDR_UNDEF;
   hsize_t bytes = 0;
   unsigned filters_left_out = 0;
-  checked(H5Dget_chunk_info_by_coord(target, corner.data(), &filters_left_out, &address, &bytes),
+  checked(H5Dget_chunk_info_by_coord(target, corner.data(), &filters_left_out, &offset, &bytes),
           "find a field");
-  if (address == HADDR_UNDEF) return std::nullopt;
-  return Place{static_cast<Address>(address), static_cast<std::int64_t>(bytes)};
+  if (offset == HADDR_UNDEF) return std::nullopt;
+  return Extent{static_cast<Offset>(offset), static_cast<std::int64_t>(bytes)};
 }
 
 void FieldTables::leak() {

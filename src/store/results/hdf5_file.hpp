@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "store/hdf5/hdf5_handle.hpp"
-#include "store/results/contents.hpp"
+#include "store/results/snapshot.hpp"
 
 namespace wallheat::store {
 
@@ -48,7 +48,7 @@ class RowTable {
   void write(std::uint64_t first, std::span<const Row> rows);
   void read(std::uint64_t first, std::span<Row> rows) const;
   /// All of them; for those that a failing disk or a stray program changed see is_intact. Throws
-  /// Hdf5Error where the file is too short to hold them.
+  /// Hdf5Error if the file is too short to hold them.
   [[nodiscard]] std::vector<Row> read_all() const;
   void leak();
 
@@ -68,20 +68,20 @@ class FieldTables {
   /// Datasets that are kept open.
   static constexpr std::size_t most_open = 2000;
 
-  struct Place {
-    Address address;
+  struct Extent {
+    Offset offset;
     std::int64_t bytes;
   };
 
   explicit FieldTables(const Handle& file) : file_(file.get()) {}
   static void create(const Handle& file, const Capacities& capacities);
-  /// Nothing where the file has no /fields.
+  /// Nothing if the file has no /fields.
   [[nodiscard]] static std::optional<Capacities> capacities(const Handle& file);
 
   /// Puts a compressed field into a slot, and says where it came to lie.
-  Place write(GridShape shape, std::int64_t slot, std::span<const std::byte> chunk);
+  Extent write(GridShape shape, std::int64_t slot, std::span<const std::byte> chunk);
   /// Where a slot's field lies; nothing where none was written.
-  [[nodiscard]] std::optional<Place> find(GridShape shape, std::int64_t slot);
+  [[nodiscard]] std::optional<Extent> find(GridShape shape, std::int64_t slot);
   void leak();
 
  private:
@@ -102,13 +102,13 @@ void write_sessions(const Handle& file, const std::vector<Attributes>& sessions)
 /// /ids: the list of ids once more, with a checksum of its own, so that the plan of a damaged row
 /// still has a name. Writing makes the dataset if it is missing.
 void write_ids(const Handle& file, const std::vector<Row>& rows);
-/// Nothing where the list is missing, damaged, or not as long as it must be.
+/// Nothing if the list is missing, damaged, or not as long as it must be.
 [[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
                                                                std::size_t count);
 
 /// The root's attributes file_id, succeeds and format_version.
-void write_identity(const Handle& file, const Contents& contents);
-/// Throws RunError where it is no result file, or one of another format version.
+void write_identity(const Handle& file, const Snapshot& snapshot);
+/// Throws RunError if it is no result file, or one of another format version.
 [[nodiscard]] std::string read_identity(const Handle& file, const std::filesystem::path& path);
 
 /// The ids of the files that this one succeeds.

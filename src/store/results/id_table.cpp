@@ -19,7 +19,7 @@ bool exists(const Handle& file) {
   return checked(H5Lexists(file.get(), ids_name, H5P_DEFAULT), task) > 0;
 }
 
-/// Nothing where there is another thing under the name, or a list of another length.
+/// Nothing if there is another thing under the name, or a list of another length.
 std::optional<Handle> open(const Handle& file, std::uint64_t count) {
   if (!exists(file)) return std::nullopt;
   Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);

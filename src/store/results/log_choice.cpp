@@ -14,10 +14,10 @@ namespace {
 struct InFile {
   std::string file_id;
   std::vector<std::string> succeeds;
-  std::optional<Contents> contents;
+  std::optional<Snapshot> snapshot;
 };
 
-InFile try_load(const fs::path& path, FileState state) {
+InFile try_to_read(const fs::path& path, FileState state) {
   InFile found;
   if (state == FileState::missing || state == FileState::foreign) return found;
   const auto access = state == FileState::closed ? Access::read : Access::read_live;
@@ -27,8 +27,8 @@ InFile try_load(const fs::path& path, FileState state) {
       found.file_id = read_identity(file, path);
       found.succeeds = read_predecessors(file);
     }
-    Findings complaints;  // whoever goes by the file finds them again
-    found.contents = load(path, access, Addresses::leave_out, complaints);
+    DamageReport complaints;  // whoever goes by the file finds them again
+    found.snapshot = read_snapshot(path, access, Offsets::leave_out, complaints);
   } catch (const Hdf5Error&) {
     // What was read until here is what there is to go by.
   }
@@ -38,7 +38,7 @@ InFile try_load(const fs::path& path, FileState state) {
 /// A session is in the log before it is in the file. What a damaged log lost cannot be held against
 /// it.
 bool knows_sessions(const LogReading& log, const std::vector<Attributes>& in_file) {
-  const auto& logged = log.contents.sessions;
+  const auto& logged = log.snapshot.sessions;
   for (std::size_t i = 0; i < in_file.size(); ++i) {
     const bool lost = log.damaged && (i >= logged.size() || logged[i].empty());
     if (!lost && (i >= logged.size() || !includes(logged[i], in_file[i]))) return false;
@@ -59,8 +59,8 @@ LogChoice choose_log(const fs::path& path, FileState state) {
   LogChoice choice;
   if (!fs::exists(fs::symlink_status(log_path(path)))) return choice;
   // The file first: what a living writer puts there is in the log by then.
-  auto in_file = try_load(path, state);
-  choice.in_file = std::move(in_file.contents);
+  auto in_file = try_to_read(path, state);
+  choice.in_file = std::move(in_file.snapshot);
   choice.log = read_log(path, choice.in_file ? &*choice.in_file : nullptr);
   const auto pass_over = [&](const char* why, bool superseded) {
     choice.log.reset();
@@ -71,7 +71,7 @@ LogChoice choose_log(const fs::path& path, FileState state) {
   if (!choice.log) {
     return pass_over("the log is damaged from its beginning and was passed over", false);
   }
-  const auto& log_id = choice.log->contents.file_id;
+  const auto& log_id = choice.log->snapshot.file_id;
   const bool closed = state == FileState::closed;
   if (!in_file.file_id.empty() && in_file.file_id != log_id) {
     const auto& earlier = in_file.succeeds;
@@ -83,7 +83,7 @@ LogChoice choose_log(const fs::path& path, FileState state) {
   if (choice.in_file && !knows_sessions(*choice.log, choice.in_file->sessions)) {
     if (closed) return pass_over("a log that is older than the file was passed over", true);
     refuse_pair(path, "the log is older than the file and lacks what was stored since, it knows " +
-                          std::to_string(choice.log->contents.sessions.size()) + " session(s) of " +
+                          std::to_string(choice.log->snapshot.sessions.size()) + " session(s) of " +
                           std::to_string(choice.in_file->sessions.size()));
   }
   return choice;

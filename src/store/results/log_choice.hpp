@@ -11,7 +11,7 @@ namespace wallheat::store {
 /// Whether to go by a file's log, and what the HDF5 file beside it says meanwhile.
 struct LogChoice {
   std::optional<LogReading> log;    ///< nothing: the file alone says what there is
-  std::optional<Contents> in_file;  ///< where there is a log, and the file can be read
+  std::optional<Snapshot> in_file;  ///< where there is a log, and the file can be read
   std::string passed_over;          ///< why there is a log that is not gone by; else empty
   bool superseded = false;          ///< that log holds nothing that the file has not
 };

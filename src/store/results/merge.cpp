@@ -12,7 +12,7 @@
 #include "store/results/boundary.hpp"
 #include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
-#include "store/results/look.hpp"
+#include "store/results/open_for_reading.hpp"
 #include "store/results/own_file.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/write_ahead_log.hpp"
@@ -60,19 +60,19 @@ class Merge {
   }
 
   void write(const fs::path& out) {
-    const auto addresses = all_.addresses;
+    const auto offsets = all_.offsets;
     FieldSource source;
     source.order.resize(all_.rows.size());
     std::iota(source.order.begin(), source.order.end(), std::size_t{0});
     // Part by part: one open file at a time, read from its beginning to its end.
     std::sort(source.order.begin(), source.order.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(from_[a], addresses[a]) < std::pair(from_[b], addresses[b]);
+      return std::pair(from_[a], offsets[a]) < std::pair(from_[b], offsets[b]);
     });
     std::optional<PosixFile> part;
     std::size_t opened = 0;
     source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
       if (!part || opened != from_[i]) part.emplace(files_[opened = from_[i]], O_RDONLY);
-      if (!read_chunk(*part, addresses[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
+      if (!read_chunk(*part, offsets[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
       return true;
     };
     build(out, all_, source);
@@ -83,33 +83,33 @@ class Merge {
  private:
   void take(std::size_t number) {
     const auto& path = parts_[number];
-    auto view = look_at(files_[number], Addresses::find);
+    auto view = open_for_reading(files_[number], Offsets::find);
     warn_about(path, view);
     drop_damaged_fields(path, view);
     if (number == 0) {
-      begin(view.contents);
+      begin(view.snapshot);
     } else {
-      require_same_campaign(path, view.contents);
+      require_same_campaign(path, view.snapshot);
     }
-    take_sessions(path, view.contents.sessions);
-    for (const auto& [shape, capacity] : view.contents.capacities) {
+    take_sessions(path, view.snapshot.sessions);
+    for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
     }
     for (std::size_t i = 0; i < all_.rows.size(); ++i) take_row(number, i, view);
   }
 
-  void begin(const Contents& first) {
+  void begin(const Snapshot& first) {
     all_.settings = first.settings;
     all_.save_fields = first.save_fields;
     for (const auto& row : first.rows) {
       all_.rows.push_back(pending_row(all_.rows.size(), id_of(row)));
     }
-    all_.addresses.assign(all_.rows.size(), -1);
+    all_.offsets.assign(all_.rows.size(), -1);
     from_.assign(all_.rows.size(), 0);
     answers_.assign(all_.rows.size(), 0);
   }
 
-  void require_same_campaign(const fs::path& path, const Contents& part) const {
+  void require_same_campaign(const fs::path& path, const Snapshot& part) const {
     const auto& first = parts_.front();
     const auto found = differences(part, "it has", all_.settings, all_.save_fields, "the other");
     const auto refuse = [&](const std::string& why) {
@@ -128,7 +128,7 @@ class Merge {
     }
   }
 
-  void warn_about(const fs::path& path, const View& view) {
+  void warn_about(const fs::path& path, const ReadView& view) {
     if (!view.closed_well) {
       report.warnings.push_back(path.string() +
                                 " was not closed: its run still writes it, or was killed; what it "
@@ -139,19 +139,19 @@ class Merge {
     }
   }
 
-  void drop_damaged_fields(const fs::path& path, View& view) {
-    auto& contents = view.contents;
+  void drop_damaged_fields(const fs::path& path, ReadView& view) {
+    auto& snapshot = view.snapshot;
     std::vector<std::size_t> damaged;
-    for (std::size_t i = 0; i < contents.rows.size(); ++i) {
-      if (!has_field(contents.rows[i])) continue;
-      if (view.raw && read_chunk(*view.raw, contents.addresses[i], contents.rows[i], chunk_))
+    for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+      if (!has_field(snapshot.rows[i])) continue;
+      if (view.raw && read_chunk(*view.raw, snapshot.offsets[i], snapshot.rows[i], chunk_))
         continue;
-      forget_row(contents, i);
+      forget_row(snapshot, i);
       damaged.push_back(i);
     }
-    Findings findings;
-    findings.add_lost("field", "damaged", damaged, contents);
-    for (const auto& sentence : findings.sentences) {
+    DamageReport damage;
+    damage.add_lost("field", "damaged", damaged, snapshot);
+    for (const auto& sentence : damage.sentences) {
       report.warnings.push_back(path.string() + " is damaged: " + sentence);
     }
   }
@@ -167,25 +167,25 @@ class Merge {
     }
   }
 
-  void take_row(std::size_t number, std::size_t i, const View& view) {
-    const auto& row = view.contents.rows[i];
+  void take_row(std::size_t number, std::size_t i, const ReadView& view) {
+    const auto& row = view.snapshot.rows[i];
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
     all_.rows[i] = row;
-    all_.addresses[i] = view.contents.addresses[i];
+    all_.offsets[i] = view.snapshot.offsets[i];
     from_[i] = number;
   }
 
-  void compare(std::size_t number, std::size_t i, const View& view) {
-    const auto& here = view.contents;
+  void compare(std::size_t number, std::size_t i, const ReadView& view) {
+    const auto& here = view.snapshot;
     const auto& other = parts_[from_[i]];
     auto second = to_result(here.rows[i]);
     auto first = to_result(all_.rows[i]);
     if (has_field(here.rows[i]) && has_field(all_.rows[i])) {
       const PosixFile other_file(files_[from_[i]], O_RDONLY);
-      if (!read_chunk(other_file, all_.addresses[i], all_.rows[i], first.field))
+      if (!read_chunk(other_file, all_.offsets[i], all_.rows[i], first.field))
         refuse_changed(other);
-      if (!read_chunk(*view.raw, here.addresses[i], here.rows[i], second.field))
+      if (!read_chunk(*view.raw, here.offsets[i], here.rows[i], second.field))
         refuse_changed(parts_[number]);
     }
     const auto differing = differences_with_fields(first, second);
@@ -218,7 +218,7 @@ class Merge {
 
   std::vector<fs::path> parts_;  // as they were named
   std::vector<fs::path> files_;  // where the names lead
-  Contents all_;
+  Snapshot all_;
   std::vector<std::size_t> from_;       // the part that row i is from
   std::set<Attributes> sessions_seen_;  // without their origins
   std::vector<std::uint32_t> answers_;  // how many parts answer plan i

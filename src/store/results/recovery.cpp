@@ -14,12 +14,12 @@ namespace {
 
 bool same(const Row& a, const Row& b) { return std::memcmp(&a, &b, sizeof(Row)) == 0; }
 
-/// The rows and fields of an open file on their way to what `contents` says.
+/// The rows and fields of an open file on their way to what `snapshot` says.
 class Mending {
  public:
-  Mending(const Handle& file, const std::filesystem::path& path, Contents& contents)
-      : contents_(contents), rows_(file), fields_(file), raw_(path, O_RDONLY) {
-    if (rows_.count() != contents.rows.size()) {
+  Mending(const Handle& file, const std::filesystem::path& path, Snapshot& snapshot)
+      : snapshot_(snapshot), rows_(file), fields_(file), raw_(path, O_RDONLY) {
+    if (rows_.count() != snapshot.rows.size()) {
       throw Hdf5Error("cannot mend the file: its number of rows is another");
     }
   }
@@ -29,33 +29,33 @@ class Mending {
     std::vector<std::size_t> damaged;
     const auto in_file = rows_.read_all();
     for (std::size_t i = 0; i < in_file.size(); ++i) {
-      if (same(in_file[i], contents_.rows[i]) || adopt(contents_, i, in_file[i], fields_, raw_))
+      if (same(in_file[i], snapshot_.rows[i]) || adopt(snapshot_, i, in_file[i], fields_, raw_))
         continue;
       if (!is_intact(in_file[i])) damaged.push_back(i);
-      rows_.write(i, std::span(&contents_.rows[i], 1));
+      rows_.write(i, std::span(&snapshot_.rows[i], 1));
     }
     return damaged;
   }
 
   void mend_field(std::size_t i, bool unproven) {
-    const auto& row = contents_.rows[i];
-    auto& address = contents_.addresses[i];
-    const auto place = fields_.find(shape_of(row), row.field_slot);
-    if (place && place->bytes == row.field_bytes) {
-      if (place->address == address && !unproven) return;
-      if (read_chunk(raw_, place->address, row, chunk_)) {
-        address = place->address;
+    const auto& row = snapshot_.rows[i];
+    auto& offset = snapshot_.offsets[i];
+    const auto extent = fields_.find(shape_of(row), row.field_slot);
+    if (extent && extent->bytes == row.field_bytes) {
+      if (extent->offset == offset && !unproven) return;
+      if (read_chunk(raw_, extent->offset, row, chunk_)) {
+        offset = extent->offset;
         return;
       }
     }
-    if (!read_chunk(raw_, address, row, chunk_)) {
+    if (!read_chunk(raw_, offset, row, chunk_)) {
       throw Hdf5Error("cannot find the field of plan " + id_of(row));
     }
-    address = fields_.write(shape_of(row), row.field_slot, chunk_).address;
+    offset = fields_.write(shape_of(row), row.field_slot, chunk_).offset;
   }
 
  private:
-  Contents& contents_;
+  Snapshot& snapshot_;
   RowTable rows_;
   FieldTables fields_;
   PosixFile raw_;
@@ -81,15 +81,15 @@ bool names(const std::vector<std::string>& ids, const std::vector<Row>& rows) {
 }
 
 /// Rows that are pending by now were reported as lost.
-void report_rebuilt(const std::vector<std::size_t>& rows, const Contents& contents,
-                    Findings& findings) {
+void report_rebuilt(const std::vector<std::size_t>& rows, const Snapshot& snapshot,
+                    DamageReport& damage) {
   std::vector<std::string> ids;
   for (const auto i : rows) {
-    if (status_of(contents.rows[i]) != PlanStatus::pending) ids.push_back(id_of(contents.rows[i]));
+    if (status_of(snapshot.rows[i]) != PlanStatus::pending) ids.push_back(id_of(snapshot.rows[i]));
   }
   if (ids.empty()) return;
-  findings.sentences.push_back(count_were(ids.size(), "row") +
-                               " damaged and rebuilt from the log: " + few_of(ids));
+  damage.sentences.push_back(count_were(ids.size(), "row") +
+                             " damaged and rebuilt from the log: " + few_of(ids));
 }
 
 }  // namespace
@@ -100,45 +100,45 @@ bool says_more_than_log(const Row& in_file, const Row& logged) {
              : is_answer(status_of(in_file)) && !is_answer(status_of(logged));
 }
 
-bool adopt(Contents& contents, std::size_t i, const Row& row, FieldTables& fields,
+bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& fields,
            const PosixFile& raw) {
-  if (!says_more_than_log(row, contents.rows[i]) || !is_intact(row) || row.index != i ||
-      row.id != contents.rows[i].id) {
+  if (!says_more_than_log(row, snapshot.rows[i]) || !is_intact(row) || row.index != i ||
+      row.id != snapshot.rows[i].id) {
     return false;
   }
-  Address address = -1;
+  Offset offset = -1;
   if (has_field(row)) {
-    if (!contents.capacities.contains(shape_of(row))) return false;
-    const auto place = fields.find(shape_of(row), row.field_slot);
+    if (!snapshot.capacities.contains(shape_of(row))) return false;
+    const auto extent = fields.find(shape_of(row), row.field_slot);
     std::vector<std::byte> chunk;
-    if (!place || !read_chunk(raw, place->address, row, chunk)) return false;
-    address = place->address;
+    if (!extent || !read_chunk(raw, extent->offset, row, chunk)) return false;
+    offset = extent->offset;
   }
-  contents.rows[i] = row;
-  contents.addresses[i] = address;
+  snapshot.rows[i] = row;
+  snapshot.offsets[i] = offset;
   return true;
 }
 
 std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Access access,
-                                          Contents& contents,
+                                          Snapshot& snapshot,
                                           const std::vector<std::size_t>& unproven) {
   auto file = open_file(path, access);
   std::vector<std::size_t> rebuilt;
   try {
-    if (read_identity(file, path) != contents.file_id) refuse_pair(path, strangers);
-    take_over_sessions(file, contents.sessions);
-    write_sessions(file, contents.sessions);
-    if (const auto ids = read_ids(file, contents.rows.size());
-        !ids || !names(*ids, contents.rows)) {
-      write_ids(file, contents.rows);
+    if (read_identity(file, path) != snapshot.file_id) refuse_pair(path, strangers);
+    take_over_sessions(file, snapshot.sessions);
+    write_sessions(file, snapshot.sessions);
+    if (const auto ids = read_ids(file, snapshot.rows.size());
+        !ids || !names(*ids, snapshot.rows)) {
+      write_ids(file, snapshot.rows);
     }
     {
-      Mending mending(file, path, contents);
+      Mending mending(file, path, snapshot);
       rebuilt = mending.mend_rows();
-      std::vector<bool> check(contents.rows.size());
+      std::vector<bool> check(snapshot.rows.size());
       for (const auto i : unproven) check[i] = true;
-      for (std::size_t i = 0; i < contents.rows.size(); ++i) {
-        if (has_field(contents.rows[i])) mending.mend_field(i, check[i]);
+      for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+        if (has_field(snapshot.rows[i])) mending.mend_field(i, check[i]);
       }
     }
     file.close("close the file");
@@ -150,51 +150,51 @@ std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Acc
   return rebuilt;
 }
 
-void require_equal(const std::filesystem::path& path, const Contents& contents,
+void require_equal(const std::filesystem::path& path, const Snapshot& snapshot,
                    const std::vector<std::size_t>& unproven) {
-  Findings complaints;
-  const auto found = load(path, Access::read, Addresses::find, complaints);
+  DamageReport complaints;
+  const auto found = read_snapshot(path, Access::read, Offsets::find, complaints);
   if (!complaints.sentences.empty()) differs("rows are");
-  if (found.settings != contents.settings) differs("the settings are");
-  if (found.sessions != contents.sessions) differs("the sessions are");
-  if (found.capacities != contents.capacities) differs("the room for fields is");
-  if (!std::equal(found.rows.begin(), found.rows.end(), contents.rows.begin(), contents.rows.end(),
+  if (found.settings != snapshot.settings) differs("the settings are");
+  if (found.sessions != snapshot.sessions) differs("the sessions are");
+  if (found.capacities != snapshot.capacities) differs("the room for fields is");
+  if (!std::equal(found.rows.begin(), found.rows.end(), snapshot.rows.begin(), snapshot.rows.end(),
                   same)) {
     differs("rows are");
   }
-  if (found.addresses != contents.addresses) differs("the places of fields are");
+  if (found.offsets != snapshot.offsets) differs("the offsets of fields are");
   const PosixFile raw(path, O_RDONLY);
   std::vector<std::byte> chunk;
   for (const auto i : unproven) {
-    if (has_field(contents.rows[i]) &&
-        !read_chunk(raw, contents.addresses[i], contents.rows[i], chunk)) {
-      differs("the field of plan " + id_of(contents.rows[i]) + " is");
+    if (has_field(snapshot.rows[i]) &&
+        !read_chunk(raw, snapshot.offsets[i], snapshot.rows[i], chunk)) {
+      differs("the field of plan " + id_of(snapshot.rows[i]) + " is");
     }
   }
 }
 
-void recover(const std::filesystem::path& path, Contents& contents,
-             const std::vector<std::size_t>& unproven, Findings& findings) {
+void recover(const std::filesystem::path& path, Snapshot& snapshot,
+             const std::vector<std::size_t>& unproven, DamageReport& damage) {
   std::string cause = "it is missing";
   if (const auto state = peek(path); state == FileState::foreign) {
     cause = "it does not begin like an HDF5 file";
   } else if (state != FileState::missing) {
     // Mending works on a copy: a failed attempt must not blur what the log says.
-    auto mended = contents;
+    auto mended = snapshot;
     try {
       const auto rebuilt = bring_up_to_date(path, Access::take_up, mended, unproven);
       require_equal(path, mended, unproven);
-      contents = std::move(mended);
-      report_rebuilt(rebuilt, contents, findings);
+      snapshot = std::move(mended);
+      report_rebuilt(rebuilt, snapshot, damage);
       return;
     } catch (const Hdf5Error& error) {
       cause = error.what();
     }
   }
-  const auto lost = build(path, contents);
-  findings.sentences.push_back("the file could not be mended (" + cause +
-                               ") and was rebuilt from its log");
-  findings.add_lost("field", "lost with it", lost, contents);
+  const auto lost = build(path, snapshot);
+  damage.sentences.push_back("the file could not be mended (" + cause +
+                             ") and was rebuilt from its log");
+  damage.add_lost("field", "lost with it", lost, snapshot);
 }
 
 }  // namespace wallheat::store

@@ -4,7 +4,7 @@
 
 #include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
-#include "store/results/look.hpp"
+#include "store/results/open_for_reading.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -15,50 +15,50 @@ using namespace store;
 class ResultReader::Impl {
  public:
   explicit Impl(const fs::path& file)
-      : path_(result_path(file)), view_(look_at(path_, Addresses::leave_out)) {
-    rows_.reserve(view_.contents.rows.size());
-    for (const auto& row : view_.contents.rows) rows_.push_back(to_result(row));
+      : path_(result_path(file)), view_(open_for_reading(path_, Offsets::leave_out)) {
+    rows_.reserve(view_.snapshot.rows.size());
+    for (const auto& row : view_.snapshot.rows) rows_.push_back(to_result(row));
   }
 
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const {
     if (index >= rows_.size()) {
       throw RunError(path_.string() + " has no row " + std::to_string(index));
     }
-    const auto& row = view_.contents.rows[index];
+    const auto& row = view_.snapshot.rows[index];
     if (!has_field(row)) return std::nullopt;
-    const auto address = address_of(index);
+    const auto offset = offset_of(index);
     std::vector<std::byte> chunk;
-    if (!view_.raw || !read_chunk(*view_.raw, address, row, chunk)) {
+    if (!view_.raw || !read_chunk(*view_.raw, offset, row, chunk)) {
       throw RunError(path_.string() + " holds a damaged field of plan " + id_of(row) +
                      ", or was replaced while it was read");
     }
     return decompress_field(chunk, shape_of(row));
   }
 
-  [[nodiscard]] const Contents& contents() const { return view_.contents; }
+  [[nodiscard]] const Snapshot& snapshot() const { return view_.snapshot; }
   [[nodiscard]] const std::vector<PlanResult>& rows() const { return rows_; }
   [[nodiscard]] bool closed_well() const { return view_.closed_well; }
   [[nodiscard]] const std::vector<std::string>& damage() const { return view_.damage; }
   [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damaged; }
 
  private:
-  /// To find the addresses takes a while and most readers want rows only, hence on first use. A
+  /// To find the offsets takes a while and most readers want rows only, hence on first use. A
   /// writer may have begun a session since, so it is a whole new look.
-  Address address_of(std::size_t index) const {
+  Offset offset_of(std::size_t index) const {
     const std::scoped_lock lock(finding_);
-    if (!view_.has_addresses) {
-      auto now = look_at(path_, Addresses::find);
-      if (now.contents.file_id == view_.contents.file_id) {
-        view_.contents.addresses = std::move(now.contents.addresses);
+    if (!view_.has_offsets) {
+      auto now = open_for_reading(path_, Offsets::find);
+      if (now.snapshot.file_id == view_.snapshot.file_id) {
+        view_.snapshot.offsets = std::move(now.snapshot.offsets);
       }
-      view_.has_addresses = true;
+      view_.has_offsets = true;
     }
-    return view_.contents.addresses.at(index);
+    return view_.snapshot.offsets.at(index);
   }
 
   fs::path path_;
-  mutable View view_;
-  mutable std::mutex finding_;  ///< of addresses: HDF5 is for one thread at a time
+  mutable ReadView view_;
+  mutable std::mutex finding_;  ///< of offsets: HDF5 is for one thread at a time
   std::vector<PlanResult> rows_;
 };
 
@@ -68,8 +68,8 @@ ResultReader& ResultReader::operator=(ResultReader&&) noexcept = default;
 ResultReader::~ResultReader() = default;
 
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
-const Attributes& ResultReader::settings() const { return impl_->contents().settings; }
-const std::vector<Attributes>& ResultReader::sessions() const { return impl_->contents().sessions; }
+const Attributes& ResultReader::settings() const { return impl_->snapshot().settings; }
+const std::vector<Attributes>& ResultReader::sessions() const { return impl_->snapshot().sessions; }
 const std::vector<std::size_t>& ResultReader::damaged() const { return impl_->damaged(); }
 std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
   return impl_->field(index);

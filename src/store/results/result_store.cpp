@@ -2,7 +2,7 @@
 
 #include "io/file_lock.hpp"
 #include "store/results/boundary.hpp"
-#include "store/results/find.hpp"
+#include "store/results/open_for_writing.hpp"
 #include "store/results/own_file.hpp"
 #include "store/results/session.hpp"
 #include "wallheat/error.hpp"
@@ -15,10 +15,10 @@ namespace {
 
 const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
 
-std::vector<PlanResult> results_of(const Contents& contents) {
+std::vector<PlanResult> results_of(const Snapshot& snapshot) {
   std::vector<PlanResult> results;
-  results.reserve(contents.rows.size());
-  for (const auto& row : contents.rows) results.push_back(to_result(row));
+  results.reserve(snapshot.rows.size());
+  for (const auto& row : snapshot.rows) results.push_back(to_result(row));
   return results;
 }
 
@@ -37,33 +37,33 @@ class ResultStore::Impl {
     }
     require_own(path_, OwnKind::results);
     remove_leftovers(path_);
-    contents_ = contents_for(path_, plan);
-    restored_ = results_of(*contents_);
-    // Fields of the file that is replaced are of no interest: nothing has an address yet.
-    build(path_, *contents_);
+    snapshot_ = snapshot_for(path_, plan);
+    restored_ = results_of(*snapshot_);
+    // Fields of the file that is replaced are of no interest: nothing has an offset yet.
+    build(path_, *snapshot_);
     begin();
   }
 
-  void resume(const StorePlan& plan, Findings& findings) {
+  void resume(const StorePlan& plan, DamageReport& damage) {
     require_one_name(path_);
     // What cannot be read is damaged; nothing else is a reason to give up what the file holds.
     auto found = in_one_sentence(
         path_, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"},
-        [&] { return find(path_, findings); });
-    require_agreement(path_, found.contents, plan);
-    const bool new_layout = needs_new_layout(found.contents, plan);
+        [&] { return open_for_writing(path_, damage); });
+    require_agreement(path_, found.snapshot, plan);
+    const bool new_layout = needs_new_layout(found.snapshot, plan);
     // Also where nothing has to be rearranged yet: the refusal must come before anything is
     // changed.
-    if (new_layout) static_cast<void>(rearranged(path_, found.contents, plan));
+    if (new_layout) static_cast<void>(rearranged(path_, found.snapshot, plan));
     remove_leftovers(path_);
     if (found.superseded_log) remove_durably(log_path(path_));
-    if (found.needs_recovery) take_up(path_, found, findings);
+    if (found.needs_recovery) take_up(path_, found, damage);
     if (new_layout) {
-      found.contents = rearranged(path_, std::move(found.contents), plan);
-      build(path_, found.contents);
+      found.snapshot = rearranged(path_, std::move(found.snapshot), plan);
+      build(path_, found.snapshot);
     }
-    contents_ = std::move(found.contents);
-    restored_ = results_of(*contents_);
+    snapshot_ = std::move(found.snapshot);
+    restored_ = results_of(*snapshot_);
     if (found.needs_recovery) begin();
   }
 
@@ -98,16 +98,16 @@ class ResultStore::Impl {
   /// A closed file is touched only once there is something to write: to resume a finished run costs
   /// a reading, and leaves the file as it was.
   void begin() {
-    contents_->sessions.push_back(session_attributes_);
-    session_ = std::make_unique<Session>(path_, std::move(*contents_));
-    contents_.reset();
+    snapshot_->sessions.push_back(session_attributes_);
+    session_ = std::make_unique<Session>(path_, std::move(*snapshot_));
+    snapshot_.reset();
   }
 
   fs::path path_;
   FileLock lock_;  // before session_: held until the session is over
   Attributes session_attributes_;
   std::vector<PlanResult> restored_;
-  std::optional<Contents> contents_;  // until the session begins
+  std::optional<Snapshot> snapshot_;  // until the session begins
   std::unique_ptr<Session> session_;
 };
 
@@ -150,14 +150,14 @@ ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
     auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
     StorePlan checked_plan = plan;
     checked_plan.settings = storable(plan.settings);
-    Findings findings;
+    DamageReport damage;
     try {
-      impl->resume(checked_plan, findings);
+      impl->resume(checked_plan, damage);
     } catch (...) {
       impl->release();
       throw;
     }
-    if (report != nullptr) *report = std::move(findings.sentences);
+    if (report != nullptr) *report = std::move(damage.sentences);
     return ResultStore(std::move(impl));
   });
 }

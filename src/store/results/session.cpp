@@ -13,12 +13,12 @@
 
 namespace wallheat::store {
 
-FieldSlots::FieldSlots(const Contents& contents) {
-  if (!contents.save_fields) return;
-  for (const auto& [shape, capacity] : contents.capacities) pools_[shape].capacity = capacity;
-  slots_.resize(contents.rows.size());
-  for (std::size_t i = 0; i < contents.rows.size(); ++i) {
-    const auto& row = contents.rows[i];
+FieldSlots::FieldSlots(const Snapshot& snapshot) {
+  if (!snapshot.save_fields) return;
+  for (const auto& [shape, capacity] : snapshot.capacities) pools_[shape].capacity = capacity;
+  slots_.resize(snapshot.rows.size());
+  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+    const auto& row = snapshot.rows[i];
     if (!has_field(row)) continue;
     slots_[i] = {shape_of(row), row.field_slot};
     pools_[shape_of(row)].used.insert(row.field_slot);
@@ -39,16 +39,16 @@ std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
   return slot.number;
 }
 
-Session::Session(std::filesystem::path file, Contents contents)
+Session::Session(std::filesystem::path file, Snapshot snapshot)
     : path_(std::move(file)),
-      save_fields_(contents.save_fields),
-      sessions_(contents.sessions),
-      slots_(contents) {
-  ids_.reserve(contents.rows.size());
-  for (const auto& row : contents.rows) ids_.push_back(id_of(row));
+      save_fields_(snapshot.save_fields),
+      sessions_(snapshot.sessions),
+      slots_(snapshot) {
+  ids_.reserve(snapshot.rows.size());
+  for (const auto& row : snapshot.rows) ids_.push_back(id_of(row));
   // The log first: from here on a kill at any moment leaves enough to build the file from.
-  log_.emplace(path_, contents);
-  bring_up_to_date(path_, Access::write, contents, {});
+  log_.emplace(path_, snapshot);
+  bring_up_to_date(path_, Access::write, snapshot, {});
   file_ = open_file(path_, Access::write_live);
   rows_.emplace(file_);
   fields_.emplace(file_);
@@ -88,7 +88,7 @@ bool Session::write_field(const PlanResult& result, LoggedRow& logged) {
     padded_.push_back(std::byte{0});
     chunk = padded_;
   }
-  logged.address = fields_->write(shape, *slot, chunk).address;
+  logged.offset = fields_->write(shape, *slot, chunk).offset;
   row.field_slot = *slot;
   row.field_bytes = static_cast<std::int64_t>(chunk.size());
   row.field_crc32 = crc32_of(chunk);
@@ -142,13 +142,13 @@ void Session::restamp(std::span<const PlanResult> results) {
       if (!is_intact(row) || id_of(row) != result.id) {
         throw RunError(path_.string() + " has no row for the plan \"" + result.id + "\"");
       }
-      const auto place = has_field(row) ? fields_->find(shape_of(row), row.field_slot)
-                                        : std::optional<FieldTables::Place>{};
+      const auto extent = has_field(row) ? fields_->find(shape_of(row), row.field_slot)
+                                         : std::optional<FieldTables::Extent>{};
       PlanResult stamped = to_result(row);
       stamped.input_stamps = result.input_stamps;
       put_columns(row, stamped);
       seal(row);
-      batch_.push_back({place ? place->address : -1, row});
+      batch_.push_back({extent ? extent->offset : -1, row});
     }
     log_->append(batch_);
     write_rows();

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "store/results/contents.hpp"
 #include "store/results/hdf5_file.hpp"
+#include "store/results/snapshot.hpp"
 #include "store/results/write_ahead_log.hpp"
 
 namespace wallheat::store {
@@ -18,7 +18,7 @@ namespace wallheat::store {
 class FieldSlots {
  public:
   FieldSlots() = default;
-  explicit FieldSlots(const Contents& contents);
+  explicit FieldSlots(const Snapshot& snapshot);
 
   /// The slot for row i's field of this shape: the one it had, or the lowest that is free. Nothing
   /// where the file was made without room for such a field.
@@ -43,7 +43,7 @@ class Session {
  public:
   /// Begins the log, brings the closed file up to date, and opens it for writing with readers
   /// allowed.
-  Session(std::filesystem::path file, Contents contents);
+  Session(std::filesystem::path file, Snapshot snapshot);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -58,7 +58,7 @@ class Session {
 
  private:
   void write_rows();
-  /// False where the field has no place; the row is a failed one then.
+  /// False if the field has no place; the row is a failed one then.
   bool write_field(const PlanResult& result, LoggedRow& logged);
 
   std::filesystem::path path_;

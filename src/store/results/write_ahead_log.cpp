@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "core/bytes.hpp"
 #include "io/checksum.hpp"
 #include "wallheat/error.hpp"
 
@@ -35,118 +36,68 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-std::uint32_t crc_of(std::uint32_t kind, std::string_view payload, std::string& scratch) {
-  scratch.assign(reinterpret_cast<const char*>(&kind), sizeof kind);
-  const auto length = static_cast<std::uint32_t>(payload.size());
-  scratch.append(reinterpret_cast<const char*>(&length), sizeof length);
-  scratch.append(payload);
-  return crc32_of(bytes_of(scratch));
+std::uint32_t crc_of(std::uint32_t kind, std::span<const std::byte> payload) {
+  const std::array head{kind, static_cast<std::uint32_t>(payload.size())};
+  return crc32_of(payload, crc32_of(std::as_bytes(std::span(head))));
 }
 
-/// Builds a payload.
-class Packer {
- public:
-  template <class Number>
-  void number(Number value) {
-    static_assert(std::is_trivially_copyable_v<Number>);
-    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void text(std::string_view value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    text_.append(value);
-  }
-  void attributes(const Attributes& values) {
-    number(static_cast<std::uint32_t>(values.size()));
-    for (const auto& [name, value] : values) {
-      text(name);
-      text(value);
-    }
-  }
-  [[nodiscard]] const std::string& payload() const { return text_; }
+using Writer = BasicByteWriter<std::uint32_t>;
+using Reader = BasicByteReader<std::uint32_t>;
 
- private:
-  std::string text_;
-};
-
-/// Takes a payload apart; after reading past the end everything is zero and ok() is false.
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view payload) : rest_(payload) {}
-
-  template <class Number>
-  Number number() {
-    Number value{};
-    if (rest_.size() < sizeof value) {
-      ok_ = false;
-      rest_ = {};
-      return value;
-    }
-    std::memcpy(&value, rest_.data(), sizeof value);
-    rest_.remove_prefix(sizeof value);
-    return value;
+void put(Writer& writer, const Attributes& values) {
+  writer.put_length(values.size());
+  for (const auto& [name, value] : values) {
+    writer.put(name);
+    writer.put(value);
   }
-  std::string text() {
-    const auto length = number<std::uint32_t>();
-    ok_ = ok_ && length <= rest_.size();
-    if (!ok_) return {};
-    std::string value(rest_.substr(0, length));
-    rest_.remove_prefix(length);
-    return value;
-  }
-  Attributes attributes() {
-    Attributes values;
-    for (auto left = number<std::uint32_t>(); ok_ && left > 0; --left) {
-      auto name = text();
-      values[name] = text();
-    }
-    return values;
-  }
-  [[nodiscard]] bool ok() const { return ok_; }
-  [[nodiscard]] bool at_end() const { return ok_ && rest_.empty(); }
+}
 
- private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
+Attributes get_attributes(Reader& reader) {
+  Attributes values;
+  for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+    auto name = reader.get_text();
+    values[name] = reader.get_text();
+  }
+  return values;
+}
 
-void add_record(std::string& batch, Kind kind, std::string_view payload) {
-  std::string scratch;
+void add_record(std::string& batch, Kind kind, std::span<const std::byte> payload) {
   RecordHead head{static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(payload.size()), 0};
-  head.crc = crc_of(head.kind, payload, scratch);
+  head.crc = crc_of(head.kind, payload);
   batch.append(reinterpret_cast<const char*>(&head), sizeof head);
-  batch.append(payload);
+  batch.append(reinterpret_cast<const char*>(payload.data()), payload.size());
 }
 
 void add_row(std::string& batch, const LoggedRow& row) {
-  add_record(batch, Kind::row, {reinterpret_cast<const char*>(&row), sizeof row});
+  add_record(batch, Kind::row, std::as_bytes(std::span(&row, 1)));
 }
 
 void add_session(std::string& batch, std::size_t number, const Attributes& session) {
-  Packer packer;
-  packer.number(static_cast<std::uint32_t>(number));
-  packer.attributes(session);
-  add_record(batch, Kind::session, packer.payload());
+  Writer writer;
+  writer.put(static_cast<std::uint32_t>(number));
+  put(writer, session);
+  add_record(batch, Kind::session, writer.take());
 }
 
-std::string packed_file(const Contents& contents) {
-  Packer packer;
-  packer.text(contents.file_id);
-  packer.attributes(contents.settings);
-  packer.number(static_cast<std::uint8_t>(contents.save_fields ? 1 : 0));
-  packer.number(static_cast<std::uint32_t>(contents.capacities.size()));
-  for (const auto& [shape, capacity] : contents.capacities) {
-    packer.number(std::uint64_t{shape.rows});
-    packer.number(std::uint64_t{shape.cols});
-    packer.number(std::uint64_t{capacity});
+Bytes packed_file(const Snapshot& snapshot) {
+  Writer writer;
+  writer.put(snapshot.file_id);
+  put(writer, snapshot.settings);
+  writer.put(static_cast<std::uint8_t>(snapshot.save_fields ? 1 : 0));
+  writer.put_length(snapshot.capacities.size());
+  for (const auto& [shape, capacity] : snapshot.capacities) {
+    writer.put(std::uint64_t{shape.rows});
+    writer.put(std::uint64_t{shape.cols});
+    writer.put(std::uint64_t{capacity});
   }
-  return packer.payload();
+  return writer.take();
 }
 
-std::string packed_ids(const Contents& contents) {
-  Packer packer;
-  packer.number(static_cast<std::uint32_t>(contents.rows.size()));
-  for (const auto& row : contents.rows) packer.text(id_of(row));
-  return packer.payload();
+Bytes packed_ids(const Snapshot& snapshot) {
+  Writer writer;
+  writer.put_length(snapshot.rows.size());
+  for (const auto& row : snapshot.rows) writer.put(id_of(row));
+  return writer.take();
 }
 
 /// The bytes of a log, and which of them are whole records.
@@ -156,7 +107,7 @@ class LogSource {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// Nothing where the beginning is damaged.
+  /// Nothing if the beginning is damaged.
   [[nodiscard]] std::optional<std::uint32_t> version() const {
     std::array<char, beginning_size> beginning{};
     if (!in_.read_at(0, std::as_writable_bytes(std::span(beginning)))) return std::nullopt;
@@ -172,12 +123,12 @@ class LogSource {
   }
 
   /// The kind and payload of the record at `offset`; nothing where it is not whole.
-  [[nodiscard]] std::optional<Kind> read(std::uint64_t offset, std::string& payload) {
+  [[nodiscard]] std::optional<Kind> read(std::uint64_t offset, Bytes& payload) {
     const auto head = head_at(offset);
     if (!head || head->length > size_ - offset - sizeof(RecordHead)) return std::nullopt;
     payload.resize(head->length);
-    if (!in_.read_at(offset + sizeof(RecordHead), std::as_writable_bytes(std::span(payload))) ||
-        crc_of(head->kind, payload, scratch_) != head->crc) {
+    if (!in_.read_at(offset + sizeof(RecordHead), payload) ||
+        crc_of(head->kind, payload) != head->crc) {
       return std::nullopt;
     }
     return static_cast<Kind>(head->kind);
@@ -187,8 +138,8 @@ class LogSource {
   /// the record is not.
   [[nodiscard]] std::optional<LoggedRow> row_at(std::uint64_t offset) const {
     const auto row = suspect_at(offset);
-    return row && is_intact(row->row) && has_field(row->row) == (row->address >= 0) ? row
-                                                                                    : std::nullopt;
+    return row && is_intact(row->row) && has_field(row->row) == (row->offset >= 0) ? row
+                                                                                   : std::nullopt;
   }
 
   /// The same, whole or not.
@@ -198,7 +149,7 @@ class LogSource {
     return in_.read_at(offset + sizeof(RecordHead), bytes) ? std::optional(row) : std::nullopt;
   }
 
-  /// True where the file ends within the record that seems to begin at `offset`.
+  /// True if the file ends within the record that seems to begin at `offset`.
   [[nodiscard]] bool is_cut(std::uint64_t offset) {
     const auto head = head_at(offset);
     return !head || head->length > size_ - offset - sizeof(RecordHead);
@@ -206,7 +157,7 @@ class LogSource {
 
   /// Where the first whole row, session or commit at or after `offset` begins.
   [[nodiscard]] std::optional<std::uint64_t> next_whole(std::uint64_t offset) {
-    std::string payload;
+    Bytes payload;
     for (; offset + sizeof(RecordHead) <= size_; ++offset) {
       const auto head = head_at(offset);
       if (!head || !is_plausible(*head)) continue;
@@ -259,46 +210,52 @@ class LogSource {
   // Bytes that a search may still take for records of any length: in a log that is made of nothing
   // but heads, each of them promising half the log, it would hardly end.
   std::uint64_t search_left_ = 64 * size_;
-  std::string window_, scratch_;
+  std::string window_;
   std::uint64_t window_at_ = 0;
 };
 
 /// Applies records to what was read so far.
 class Replay {
  public:
-  explicit Replay(const Contents* in_file) : in_file_(in_file) {}
+  explicit Replay(const Snapshot* in_file) : in_file_(in_file) {}
 
-  /// False where the payload makes no sense: then the record counts as damaged.
-  bool apply(Kind kind, std::string_view payload) {
-    Unpacker in(payload);
-    switch (kind) {
-      case Kind::file:
-        return !has_file_ && apply_file(in);
-      case Kind::ids:
-        return !has_ids_ && apply_ids(in);
-      case Kind::session:
-        return apply_session(in);
-      case Kind::row: {
-        const auto row = in.number<LoggedRow>();
-        return in.at_end() && is_intact(row.row) && apply_row(row);
+  /// False if the payload makes no sense: then the record counts as damaged.
+  bool apply(Kind kind, std::span<const std::byte> payload) {
+    Reader reader(payload);
+    try {
+      switch (kind) {
+        case Kind::file:
+          return !has_file_ && apply_file(reader);
+        case Kind::ids:
+          return !has_ids_ && apply_ids(reader);
+        case Kind::session:
+          return apply_session(reader);
+        case Kind::row: {
+          LoggedRow row;
+          if (payload.size() != sizeof row) return false;
+          std::memcpy(&row, payload.data(), sizeof row);
+          return is_intact(row.row) && apply_row(row);
+        }
+        case Kind::commit:
+          commit();
+          return true;
       }
-      case Kind::commit:
-        commit();
-        return true;
+    } catch (const DecodeError&) {
+      // It makes no sense.
     }
     return false;
   }
   /// A row whose record is damaged.
   bool apply_row(const LoggedRow& row) {
     if (!has_ids_) borrow_ids();
-    const auto& rows = reading.contents.rows;
+    const auto& rows = reading.snapshot.rows;
     if (row.row.index >= rows.size() || row.row.id != rows[row.row.index].id) return false;
     waiting_rows_.push_back(row);
     return true;
   }
   /// A row that is not whole; what is left of it may tell whose it is.
   void note_damaged(const Row& row) { damaged_.push_back(row); }
-  /// What waits holds. False where there is not enough to go by.
+  /// What waits holds. False if there is not enough to go by.
   bool finish() {
     borrow_ids();
     refuse_endless_room();
@@ -312,12 +269,12 @@ class Replay {
 
  private:
   void commit() {
-    for (const auto& [address, row] : waiting_rows_) {
-      reading.contents.rows[row.index] = row;
-      reading.contents.addresses[row.index] = address;
+    for (const auto& [offset, row] : waiting_rows_) {
+      reading.snapshot.rows[row.index] = row;
+      reading.snapshot.offsets[row.index] = offset;
       if (begun_) reading.stored_here.push_back(row.index);
     }
-    auto& sessions = reading.contents.sessions;
+    auto& sessions = reading.snapshot.sessions;
     for (auto& [number, session] : waiting_sessions_) {
       sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
       sessions[number] = std::move(session);
@@ -326,59 +283,66 @@ class Replay {
     waiting_sessions_.clear();
     begun_ = true;
   }
-  bool apply_file(Unpacker& in) {
-    auto& contents = reading.contents;
-    contents.file_id = in.text();
-    contents.settings = in.attributes();
-    contents.save_fields = in.number<std::uint8_t>() != 0;
-    for (auto left = in.number<std::uint32_t>(); in.ok() && left > 0; --left) {
-      const auto rows = in.number<std::uint64_t>();
-      const auto cols = in.number<std::uint64_t>();
-      contents.capacities[{rows, cols}] = in.number<std::uint64_t>();
+  bool apply_file(Reader& reader) {
+    Snapshot file;
+    file.file_id = reader.get_text();
+    file.settings = get_attributes(reader);
+    file.save_fields = reader.get<std::uint8_t>() != 0;
+    for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+      const auto rows = reader.get<std::uint64_t>();
+      const auto cols = reader.get<std::uint64_t>();
+      file.capacities[{rows, cols}] = reader.get<std::uint64_t>();
     }
-    has_file_ = in.at_end();
-    return has_file_;
+    reader.expect_end();
+    take_file(file);
+    return true;
   }
-  bool apply_ids(Unpacker& in) {
+  void take_file(const Snapshot& from) {
+    auto& snapshot = reading.snapshot;
+    snapshot.file_id = from.file_id;
+    snapshot.settings = from.settings;
+    snapshot.save_fields = from.save_fields;
+    snapshot.capacities = from.capacities;
+    has_file_ = true;
+  }
+  bool apply_ids(Reader& reader) {
     std::vector<Row> rows;
-    for (auto left = in.number<std::uint32_t>(); in.ok() && left > 0; --left) {
-      rows.push_back(pending_row(rows.size(), in.text()));
+    for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+      rows.push_back(pending_row(rows.size(), reader.get_text()));
     }
-    has_ids_ = in.at_end();
-    if (has_ids_) set_rows(std::move(rows));
-    return has_ids_;
+    reader.expect_end();
+    set_rows(std::move(rows));
+    has_ids_ = true;
+    return true;
   }
-  bool apply_session(Unpacker& in) {
-    const auto number = in.number<std::uint32_t>();
-    auto session = in.attributes();
-    // One whose predecessor was lost with a damaged record is kept; its place stays empty.
-    if (!in.at_end() || number > max_sessions) return false;
+  bool apply_session(Reader& reader) {
+    const auto number = reader.get<std::uint32_t>();
+    auto session = get_attributes(reader);
+    reader.expect_end();
+    // One whose predecessor was lost with a damaged record is kept; its entry stays empty.
+    if (number > max_sessions) return false;
     waiting_sessions_.emplace_back(number, std::move(session));
     return true;
   }
   void set_rows(std::vector<Row> rows) {
-    reading.contents.addresses.assign(rows.size(), -1);
-    reading.contents.rows = std::move(rows);
+    reading.snapshot.offsets.assign(rows.size(), -1);
+    reading.snapshot.rows = std::move(rows);
   }
 
   /// Nobody needs room for more fields than there are plans; a file with it might never be built.
   void refuse_endless_room() {
-    const auto& contents = reading.contents;
+    const auto& snapshot = reading.snapshot;
     const bool endless =
-        std::any_of(contents.capacities.begin(), contents.capacities.end(),
-                    [&](const auto& entry) { return entry.second > contents.rows.size(); });
+        std::any_of(snapshot.capacities.begin(), snapshot.capacities.end(),
+                    [&](const auto& entry) { return entry.second > snapshot.rows.size(); });
     if (!has_file_ || !endless) return;
     has_file_ = false;
     reading.damaged = true;
   }
   void borrow_file() {
     if (has_file_ || in_file_ == nullptr) return;
-    auto& contents = reading.contents;
-    contents.file_id = in_file_->file_id;
-    contents.settings = in_file_->settings;
-    contents.save_fields = in_file_->save_fields;
-    contents.capacities = in_file_->capacities;
-    has_file_ = borrowed_ = true;
+    take_file(*in_file_);
+    borrowed_ = true;
   }
   void borrow_ids() {
     if (has_ids_ || in_file_ == nullptr) return;
@@ -390,14 +354,14 @@ class Replay {
 
   void name_damaged() {
     if (damaged_.empty()) return;
-    const auto& rows = reading.contents.rows;
-    std::unordered_map<std::string, std::size_t> places;
-    for (std::size_t i = 0; i < rows.size(); ++i) places.emplace(id_of(rows[i]), i);
+    const auto& rows = reading.snapshot.rows;
+    std::unordered_map<std::string, std::size_t> indices;
+    for (std::size_t i = 0; i < rows.size(); ++i) indices.emplace(id_of(rows[i]), i);
     for (const auto& row : damaged_) {
       // Nobody logs a row that is pending, but blank bytes look like one.
       const bool is_row = status_of(row) != PlanStatus::pending && row.index < rows.size();
-      if (const auto place = places.find(id_of(row)); place != places.end()) {
-        reading.damaged_rows.push_back(place->second);
+      if (const auto index = indices.find(id_of(row)); index != indices.end()) {
+        reading.damaged_rows.push_back(index->second);
       } else if (is_row) {
         reading.damaged_rows.push_back(row.index);
       }
@@ -408,7 +372,7 @@ class Replay {
   /// contradicts, and a session or an answer, each of which tells its time, is the same in
   /// both.
   [[nodiscard]] bool belongs_to_file() const {
-    const auto& mine = reading.contents;
+    const auto& mine = reading.snapshot;
     const auto& theirs = *in_file_;
     if (mine.file_id != theirs.file_id || mine.rows.size() != theirs.rows.size()) return false;
     bool proven = false;
@@ -425,7 +389,7 @@ class Replay {
     return proven;
   }
 
-  const Contents* in_file_;
+  const Snapshot* in_file_;
   std::vector<LoggedRow> waiting_rows_;
   std::vector<Row> damaged_;
   std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
@@ -434,7 +398,7 @@ class Replay {
 
 }  // namespace
 
-LogWriter::LogWriter(const std::filesystem::path& file, const Contents& contents) {
+LogWriter::LogWriter(const std::filesystem::path& file, const Snapshot& snapshot) {
   const auto path = log_path(file);
   const auto temporary = temporary_path(path);
   out_.emplace(PosixFile::make(temporary));
@@ -444,15 +408,15 @@ LogWriter::LogWriter(const std::filesystem::path& file, const Contents& contents
   batch_.append(reinterpret_cast<const char*>(&version), sizeof version);
   const auto crc = crc32_of(bytes_of(batch_));
   batch_.append(reinterpret_cast<const char*>(&crc), sizeof crc);
-  add_record(batch_, Kind::file, packed_file(contents));
-  add_record(batch_, Kind::ids, packed_ids(contents));
-  for (std::size_t i = 0; i < contents.sessions.size(); ++i) {
-    add_session(batch_, i, contents.sessions[i]);
+  add_record(batch_, Kind::file, packed_file(snapshot));
+  add_record(batch_, Kind::ids, packed_ids(snapshot));
+  for (std::size_t i = 0; i < snapshot.sessions.size(); ++i) {
+    add_session(batch_, i, snapshot.sessions[i]);
   }
   constexpr std::size_t enough_for_one_write = 1 << 20;
-  for (std::size_t i = 0; i < contents.rows.size(); ++i) {
-    if (status_of(contents.rows[i]) == PlanStatus::pending) continue;
-    add_row(batch_, {contents.addresses[i], contents.rows[i]});
+  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+    if (status_of(snapshot.rows[i]) == PlanStatus::pending) continue;
+    add_row(batch_, {snapshot.offsets[i], snapshot.rows[i]});
     if (batch_.size() < enough_for_one_write) continue;
     out_->append(bytes_of(batch_));
     batch_.clear();
@@ -481,7 +445,7 @@ void LogWriter::append_session(std::size_t number, const Attributes& session) {
   out_->sync_data();
 }
 
-std::optional<LogReading> read_log(const std::filesystem::path& file, const Contents* in_file) {
+std::optional<LogReading> read_log(const std::filesystem::path& file, const Snapshot* in_file) {
   const auto path = log_path(file);
   LogSource log(path);
   if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
@@ -491,7 +455,7 @@ std::optional<LogReading> read_log(const std::filesystem::path& file, const Cont
   reading.damaged = !log.version();
   std::uint64_t offset = beginning_size;
   std::uint64_t dropped = 0;
-  std::string payload;
+  Bytes payload;
   bool cut = false;
   bool committed = true;
   while (offset < log.size()) {
@@ -534,12 +498,14 @@ std::optional<LogReading> read_log(const std::filesystem::path& file, const Cont
 std::string logged_file_id(const std::filesystem::path& file) {
   try {
     LogSource log(log_path(file));
-    std::string payload;
+    Bytes payload;
     if (log.version() == version && log.read(beginning_size, payload) == Kind::file) {
-      return Unpacker(payload).text();
+      return Reader(payload).get_text();
     }
   } catch (const SystemError&) {
     // There is none, or none that this process may read.
+  } catch (const DecodeError&) {
+    // It is damaged.
   }
   return {};
 }

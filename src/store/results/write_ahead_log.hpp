@@ -8,13 +8,13 @@
 
 #include "io/file_names.hpp"
 #include "io/posix_file.hpp"
-#include "store/results/contents.hpp"
+#include "store/results/snapshot.hpp"
 
 namespace wallheat::store {
 
 /// A row on its way to the HDF5 file, with the place of its field there.
 struct LoggedRow {
-  Address address;
+  Offset offset;
   Row row;
 };
 
@@ -25,7 +25,7 @@ struct LoggedRow {
 class LogWriter {
  public:
   /// Writes the log's beginning beside the old log and puts it in its place.
-  LogWriter(const std::filesystem::path& file, const Contents& contents);
+  LogWriter(const std::filesystem::path& file, const Snapshot& snapshot);
 
   /// On return the rows survive anything.
   void append(std::span<const LoggedRow> rows);
@@ -38,7 +38,7 @@ class LogWriter {
 
 /// What a log says.
 struct LogReading {
-  Contents contents;
+  Snapshot snapshot;
   std::vector<std::size_t> stored_here;  ///< rows that were stored after the log's beginning
   std::vector<std::size_t>
       damaged_rows;      ///< whose records were damaged; something else may say more
@@ -47,13 +47,13 @@ struct LogReading {
 };
 
 /// Reads what is whole and leaves out damaged records. What the log begins with, identity, settings
-/// and ids, is taken from `in_file`, the contents of the HDF5 file beside it, where it is damaged
-/// and the rest shows that the two belong together. Nothing where that fails. Throws RunError where
+/// and ids, is taken from `in_file`, the snapshot of the HDF5 file beside it, where it is damaged
+/// and the rest shows that the two belong together. Nothing if that fails. Throws RunError where
 /// the log is of another format version.
 [[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file,
-                                                 const Contents* in_file = nullptr);
+                                                 const Snapshot* in_file = nullptr);
 
-/// The file id that a log names; empty where there is none or it cannot be read.
+/// The file id that a log names; empty if there is none or it cannot be read.
 [[nodiscard]] std::string logged_file_id(const std::filesystem::path& file);
 
 }  // namespace wallheat::store

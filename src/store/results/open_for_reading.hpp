@@ -8,9 +8,9 @@
 namespace wallheat::store {
 
 /// What one look at a file finds, without changing it.
-struct View {
-  Contents contents;
-  bool has_addresses = false;
+struct ReadView {
+  Snapshot snapshot;
+  bool has_offsets = false;
   bool closed_well = false;
   std::vector<std::string> damage;   ///< sentences
   std::vector<std::size_t> damaged;  ///< rows that are pending for it, ascending
@@ -18,6 +18,6 @@ struct View {
 };
 
 /// Reads a finished, killed or currently written file. Throws RunError.
-[[nodiscard]] View look_at(const std::filesystem::path& file, Addresses addresses);
+[[nodiscard]] ReadView open_for_reading(const std::filesystem::path& file, Offsets offsets);
 
 }  // namespace wallheat::store

@@ -16,15 +16,15 @@ inline constexpr std::int32_t format_version = 2;
 [[noreturn]] void refuse_version(const std::filesystem::path& file, std::int64_t found);
 
 /// A field's bytes in the HDF5 file begin here (in bytes from its start); -1: no field.
-using Address = std::int64_t;
+using Offset = std::int64_t;
 
 /// How many fields of each shape a file has room for.
 using Capacities = std::map<GridShape, std::uint64_t>;
 
 /// All that a result file holds except the bytes of the fields. It is read from a closed HDF5 file
 /// or from a log alike, and either can be written anew from it.
-struct Contents {
-  std::string file_id;  ///< ties a log to the one HDF5 file whose addresses it gives
+struct Snapshot {
+  std::string file_id;  ///< ties a log to the one HDF5 file whose offsets it gives
   /// The files that this one was built from or in the place of: their logs are of no use any more.
   std::vector<std::string> succeeds;
   Attributes settings;
@@ -32,19 +32,19 @@ struct Contents {
   Capacities capacities;
   std::vector<Attributes> sessions;
   std::vector<Row> rows;
-  std::vector<Address> addresses;  ///< of row i's field
+  std::vector<Offset> offsets;  ///< of row i's field
 };
 
 /// What was found wrong with a file.
-struct Findings {
+struct DamageReport {
   std::vector<std::string> sentences;  ///< for people, without the file's name
   std::vector<std::size_t> lost;       ///< rows that became pending for it
   bool in_file = false;                ///< the closed HDF5 file itself is damaged
   /// Adds "2 rows were damaged; pending again: "a", "b"" where `rows` names any.
   void add_lost(const std::string& noun, const std::string& what,
-                const std::vector<std::size_t>& rows, const Contents& contents);
+                const std::vector<std::size_t>& rows, const Snapshot& snapshot);
   /// The same of `rows` whose records in the log were damaged, as far as they are pending for it.
-  void add_lost_with_log(std::vector<std::size_t> rows, const Contents& contents);
+  void add_lost_with_log(std::vector<std::size_t> rows, const Snapshot& snapshot);
 };
 
 /// "3 rows were".
@@ -55,36 +55,36 @@ struct Findings {
 
 /// What a new file for `plan` begins with: all rows pending, no session, no id yet. Throws RunError
 /// where the plan contradicts itself; `file` is for that sentence.
-[[nodiscard]] Contents contents_for(const std::filesystem::path& file, const StorePlan& plan);
+[[nodiscard]] Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan);
 
 /// The room that a plan needs, if fields that are there already are kept beside it.
 [[nodiscard]] Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept);
 
 [[nodiscard]] std::string new_file_id();
 
-/// True where `all` has every attribute of `some`.
+/// True if `all` has every attribute of `some`.
 [[nodiscard]] bool includes(const Attributes& all, const Attributes& some);
 
 /// Names each difference between the settings of two campaigns, "tolerance: A has 1, B 2; ..."
-/// where `a` and `b` are "A has" and "B"; empty where there is none.
-[[nodiscard]] std::string differences(const Contents& contents, const std::string& a,
+/// where `a` and `b` are "A has" and "B"; empty if there is none.
+[[nodiscard]] std::string differences(const Snapshot& snapshot, const std::string& a,
                                       const Attributes& settings, bool save_fields,
                                       const std::string& b);
 
 /// Throws RunError that names each difference between what a file was made for and `plan`.
-void require_agreement(const std::filesystem::path& file, const Contents& contents,
+void require_agreement(const std::filesystem::path& file, const Snapshot& snapshot,
                        const StorePlan& plan);
 
 /// The same answers in the order of plan.ids, ids without an answer left out or added as pending.
-/// Throws RunError where an answer would be lost.
-[[nodiscard]] Contents rearranged(const std::filesystem::path& file, Contents contents,
+/// Throws RunError if an answer would be lost.
+[[nodiscard]] Snapshot rearranged(const std::filesystem::path& file, Snapshot snapshot,
                                   const StorePlan& plan);
 
-/// True where the file must be built anew to serve `plan`: other ids, or not enough room for
+/// True if the file must be built anew to serve `plan`: other ids, or not enough room for
 /// fields.
-[[nodiscard]] bool needs_new_layout(const Contents& contents, const StorePlan& plan);
+[[nodiscard]] bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan);
 
 /// Turns row i into a pending one.
-void forget_row(Contents& contents, std::size_t i);
+void forget_row(Snapshot& snapshot, std::size_t i);
 
 }  // namespace wallheat::store

@@ -1,4 +1,4 @@
-#include "store/results/look.hpp"
+#include "store/results/open_for_reading.hpp"
 
 #include <fcntl.h>
 
@@ -12,25 +12,25 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Answers that a damaged or older log lacks.
-void adopt_answers(const fs::path& path, FileState state, const Contents& in_file, View& view) {
+void adopt_answers(const fs::path& path, FileState state, const Snapshot& in_file, ReadView& view) {
   std::optional<Handle> file;
   std::optional<FieldTables> fields;
-  for (std::size_t i = 0; i < std::min(in_file.rows.size(), view.contents.rows.size()); ++i) {
-    if (!says_more_than_log(in_file.rows[i], view.contents.rows[i])) continue;
+  for (std::size_t i = 0; i < std::min(in_file.rows.size(), view.snapshot.rows.size()); ++i) {
+    if (!says_more_than_log(in_file.rows[i], view.snapshot.rows[i])) continue;
     if (!file) {
       file = open_file(path, state == FileState::closed ? Access::read : Access::read_live);
       fields.emplace(*file);
     }
-    adopt(view.contents, i, in_file.rows[i], *fields, *view.raw);
+    adopt(view.snapshot, i, in_file.rows[i], *fields, *view.raw);
   }
 }
 
 /// A log is complete, and unlike the HDF5 file it can be read at any moment of its writer's life or
 /// death.
-void look_at_log(const fs::path& path, FileState state, LogChoice& choice, View& view) {
+void view_of_log(const fs::path& path, FileState state, LogChoice& choice, ReadView& view) {
   auto& log = *choice.log;
-  view.contents = std::move(log.contents);
-  view.has_addresses = true;
+  view.snapshot = std::move(log.snapshot);
+  view.has_offsets = true;
   if (choice.in_file) {
     try {
       adopt_answers(path, state, *choice.in_file, view);
@@ -38,25 +38,25 @@ void look_at_log(const fs::path& path, FileState state, LogChoice& choice, View&
       // The file is damaged or being changed; what the log says stands.
     }
   }
-  Findings findings;
-  if (log.damaged) findings.sentences.push_back(log.damage);
-  findings.add_lost_with_log(std::move(log.damaged_rows), view.contents);
-  view.damage = std::move(findings.sentences);
-  view.damaged = std::move(findings.lost);
+  DamageReport damage;
+  if (log.damaged) damage.sentences.push_back(log.damage);
+  damage.add_lost_with_log(std::move(log.damaged_rows), view.snapshot);
+  view.damage = std::move(damage.sentences);
+  view.damaged = std::move(damage.lost);
 }
 
-View look(const fs::path& path, Addresses addresses) {
+ReadView try_to_open(const fs::path& path, Offsets offsets) {
   const auto state = peek(path);
-  View view;
-  Findings findings;
+  ReadView view;
+  DamageReport damage;
   if (state != FileState::missing) view.raw.emplace(path, O_RDONLY);
   auto choice = choose_log(path, state);
   if (choice.log) {
-    look_at_log(path, state, choice, view);
+    view_of_log(path, state, choice, view);
     return view;
   }
   if (!choice.passed_over.empty() && !choice.superseded) {
-    findings.sentences.push_back(choice.passed_over);
+    damage.sentences.push_back(choice.passed_over);
   }
   if (state == FileState::missing) throw RunError(path.string() + " does not exist");
   if (state == FileState::foreign) throw RunError(path.string() + " is not an HDF5 file");
@@ -64,16 +64,16 @@ View look(const fs::path& path, Addresses addresses) {
   if (!view.closed_well && choice.passed_over.empty()) {
     // Closed, and its log removed, after the look at its state?
     if (peek(path) != state) throw RunError(path.string() + " changed while it was read");
-    findings.sentences.emplace_back(
+    damage.sentences.emplace_back(
         "the file was left open and there is no log beside it, so the results that were stored "
         "last may be missing; if the file has another name (a hard link), the log lies there");
   }
-  view.has_addresses = addresses == Addresses::find;
+  view.has_offsets = offsets == Offsets::find;
   try {
-    view.contents =
-        load(path, view.closed_well ? Access::read : Access::read_live, addresses, findings);
-    view.damage = std::move(findings.sentences);
-    view.damaged = std::move(findings.lost);
+    view.snapshot =
+        read_snapshot(path, view.closed_well ? Access::read : Access::read_live, offsets, damage);
+    view.damage = std::move(damage.sentences);
+    view.damaged = std::move(damage.lost);
     std::sort(view.damaged.begin(), view.damaged.end());
   } catch (const Hdf5Error& error) {
     throw RunError(path.string() +
@@ -86,11 +86,11 @@ View look(const fs::path& path, Addresses addresses) {
 }  // namespace
 
 /// A writer may begin or end its session between two steps of a look; then the next one succeeds.
-View look_at(const fs::path& path, Addresses addresses) {
+ReadView open_for_reading(const fs::path& path, Offsets offsets) {
   constexpr int tries = 5;
   for (int attempt = 1;; ++attempt) {
     try {
-      return look(path, addresses);
+      return try_to_open(path, offsets);
     } catch (const RunError&) {
       if (attempt == tries) throw;
     } catch (const fs::filesystem_error& error) {

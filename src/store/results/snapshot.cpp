@@ -1,4 +1,4 @@
-#include "store/results/contents.hpp"
+#include "store/results/snapshot.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,24 +49,24 @@ std::string few_of(const std::vector<std::string>& ids) {
   return ids.size() > few ? text + " and " + std::to_string(ids.size() - few) + " more" : text;
 }
 
-void Findings::add_lost(const std::string& noun, const std::string& what,
-                        const std::vector<std::size_t>& rows, const Contents& contents) {
+void DamageReport::add_lost(const std::string& noun, const std::string& what,
+                            const std::vector<std::size_t>& rows, const Snapshot& snapshot) {
   if (rows.empty()) return;
   std::vector<std::string> ids;
-  for (const auto i : rows) ids.push_back(id_of(contents.rows[i]));
+  for (const auto i : rows) ids.push_back(id_of(snapshot.rows[i]));
   sentences.push_back(count_were(rows.size(), noun) + " " + what +
                       "; pending again: " + few_of(ids));
   lost.insert(lost.end(), rows.begin(), rows.end());
 }
 
-void Findings::add_lost_with_log(std::vector<std::size_t> rows, const Contents& contents) {
+void DamageReport::add_lost_with_log(std::vector<std::size_t> rows, const Snapshot& snapshot) {
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   std::erase_if(rows, [&](std::size_t i) {
-    return status_of(contents.rows[i]) != PlanStatus::pending ||
+    return status_of(snapshot.rows[i]) != PlanStatus::pending ||
            std::find(lost.begin(), lost.end(), i) != lost.end();
   });
-  add_lost("row", "lost with a damaged part of the log", rows, contents);
+  add_lost("row", "lost with a damaged part of the log", rows, snapshot);
 }
 
 std::string new_file_id() {
@@ -95,30 +95,30 @@ Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept) {
   return capacities;
 }
 
-Contents contents_for(const std::filesystem::path& file, const StorePlan& plan) {
+Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan) {
   check_ids(file, plan.ids);
-  Contents contents;
-  contents.settings = plan.settings;
-  contents.save_fields = plan.save_fields;
-  contents.capacities = capacities_for(plan, {});
-  contents.rows.reserve(plan.ids.size());
-  for (const auto& id : plan.ids) contents.rows.push_back(pending_row(contents.rows.size(), id));
-  contents.addresses.assign(plan.ids.size(), -1);
-  return contents;
+  Snapshot snapshot;
+  snapshot.settings = plan.settings;
+  snapshot.save_fields = plan.save_fields;
+  snapshot.capacities = capacities_for(plan, {});
+  snapshot.rows.reserve(plan.ids.size());
+  for (const auto& id : plan.ids) snapshot.rows.push_back(pending_row(snapshot.rows.size(), id));
+  snapshot.offsets.assign(plan.ids.size(), -1);
+  return snapshot;
 }
 
 bool includes(const Attributes& all, const Attributes& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-std::string differences(const Contents& contents, const std::string& a, const Attributes& settings,
+std::string differences(const Snapshot& snapshot, const std::string& a, const Attributes& settings,
                         bool save_fields, const std::string& b) {
   std::string text;
   const auto differs = [&](const std::string& name, const std::string& first,
                            const std::string& second) {
     text += (text.empty() ? "" : "; ") + name + ": " + a + " " + first + ", " + b + " " + second;
   };
-  for (const auto& [name, value] : contents.settings) {
+  for (const auto& [name, value] : snapshot.settings) {
     const auto other = settings.find(name);
     if (other == settings.end()) {
       differs(name, value, "none");
@@ -127,54 +127,54 @@ std::string differences(const Contents& contents, const std::string& a, const At
     }
   }
   for (const auto& [name, value] : settings) {
-    if (!contents.settings.contains(name)) differs(name, "none", value);
+    if (!snapshot.settings.contains(name)) differs(name, "none", value);
   }
-  if (contents.save_fields != save_fields) {
+  if (snapshot.save_fields != save_fields) {
     const auto word = [](bool saved) { return saved ? "saved" : "not saved"; };
-    differs("fields", word(contents.save_fields), word(save_fields));
+    differs("fields", word(snapshot.save_fields), word(save_fields));
   }
   return text;
 }
 
-void require_agreement(const std::filesystem::path& file, const Contents& contents,
+void require_agreement(const std::filesystem::path& file, const Snapshot& snapshot,
                        const StorePlan& plan) {
   const auto found =
-      differences(contents, "the file has", plan.settings, plan.save_fields, "this run");
+      differences(snapshot, "the file has", plan.settings, plan.save_fields, "this run");
   if (!found.empty())
     throw RunError(file.string() + " was made with other settings: " + found +
                    "; give those of the file, or name another file with --out");
 }
 
-bool needs_new_layout(const Contents& contents, const StorePlan& plan) {
-  if (contents.rows.size() != plan.ids.size()) return true;
+bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
+  if (snapshot.rows.size() != plan.ids.size()) return true;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-    if (id_of(contents.rows[i]) != plan.ids[i]) return true;
+    if (id_of(snapshot.rows[i]) != plan.ids[i]) return true;
   }
-  for (const auto& [shape, needed] : capacities_for(plan, contents.rows)) {
-    const auto room = contents.capacities.find(shape);
-    if (room == contents.capacities.end() || room->second < needed) return true;
+  for (const auto& [shape, needed] : capacities_for(plan, snapshot.rows)) {
+    const auto room = snapshot.capacities.find(shape);
+    if (room == snapshot.capacities.end() || room->second < needed) return true;
   }
   return false;
 }
 
-Contents rearranged(const std::filesystem::path& file, Contents old, const StorePlan& plan) {
-  auto fresh = contents_for(file, plan);
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t i = 0; i < plan.ids.size(); ++i) places.emplace(plan.ids[i], i);
+Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const StorePlan& plan) {
+  auto fresh = snapshot_for(file, plan);
+  std::unordered_map<std::string_view, std::size_t> indices;
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) indices.emplace(plan.ids[i], i);
 
   std::vector<std::string> lost;
   for (std::size_t i = 0; i < old.rows.size(); ++i) {
     auto& row = old.rows[i];
     const auto id = id_of(row);
-    const auto place = places.find(id);
-    if (place == places.end()) {
+    const auto index = indices.find(id);
+    if (index == indices.end()) {
       if (is_answer(status_of(row))) lost.push_back(id);
       continue;
     }
-    row.index = static_cast<std::uint32_t>(place->second);
+    row.index = static_cast<std::uint32_t>(index->second);
     seal(row);
-    fresh.rows[place->second] = row;
-    fresh.addresses[place->second] = old.addresses[i];
+    fresh.rows[index->second] = row;
+    fresh.offsets[index->second] = old.offsets[i];
   }
   if (!lost.empty()) {
     throw RunError(file.string() + " holds answers of plans that this run does not name (" +
@@ -187,9 +187,9 @@ Contents rearranged(const std::filesystem::path& file, Contents old, const Store
   return fresh;
 }
 
-void forget_row(Contents& contents, std::size_t i) {
-  contents.rows[i] = pending_row(i, id_of(contents.rows[i]));
-  contents.addresses[i] = -1;
+void forget_row(Snapshot& snapshot, std::size_t i) {
+  snapshot.rows[i] = pending_row(i, id_of(snapshot.rows[i]));
+  snapshot.offsets[i] = -1;
 }
 
 }  // namespace wallheat::store
