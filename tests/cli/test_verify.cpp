@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "core/python_float.hpp"
+#include "io/deflate.hpp"
 #include "isolation/plan_job.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
@@ -99,6 +100,16 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file) {
                     HasSubstr("checksums of 4 row(s)"), HasSubstr("of 4 stored field(s)"),
                     HasSubstr("ok: 4 plan(s) solved again"), HasSubstr("all is well")));
   EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
+}
+
+TEST_F(VerifyTest, takes_fields_for_the_same_however_they_are_compressed) {
+  for (PlanResult& result : results_) {
+    const Grid<double> field = decompress_field(result.field, {result.rows, result.cols});
+    result.field = deflate(shuffle<double>(field.cells), Effort::best);
+  }
+  write();
+  const Outcome outcome = verify({"--all"});
+  EXPECT_EQ(outcome.status, exit_done) << outcome.out;
 }
 
 TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there) {
