@@ -876,6 +876,7 @@ TEST(Coordinator, takes_answers_for_equal_whose_fields_are_compressed_otherwise)
   });
   std::vector<Difference> found;
   run.parts_.differences = [&](const PlanResult& first, const PlanResult& second) {
+    if (first.index != 0) return std::vector<Difference>{};  // copied at the end, too
     EXPECT_NE(first.field, second.field);
     found = differences_with_fields(first, second);
     compared = true;

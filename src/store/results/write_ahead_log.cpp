@@ -83,7 +83,7 @@ Bytes packed_file(const Snapshot& snapshot) {
   Writer writer;
   writer.put(snapshot.file_id);
   put(writer, snapshot.settings);
-  writer.put(std::uint8_t{snapshot.save_fields});
+  writer.put(static_cast<std::uint8_t>(snapshot.save_fields ? 1 : 0));
   writer.put_length(snapshot.capacities.size());
   for (const auto& [shape, capacity] : snapshot.capacities) {
     writer.put(std::uint64_t{shape.rows});
