@@ -150,11 +150,10 @@ bool needs_new_layout(const Contents& contents, const StorePlan& plan) {
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
     if (id_of(contents.rows[i]) != plan.ids[i]) return true;
   }
-  for (const auto& [shape, needed] : capacities_for(plan, contents.rows)) {
-    const auto room = contents.capacities.find(shape);
-    if (room == contents.capacities.end() || room->second < needed) return true;
-  }
-  return false;
+  return std::ranges::any_of(capacities_for(plan, contents.rows), [&](const auto& needed) {
+    const auto room = contents.capacities.find(needed.first);
+    return room == contents.capacities.end() || room->second < needed.second;
+  });
 }
 
 Contents rearranged(const std::filesystem::path& file, Contents old, const StorePlan& plan) {

@@ -77,7 +77,7 @@ void require_agreement(const std::filesystem::path& file, const Contents& conten
 
 /// The same answers in the order of plan.ids, ids without an answer left out or added as pending.
 /// Throws RunError where an answer would be lost.
-[[nodiscard]] Contents rearranged(const std::filesystem::path& file, Contents contents,
+[[nodiscard]] Contents rearranged(const std::filesystem::path& file, Contents old,
                                   const StorePlan& plan);
 
 /// True where the file must be built anew to serve `plan`: other ids, or not enough room for

@@ -17,9 +17,9 @@ struct Found {
 
 /// For the file's one writer: reads a closed file, or the log of a killed one. Throws RunError or
 /// Hdf5Error where there is nothing to go by, or the log is another file's.
-[[nodiscard]] Found find(const std::filesystem::path& file, Findings& findings);
+[[nodiscard]] Found find(const std::filesystem::path& path, Findings& findings);
 
 /// Makes a file that needs recovery closed, durable and equal to `found.contents`.
-void take_up(const std::filesystem::path& file, Found& found, Findings& findings);
+void take_up(const std::filesystem::path& path, Found& found, Findings& findings);
 
 }  // namespace wallheat::store

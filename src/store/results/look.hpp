@@ -18,6 +18,6 @@ struct View {
 };
 
 /// Reads a finished, killed or currently written file. Throws RunError.
-[[nodiscard]] View look_at(const std::filesystem::path& file, Addresses addresses);
+[[nodiscard]] View look_at(const std::filesystem::path& path, Addresses addresses);
 
 }  // namespace wallheat::store

@@ -36,7 +36,10 @@ Handle make_row_type() {
   const auto add_text = [&](const char* name, std::size_t offset, std::size_t size) {
     add(name, offset, make_text_type(size).get());
   };
-  const auto u32 = H5T_STD_U32LE, i32 = H5T_STD_I32LE, i64 = H5T_STD_I64LE, f64 = H5T_IEEE_F64LE;
+  const auto u32 = H5T_STD_U32LE;
+  const auto i32 = H5T_STD_I32LE;
+  const auto i64 = H5T_STD_I64LE;
+  const auto f64 = H5T_IEEE_F64LE;
   add("index", offsetof(Row, index), u32);
   add("status", offsetof(Row, status), make_status_type().get());
   add_text("id", offsetof(Row, id), sizeof(Row::id));
