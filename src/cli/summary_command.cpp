@@ -30,6 +30,7 @@ constexpr std::size_t indent = 6;  // of what goes on in a further line
 void print_histogram(const std::vector<const PlanResult*>& plans) {
   if (plans.empty()) return;
   std::vector<double> means;
+  means.reserve(plans.size());
   for (const PlanResult* plan : plans) means.push_back(plan->statistics.mean_temp);
   const Histogram histogram = histogram_of(means);
   std::size_t highest = 1;
@@ -75,6 +76,7 @@ void print_slowest(std::vector<const PlanResult*> plans) {
 void print_failed(const std::vector<const PlanResult*>& failed) {
   if (!failed.empty()) fmt::print("\nfailed plans\n");
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(failed.size());
   for (const PlanResult* plan : failed)
     rows.push_back({plan->id, fmt::format("{} attempt(s): {}", plan->attempts, plan->error)});
   print_table("ll", rows, margin);

@@ -43,7 +43,7 @@ class Random {
 
 /// A rotation whose cosine and sine are fractions: cos / one and sin / one.
 struct Turn {
-  Length cos, sin, one;
+  Length cos = 1, sin = 0, one = 1;
 
   /// By the angle 2 atan(m / 128): every such m gives a Pythagorean triple.
   static Turn by(Length m) {
@@ -55,7 +55,7 @@ struct Turn {
 };
 
 struct Point {
-  Length x, y;
+  Length x = 0, y = 0;
 };
 
 /// Axis-parallel in the frame of a wing: u along it, v across.
@@ -67,7 +67,7 @@ struct Box {
 struct Wing {
   Point origin;
   Turn turn;
-  Length length, depth;
+  Length length = 0, depth = 0;
   Length reach =
       0;  ///< how far its near end stands in the main wing, where that ends at a right angle
 

@@ -49,12 +49,16 @@ class HostDealer {
   using Cores = std::vector<std::size_t>;
   using Workers = std::vector<int>;
 
-  int size() const { return static_cast<int>(workers_.size()); }
+  [[nodiscard]] int size() const { return static_cast<int>(workers_.size()); }
   int& core_count(int worker) { return core_count_[static_cast<std::size_t>(worker)]; }
-  const Gpu* gpu_of(int worker) const { return gpu_of_[static_cast<std::size_t>(worker)]; }
-  const Cores& usable(int worker) const { return usable_[static_cast<std::size_t>(worker)]; }
+  [[nodiscard]] const Gpu* gpu_of(int worker) const {
+    return gpu_of_[static_cast<std::size_t>(worker)];
+  }
+  [[nodiscard]] const Cores& usable(int worker) const {
+    return usable_[static_cast<std::size_t>(worker)];
+  }
 
-  bool may_use(int worker, std::size_t core) const {
+  [[nodiscard]] bool may_use(int worker, std::size_t core) const {
     return std::binary_search(usable(worker).begin(), usable(worker).end(), core);
   }
 
@@ -96,7 +100,7 @@ class HostDealer {
     return gpu.uuid.empty() ? "ordinal " + std::to_string(gpu.ordinal) : gpu.uuid;
   }
 
-  bool is_near(int worker, int numa) const {
+  [[nodiscard]] bool is_near(int worker, int numa) const {
     return std::any_of(usable(worker).begin(), usable(worker).end(),
                        [&](std::size_t core) { return cores_[core].numa == numa; });
   }
@@ -149,13 +153,13 @@ class HostDealer {
 
   // --- cores ------------------------------------------------------------------------------------
 
-  bool is_near_gpu(int worker, std::size_t core) const {
+  [[nodiscard]] bool is_near_gpu(int worker, std::size_t core) const {
     return gpu_of(worker) != nullptr && gpu_of(worker)->numa == cores_[core].numa;
   }
 
   /// The workers with a GPU or those without, those with the least choice first, so that the others
   /// can keep out of their way.
-  Workers those(bool with_gpu) const {
+  [[nodiscard]] Workers those(bool with_gpu) const {
     Workers chosen;
     for (int worker = 0; worker < size(); ++worker) {
       if ((gpu_of(worker) != nullptr) == with_gpu) chosen.push_back(worker);
@@ -167,7 +171,7 @@ class HostDealer {
 
   /// The cores that `worker` may use and that are right for it, counted by socket: those near its
   /// GPU, else all.
-  std::map<int, int> choices_by_socket(int worker) const {
+  [[nodiscard]] std::map<int, int> choices_by_socket(int worker) const {
     std::map<int, int> all;
     std::map<int, int> near;
     for (const std::size_t core : usable(worker)) {

@@ -54,6 +54,10 @@ class WorkQueue {
   /// Takes the plans in the order in which they should be started, other things being equal.
   explicit WorkQueue(const std::vector<Item>& plans, QueueRules rules = {});
   WorkQueue(WorkQueue&&) = default;
+  WorkQueue& operator=(WorkQueue&&) = delete;
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+  ~WorkQueue() = default;
 
   // Events. Each is tolerant of what a late or repeated message may say.
 
@@ -73,25 +77,25 @@ class WorkQueue {
   std::vector<int> time_passed(double seconds);
 
   /// Returns false if this is a speculative copy: another worker is at the plan already.
-  bool plan_started(int worker, std::uint32_t plan);
+  bool plan_started(int worker, std::uint32_t number);
   enum class Answer {
     first,
     repeated,  ///< another worker was first; the answers should be equal
     unknown    ///< nobody asked for it
   };
   /// `seconds` is what the worker took.
-  Answer plan_finished(int worker, std::uint32_t plan, double seconds);
+  Answer plan_finished(int worker, std::uint32_t number, double seconds);
   enum class Failure {
     final,
     to_be_tried_again,
     of_a_copy  ///< somebody else solved it, or it is nobody's plan
   };
   /// `may_pass`: another try, best elsewhere, may do better.
-  Failure plan_failed(int worker, std::uint32_t plan, bool may_pass);
+  Failure plan_failed(int worker, std::uint32_t number, bool may_pass);
   /// The answer to a retraction: these plans, maybe none, come back unstarted.
   void plans_returned(int worker, const std::vector<std::uint32_t>& plans);
   /// How much work a plan is expected to be, in cell updates.
-  void set_work(std::uint32_t plan, double updates);
+  void set_work(std::uint32_t number, double updates);
 
   /// What is to be said now; the queue counts it as said. Nothing is handed out that would, as far
   /// as can be told, not end within `time_left_s`.
@@ -167,7 +171,7 @@ class WorkQueue {
   enum class Takes { what_failed_elsewhere, any_plan };
   void assign(int worker, std::size_t count, Takes takes, double time_left_s,
               std::vector<Order>& orders);
-  void assign_from(std::set<Key>& pending, int worker, std::size_t count, double time_left_s,
+  void assign_from(std::set<Key>& pending, int id, std::size_t count, double time_left_s,
                    Order& order);
   void retract_for_the_idle(std::vector<Order>& orders);
   void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);

@@ -140,7 +140,8 @@ class Worker {
   }
 
   void report_news() {
-    const bool quiet = !pool_ || !pool_->busy();  // before news(), so that none can slip between
+    const bool quiet =
+        pool_ == nullptr || !pool_->busy();  // before news(), so that none can slip between
     if (pool_) {
       TaskPool::News news = pool_->news();
       Report report{std::move(news.started), {}};

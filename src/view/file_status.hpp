@@ -45,7 +45,7 @@ struct FileStatus {
 [[nodiscard]] FileStatus status_of(const std::filesystem::path& file);
 
 /// Prints it to stdout, for people or as one JSON object.
-void print_text(const FileStatus& status);
-void print_json(const FileStatus& status);
+void print_text(const FileStatus& look);
+void print_json(const FileStatus& look);
 
 }  // namespace wallheat

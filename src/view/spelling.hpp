@@ -7,7 +7,7 @@ namespace wallheat {
 
 /// "; did you mean 'summary'?" where one of the choices looks like a word that is none of them;
 /// empty where none does.
-[[nodiscard]] std::string did_you_mean(const std::string& word,
+[[nodiscard]] std::string did_you_mean(const std::string& given,
                                        const std::vector<std::string>& choices);
 
 /// Throws UsageError: the word is not among the values that an option can have.

@@ -44,6 +44,8 @@ class Handle {
     std::swap(closer_, other.closer_);
     return *this;
   }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
   ~Handle() {
     if (id_ >= 0) closer_(id_);
   }

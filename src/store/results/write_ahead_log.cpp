@@ -144,7 +144,7 @@ class LogSource {
 
   /// The same, whole or not.
   [[nodiscard]] std::optional<LoggedRow> suspect_at(std::uint64_t offset) const {
-    LoggedRow row;
+    LoggedRow row{};
     const auto bytes = std::as_writable_bytes(std::span(&row, 1));
     return in_.read_at(offset + sizeof(RecordHead), bytes) ? std::optional(row) : std::nullopt;
   }
