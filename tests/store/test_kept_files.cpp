@@ -107,15 +107,15 @@ TEST_F(KeptFiles, have_the_row_type_that_this_build_writes_byte_for_byte) {
 }
 
 TEST_F(KeptFiles, have_the_log_that_this_build_writes_byte_for_byte) {
-  auto log = store::read_log(kept("killed.h5"));
-  ASSERT_TRUE(log);
+  auto reading = store::read_log(kept("killed.h5"));
+  ASSERT_TRUE(reading);
   std::vector<store::LoggedRow> rows;
-  for (const auto i : log->stored_here) {
-    rows.push_back({log->snapshot.offsets[i], log->snapshot.rows[i]});
-    store::forget_row(log->snapshot, i);
+  for (const auto i : reading->stored_here) {
+    rows.push_back({reading->snapshot.offsets[i], reading->snapshot.rows[i]});
+    store::forget_row(reading->snapshot, i);
   }
   ASSERT_EQ(rows.size(), 3u);
-  store::LogWriter written(file, log->snapshot);
+  store::LogWriter written(file, reading->snapshot);
   written.append(rows);
   EXPECT_EQ(read_bytes(log_path(file)), read_bytes(data / "killed.h5.wal"));
 }

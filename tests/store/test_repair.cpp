@@ -67,7 +67,7 @@ TEST_F(Repair, clears_away_what_lies_beside_a_closed_file) {
   make_killed(plan, 4);
   const auto stale = read_bytes(log);
   auto store = ResultStore::create(file, plan, {}, true);
-  store.store(make_results(plan, 0, 5));
+  ASSERT_TRUE(store.store(make_results(plan, 0, 5)).empty());
   store.close({});
   const auto before = read_bytes(file);
   write_bytes(log, stale);
