@@ -32,6 +32,15 @@ GpuSupport gpu_support() {
   return support;
 }
 
+GpuProperties gpu_properties(int) {
+  GpuProperties properties{
+      .capability = 90, .multiprocessors = 132, .clock_hz = 2e9, .memory_bytes_per_second = 4.8e12};
+  properties.set_cores();
+  return properties;
+}
+
+std::string gpu_driver() { return "12.4"; }
+
 std::shared_ptr<GpuDevice> open_gpu(int ordinal, const std::function<void(const std::string&)>&) {
   const Gpu gpu = gpu_support().gpus.at(static_cast<std::size_t>(ordinal));
   if (const char* file = std::getenv("WALLHEAT_FAKE_GPU_QUEUES")) {

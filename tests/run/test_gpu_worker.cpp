@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -334,6 +335,26 @@ TEST_F(FakeGpuRun, solves_on_gpus_and_cpus_of_a_host_in_one_run) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_EQ(bytes_of(found[i]), bytes_of(expected[i])) << found[i].id;
+}
+
+TEST_F(FakeGpuRun, is_told_what_its_gpus_could_do) {
+  const Finished shown =
+      run_program({"env", "CUDA_VISIBLE_DEVICES=1", WALLHEAT_FAKE_GPUS, "devices", "--json"});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  const auto report = nlohmann::json::parse(shown.out);
+  ASSERT_EQ(report["gpus"].size(), 1U);
+  const auto& gpu = report["gpus"][0];
+  EXPECT_EQ(gpu["uuid"], "GPU-fake-1");
+  EXPECT_EQ(gpu["compute_capability"], "9.0");
+  // 132 multiprocessors of 64 FP64 cores at 2 GHz, a multiplication and an addition each.
+  EXPECT_EQ(gpu["fp64_cores"], 8448);
+  EXPECT_DOUBLE_EQ(gpu["fp64_per_second"].get<double>(), 8448 * 4e9);
+  EXPECT_EQ(report["cpu"]["cores"].size(), local_machine().cores.size());
+  EXPECT_TRUE(report["no_gpu"].is_null());
+  const Finished text =
+      run_program({"env", "CUDA_VISIBLE_DEVICES=1", WALLHEAT_FAKE_GPUS, "devices"});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("132 multiprocessors, 2.00 GHz, memory 4.80 TB/s"),
+                              HasSubstr("peak 33.8 TFLOP/s in FP64 (8448 cores)")));
 }
 
 TEST_F(FakeGpuRun, leaves_small_plans_to_the_cpu_unless_told_otherwise) {

@@ -27,6 +27,28 @@ void use_all_gpu_queues();
 /// driver or a device: `reason` names it.
 [[nodiscard]] GpuSupport gpu_support();
 
+/// What a GPU is, for people who compare machines. What is not known is 0.
+struct GpuProperties {
+  int capability = 0;  ///< as 90 for compute capability 9.0
+  int multiprocessors = 0;
+  int fp32_cores = 0;
+  int fp64_cores = 0;
+  double clock_hz = 0;                 ///< of the multiprocessors, at most
+  double memory_bytes_per_second = 0;  ///< at most
+
+  /// Fills in the cores by capability and multiprocessors.
+  void set_cores();
+  /// A core makes a multiplication and an addition in a cycle.
+  [[nodiscard]] double fp32_per_second() const { return 2 * fp32_cores * clock_hz; }
+  [[nodiscard]] double fp64_per_second() const { return 2 * fp64_cores * clock_hz; }
+};
+
+/// Of a GPU that gpu_support() has found. Takes no memory or context on it.
+[[nodiscard]] GpuProperties gpu_properties(int ordinal);
+
+/// The newest CUDA that the driver knows, as "12.4"; empty where there is no driver.
+[[nodiscard]] std::string gpu_driver();
+
 /// A GPU that this process has opened: its solvers, one for each of many threads, share it.
 class GpuDevice {
  public:

@@ -7,6 +7,10 @@ GpuSupport gpu_support() {
   return {.gpus = {}, .can_solve = false, .reason = "this wallheat was built without CUDA"};
 }
 
+GpuProperties gpu_properties(int) { return {}; }
+
+std::string gpu_driver() { return {}; }
+
 std::shared_ptr<GpuDevice> open_gpu(int, const std::function<void(const std::string&)>&) {
   throw RunError("there is no GPU to open: " + gpu_support().reason);
 }

@@ -157,6 +157,30 @@ GpuSupport gpu_support() {
   return support;
 }
 
+GpuProperties gpu_properties(int ordinal) {
+  const auto attribute = [ordinal](cudaDeviceAttr name) {
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, name, ordinal) == cudaSuccess ? value : 0;
+  };
+  GpuProperties properties;
+  properties.capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+                          attribute(cudaDevAttrComputeCapabilityMinor);
+  properties.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+  properties.clock_hz = 1e3 * attribute(cudaDevAttrClockRate);
+  constexpr double transfers_a_cycle = 2;  // double data rate
+  properties.memory_bytes_per_second = transfers_a_cycle * 1e3 *
+                                       attribute(cudaDevAttrMemoryClockRate) *
+                                       attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+  properties.set_cores();
+  return properties;
+}
+
+std::string gpu_driver() {
+  int version = 0;  // as 12040
+  if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) return {};
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 std::shared_ptr<GpuDevice> open_gpu(int ordinal,
                                     const std::function<void(const std::string&)>& warn) {
   const GpuSupport support = gpu_support();
