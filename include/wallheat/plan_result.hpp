@@ -55,7 +55,7 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(std::uint32_t, cols, 0, answer, "shape of the grid")                                                        \
   NUMBER(double, seconds, 0, shown, "s, wall time of the worker's thread: read, solve, compress")                    \
   NUMBER(std::int32_t, attempts, 0, shown, "starts over all sessions, copies at the end of a run aside")             \
-  NUMBER(std::int32_t, rank, -1, shown, "MPI rank of the worker; 1 where one process did all")                       \
+  NUMBER(std::int32_t, rank, -1, shown, "MPI rank of the worker; from 1 on, also where one process did all")                       \
   TEXT(64, host, shown, "of the worker")                                                                             \
   TEXT(64, device, shown, "that solved it")                                                                          \
   TEXT(64, solver, shown, "name and version")                                                                        \

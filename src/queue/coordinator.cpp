@@ -436,6 +436,7 @@ class Coordinator {
   void send_orders() {
     if (stop_ || news_.is_much()) return;
     const double left_s = time_left_s();
+    queue_.expect_more_workers(!starting_.empty());
     const auto orders = queue_.orders(left_s);
     if (orders.empty() && !queue_.any_busy() && !queue_.all_finished() && !workers_.empty() &&
         starting_.empty() && left_s < std::numeric_limits<double>::infinity()) {

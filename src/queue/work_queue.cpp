@@ -258,12 +258,13 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
     grants[id] += more;
     left -= more;
   }
-  const Takes takes = workers_.size() == 1 ? Takes::any_plan : Takes::what_failed_elsewhere;
+  const bool is_alone = workers_.size() == 1 && !more_are_expected_;
+  const Takes takes = is_alone ? Takes::any_plan : Takes::what_failed_elsewhere;
   for (const int id : ids) assign(id, grants[id], takes, time_left_s, orders);
   // Some plans were not for the worker that they were granted to: anyone idle may have them.
   for (const int id : ids) assign(id, workers_[id].idle(), takes, time_left_s, orders);
   // Nobody else has time enough for what is left.
-  if (orders.empty() && !any_busy()) {
+  if (orders.empty() && !any_busy() && !more_are_expected_) {
     for (const int id : ids) assign(id, workers_[id].idle(), Takes::any_plan, time_left_s, orders);
   }
   if (orders.empty()) retract_for_the_idle(orders);

@@ -92,6 +92,9 @@ class WorkQueue {
   };
   /// `may_pass`: another try, best elsewhere, may do better.
   Failure plan_failed(int worker, std::uint32_t number, bool may_pass);
+  /// Whether workers are on their way that have not joined yet. Until they have, a plan that failed
+  /// waits for them rather than being tried again where it failed.
+  void expect_more_workers(bool expected) { more_are_expected_ = expected; }
   /// The answer to a retraction: these plans, maybe none, come back unstarted.
   void plans_returned(int worker, const std::vector<std::uint32_t>& plans);
   /// How much work a plan is expected to be, in cell updates.
@@ -180,6 +183,7 @@ class WorkQueue {
   /// By the worker where they failed last, which takes none of its own: nobody looks through plans
   /// that are not for it.
   std::map<int, std::set<Key>> pending_;
+  bool more_are_expected_ = false;
   std::size_t pending_count_ = 0;
   std::unordered_map<std::uint32_t, Plan> plans_;
   std::unordered_set<std::uint32_t> leased_;

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "core/exit_status.hpp"
 #include "core/printable.hpp"
@@ -60,12 +63,19 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   return outcome;
 }
 
+/// A worker for each GPU, or one.
 int run_in_one_process(const RunOptions& options, const std::string& mpi) {
-  LocalNetwork network(2);
-  const auto worker_link = network.link(1);
   WorkerParts parts = worker_parts(options);
   parts.timeouts = no_timeouts();
-  const std::jthread worker([&] { (void)run_worker(*worker_link, parts); });
+  const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : parts.machine.gpus.size();
+  const int workers = static_cast<int>(std::max<std::size_t>(gpus, 1));
+  LocalNetwork network(workers + 1);
+  std::vector<std::unique_ptr<Link>> links;
+  std::vector<std::jthread> threads;
+  for (int rank = 1; rank <= workers; ++rank) {
+    Link& link = *links.emplace_back(network.link(rank));
+    threads.emplace_back([&] { (void)run_worker(link, parts); });
+  }
   return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
 }
 

@@ -304,6 +304,18 @@ TEST(WorkQueue, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
   EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 1, {0}, 0}));
 }
 
+TEST(WorkQueue, keeps_a_plan_that_failed_for_workers_that_are_on_their_way) {
+  WorkQueue queue(plans(1));
+  queue.worker_joined(1, 1, "gpu");
+  ASSERT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 1, {0}, 0}));
+  EXPECT_EQ(queue.plan_failed(1, 0, true), WorkQueue::Failure::to_be_tried_again);
+  queue.expect_more_workers(true);
+  EXPECT_THAT(queue.orders(), IsEmpty());
+  queue.worker_joined(2, 1, "cpu");
+  queue.expect_more_workers(false);
+  EXPECT_THAT(queue.orders(), ElementsAre(Order{Order::Kind::assign, 2, {0}, 0}));
+}
+
 TEST(WorkQueue, looks_only_at_plans_that_fit_into_the_time_left) {
   // Plan k takes k + 1 seconds.
   constexpr std::uint32_t count = 200'000;

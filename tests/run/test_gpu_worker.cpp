@@ -375,6 +375,16 @@ TEST_F(FakeGpuRun, solves_on_a_gpu_in_one_process) {
   for (const PlanResult& row : reader.rows()) EXPECT_EQ(row.device, "gpu Fake GPU");
 }
 
+TEST_F(FakeGpuRun, solves_on_all_gpus_in_one_process) {
+  // Two of the four are broken, and leave.
+  const Finished finished = run({}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const std::string events = file_text(path("events"));
+  for (const char* gpu : {"GPU-fake-0", "GPU-fake-1"}) EXPECT_THAT(events, HasSubstr(gpu));
+  const ResultReader reader(path("x.h5"));
+  EXPECT_THAT(reader.rows(), Each(testing::Field(&PlanResult::status, PlanStatus::converged)));
+}
+
 TEST_F(FakeGpuRun, goes_on_with_the_cpu_when_its_only_gpu_is_broken) {
   ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
   for (const char* gpu : {"2", "3"}) {  // one that fails at work, and one that cannot be opened
