@@ -287,7 +287,9 @@ class FakeGpuRun : public testing::Test {
       ids_ += id + "\n";
     }
     std::ofstream(directory_ / "building_ids.txt") << ids_;
+    ::setenv("WALLHEAT_FAKE_GPU_DIRECTORY", directory_.path().c_str(), 1);
   }
+  ~FakeGpuRun() override { ::unsetenv("WALLHEAT_FAKE_GPU_DIRECTORY"); }
   [[nodiscard]] std::string path(const std::string& name) const {
     return (directory_ / name).string();
   }

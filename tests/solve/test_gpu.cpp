@@ -10,7 +10,6 @@
 #include "core/generator.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/solver.hpp"
-#include "support/kernel_name.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
@@ -117,7 +116,7 @@ TEST_P(OnGpu, gives_up_when_asked_to) {
 
 INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu,
                          testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
-                         [](const auto& test) { return name_of(test.param); });
+                         [](const auto& test) { return to_string(test.param); });
 
 }  // namespace
 }  // namespace wallheat

@@ -14,7 +14,6 @@
 #include "solve/gpu/kernel_proofs.hpp"
 #include "solve/gpu/solver.hpp"
 #include "support/host_stream.hpp"
-#include "support/kernel_name.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
@@ -103,7 +102,7 @@ TEST_P(EveryKernel, tells_how_far_it_is) {
 
 INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel,
                          testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
-                         [](const auto& test) { return name_of(test.param); });
+                         [](const auto& test) { return to_string(test.param); });
 
 TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
   struct Case {
@@ -198,7 +197,7 @@ TEST(GpuSolver, waits_for_its_stream_before_it_gives_memory_back) {
     const auto solver = make_stream_solver(std::move(owned), pool, kernel);
     EXPECT_FALSE(solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
     EXPECT_EQ(pool->out(), 0);
-    EXPECT_FALSE(stream.work_is_out) << name_of(kernel);
+    EXPECT_FALSE(stream.work_is_out) << to_string(kernel);
   }
 }
 

@@ -34,7 +34,7 @@ else()
 endif()
 install(DIRECTORY include/wallheat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development ${headers_left_out})
 
-configure_package_config_file(cmake/wallheatConfig.cmake.in ${PROJECT_BINARY_DIR}/wallheatConfig.cmake
+configure_package_config_file(src/wallheatConfig.cmake.in ${PROJECT_BINARY_DIR}/wallheatConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
 # Before 1.0.0 any minor version may change an interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/wallheatConfigVersion.cmake COMPATIBILITY SameMinorVersion)
