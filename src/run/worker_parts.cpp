@@ -40,7 +40,7 @@ WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
 
 /// Solves on a worker's cores what its GPU was to solve, once the GPU is given up: its many threads
 /// share a solver process with a lane a core.
-class CpuFallback {
+class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
  public:
   CpuFallback(const RunOptions& options, const std::string& host, std::vector<int> cpus)
       : settings_{options.data, options.solver, options.save_fields, host,
@@ -50,23 +50,28 @@ class CpuFallback {
 
   /// What a job does if the GPU's own throws RunError; once one has, all go to the CPU.
   [[nodiscard]] PlanJob instead_of(PlanJob on_gpu) {
-    return [this, on_gpu = std::move(on_gpu)](const Task& task, const SolveControl& control) {
-      if (!begun_) {
-        try {
-          return on_gpu(task, control);
-        } catch (const SourceUnavailable&) {
-          throw;
-        } catch (const RunError& error) {
-          if (!begun_.exchange(true))
-            print_error("wallheat: on {}: {}; its plans are solved on the CPU", settings_.host,
-                        error.what());
-        }
-      }
-      return solve(task, control);
+    return [self = shared_from_this(), on_gpu = std::move(on_gpu)](const Task& task,
+                                                                   const SolveControl& control) {
+      return self->solve_either(on_gpu, task, control);
     };
   }
 
  private:
+  PlanResult solve_either(const PlanJob& on_gpu, const Task& task, const SolveControl& control) {
+    if (!begun_) {
+      try {
+        return on_gpu(task, control);
+      } catch (const SourceUnavailable&) {
+        throw;
+      } catch (const RunError& error) {
+        if (!begun_.exchange(true))
+          print_error("wallheat: on {}: {}; its plans are solved on the CPU", settings_.host,
+                      error.what());
+      }
+    }
+    return solve(task, control);
+  }
+
   PlanResult solve(const Task& task, const SolveControl& control) {
     std::unique_lock lock(mutex_);
     if (!pool_) {
@@ -130,13 +135,7 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
           [shared, fallback, cpus](std::size_t thread) {
             bind_this_thread(cpus);
             PlanJob job = shared->job(thread);
-            if (fallback) {
-              // The fallback lives as long as the job that may call it.
-              job = [fallback, job = fallback->instead_of(std::move(job))](
-                        const Task& task, const SolveControl& control) {
-                return job(task, control);
-              };
-            }
+            if (fallback) job = fallback->instead_of(std::move(job));
             return ThreadParts{std::move(job), bound_cpus()};
           },
           monitor_gpu(*gpu, options.log_level, machine.host)};

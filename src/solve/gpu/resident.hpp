@@ -32,9 +32,9 @@ struct ResidentPlan {
 /// What the threads of a block agree on at the end of a window.
 struct Agreement {
   Convergence convergence;
-  std::int64_t sweeps_made;
-  std::int32_t window;  ///< sweeps to make next; 0: leave
-  bool go_back;         ///< to the kept field, before that
+  std::int64_t sweeps_made = 0;
+  std::int32_t window = 0;  ///< sweeps to make next; 0: leave
+  bool go_back = false;     ///< to the kept field, before that
 };
 
 /// The life of one thread. A Group has:
