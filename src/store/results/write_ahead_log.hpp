@@ -14,7 +14,7 @@ namespace wallheat::store {
 
 /// A row on its way to the HDF5 file, with the place of its field there.
 struct LoggedRow {
-  Offset offset;
+  Offset offset = -1;  ///< -1: it has none
   Row row;
 };
 
