@@ -52,7 +52,8 @@ std::vector<Difference> differences_with_fields(const PlanResult& first, const P
       return std::nullopt;
     }
   };
-  const auto a = unpacked(first), b = unpacked(second);
+  const auto a = unpacked(first);
+  const auto b = unpacked(second);
   auto found = differences(Answer{first, a ? &*a : nullptr}, Answer{second, b ? &*b : nullptr});
   if (!a || !b) found.push_back({"field", a ? "sound" : "damaged", b ? "sound" : "damaged"});
   return found;

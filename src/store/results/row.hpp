@@ -21,10 +21,12 @@ using RowValue = typename std::conditional_t<std::is_enum_v<T>, std::type_identi
 
 /// A plan's row exactly as it lies in the HDF5 file and in the log. Texts end in NUL.
 struct Row {
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
 #define WALLHEAT_NUMBER(type, name, initial, use, meaning) RowValue<type> name{};
 #define WALLHEAT_TEXT(bytes, name, use, meaning) std::array<char, bytes> name{};
 #define WALLHEAT_PART(type, name, part, use, meaning) RowValue<type> name{};
 #define WALLHEAT_STORED(type, name, initial, meaning) RowValue<type> name = initial;
+// NOLINTEND(bugprone-macro-parentheses)
   WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
 #undef WALLHEAT_NUMBER
 #undef WALLHEAT_TEXT
