@@ -70,8 +70,10 @@ std::string to_text(const std::vector<Difference>& differences, const std::strin
                     const std::string& second) {
   std::string text;
   for (const auto& [what, in_first, in_second] : differences) {
-    text += (text.empty() ? "" : "; ") + what + " is " + in_first + " " + first + ", " + in_second +
-            " " + second;
+    if (!text.empty()) text += "; ";
+    text.append(what).append(" is ");
+    text.append(in_first).append(" ").append(first).append(", ");
+    text.append(in_second).append(" ").append(second);
   }
   return text;
 }

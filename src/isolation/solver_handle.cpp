@@ -56,9 +56,9 @@ bool IdleTimer::poll(std::span<pollfd> files) {
 
 SolverHandle::SolverHandle(const SolverProgram& program, const SolverSetup& setup)
     : process_([&] {
-        auto [ours, theirs] = socket_pair();
-        lanes_.emplace_back(std::move(ours));
-        return ChildProcess(program.file, program.arguments, theirs.get());
+        auto ends = socket_pair();
+        lanes_.emplace_back(std::move(ends.first));
+        return ChildProcess(program.file, program.arguments, ends.second.get());
       }()) {
   send(0, encode(setup));
 }

@@ -238,7 +238,7 @@ class SolverPool::Shared {
     if (std::holds_alternative<TimedOut>(event))
       throw RunError(
           fmt::format("a solver process did not start within {:.0f} s", start_limit.count()));
-    const FromWorker& message = std::get<FromWorker>(event);
+    const auto& message = std::get<FromWorker>(event);
     if (const auto* farewell = std::get_if<Farewell>(&message)) throw RunError(farewell->reason);
     const auto* ready = std::get_if<Ready>(&message);
     if (ready == nullptr || ready->threads == 0)

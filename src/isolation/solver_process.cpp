@@ -174,7 +174,8 @@ SolverSetup decode_setup(std::span<const std::byte> bytes) {
   const Isa isa = setup.settings.solver.isa;
   if (isa < Isa::baseline || isa > Isa::avx512) throw DecodeError("no such instruction set");
   constexpr std::chrono::hours longest{1};
-  if (!(setup.progress_interval >= longest.zero() && setup.progress_interval <= longest))
+  if (!(setup.progress_interval >= std::chrono::hours::zero() &&
+        setup.progress_interval <= longest))
     throw DecodeError("no interval to tell of progress");
   return setup;
 }

@@ -103,6 +103,7 @@ class Coordinator {
  private:
   static std::vector<WorkQueue::Item> items(const std::vector<QueuedPlan>& plans) {
     std::vector<WorkQueue::Item> result;
+    result.reserve(plans.size());
     for (const QueuedPlan& plan : plans) result.push_back({plan.task.index, plan.failures});
     return result;
   }

@@ -146,7 +146,7 @@ Message decode_message(std::span<const std::byte> bytes) {
   Decoder decoder(bytes);
   std::uint8_t kind = 0;
   decoder(kind);
-  Message message = decode_kind<Message>(kind, decoder);
+  auto message = decode_kind<Message>(kind, decoder);
   decoder.expect_end();
   return message;
 }

@@ -118,6 +118,7 @@ class HostDealer {
   bool obtain_gpu(int worker, std::set<std::string>& tried) {
     const std::vector<Gpu>& visible = workers_[static_cast<std::size_t>(worker)]->gpus;
     std::vector<const Gpu*> wanted;
+    wanted.reserve(visible.size());
     for (const Gpu& gpu : visible) wanted.push_back(&gpu);
     std::stable_sort(wanted.begin(), wanted.end(), [&](const Gpu* a, const Gpu* b) {
       return is_near(worker, a->numa) && !is_near(worker, b->numa);
@@ -361,6 +362,7 @@ class HostDealer {
       }
     }
     std::vector<Group> in_order;
+    in_order.reserve(groups.size());
     for (const auto& [number, group] : groups) in_order.push_back(group);
     std::stable_sort(in_order.begin(), in_order.end(), [](const Group& a, const Group& b) {
       return a.members.size() < b.members.size();

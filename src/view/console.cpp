@@ -103,34 +103,34 @@ std::shared_ptr<spdlog::logger> make_logger(const std::string& level, int rank,
 class Console::Impl {
  public:
   Impl(const std::string& level, int rank, const std::string& host)
-      : sink_(std::make_shared<StderrSink>(rank, host)),
-        logger_(made(log_name)),
-        lines_(made(plain_line_name)),
-        line_(made(status_line_name)) {
-    logger_->set_level(level_named(level));
+      : sink(std::make_shared<StderrSink>(rank, host)),
+        logger(made(log_name)),
+        lines(made(plain_line_name)),
+        line(made(status_line_name)) {
+    logger->set_level(level_named(level));
   }
 
   std::shared_ptr<spdlog::logger> made(const char* name) const {
-    return std::make_shared<spdlog::async_logger>(name, sink_, printer_,
+    return std::make_shared<spdlog::async_logger>(name, sink, printer,
                                                   spdlog::async_overflow_policy::overrun_oldest);
   }
 
   static constexpr std::size_t lines_in_memory = 8192;
   // First, so that it ends last and prints what the others said.
-  std::shared_ptr<spdlog::details::thread_pool> printer_ =
+  std::shared_ptr<spdlog::details::thread_pool> printer =
       std::make_shared<spdlog::details::thread_pool>(lines_in_memory, 1);
-  std::shared_ptr<StderrSink> sink_;
-  std::shared_ptr<spdlog::logger> logger_;
-  std::shared_ptr<spdlog::logger> lines_;
-  StatusLine line_;
+  std::shared_ptr<StderrSink> sink;
+  std::shared_ptr<spdlog::logger> logger;
+  std::shared_ptr<spdlog::logger> lines;
+  StatusLine line;
 };
 
 Console::Console(const std::string& level, int rank, const std::string& host)
     : impl_(std::make_unique<Impl>(level, rank, host)) {}
 Console::~Console() = default;
 
-const std::shared_ptr<spdlog::logger>& Console::logger() const { return impl_->logger_; }
-StatusLine& Console::line() { return impl_->line_; }
-void Console::print(const std::string& line) { impl_->lines_->info("{}", line); }
+const std::shared_ptr<spdlog::logger>& Console::logger() const { return impl_->logger; }
+StatusLine& Console::line() { return impl_->line; }
+void Console::print(const std::string& line) { impl_->lines->info("{}", line); }
 
 }  // namespace wallheat

@@ -64,7 +64,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_reference_at_every_size) {
   // From one block to more than the chip holds, and with rooms up to the edges.
   const auto cpu = make_jacobi_solver(available_isas().back());
   const auto on_gpu = solver();
-  const std::size_t largest = GetParam() == Kernel::cluster ? 480 : 1000;
+  const std::size_t largest = GetParam() <= Kernel::cluster_8x4 ? 480 : 1000;
   for (const std::size_t side : {31U, 64U, 127U, 128U, 129U, 250U, 480U, 1000U}) {
     if (side > largest) continue;
     for (const unsigned percent : {60U, 100U}) {
@@ -114,8 +114,7 @@ TEST_P(OnGpu, gives_up_when_asked_to) {
   EXPECT_FALSE(solver()->solve(room(400, 400), {0, 1'000'000'000}, control));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu,
-                         testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
+INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu, testing::ValuesIn(gpu::every_kernel),
                          [](const auto& test) { return to_string(test.param); });
 
 }  // namespace

@@ -100,18 +100,23 @@ TEST_P(EveryKernel, tells_how_far_it_is) {
   EXPECT_EQ(last, solution->iterations);
 }
 
-INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel,
-                         testing::Values(Kernel::cluster, Kernel::grid, Kernel::streaming),
+INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel, testing::ValuesIn(every_kernel),
                          [](const auto& test) { return to_string(test.param); });
 
 TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
   struct Case {
     std::size_t side;
+    TileShape tile;
     int blocks;  // of 32 tiles; 0: streamed
   };
-  // 15, 50, 72, 120, 160, 325 and 450 tiles; clusters have 1, 2, 4, 5 or 8 blocks, grids up to 12.
-  for (const auto& [side, blocks] :
-       {Case{20, 1}, {40, 2}, {48, 4}, {60, 4}, {64, 4}, {72, 8}, {100, 11}, {120, 0}}) {
+  // Clusters of large tiles have 1 or 2 blocks, of small ones 1, 2, 4, 5 or 8, and grids up to 12.
+  for (const auto& [side, tile, blocks] : {Case{20, large_tile, 1},
+                                           {40, large_tile, 1},
+                                           {48, large_tile, 2},
+                                           {64, large_tile, 2},
+                                           {72, small_tile, 8},
+                                           {100, small_tile, 11},
+                                           {120, small_tile, 0}}) {
     auto owned = std::make_unique<HostStream>();
     const HostStream& stream = *owned;
     const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
@@ -120,7 +125,8 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
                      *make_reference_solver()->solve(plan, {1e-4, 12}, {}), std::to_string(side));
     EXPECT_EQ(stream.streaming_launches > 0, blocks == 0) << side;
     EXPECT_EQ(stream.resident_launches > 0, blocks > 0) << side;
-    EXPECT_EQ(stream.most_blocks, blocks) << side;
+    EXPECT_EQ(stream.last_group.blocks, blocks) << side;
+    EXPECT_TRUE(blocks == 0 || stream.last_group.tile == tile) << side;
   }
 }
 
@@ -128,10 +134,10 @@ TEST(GpuSolver, spreads_a_plan_that_is_alone_over_more_blocks) {
   auto owned = std::make_unique<HostStream>(nullptr, 100);
   const HostStream& stream = *owned;
   const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
-  const FloorPlan plan = random_plan(40, 40, 100, 1);  // two blocks would do
+  const FloorPlan plan = random_plan(40, 40, 100, 1);  // one block would do
   expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
                    *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "alone");
-  EXPECT_EQ(stream.most_blocks, 8);
+  EXPECT_EQ(stream.last_group.blocks, 2);
 }
 
 TEST(GpuSolver, goes_on_where_a_launch_left_off) {
@@ -141,7 +147,7 @@ TEST(GpuSolver, goes_on_where_a_launch_left_off) {
   std::vector<std::int64_t> told;
   const SolveControl control{{},
                              [&](std::int64_t iterations, double) { told.push_back(iterations); }};
-  expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, control),
+  expect_same_bits(*host_solver(Kernel::cluster_8x8)->solve(plan, limits, control),
                    *make_reference_solver()->solve(plan, limits, {}), "in several launches");
   EXPECT_GT(told.size(), 1U);
 }
@@ -167,7 +173,7 @@ class SpoiltStream final : public Stream {
   void clear(void* memory, std::size_t bytes) override { stream_.clear(memory, bytes); }
   void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
     stream_.run_resident(group, plan);
-    for (int cell = 0; cell < tile_cells; ++cell)
+    for (int cell = 0; cell < group.tile.cells(); ++cell)
       if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt_;
   }
   void run_streaming(std::size_t, const StreamedPlan&, unsigned long long*) override {}
@@ -182,7 +188,7 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     const auto solver = make_stream_solver(std::make_unique<SpoiltStream>(spoilt),
-                                           std::make_shared<MemoryPool>(), Kernel::cluster);
+                                           std::make_shared<MemoryPool>(), Kernel::cluster_8x8);
     EXPECT_THROW((void)solver->solve(room(20, 20), {1e-3, 50}, {}), DeviceFault) << spoilt;
   }
 }
@@ -190,7 +196,7 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
 TEST(GpuSolver, waits_for_its_stream_before_it_gives_memory_back) {
   std::stop_source stop;
   stop.request_stop();  // seen after the plan is on its way to the device
-  for (const Kernel kernel : {Kernel::cluster, Kernel::streaming}) {
+  for (const Kernel kernel : {Kernel::cluster_8x8, Kernel::streaming}) {
     auto owned = std::make_unique<HostStream>();
     const HostStream& stream = *owned;
     const auto pool = std::make_shared<MemoryPool>();
@@ -217,8 +223,8 @@ class Proofs : public testing::Test {
   KernelProofs proofs(bool cluster_fails = false, bool lives = true) {
     return {[=, this](Kernel kernel) -> std::unique_ptr<Solver> {
               ++tried_;
-              if (kernel == Kernel::cluster && cluster_fails) throw DeviceFault("it is broken");
-              if (kernel == Kernel::cluster)
+              if (kernel == Kernel::cluster_8x8 && cluster_fails) throw DeviceFault("it is broken");
+              if (kernel == Kernel::cluster_8x8)
                 return make_stream_solver(std::make_unique<SpoiltStream>(17.0),
                                           std::make_shared<MemoryPool>(), kernel);
               return make_reference_solver();
@@ -232,27 +238,28 @@ class Proofs : public testing::Test {
 TEST_F(Proofs, keep_a_kernel_from_being_used_that_gives_wrong_bits_and_no_other) {
   KernelProofs proven = proofs();
   for (int again = 0; again < 2; ++again) {
-    EXPECT_FALSE(proven.admit(Kernel::cluster));
-    EXPECT_TRUE(proven.admit(Kernel::grid));
+    EXPECT_FALSE(proven.admit(Kernel::cluster_8x8));
+    EXPECT_TRUE(proven.admit(Kernel::cluster_8x4));
   }
   EXPECT_EQ(tried_, 2) << "each once";
-  EXPECT_THAT(warning_, testing::StartsWith("the GPU's cluster kernel is not used: "));
+  EXPECT_THAT(warning_, testing::StartsWith("the GPU's cluster_8x8 kernel is not used: "));
 
   auto owned = std::make_unique<HostStream>();
   const HostStream& stream = *owned;
   const auto solver =
       make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), Kernel::automatic,
                          [&](Kernel kernel) { return proven.admit(kernel); });
-  const FloorPlan plan = room(64, 64);  // 4 blocks of a cluster would do, a grid takes 4, too
+  const FloorPlan plan = room(64, 64);
   expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
-                   *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "on a grid");
-  EXPECT_EQ(stream.last_kind, GroupKind::grid);
+                   *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "with small tiles");
+  EXPECT_EQ(stream.last_group.kind, GroupKind::cluster);
+  EXPECT_EQ(stream.last_group.tile, small_tile);
 }
 
 TEST_F(Proofs, tell_a_kernel_that_fails_from_a_device_that_is_gone) {
-  EXPECT_FALSE(proofs(true, true).admit(Kernel::cluster));
+  EXPECT_FALSE(proofs(true, true).admit(Kernel::cluster_8x8));
   EXPECT_THAT(warning_, testing::HasSubstr("it is broken"));
-  EXPECT_THROW((void)proofs(true, false).admit(Kernel::cluster), DeviceFault);
+  EXPECT_THROW((void)proofs(true, false).admit(Kernel::cluster_8x8), DeviceFault);
 }
 
 TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {

@@ -29,7 +29,8 @@ class HostStream final : public Stream {
 
   explicit HostStream(FreeBytes free = nullptr, int multiprocessors = 1) : free_(std::move(free)) {
     capacity_ = {.multiprocessors = multiprocessors,
-                 .clusters = {{block_threads, 1, {1, 2, 4, 5, 8}}},
+                 .clusters = {{large_tile, block_threads, 1, {1, 2}},
+                              {small_tile, block_threads, 1, {1, 2, 4, 5, 8}}},
                  .grid_threads = block_threads,
                  .most_grid_blocks = 12,
                  .region_rows = region_rows,
@@ -69,23 +70,19 @@ class HostStream final : public Stream {
   void clear(void* memory, std::size_t bytes) override { std::memset(memory, 0, bytes); }
 
   void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
-    last_kind = group.kind;
+    last_group = group;
     ++resident_launches;
-    most_blocks = std::max(most_blocks, group.blocks);
-    Crowd crowd(group.blocks);
-    std::vector<std::jthread> threads;
-    for (int slot = 0; slot < group.blocks * group.threads; ++slot) {
-      threads.emplace_back([&, slot] {
-        Group member(crowd, slot, 0);
-        iterate(member, plan);
-      });
+    if (group.tile == large_tile) {
+      run_group<large_tile>(group, plan);
+    } else {
+      run_group<small_tile>(group, plan);
     }
   }
 
   void run_streaming(std::size_t regions, const StreamedPlan& plan,
                      unsigned long long* largest_change) override {
     ++streaming_launches;
-    Crowd crowd(1);
+    Crowd crowd(1, streamed_tile.inbox_pairs());
     std::vector<double> changes(block_threads);
     {
       std::vector<std::jthread> threads;
@@ -112,21 +109,22 @@ class HostStream final : public Stream {
 
   int resident_launches = 0;
   int streaming_launches = 0;
-  int most_blocks = 0;
   int pinned_allocations = 0;
-  GroupKind last_kind = GroupKind::cluster;
+  GroupSize last_group;      ///< of a resident launch
   bool work_is_out = false;  ///< something was given that nobody has waited for
 
  private:
   /// What the blocks of a group share.
   struct Crowd {
-    explicit Crowd(int blocks)
+    Crowd(int blocks, int pairs)
         : slots(static_cast<std::size_t>(blocks * block_threads)),
-          inboxes(2 * inbox_pairs * slots),
+          inbox_pairs(pairs),
+          inboxes(2 * static_cast<std::size_t>(pairs) * slots),
           maxima(slots),
           agreements(static_cast<std::size_t>(blocks)),
           barrier(blocks * block_threads) {}
     std::size_t slots;
+    int inbox_pairs;
     std::vector<Pair> inboxes;
     std::vector<double> maxima;
     std::vector<Agreement> agreements;
@@ -151,8 +149,11 @@ class HostStream final : public Stream {
       if (to != nullptr) to[offset] = pair;
     }
     [[nodiscard]] int offset(int buffer, int place) const {
-      return (buffer * inbox_pairs + place) * static_cast<int>(crowd_.slots);
+      return (buffer * crowd_.inbox_pairs + place) * static_cast<int>(crowd_.slots);
     }
+    /// Each thread goes at its own pace.
+    static bool all_agree(bool yes) { return yes; }
+    void await_edges() { sync(); }
     void sync() { crowd_.barrier.arrive_and_wait(); }
     double max(double value) {
       crowd_.maxima[static_cast<std::size_t>(slot_)] = value;
@@ -168,6 +169,18 @@ class HostStream final : public Stream {
     int slot_;
     int region_;
   };
+
+  template <TileShape shape>
+  static void run_group(const GroupSize& group, const ResidentPlan& plan) {
+    Crowd crowd(group.blocks, shape.inbox_pairs());
+    std::vector<std::jthread> threads;
+    for (int slot = 0; slot < group.blocks * group.threads; ++slot) {
+      threads.emplace_back([&, slot] {
+        Group member(crowd, slot, 0);
+        iterate<shape>(member, plan);
+      });
+    }
+  }
 
   Capacity capacity_;
   FreeBytes free_;

@@ -15,46 +15,38 @@ namespace cg = cooperative_groups;
 constexpr int most_blocks_of_a_cluster = 16;
 
 /// Of a block with at most so many threads.
-template <int threads>
+template <TileShape shape, int threads>
 struct BlockMemory {
-  Pair inboxes[2 * inbox_pairs * threads];
+  Pair inboxes[2 * shape.inbox_pairs() * threads];
   double maxima[most_blocks_of_a_cluster];  // of each block
   unsigned long long maximum;               // bits of this block's
   Agreement agreement;
 };
 
-template <int threads>
+template <TileShape shape, int threads>
 class ClusterGroup {
  public:
-  __device__ explicit ClusterGroup(BlockMemory<threads>& memory) : memory_(memory) {
+  __device__ explicit ClusterGroup(BlockMemory<shape, threads>& memory) : memory_(memory) {
     if (leads()) memory_.maximum = 0;
   }
   __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ bool leads() const { return threadIdx.x == 0; }
   __device__ Pair* inbox() const { return &memory_.inboxes[threadIdx.x]; }
-  /// An address in the shared memory of the cluster's blocks: half as wide as a pointer.
-  using Neighbour = std::uint32_t;
+  using Neighbour = Pair*;
   __device__ Neighbour neighbour(std::int32_t slot) const {
-    if (slot < 0) return nobody;
-    const Pair* inbox = &memory_.inboxes[static_cast<unsigned>(slot) % blockDim.x];
+    if (slot < 0) return nullptr;
     const unsigned block = static_cast<unsigned>(slot) / blockDim.x;
-    const auto here = static_cast<Neighbour>(__cvta_generic_to_shared(inbox));
-    if (block == blockIdx.x) return here;
-    Neighbour there = 0;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
-    return there;
+    return cg::this_cluster().map_shared_rank(
+        &memory_.inboxes[static_cast<unsigned>(slot) % blockDim.x], block);
   }
   __device__ static void give(Neighbour to, int offset, Pair pair) {
-    if (to == nobody) return;
-    asm volatile("st.shared::cluster.v2.f64 [%0], {%1, %2};"
-                 :
-                 : "r"(to + static_cast<unsigned>(offset) * static_cast<unsigned>(sizeof(Pair))),
-                   "d"(pair.first), "d"(pair.second)
-                 : "memory");
+    if (to != nullptr) to[offset] = pair;
   }
   __device__ static constexpr int offset(int buffer, int place) {
-    return (buffer * inbox_pairs + place) * threads;
+    return (buffer * shape.inbox_pairs() + place) * threads;
   }
+  __device__ static bool all_agree(bool yes) { return __all_sync(0xffffffff, yes) != 0; }
+  __device__ void await_edges() const { sync(); }
   __device__ void sync() const {
     if (gridDim.x == 1) {
       __syncthreads();
@@ -79,16 +71,17 @@ class ClusterGroup {
   __device__ Agreement& agreement() { return memory_.agreement; }
 
  private:
-  static constexpr Neighbour nobody = 0xffffffff;
-  BlockMemory<threads>& memory_;
+  BlockMemory<shape, threads>& memory_;
 };
 
-template <int threads, int blocks_a_multiprocessor>
+// nvcc 13 cannot start a kernel that has a TileShape as a template's parameter.
+template <int tile_rows, int tile_cols, int threads, int blocks_a_multiprocessor>
 __global__ void __launch_bounds__(threads, blocks_a_multiprocessor)
     cluster_kernel(const ResidentPlan plan) {
+  constexpr TileShape shape{tile_rows, tile_cols};
   extern __shared__ __align__(16) unsigned char memory[];
-  ClusterGroup<threads> group(*reinterpret_cast<BlockMemory<threads>*>(memory));
-  iterate(group, plan);
+  ClusterGroup<shape, threads> group(*reinterpret_cast<BlockMemory<shape, threads>*>(memory));
+  iterate<shape>(group, plan);
 }
 
 /// A launch of one cluster.
@@ -115,10 +108,11 @@ class ClusterLaunch {
 
 /// Blocks of at most `threads` threads, of which so many are meant to share a multiprocessor: while
 /// one plan's threads wait at their barrier, another's compute.
-template <int threads, int blocks_a_multiprocessor>
+template <TileShape shape, int threads, int blocks_a_multiprocessor>
 struct Variant {
-  static constexpr auto kernel = cluster_kernel<threads, blocks_a_multiprocessor>;
-  static constexpr std::size_t shared_bytes = sizeof(BlockMemory<threads>);
+  static constexpr auto kernel =
+      cluster_kernel<shape.rows, shape.cols, threads, blocks_a_multiprocessor>;
+  static constexpr std::size_t shared_bytes = sizeof(BlockMemory<shape, threads>);
 
   /// Adds what clusters the device can have, if any.
   static cudaError_t prepare(std::size_t most_shared_bytes, std::vector<ClusterShape>* clusters) {
@@ -130,15 +124,15 @@ struct Variant {
     if (const auto error =
             cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1))
       return error;
-    ClusterShape shape{threads, 0, {}};
+    ClusterShape found{shape, threads, 0, {}};
     if (const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &shape.blocks_a_multiprocessor, kernel, threads, shared_bytes))
+            &found.blocks_a_multiprocessor, kernel, threads, shared_bytes))
       return error;
     for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks) {
       const ClusterLaunch launch(blocks, threads, shared_bytes, nullptr);
       int fitting = 0;
       if (cudaOccupancyMaxActiveClusters(&fitting, kernel, &launch.config()) == cudaSuccess) {
-        if (fitting > 0) shape.blocks.push_back(blocks);
+        if (fitting > 0) found.blocks.push_back(blocks);
         continue;
       }
       // Whatever error says that this size does not fit is an answer, and nothing to report later;
@@ -146,7 +140,7 @@ struct Variant {
       (void)cudaGetLastError();
       if (const auto error = cudaDeviceSynchronize()) return error;
     }
-    if (!shape.blocks.empty()) clusters->push_back(std::move(shape));
+    if (!found.blocks.empty()) clusters->push_back(std::move(found));
     return cudaSuccess;
   }
 
@@ -156,10 +150,13 @@ struct Variant {
   }
 };
 
-// A block of 512 threads takes nearly all of a multiprocessor's shared memory, two of 256 as much
-// together; with 128 registers a thread either takes all of its registers.
-using Shared = Variant<256, 2>;
-using Whole = Variant<512, 1>;  // for plans of more tiles than a cluster of the others holds
+// Together, the blocks of a multiprocessor take nearly all of its registers. Two blocks are better
+// than one: one computes while the other waits. Plans of more tiles than a cluster of such blocks
+// holds take twice as large ones.
+using LargeTiles = Variant<large_tile, 128, 2>;
+using LargeTilesLargeBlock = Variant<large_tile, 256, 1>;
+using SmallTiles = Variant<small_tile, 256, 2>;
+using SmallTilesLargeBlock = Variant<small_tile, 512, 1>;
 
 }  // namespace
 
@@ -177,14 +174,19 @@ cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters) {
   if (has_clusters == 0) return cudaSuccess;
   // Some GPUs with clusters have 99 KiB of shared memory a block.
   const auto most_shared_bytes = static_cast<std::size_t>(shared_memory);
-  if (const auto error = Shared::prepare(most_shared_bytes, clusters)) return error;
-  return Whole::prepare(most_shared_bytes, clusters);
+  if (const auto error = LargeTiles::prepare(most_shared_bytes, clusters)) return error;
+  if (const auto error = LargeTilesLargeBlock::prepare(most_shared_bytes, clusters)) return error;
+  if (const auto error = SmallTiles::prepare(most_shared_bytes, clusters)) return error;
+  return SmallTilesLargeBlock::prepare(most_shared_bytes, clusters);
 }
 
 cudaError_t launch_cluster_kernel(const GroupSize& group, const ResidentPlan& plan,
                                   cudaStream_t stream) {
-  return group.most_threads == 256 ? Shared::launch(group, plan, stream)
-                                   : Whole::launch(group, plan, stream);
+  if (group.tile == large_tile)
+    return group.most_threads == 128 ? LargeTiles::launch(group, plan, stream)
+                                     : LargeTilesLargeBlock::launch(group, plan, stream);
+  return group.most_threads == 256 ? SmallTiles::launch(group, plan, stream)
+                                   : SmallTilesLargeBlock::launch(group, plan, stream);
 }
 
 }  // namespace wallheat::gpu

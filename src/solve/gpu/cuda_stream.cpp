@@ -11,7 +11,7 @@ namespace {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(int ordinal, const Capacity& capacity) : ordinal_(ordinal), capacity_(capacity) {
+  CudaStream(int ordinal, Capacity capacity) : ordinal_(ordinal), capacity_(std::move(capacity)) {
     select();
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   }

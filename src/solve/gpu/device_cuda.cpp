@@ -86,18 +86,7 @@ class CudaDevice final : public gpu::DeviceWithKernels {
     capacity_ = gpu::prepare_kernels();
   }
 
-  [[nodiscard]] bool has(gpu::Kernel kernel) const override {
-    switch (kernel) {
-      case gpu::Kernel::cluster:
-        return !capacity_.clusters.empty();
-      case gpu::Kernel::grid:
-        return capacity_.most_grid_blocks > 0;
-      case gpu::Kernel::streaming:
-      case gpu::Kernel::automatic:
-        break;
-    }
-    return true;
-  }
+  [[nodiscard]] bool has(gpu::Kernel kernel) const override { return gpu::has(capacity_, kernel); }
 
   using DeviceWithKernels::make_solver;
   [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {

@@ -12,6 +12,8 @@ namespace {
 
 namespace cg = cooperative_groups;
 
+constexpr int inbox_pairs = small_tile.inbox_pairs();  // of the grid and of streamed regions
+static_assert(grid_tile == small_tile && streamed_tile == small_tile);
 constexpr int grid_threads = 256;
 constexpr int grid_blocks_a_multiprocessor = 2;  // what 128 registers a thread allow
 
@@ -32,6 +34,8 @@ class GridGroup {
   __device__ int offset(int buffer, int place) const {
     return (buffer * inbox_pairs + place) * plan_.slots;
   }
+  __device__ static bool all_agree(bool yes) { return __all_sync(0xffffffff, yes) != 0; }
+  __device__ void await_edges() const { sync(); }
   __device__ void sync() const { cg::this_grid().sync(); }
   __device__ double max(double value) {
     // Two take turns: one is emptied while nobody uses it.
@@ -56,7 +60,7 @@ __global__ void __launch_bounds__(grid_threads, grid_blocks_a_multiprocessor)
     grid_kernel(const ResidentPlan plan) {
   __shared__ __align__(16) unsigned char agreement[sizeof(Agreement)];
   GridGroup group(plan, *reinterpret_cast<Agreement*>(agreement));
-  iterate(group, plan);
+  iterate<grid_tile>(group, plan);
 }
 
 /// The group of a single block, with its inboxes in shared memory.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "solve/convergence.hpp"
 #include "solve/gpu/tile.hpp"
@@ -15,14 +16,14 @@
 namespace wallheat::gpu {
 
 /// A plan on the device. Slot s is thread s % threads of block s / threads of the group. Arrays
-/// have an entry for each slot, those without a tile included.
+/// have an entry for each slot, those without a tile included. The kernel's tiles are of one shape.
 struct ResidentPlan {
-  double* cells = nullptr;        ///< (slots, tile_cells), °C; the start, then the answer
+  double* cells = nullptr;        ///< (slots, cells of a tile), °C; the start, then the answer
   const Pair* inboxes = nullptr;  ///< (slots, inbox_pairs): fixed edges, and others
-  const std::uint32_t* interior = nullptr;   ///< (slots)
+  const CellMask* interior = nullptr;        ///< (slots)
   const std::int32_t* neighbours = nullptr;  ///< (slots, sides): slots, or no_tile
-  double* kept = nullptr;                ///< (tile_cells, slots): room for a field to go back to
-  Pair* exchanged = nullptr;             ///< (2, inbox_pairs, slots): a grid's inboxes
+  double* kept = nullptr;     ///< (cells of a tile, slots): room for a field to go back to
+  Pair* exchanged = nullptr;  ///< (2, inbox_pairs, slots): a grid's inboxes
   unsigned long long* maxima = nullptr;  ///< (2), 0: where a grid gathers its largest changes
   std::int32_t slots = 0;
   Convergence* convergence = nullptr;  ///< in and out
@@ -42,16 +43,23 @@ struct Agreement {
 ///   leads()                true in one thread of each block
 ///   inbox()                of this thread; where a pair stands in it says
 ///   offset(buffer, place)  the same for all inboxes
+///   all_agree(yes)         whether all threads say yes that compute in step with this one
 ///   Neighbour              another thread's inbox, for writing; neighbour(slot) gives that of any
 ///                          thread of the group, and of no_tile one that takes nothing
 ///   give(to, offset, pair) writes a pair into a neighbour's inbox
+///   await_edges()          waits until the edges that its neighbours give for a sweep are there
 ///   sync()                 waits for all threads of the group; what was written before is seen
 ///   max(value)             the largest of all threads' values; syncs
 ///   agreement()            shared by the threads of a block
-template <class Group>
+template <TileShape shape, class Group>
 WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
+  constexpr int tile_cells = shape.cells();
+  constexpr int inbox_pairs = shape.inbox_pairs();
   const std::int32_t slot = group.slot();
-  const std::uint32_t interior = plan.interior[slot];
+  const auto interior = static_cast<KernelMask<shape>>(plan.interior[slot]);
+  // A mask costs nearly as many instructions as the sweep itself; Tiling::deal gathers the tiles
+  // that need none.
+  const bool unmasked = group.all_agree(interior == whole_tile(shape));
   double cells[tile_cells];
   typename Group::Neighbour neighbours[sides];
   WALLHEAT_UNROLL
@@ -66,13 +74,25 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
     group.inbox()[group.offset(0, place)] = pair;
     group.inbox()[group.offset(1, place)] = pair;
   }
-  const auto received = [&](int buffer) {
-    return [&group, buffer](int place) { return group.inbox()[group.offset(buffer, place)]; };
-  };
-  const auto give = [&](int buffer) {
-    give_edges(cells, [&](int side, int place, Pair pair) {
+  int buffer = 0;
+  const auto received = [&](int place) { return group.inbox()[group.offset(buffer, place)]; };
+  const auto give = [&] {
+    give_edges<shape>(cells, [&](int side, int place, Pair pair) {
       group.give(neighbours[side], group.offset(buffer, place), pair);
     });
+  };
+  const auto make_sweeps = [&](auto masked, std::int32_t window) {
+    for (std::int32_t left_over = window - 1; left_over > 0; --left_over) {
+      give();
+      group.await_edges();
+      sweep<shape, false, masked>(cells, interior, received);
+      buffer ^= 1;
+    }
+    give();
+    group.await_edges();
+    const double change = sweep<shape, true, masked>(cells, interior, received);
+    buffer ^= 1;
+    return change;
   };
   const auto choose_window = [&](Agreement& agreement) {
     const bool pause = agreement.sweeps_made >= plan.sweeps;
@@ -88,7 +108,6 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   }
   group.sync();
 
-  int buffer = 0;
   // Every block comes to the same agreement on its own, as it is told the same deltas.
   while (const std::int32_t window = group.agreement().window) {
     if (window > 1) {
@@ -96,16 +115,8 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
       for (int cell = 0; cell < tile_cells; ++cell)
         plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot] = cells[cell];
     }
-    for (std::int32_t left_over = window - 1; left_over > 0; --left_over) {
-      give(buffer);
-      group.sync();
-      sweep<false>(cells, interior, received(buffer));
-      buffer ^= 1;
-    }
-    give(buffer);
-    group.sync();
-    const double change = sweep<true>(cells, interior, received(buffer));
-    buffer ^= 1;
+    const double change =
+        unmasked ? make_sweeps(std::false_type{}, window) : make_sweeps(std::true_type{}, window);
     const double delta = group.max(change);
     if (group.leads()) {
       Agreement& agreement = group.agreement();

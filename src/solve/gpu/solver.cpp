@@ -88,6 +88,10 @@ struct Range {
   }
 };
 
+Kernel kernel_of(const ClusterShape& shape) {
+  return shape.tile == large_tile ? Kernel::cluster_8x8 : Kernel::cluster_8x4;
+}
+
 class StreamSolver final : public Solver {
  public:
   StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, Kernel kernel,
@@ -96,27 +100,23 @@ class StreamSolver final : public Solver {
         pool_(std::move(pool)),
         kernel_(kernel),
         admit_(std::move(admit)) {
-    const Capacity& capacity = stream_->capacity();
-    if ((kernel == Kernel::cluster && capacity.clusters.empty()) ||
-        (kernel == Kernel::grid && capacity.most_grid_blocks == 0))
-      throw RunError("this GPU cannot run that kernel");
+    if (!has(stream_->capacity(), kernel)) throw RunError("this GPU cannot run that kernel");
   }
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
     const Range range(plan.domain);
     Convergence convergence(limits.tolerance, limits.max_iterations, range.magnitude());
-    const TileMask mask(plan.interior);
-    Tiling tiling(mask);
     Solution solution{plan.domain, 0, 0, false};
-    if (tiling.tiles() == 0) {
+    const auto& interior = plan.interior.cells;
+    if (std::all_of(interior.begin(), interior.end(),
+                    [](std::uint8_t cell) { return cell == 0; })) {
       while (!convergence.finished()) (void)convergence.accept(0);
     } else {
-      const GroupSize group = choose(tiling.tiles());
-      const bool done =
-          group.blocks > 0
-              ? solve_resident(tiling, group, plan, control, convergence, solution.field)
-              : solve_streaming(mask, plan, control, convergence, solution.field);
+      std::optional<Resident> resident = choose(plan);
+      const bool done = resident
+                            ? solve_resident(*resident, plan, control, convergence, solution.field)
+                            : solve_streaming(plan, control, convergence, solution.field);
       if (!done) return std::nullopt;
       if (!range.holds_all(solution.field, convergence.rounding_margin()))
         throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
@@ -128,20 +128,34 @@ class StreamSolver final : public Solver {
   }
 
  private:
-  /// No blocks: too many tiles to be resident.
-  [[nodiscard]] GroupSize choose(std::size_t tiles) const {
+  /// How a plan stays on the chip.
+  struct Resident {
+    GroupSize group;
+    Tiling tiling;
+  };
+
+  /// Nothing where the plan has too many tiles for that.
+  [[nodiscard]] std::optional<Resident> choose(const FloorPlan& plan) const {
     const Capacity& capacity = stream_->capacity();
+    std::optional<Tiling> tiling;
+    const auto tiles = [&](TileShape shape) {
+      if (!tiling || tiling->shape() != shape) tiling.emplace(TileMask(plan.interior, shape));
+      return tiling->tiles();
+    };
     for (const ClusterShape& shape : capacity.clusters) {
-      const int blocks = cluster_blocks_for(shape, tiles);
-      if (blocks > 0 && may_use(Kernel::cluster))
-        return {GroupKind::cluster, shape.threads, blocks};
+      const int blocks = cluster_blocks_for(shape, tiles(shape.tile));
+      if (blocks > 0 && may_use(kernel_of(shape)))
+        return Resident{{GroupKind::cluster, shape.tile, shape.threads, blocks},
+                        *std::move(tiling)};
     }
-    const std::size_t in_grid = blocks_for(tiles, capacity.grid_threads);
+    const std::size_t in_grid = blocks_for(tiles(grid_tile), capacity.grid_threads);
     if (in_grid <= static_cast<std::size_t>(capacity.most_grid_blocks) && may_use(Kernel::grid))
-      return {GroupKind::grid, capacity.grid_threads, static_cast<int>(in_grid)};
+      return Resident{
+          {GroupKind::grid, grid_tile, capacity.grid_threads, static_cast<int>(in_grid)},
+          *std::move(tiling)};
     if (!may_use(Kernel::streaming))
       throw DeviceFault("no kernel of this GPU that could solve the plan has proven itself");
-    return {};
+    return std::nullopt;
   }
 
   /// Throws DeviceFault if the device fails at proving a kernel.
@@ -177,16 +191,19 @@ class StreamSolver final : public Solver {
   }
 
   /// Returns false where a stop was requested.
-  bool solve_resident(Tiling& tiling, GroupSize group, const FloorPlan& plan,
-                      const SolveControl& control, Convergence& convergence, Grid<double>& field) {
+  bool solve_resident(Resident& resident, const FloorPlan& plan, const SolveControl& control,
+                      Convergence& convergence, Grid<double>& field) {
+    auto& [group, tiling] = resident;
     group.threads = tiling.deal(group.blocks);
     const std::size_t slots = tiling.slots();
+    const auto tile_cells = static_cast<std::size_t>(group.tile.cells());
+    const auto inbox_pairs = static_cast<std::size_t>(group.tile.inbox_pairs());
     Layout layout;
     const auto state = layout.add<Convergence>(1);
     const auto cells = layout.add<double>(slots * tile_cells);
     const std::size_t answer_bytes = layout.bytes();
     const auto inboxes = layout.add<Pair>(slots * inbox_pairs);
-    const auto interior = layout.add<std::uint32_t>(slots);
+    const auto interior = layout.add<CellMask>(slots);
     const auto neighbours = layout.add<std::int32_t>(slots * sides);
     const std::size_t upload_bytes = layout.bytes();
     const auto kept = layout.add<double>(slots * tile_cells);
@@ -202,14 +219,14 @@ class StreamSolver final : public Solver {
       const TraceRange range("copy");
       tiling.load_cells(plan.domain, at<double>(host, cells));
       tiling.load_inboxes(plan.domain, at<Pair>(host, inboxes));
-      tiling.load_interior(at<std::uint32_t>(host, interior));
+      tiling.load_interior(at<CellMask>(host, interior));
       tiling.load_neighbours(at<std::int32_t>(host, neighbours));
       std::memcpy(host + state, &convergence, sizeof convergence);
       stream_->copy(device, host, upload_bytes);
     }
     const ResidentPlan on_device{.cells = at<double>(device, cells),
                                  .inboxes = at<Pair>(device, inboxes),
-                                 .interior = at<std::uint32_t>(device, interior),
+                                 .interior = at<CellMask>(device, interior),
                                  .neighbours = at<std::int32_t>(device, neighbours),
                                  .kept = at<double>(device, kept),
                                  .exchanged = at<Pair>(device, exchanged),
@@ -238,16 +255,18 @@ class StreamSolver final : public Solver {
   }
 
   /// Returns false where a stop was requested.
-  bool solve_streaming(const TileMask& mask, const FloorPlan& plan, const SolveControl& control,
-                       Convergence& convergence, Grid<double>& field) {
+  bool solve_streaming(const FloorPlan& plan, const SolveControl& control, Convergence& convergence,
+                       Grid<double>& field) {
+    const TileMask mask(plan.interior, streamed_tile);
     const std::vector<std::int32_t> regions = regions_of(mask);
-    const std::size_t padded_rows = mask.rows * tile_rows;
+    constexpr auto tile_cols = static_cast<std::size_t>(streamed_tile.cols);
+    const std::size_t padded_rows = mask.rows * static_cast<std::size_t>(streamed_tile.rows);
     const std::size_t pitch = mask.cols * tile_cols * sizeof(double);
     Layout layout;
     const std::size_t fields[3] = {layout.add<double>(padded_rows * mask.cols * tile_cols),
                                    layout.add<double>(padded_rows * mask.cols * tile_cols),
                                    layout.add<double>(padded_rows * mask.cols * tile_cols)};
-    const auto interior = layout.add<std::uint32_t>(mask.interior.size());
+    const auto interior = layout.add<CellMask>(mask.interior.size());
     const auto region_list = layout.add<std::int32_t>(regions.size());
     const auto change = layout.add<unsigned long long>(1);
     require_room_for(layout.bytes());
@@ -255,21 +274,21 @@ class StreamSolver final : public Solver {
     const Borrowed borrowed(*pool_, *stream_, layout.bytes());
     std::byte* const device = borrowed.data();
 
-    double* current = at<double>(device, fields[0]);
+    auto* current = at<double>(device, fields[0]);
     double* others[2] = {at<double>(device, fields[1]), at<double>(device, fields[2])};
     const std::size_t row_bytes = plan.domain.cols * sizeof(double);
     stream_->clear(current, padded_rows * pitch);
     stream_->copy_rows(current, pitch, plan.domain.cells.data(), row_bytes, row_bytes,
                        plan.domain.rows);
     for (double* other : others) stream_->copy(other, current, padded_rows * pitch);
-    stream_->copy(at<std::uint32_t>(device, interior), mask.interior.data(),
-                  mask.interior.size() * sizeof(std::uint32_t));
+    stream_->copy(at<CellMask>(device, interior), mask.interior.data(),
+                  mask.interior.size() * sizeof(CellMask));
     stream_->copy(at<std::int32_t>(device, region_list), regions.data(),
                   regions.size() * sizeof(std::int32_t));
     auto* largest_change = at<unsigned long long>(device, change);
     StreamedPlan on_device{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
                            .tile_cols_count = static_cast<std::int32_t>(mask.cols),
-                           .interior = at<std::uint32_t>(device, interior),
+                           .interior = at<CellMask>(device, interior),
                            .regions = at<std::int32_t>(device, region_list)};
     while (!convergence.finished()) {
       // From `current`, which is kept to go back to, to and fro between the others.
@@ -346,10 +365,27 @@ class StreamSolver final : public Solver {
 
 }  // namespace
 
+bool has(const Capacity& capacity, Kernel kernel) {
+  switch (kernel) {
+    case Kernel::cluster_8x8:
+    case Kernel::cluster_8x4:
+      return std::any_of(capacity.clusters.begin(), capacity.clusters.end(),
+                         [&](const ClusterShape& shape) { return kernel_of(shape) == kernel; });
+    case Kernel::grid:
+      return capacity.most_grid_blocks > 0;
+    case Kernel::streaming:
+    case Kernel::automatic:
+      break;
+  }
+  return true;
+}
+
 std::string to_string(Kernel kernel) {
   switch (kernel) {
-    case Kernel::cluster:
-      return "cluster";
+    case Kernel::cluster_8x8:
+      return "cluster_8x8";
+    case Kernel::cluster_8x4:
+      return "cluster_8x4";
     case Kernel::grid:
       return "grid";
     case Kernel::streaming:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,9 +12,16 @@
 
 namespace wallheat::gpu {
 
-/// Which kernel solves; tests choose, others leave it to the plan's size.
-enum class Kernel { automatic, cluster, grid, streaming };
-constexpr std::size_t kernels = 4;
+/// Which kernel solves, the cluster's with tiles of 8 x 8 or 8 x 4; tests and benchmarks choose,
+/// others leave it to the plan's size.
+enum class Kernel { automatic, cluster_8x8, cluster_8x4, grid, streaming };
+constexpr std::size_t kernels = 5;
+/// All but `automatic`.
+inline constexpr std::array every_kernel{Kernel::cluster_8x8, Kernel::cluster_8x4, Kernel::grid,
+                                         Kernel::streaming};
+
+/// Whether a device has a kernel.
+[[nodiscard]] bool has(const Capacity& capacity, Kernel kernel);
 
 [[nodiscard]] std::string to_string(Kernel kernel);
 

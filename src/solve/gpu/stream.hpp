@@ -10,8 +10,9 @@
 
 namespace wallheat::gpu {
 
-/// A size of blocks for which there is a cluster kernel.
+/// A shape of tiles and a size of blocks for which there is a cluster kernel.
 struct ClusterShape {
+  TileShape tile;
   int threads = 0;                  ///< of a block at most
   int blocks_a_multiprocessor = 0;  ///< resident at a time
   std::vector<int> blocks;          ///< ascending: of how many blocks a cluster can be
@@ -29,13 +30,16 @@ struct Capacity {
   std::size_t memory_bytes = 0;  ///< of the device
 };
 
+constexpr TileShape grid_tile = small_tile;
+
 /// Which kind of group iterates a resident plan.
 enum class GroupKind { cluster, grid };
 
-/// A group of blocks.
+/// A group of blocks, and the kernel that is to be taken: its tiles and most threads of a block.
 struct GroupSize {
   GroupKind kind = GroupKind::grid;
-  int most_threads = 0;  ///< of a block, of the kernel that is to be taken
+  TileShape tile;
+  int most_threads = 0;
   int blocks = 0;
   int threads = 0;  ///< of a block
 };

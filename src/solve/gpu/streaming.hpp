@@ -13,20 +13,22 @@
 namespace wallheat::gpu {
 
 constexpr int most_sweeps = 8;  ///< of one launch
-constexpr int rim_tile_rows = most_sweeps / tile_rows;
-constexpr int rim_tile_cols = most_sweeps / tile_cols;
-static_assert(most_sweeps % tile_rows == 0 && most_sweeps % tile_cols == 0);
+constexpr TileShape streamed_tile = small_tile;
+constexpr int rim_tile_rows = most_sweeps / streamed_tile.rows;
+constexpr int rim_tile_cols = most_sweeps / streamed_tile.cols;
+static_assert(most_sweeps % streamed_tile.rows == 0 && most_sweeps % streamed_tile.cols == 0);
 
 /// A field in device memory, padded to whole tiles.
 struct StreamedPlan {
   std::int32_t tile_rows_count = 0;  ///< shape of the grid of tiles
   std::int32_t tile_cols_count = 0;
-  const std::uint32_t* interior = nullptr;  ///< (tile_rows_count, tile_cols_count)
+  const CellMask* interior = nullptr;  ///< (tile_rows_count, tile_cols_count)
   /// (regions): the first tile, row * tile_cols_count + col, of those that a block stores.
   const std::int32_t* regions = nullptr;
-  const double* from = nullptr;  ///< (tile_rows_count * tile_rows, tile_cols_count * tile_cols), °C
-  double* to = nullptr;          ///< the same shape; only tiles with interior cells are written
-  std::int32_t sweeps = 0;       ///< from 1 to most_sweeps
+  /// Shape (tile_rows_count * rows of a tile, tile_cols_count * columns of a tile), °C.
+  const double* from = nullptr;
+  double* to = nullptr;     ///< the same shape; only tiles with interior cells are written
+  std::int32_t sweeps = 0;  ///< from 1 to most_sweeps
 };
 
 /// How many tiles a block of region_rows x region_cols threads stores.
@@ -43,6 +45,10 @@ constexpr RegionCore region_core(int region_rows, int region_cols) {
 /// the largest change that the last sweep made to a cell it stored.
 template <int region_rows, int region_cols, bool looks_at_delta, class Group>
 WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
+  constexpr int tile_rows = streamed_tile.rows;
+  constexpr int tile_cols = streamed_tile.cols;
+  constexpr int tile_cells = streamed_tile.cells();
+  constexpr int inbox_pairs = streamed_tile.inbox_pairs();
   const int slot = group.slot();
   const int in_row = slot / region_cols;
   const int in_col = slot % region_cols;
@@ -51,7 +57,8 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
   const std::int32_t col = first % plan.tile_cols_count + in_col - rim_tile_cols;
   const bool exists =
       row >= 0 && row < plan.tile_rows_count && col >= 0 && col < plan.tile_cols_count;
-  const std::uint32_t interior = exists ? plan.interior[row * plan.tile_cols_count + col] : 0;
+  const auto interior = static_cast<KernelMask<streamed_tile>>(
+      exists ? plan.interior[row * plan.tile_cols_count + col] : 0);
   const std::size_t pitch = static_cast<std::size_t>(plan.tile_cols_count) * tile_cols;
   const std::size_t corner = exists ? static_cast<std::size_t>(row) * tile_rows * pitch +
                                           static_cast<std::size_t>(col) * tile_cols
@@ -71,7 +78,7 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
     return [&group, buffer](int place) { return group.inbox()[group.offset(buffer, place)]; };
   };
   const auto give = [&](int buffer) {
-    give_edges(cells, [&](int side, int place, Pair pair) {
+    give_edges<streamed_tile>(cells, [&](int side, int place, Pair pair) {
       const int offset = group.offset(buffer, place);
       if (side == left && in_col > 0) group.inbox_of(slot - 1)[offset] = pair;
       if (side == right && in_col + 1 < region_cols) group.inbox_of(slot + 1)[offset] = pair;
@@ -84,12 +91,13 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
   for (int left_over = plan.sweeps - 1; left_over > 0; --left_over) {
     give(buffer);
     group.sync();
-    sweep<false>(cells, interior, received(buffer));
+    sweep<streamed_tile, false, true>(cells, interior, received(buffer));
     buffer ^= 1;
   }
   give(buffer);
   group.sync();
-  const double change = sweep<looks_at_delta>(cells, interior, received(buffer));
+  const double change =
+      sweep<streamed_tile, looks_at_delta, true>(cells, interior, received(buffer));
 
   const bool in_core = in_row >= rim_tile_rows && in_row < region_rows - rim_tile_rows &&
                        in_col >= rim_tile_cols && in_col < region_cols - rim_tile_cols;

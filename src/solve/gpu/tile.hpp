@@ -1,19 +1,44 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "solve/host_device.hpp"
 #include "solve/stencil.hpp"
 
-// A tile is what one GPU thread holds in its registers: 8 rows by 4 columns of cells. Each sweep it
-// takes the facing edges of its four neighbours from its inbox and gives its own new edges into
-// theirs. This header compiles for the host, too, where tests run it on ordinary threads.
+// A tile is what one GPU thread holds in its registers: a few rows by a few columns of cells. Each
+// sweep it takes the facing edges of its four neighbours from its inbox and gives its own new edges
+// into theirs. This header compiles for the host, too, where tests run it on ordinary threads.
 
 namespace wallheat::gpu {
 
-constexpr int tile_rows = 8;
-constexpr int tile_cols = 4;
-constexpr int tile_cells = tile_rows * tile_cols;
+constexpr int from_left = 0;  ///< a place in an inbox
+
+/// Cells of a tile; both even. An inbox holds pairs: what came from the left and the right (top to
+/// bottom), from above and from below (left to right), each from a place on.
+struct TileShape {
+  int rows = 0;
+  int cols = 0;
+
+  [[nodiscard]] constexpr int cells() const { return rows * cols; }
+  [[nodiscard]] constexpr int from_right() const { return rows / 2; }
+  [[nodiscard]] constexpr int from_up() const { return rows; }
+  [[nodiscard]] constexpr int from_down() const { return rows + cols / 2; }
+  [[nodiscard]] constexpr int inbox_pairs() const { return rows + cols; }
+  bool operator==(const TileShape&) const = default;
+};
+
+constexpr TileShape small_tile{8, 4};  ///< fits 128 registers a thread
+constexpr TileShape large_tile{8, 8};  ///< fits 255; fewer edges a cell
+
+/// Which cells of a tile are interior, and so updated: bit r * cols + c. Kernels keep as few bits
+/// as the tile has cells.
+using CellMask = std::uint64_t;
+template <TileShape shape>
+using KernelMask = std::conditional_t<(shape.cells() > 32), std::uint64_t, std::uint32_t>;
+/// The mask of a tile without a fixed cell.
+constexpr CellMask whole_tile(TileShape shape) { return ~CellMask{0} >> (64 - shape.cells()); }
 
 /// Two values that are loaded and stored together.
 struct alignas(16) Pair {
@@ -21,30 +46,36 @@ struct alignas(16) Pair {
   double second;
 };
 
-/// The places in an inbox, in pairs: what came from the left and the right (top to bottom), from
-/// above and from below (left to right).
-enum Place : int { from_left = 0, from_right = 4, from_up = 8, from_down = 10, inbox_pairs = 12 };
-
 /// A tile's neighbours, as indexes of an array.
 enum Side : int { left = 0, right = 1, up = 2, down = 3, sides = 4 };
 
-/// One iteration on the cells of a tile (row-major, °C). Bit r * tile_cols + c of `interior` tells
-/// whether a cell is updated. `inbox(place)` returns the pair at a place. Returns the largest
+/// One iteration on the cells of a tile (row-major, °C), of which those in `interior` are updated,
+/// or all where not `masked`. `inbox(place)` returns the pair at a place. Returns the largest
 /// |new - old| where `looks_at_delta`, else 0.
-template <bool looks_at_delta, class Inbox>
-WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[tile_cells], std::uint32_t interior,
+template <TileShape shape, bool looks_at_delta, bool masked, class Inbox>
+WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[shape.cells()], KernelMask<shape> interior,
                                          const Inbox& inbox) {
+  constexpr int rows = shape.rows;
+  constexpr int cols = shape.cols;
+  constexpr int from_right = shape.from_right();
+  constexpr int from_up = shape.from_up();
+  constexpr int from_down = shape.from_down();
   double delta = 0;
-  const Pair up01 = inbox(from_up);
-  const Pair up23 = inbox(from_up + 1);
-  const Pair down01 = inbox(from_down);
-  const Pair down23 = inbox(from_down + 1);
-  double above[tile_cols] = {up01.first, up01.second, up23.first, up23.second};
-  const double below[tile_cols] = {down01.first, down01.second, down23.first, down23.second};
+  double above[cols];
+  double below[cols];
+  WALLHEAT_UNROLL
+  for (int col = 0; col < cols; col += 2) {
+    const Pair ups = inbox(from_up + col / 2);
+    const Pair downs = inbox(from_down + col / 2);
+    above[col] = ups.first;
+    above[col + 1] = ups.second;
+    below[col] = downs.first;
+    below[col + 1] = downs.second;
+  }
   Pair lefts{};
   Pair rights{};
   WALLHEAT_UNROLL
-  for (int row = 0; row < tile_rows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     if (row % 2 == 0) {
       lefts = inbox(from_left + row / 2);
       rights = inbox(from_right + row / 2);
@@ -52,13 +83,13 @@ WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[tile_cells], std::uint3
     double before = row % 2 == 0 ? lefts.first : lefts.second;
     const double after = row % 2 == 0 ? rights.first : rights.second;
     WALLHEAT_UNROLL
-    for (int col = 0; col < tile_cols; ++col) {
-      const int cell = row * tile_cols + col;
+    for (int col = 0; col < cols; ++col) {
+      const int cell = row * cols + col;
       const double old = cells[cell];
-      const double next = col + 1 < tile_cols ? cells[cell + 1] : after;
-      const double under = row + 1 < tile_rows ? cells[cell + tile_cols] : below[col];
+      const double next = col + 1 < cols ? cells[cell + 1] : after;
+      const double under = row + 1 < rows ? cells[cell + cols] : below[col];
       const double fresh = updated(before, next, above[col], under);
-      if ((interior >> cell & 1U) != 0) {
+      if (!masked || (interior >> cell & 1U) != 0) {
         cells[cell] = fresh;
         if (looks_at_delta) {
           const double change = fresh > old ? fresh - old : old - fresh;
@@ -74,19 +105,24 @@ WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[tile_cells], std::uint3
 
 /// Gives a tile's edges to its neighbours: calls give(side, place, pair) for each pair, `place`
 /// being that in the inbox of the neighbour at `side`.
-template <class Give>
-WALLHEAT_HOST_DEVICE inline void give_edges(const double (&cells)[tile_cells], const Give& give) {
+template <TileShape shape, class Give>
+WALLHEAT_HOST_DEVICE inline void give_edges(const double (&cells)[shape.cells()],
+                                            const Give& give) {
+  constexpr int rows = shape.rows;
+  constexpr int cols = shape.cols;
+  constexpr int from_right = shape.from_right();
+  constexpr int from_up = shape.from_up();
+  constexpr int from_down = shape.from_down();
   WALLHEAT_UNROLL
-  for (int row = 0; row < tile_rows; row += 2) {
-    const int first = row * tile_cols;
-    const int second = first + tile_cols;
+  for (int row = 0; row < rows; row += 2) {
+    const int first = row * cols;
+    const int second = first + cols;
     give(left, from_right + row / 2, Pair{cells[first], cells[second]});
-    give(right, from_left + row / 2,
-         Pair{cells[first + tile_cols - 1], cells[second + tile_cols - 1]});
+    give(right, from_left + row / 2, Pair{cells[first + cols - 1], cells[second + cols - 1]});
   }
   WALLHEAT_UNROLL
-  for (int col = 0; col < tile_cols; col += 2) {
-    constexpr int last_row = tile_cells - tile_cols;
+  for (int col = 0; col < cols; col += 2) {
+    constexpr int last_row = (rows - 1) * cols;
     give(up, from_down + col / 2, Pair{cells[col], cells[col + 1]});
     give(down, from_up + col / 2, Pair{cells[last_row + col], cells[last_row + col + 1]});
   }

@@ -5,26 +5,32 @@
 namespace wallheat::gpu {
 namespace {
 
-std::size_t tiles_along(std::size_t cells, std::size_t tile) { return (cells + tile - 1) / tile; }
+std::size_t tiles_along(std::size_t cells, int tile) {
+  const auto size = static_cast<std::size_t>(tile);
+  return (cells + size - 1) / size;
+}
 
 }  // namespace
 
-TileMask::TileMask(const Grid<std::uint8_t>& plan_interior)
-    : rows(tiles_along(plan_interior.rows, tile_rows)),
-      cols(tiles_along(plan_interior.cols, tile_cols)),
+TileMask::TileMask(const Grid<std::uint8_t>& plan_interior, TileShape tile_shape)
+    : shape(tile_shape),
+      rows(tiles_along(plan_interior.rows, tile_shape.rows)),
+      cols(tiles_along(plan_interior.cols, tile_shape.cols)),
       interior(rows * cols) {
+  const auto tile_rows = static_cast<std::size_t>(tile_shape.rows);
+  const auto tile_cols = static_cast<std::size_t>(tile_shape.cols);
   for (std::size_t row = 0; row < plan_interior.rows; ++row) {
     const std::uint8_t* cells = &plan_interior(row, 0);
-    std::uint32_t* words = &interior[row / tile_rows * cols];
+    CellMask* words = &interior[row / tile_rows * cols];
     const std::size_t first_bit = row % tile_rows * tile_cols;
     for (std::size_t col = 0; col < plan_interior.cols; ++col) {
-      const auto bit = static_cast<std::uint32_t>(cells[col] != 0);
+      const auto bit = static_cast<CellMask>(cells[col] != 0);
       words[col / tile_cols] |= bit << (first_bit + col % tile_cols);
     }
   }
 }
 
-Tiling::Tiling(const TileMask& mask) {
+Tiling::Tiling(const TileMask& mask) : shape_(mask.shape) {
   std::vector<std::int32_t> numbers(mask.interior.size(), no_tile);
   std::int32_t count = 0;
   for (std::size_t place = 0; place < numbers.size(); ++place)
@@ -34,7 +40,10 @@ Tiling::Tiling(const TileMask& mask) {
     if (numbers[place] == no_tile) continue;
     const std::size_t row = place / mask.cols;
     const std::size_t col = place % mask.cols;
-    Tile tile{row * tile_rows, col * tile_cols, mask.interior[place], {}};
+    Tile tile{row * static_cast<std::size_t>(shape_.rows),
+              col * static_cast<std::size_t>(shape_.cols),
+              mask.interior[place],
+              {}};
     tile.neighbours[left] = col > 0 ? numbers[place - 1] : no_tile;
     tile.neighbours[right] = col + 1 < mask.cols ? numbers[place + 1] : no_tile;
     tile.neighbours[up] = row > 0 ? numbers[place - mask.cols] : no_tile;
@@ -46,15 +55,23 @@ Tiling::Tiling(const TileMask& mask) {
 int Tiling::deal(int blocks) {
   constexpr std::size_t warp = 32;
   blocks_ = static_cast<std::size_t>(blocks);
-  tiles_a_block_ = std::max<std::size_t>((tiles_.size() + blocks_ - 1) / blocks_, 1);
-  threads_ = (tiles_a_block_ + warp - 1) / warp * warp;
+  const std::size_t a_block = std::max<std::size_t>((tiles_.size() + blocks_ - 1) / blocks_, 1);
+  threads_ = (a_block + warp - 1) / warp * warp;
+  slot_of_.resize(tiles_.size());
+  for (std::size_t first = 0, block = 0; first < tiles_.size(); first += a_block, ++block) {
+    const std::size_t end = std::min(first + a_block, tiles_.size());
+    std::size_t slot = block * threads_;
+    for (const bool unmasked : {true, false})
+      for (std::size_t tile = first; tile < end; ++tile)
+        if ((tiles_[tile].interior == whole_tile(shape_)) == unmasked) slot_of_[tile] = slot++;
+  }
   return static_cast<int>(threads_);
 }
 
-void Tiling::load_interior(std::uint32_t* interior) const {
-  std::fill_n(interior, slots(), 0U);
+void Tiling::load_interior(CellMask* interior) const {
+  std::fill_n(interior, slots(), CellMask{0});
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
-    interior[slot_of(tile)] = tiles_[tile].interior;
+    interior[slot_of_[tile]] = tiles_[tile].interior;
 }
 
 void Tiling::load_neighbours(std::int32_t* neighbours) const {
@@ -63,25 +80,34 @@ void Tiling::load_neighbours(std::int32_t* neighbours) const {
     for (std::size_t side = 0; side < sides; ++side) {
       const std::int32_t neighbour = tiles_[tile].neighbours[side];
       if (neighbour != no_tile)
-        neighbours[slot_of(tile) * sides + side] =
-            static_cast<std::int32_t>(slot_of(static_cast<std::size_t>(neighbour)));
+        neighbours[slot_of_[tile] * sides + side] =
+            static_cast<std::int32_t>(slot_of_[static_cast<std::size_t>(neighbour)]);
     }
   }
 }
 
 void Tiling::load_cells(const Grid<double>& field, double* cells) const {
+  const auto tile_rows = static_cast<std::size_t>(shape_.rows);
+  const auto tile_cols = static_cast<std::size_t>(shape_.cols);
+  const std::size_t tile_cells = tile_rows * tile_cols;
   std::fill_n(cells, slots() * tile_cells, 0.0);
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
     const auto& [first_row, first_col, interior, neighbours] = tiles_[tile];
-    double* to = cells + slot_of(tile) * tile_cells;
-    const std::size_t rows = std::min<std::size_t>(tile_rows, field.rows - first_row);
-    const std::size_t cols = std::min<std::size_t>(tile_cols, field.cols - first_col);
+    double* to = cells + slot_of_[tile] * tile_cells;
+    const std::size_t rows = std::min(tile_rows, field.rows - first_row);
+    const std::size_t cols = std::min(tile_cols, field.cols - first_col);
     for (std::size_t row = 0; row < rows; ++row)
       std::copy_n(&field(first_row + row, first_col), cols, to + row * tile_cols);
   }
 }
 
 void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
+  const auto tile_rows = static_cast<std::size_t>(shape_.rows);
+  const auto tile_cols = static_cast<std::size_t>(shape_.cols);
+  const auto inbox_pairs = static_cast<std::size_t>(shape_.inbox_pairs());
+  const auto from_right = static_cast<std::size_t>(shape_.from_right());
+  const auto from_up = static_cast<std::size_t>(shape_.from_up());
+  const auto from_down = static_cast<std::size_t>(shape_.from_down());
   std::fill_n(inboxes, slots() * inbox_pairs, Pair{0, 0});
   // Row and column -1 wrap to the largest number, which is outside, too.
   const auto at = [&](std::size_t row, std::size_t col) {
@@ -89,7 +115,7 @@ void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
   };
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
     const auto& [row, col, interior, neighbours] = tiles_[tile];
-    Pair* inbox = inboxes + slot_of(tile) * inbox_pairs;
+    Pair* inbox = inboxes + slot_of_[tile] * inbox_pairs;
     for (std::size_t pair = 0; pair < tile_rows / 2; ++pair) {
       const std::size_t first = row + 2 * pair;
       inbox[from_left + pair] = {at(first, col - 1), at(first + 1, col - 1)};
@@ -104,11 +130,14 @@ void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
 }
 
 void Tiling::store_cells(const double* cells, Grid<double>& field) const {
+  const auto tile_rows = static_cast<std::size_t>(shape_.rows);
+  const auto tile_cols = static_cast<std::size_t>(shape_.cols);
+  const std::size_t tile_cells = tile_rows * tile_cols;
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
     const auto& [first_row, first_col, interior, neighbours] = tiles_[tile];
-    const double* from = cells + slot_of(tile) * tile_cells;
-    const std::size_t rows = std::min<std::size_t>(tile_rows, field.rows - first_row);
-    const std::size_t cols = std::min<std::size_t>(tile_cols, field.cols - first_col);
+    const double* from = cells + slot_of_[tile] * tile_cells;
+    const std::size_t rows = std::min(tile_rows, field.rows - first_row);
+    const std::size_t cols = std::min(tile_cols, field.cols - first_col);
     for (std::size_t row = 0; row < rows; ++row)
       std::copy_n(from + row * tile_cols, cols, &field(first_row + row, first_col));
   }

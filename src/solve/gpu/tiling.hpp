@@ -15,12 +15,12 @@ constexpr std::int32_t no_tile = -1;
 /// Cells of an interior mask, a word for each tile, over the whole grid of tiles (the last row and
 /// column of tiles may hang over the plan's edge).
 struct TileMask {
+  TileShape shape;
   std::size_t rows = 0;  ///< of tiles
   std::size_t cols = 0;
-  std::vector<std::uint32_t> interior;  ///< shape (rows, cols)
+  std::vector<CellMask> interior;  ///< shape (rows, cols)
 
-  TileMask() = default;
-  explicit TileMask(const Grid<std::uint8_t>& plan_interior);
+  TileMask(const Grid<std::uint8_t>& plan_interior, TileShape tile_shape);
 };
 
 /// The tiles of a plan that hold interior cells, row by row, and the threads that they are dealt
@@ -29,17 +29,20 @@ class Tiling {
  public:
   explicit Tiling(const TileMask& mask);
 
+  [[nodiscard]] TileShape shape() const { return shape_; }
   [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
-  /// Gives the tiles to so many blocks, each with as many warps as its tiles need. Returns the
-  /// threads of a block.
+  /// Gives the tiles to so many blocks, each with as many warps as its tiles need; in a block those
+  /// without a fixed cell come first, so that whole warps need no mask. Returns the threads of a
+  /// block.
   int deal(int blocks);
   [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }
 
   /// These write a value or more for each slot; one without a tile has no interior cells, no
   /// neighbours, and zeros. What lies outside of the plan is 0 °C.
-  void load_interior(std::uint32_t* interior) const;                ///< shape (slots)
-  void load_neighbours(std::int32_t* neighbours) const;             ///< shape (slots, sides): slots
-  void load_cells(const Grid<double>& field, double* cells) const;  ///< shape (slots, tile_cells)
+  void load_interior(CellMask* interior) const;          ///< shape (slots)
+  void load_neighbours(std::int32_t* neighbours) const;  ///< shape (slots, sides): slots
+  void load_cells(const Grid<double>& field,
+                  double* cells) const;  ///< shape (slots, cells of a tile)
   /// Shape (slots, inbox_pairs): the facing edges of all neighbours in the field.
   void load_inboxes(const Grid<double>& field, Pair* inboxes) const;
   /// Writes the slots' cells back into the field.
@@ -49,17 +52,15 @@ class Tiling {
   struct Tile {
     std::size_t row;  ///< of its first cell in the plan
     std::size_t col;
-    std::uint32_t interior;
+    CellMask interior;
     std::int32_t neighbours[sides];  ///< tiles, or no_tile
   };
-  [[nodiscard]] std::size_t slot_of(std::size_t tile) const {
-    return tile / tiles_a_block_ * threads_ + tile % tiles_a_block_;
-  }
 
+  TileShape shape_;
   std::vector<Tile> tiles_;
+  std::vector<std::size_t> slot_of_;  ///< (tiles)
   std::size_t blocks_ = 0;
   std::size_t threads_ = 0;
-  std::size_t tiles_a_block_ = 1;
 };
 
 }  // namespace wallheat::gpu

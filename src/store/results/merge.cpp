@@ -78,7 +78,7 @@ class Merge {
     build(out, all_, source);
   }
 
-  MergeReport report;
+  [[nodiscard]] MergeReport& report() { return report_; }
 
  private:
   void take(std::size_t number) {
@@ -130,12 +130,12 @@ class Merge {
 
   void warn_about(const fs::path& path, const ReadView& view) {
     if (!view.closed_well) {
-      report.warnings.push_back(path.string() +
-                                " was not closed: its run still writes it, or was killed; what it "
-                                "holds by now was taken");
+      report_.warnings.push_back(path.string() +
+                                 " was not closed: its run still writes it, or was killed; what it "
+                                 "holds by now was taken");
     }
     for (const auto& sentence : view.damage) {
-      report.warnings.push_back(path.string() + " is damaged: " + sentence);
+      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
     }
   }
 
@@ -152,7 +152,7 @@ class Merge {
     DamageReport damage;
     damage.add_lost("field", "damaged", damaged, snapshot);
     for (const auto& sentence : damage.sentences) {
-      report.warnings.push_back(path.string() + " is damaged: " + sentence);
+      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
     }
   }
 
@@ -190,9 +190,9 @@ class Merge {
     }
     const auto differing = differences_with_fields(first, second);
     if (differing.empty()) return;
-    report.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
-                               other.string() + " and " + parts_[number].string() + ": " +
-                               to_text(differing, "in the first", "in the second"));
+    report_.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
+                                other.string() + " and " + parts_[number].string() + ": " +
+                                to_text(differing, "in the first", "in the second"));
   }
 
   void finish() {
@@ -200,23 +200,24 @@ class Merge {
     for (std::size_t i = 0; i < all_.rows.size(); ++i) {
       const auto& row = all_.rows[i];
       if (has_field(row)) ++needed[shape_of(row)];
-      if (answers_[i] > 1) ++report.duplicates;
+      if (answers_[i] > 1) ++report_.duplicates;
       const auto status = status_of(row);
       if (is_answer(status)) {
-        ++report.done;
+        ++report_.done;
       } else if (status == PlanStatus::failed) {
-        ++report.failed;
+        ++report_.failed;
       } else {
-        report.missing.push_back(id_of(row));
+        report_.missing.push_back(id_of(row));
       }
     }
     for (const auto& [shape, count] : needed) {
       all_.capacities[shape] = std::max(all_.capacities[shape], count);
     }
-    report.plans = all_.rows.size();
+    report_.plans = all_.rows.size();
   }
 
-  std::vector<fs::path> parts_;  // as they were named
+  std::vector<fs::path> parts_;
+  MergeReport report_;           // as they were named
   std::vector<fs::path> files_;  // where the names lead
   Snapshot all_;
   std::vector<std::size_t> from_;       // the part that row i is from
@@ -236,7 +237,7 @@ MergeReport merge(const fs::path& out, const std::vector<fs::path>& parts,
                   const MergeOptions& options) {
   require_free(out, options.overwrite);
   Merge merged(parts);
-  auto& report = merged.report;
+  auto& report = merged.report();
   if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing)) {
     return std::move(report);
   }

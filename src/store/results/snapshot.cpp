@@ -53,6 +53,7 @@ void DamageReport::add_lost(const std::string& noun, const std::string& what,
                             const std::vector<std::size_t>& rows, const Snapshot& snapshot) {
   if (rows.empty()) return;
   std::vector<std::string> ids;
+  ids.reserve(rows.size());
   for (const auto i : rows) ids.push_back(id_of(snapshot.rows[i]));
   sentences.push_back(count_were(rows.size(), noun) + " " + what +
                       "; pending again: " + few_of(ids));
@@ -150,11 +151,11 @@ bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
     if (id_of(snapshot.rows[i]) != plan.ids[i]) return true;
   }
-  for (const auto& [shape, needed] : capacities_for(plan, snapshot.rows)) {
-    const auto room = snapshot.capacities.find(shape);
-    if (room == snapshot.capacities.end() || room->second < needed) return true;
-  }
-  return false;
+  const auto capacities = capacities_for(plan, snapshot.rows);
+  return std::any_of(capacities.begin(), capacities.end(), [&](const auto& capacity) {
+    const auto room = snapshot.capacities.find(capacity.first);
+    return room == snapshot.capacities.end() || room->second < capacity.second;
+  });
 }
 
 Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const StorePlan& plan) {

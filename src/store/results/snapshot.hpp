@@ -77,7 +77,7 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 
 /// The same answers in the order of plan.ids, ids without an answer left out or added as pending.
 /// Throws RunError if an answer would be lost.
-[[nodiscard]] Snapshot rearranged(const std::filesystem::path& file, Snapshot snapshot,
+[[nodiscard]] Snapshot rearranged(const std::filesystem::path& file, Snapshot old,
                                   const StorePlan& plan);
 
 /// True if the file must be built anew to serve `plan`: other ids, or not enough room for

@@ -248,7 +248,7 @@ class Replay {
   /// A row whose record is damaged.
   bool apply_row(const LoggedRow& row) {
     if (!has_ids_) borrow_ids();
-    const auto& rows = reading.snapshot.rows;
+    const auto& rows = reading_.snapshot.rows;
     if (row.row.index >= rows.size() || row.row.id != rows[row.row.index].id) return false;
     waiting_rows_.push_back(row);
     return true;
@@ -265,16 +265,16 @@ class Replay {
     return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
   }
 
-  LogReading reading;
+  [[nodiscard]] LogReading& reading() { return reading_; }
 
  private:
   void commit() {
     for (const auto& [offset, row] : waiting_rows_) {
-      reading.snapshot.rows[row.index] = row;
-      reading.snapshot.offsets[row.index] = offset;
-      if (begun_) reading.stored_here.push_back(row.index);
+      reading_.snapshot.rows[row.index] = row;
+      reading_.snapshot.offsets[row.index] = offset;
+      if (begun_) reading_.stored_here.push_back(row.index);
     }
-    auto& sessions = reading.snapshot.sessions;
+    auto& sessions = reading_.snapshot.sessions;
     for (auto& [number, session] : waiting_sessions_) {
       sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
       sessions[number] = std::move(session);
@@ -298,7 +298,7 @@ class Replay {
     return true;
   }
   void take_file(const Snapshot& from) {
-    auto& snapshot = reading.snapshot;
+    auto& snapshot = reading_.snapshot;
     snapshot.file_id = from.file_id;
     snapshot.settings = from.settings;
     snapshot.save_fields = from.save_fields;
@@ -325,19 +325,19 @@ class Replay {
     return true;
   }
   void set_rows(std::vector<Row> rows) {
-    reading.snapshot.offsets.assign(rows.size(), -1);
-    reading.snapshot.rows = std::move(rows);
+    reading_.snapshot.offsets.assign(rows.size(), -1);
+    reading_.snapshot.rows = std::move(rows);
   }
 
   /// Nobody needs room for more fields than there are plans; a file with it might never be built.
   void refuse_endless_room() {
-    const auto& snapshot = reading.snapshot;
+    const auto& snapshot = reading_.snapshot;
     const bool endless =
         std::any_of(snapshot.capacities.begin(), snapshot.capacities.end(),
                     [&](const auto& entry) { return entry.second > snapshot.rows.size(); });
     if (!has_file_ || !endless) return;
     has_file_ = false;
-    reading.damaged = true;
+    reading_.damaged = true;
   }
   void borrow_file() {
     if (has_file_ || in_file_ == nullptr) return;
@@ -354,16 +354,16 @@ class Replay {
 
   void name_damaged() {
     if (damaged_.empty()) return;
-    const auto& rows = reading.snapshot.rows;
+    const auto& rows = reading_.snapshot.rows;
     std::unordered_map<std::string, std::size_t> indices;
     for (std::size_t i = 0; i < rows.size(); ++i) indices.emplace(id_of(rows[i]), i);
     for (const auto& row : damaged_) {
       // Nobody logs a row that is pending, but blank bytes look like one.
       const bool is_row = status_of(row) != PlanStatus::pending && row.index < rows.size();
       if (const auto index = indices.find(id_of(row)); index != indices.end()) {
-        reading.damaged_rows.push_back(index->second);
+        reading_.damaged_rows.push_back(index->second);
       } else if (is_row) {
-        reading.damaged_rows.push_back(row.index);
+        reading_.damaged_rows.push_back(row.index);
       }
     }
   }
@@ -372,7 +372,7 @@ class Replay {
   /// contradicts, and a session or an answer, each of which tells its time, is the same in
   /// both.
   [[nodiscard]] bool belongs_to_file() const {
-    const auto& mine = reading.snapshot;
+    const auto& mine = reading_.snapshot;
     const auto& theirs = *in_file_;
     if (mine.file_id != theirs.file_id || mine.rows.size() != theirs.rows.size()) return false;
     bool proven = false;
@@ -389,6 +389,7 @@ class Replay {
     return proven;
   }
 
+  LogReading reading_;
   const Snapshot* in_file_;
   std::vector<LoggedRow> waiting_rows_;
   std::vector<Row> damaged_;
@@ -451,7 +452,7 @@ std::optional<LogReading> read_log(const std::filesystem::path& file, const Snap
   if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
 
   Replay replay(in_file);
-  auto& reading = replay.reading;
+  auto& reading = replay.reading();
   reading.damaged = !log.version();
   std::uint64_t offset = beginning_size;
   std::uint64_t dropped = 0;
