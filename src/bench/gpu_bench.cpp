@@ -16,6 +16,7 @@
 #include "core/generator.hpp"
 #include "core/parallel_for.hpp"
 #include "node/gpu_telemetry.hpp"
+#include "solve/gpu/solver.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -165,23 +166,16 @@ bool same_bits(const Solution& a, const Solution& b) {
                      a.field.cells.size() * sizeof(double)) == 0;
 }
 
-/// Seconds of a plan alone, several times, and its answer.
-struct Timed {
-  double seconds = 0;
-  Solution solution;
-};
-
-Timed time_alone(Solver& solver, const FloorPlan& plan, const Limits& limits) {
+/// Median seconds of a plan alone.
+double time_alone(Solver& solver, const FloorPlan& plan, const Limits& limits) {
   constexpr int repeats = 5;
-  Timed timed;
   std::vector<double> seconds;
   for (int run = 0; run < repeats; ++run) {
     const auto start = Clock::now();
-    timed.solution = solver.solve(plan, limits, {}).value();
+    (void)solver.solve(plan, limits, {}).value();
     seconds.push_back(seconds_since(start));
   }
-  timed.seconds = median(std::move(seconds));
-  return timed;
+  return median(std::move(seconds));
 }
 
 class Measurement {
@@ -197,14 +191,19 @@ class Measurement {
     bench.name = gpu_.name;
     bench.ceiling = gpu_.ceiling;
     bench.cpu_cores = settings_.cpu_cores;
+    bench.copies = gpu_.copies;
+    bench.compared = compare();
     bench.alone = measure_alone();
     bench.baseline = {measure_baseline(1), measure_baseline(16)};
     for (std::size_t count = 1; count <= settings_.most_in_flight; count *= 2)
       bench.flows.push_back(measure_in_flight(count));
+    for (const NamedSolver& kernel : gpu_.kernels)
+      bench.by_kernel.push_back({kernel.name, measure_kernel(kernel)});
     bench.end_to_end = measure_end_to_end();
     bench.end_to_end_source = settings_.files.count > 0 ? settings_.files.name : "memory";
     for (const std::size_t side : settings_.sides) bench.sides.push_back(measure_side(side));
     bench.break_even_side = break_even_side(bench.sides);
+    bench.kernels = gpu_.device->kernels();
     return bench;
   }
 
@@ -213,35 +212,59 @@ class Measurement {
     if (settings_.tell) settings_.tell(what);
   }
 
+  /// Solves the first plans on the GPU and on the CPU's cores. Returns how many; throws RunError
+  /// where an answer differs in a bit.
+  std::size_t compare() {
+    const auto& plans = settings_.plans;
+    const std::size_t count = std::min(plans.size(), settings_.compared);
+    tell(std::to_string(count) + " plans on the GPU and on the CPU: they must agree in every bit");
+    std::vector<Solution> answers(count);
+    const std::size_t in_flight = std::min(gpu_.device->plans_at_once(), count);
+    (void)measure_flow(
+        {in_flight, count, 0, gpu_solver_, plans.data(), [&](Solver& solver, std::size_t plan) {
+           answers[plan] = solver.solve(plans[plan], settings_.limits, {}).value();
+           return 0.0;
+         }});
+    const std::size_t cores = std::min(settings_.cpu_cores, count);
+    (void)measure_flow(
+        {cores, count, 0, settings_.cpu_solver, plans.data(),
+         [&](Solver& solver, std::size_t plan) {
+           if (!same_bits(solver.solve(plans[plan], settings_.limits, {}).value(), answers[plan]))
+             throw RunError("plan number " + std::to_string(plan) +
+                            ": GPU and CPU give different answers, so there is nothing to measure");
+           return 0.0;
+         }});
+    return count;
+  }
+
   /// The CPU's on a thread of its own, as the factory may bind it to a core.
   std::vector<AloneTime> measure_alone() {
     tell("single plans, on the GPU and on one core");
     const std::size_t count = std::min<std::size_t>(settings_.plans.size(), 3);
     std::vector<AloneTime> times;
-    std::vector<Solution> answers;
     const auto on_gpu = gpu_solver_(0);
-    for (std::size_t plan = 0; plan < count; ++plan) {
-      Timed timed = time_alone(*on_gpu, settings_.plans[plan], settings_.limits);
-      times.push_back({plan, timed.seconds, 0});
-      answers.push_back(std::move(timed.solution));
-    }
+    for (std::size_t plan = 0; plan < count; ++plan)
+      times.push_back({plan, time_alone(*on_gpu, settings_.plans[plan], settings_.limits), 0});
     FirstError error;
     std::jthread([&] {
       try {
         const auto on_cpu = settings_.cpu_solver(0);
-        for (AloneTime& time : times) {
-          const Timed timed = time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits);
-          time.cpu_core_s = timed.seconds;
-          if (!same_bits(timed.solution, answers[time.plan]))
-            throw RunError("plan number " + std::to_string(time.plan) +
-                           ": GPU and CPU give different answers, so there is nothing to measure");
-        }
+        for (AloneTime& time : times)
+          time.cpu_core_s = time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits);
       } catch (...) {
         error.catch_current();
       }
     }).join();
     error.rethrow();
     return times;
+  }
+
+  Flow measure_kernel(const NamedSolver& kernel) {
+    tell("the kernel " + kernel.name);
+    const std::size_t in_flight = std::min(gpu_.device->plans_at_once(), settings_.most_in_flight);
+    return measure_flow({in_flight, in_flight, settings_.least_s, kernel.solver,
+                         &settings_.plans.front(), solve_only(settings_.plans, settings_.limits)},
+                        gpu_.sample);
   }
 
   Flow measure_baseline(std::size_t in_flight) {
@@ -294,6 +317,20 @@ class Measurement {
   SolverFactory gpu_solver_;
 };
 
+/// Those of the device's kernels that any plan can be solved with, or that hand over to another
+/// what they do not hold.
+std::vector<NamedSolver> kernels_of(GpuDevice& device) {
+  auto& with_kernels = dynamic_cast<gpu::DeviceWithKernels&>(device);
+  std::vector<NamedSolver> kernels;
+  for (const gpu::Kernel kernel : gpu::every_kernel) {
+    if (!with_kernels.has(kernel)) continue;
+    kernels.push_back({gpu::to_string(kernel), [&with_kernels, kernel](std::size_t) {
+                         return with_kernels.make_solver(kernel);
+                       }});
+  }
+  return kernels;
+}
+
 }  // namespace
 
 const Flow& GpuBench::best(const std::vector<Flow>& flows) {
@@ -343,8 +380,10 @@ GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings) {
   });
   GpuUnderTest under_test{.name = gpu.name + ", " + gpu.uuid,
                           .device = device.get(),
+                          .kernels = kernels_of(*device),
                           .baseline = {},
                           .ceiling = measure_gpu_ceiling(gpu.ordinal),
+                          .copies = measure_gpu_copies(gpu.ordinal),
                           .sample = {}};
   under_test.baseline = [&](std::size_t) { return make_gpu_baseline_solver(gpu.ordinal); };
   std::optional<GpuTelemetry> telemetry;

@@ -45,15 +45,30 @@ struct GpuBenchSettings {
   /// Of plans, in cells, ascending: where to look for break-even.
   std::vector<std::size_t> sides = {32, 48, 64, 96, 128, 192, 256, 384, 512};
   double least_s = 2;                            ///< each flow lasts as long, at least
+  std::size_t compared = 64;                     ///< of `plans`, before anything is measured
   std::function<void(const std::string&)> tell;  ///< hears what is measured next; may be empty
+
+  /// Seconds instead of minutes: shorter flows, no search for break-even.
+  void make_quick() {
+    least_s = 0.2;
+    sides.clear();
+  }
+};
+
+/// A kernel that solves plans by itself.
+struct NamedSolver {
+  std::string name;
+  SolverFactory solver;
 };
 
 /// What is measured; tests put other things in its place.
 struct GpuUnderTest {
   std::string name;
   GpuDevice* device = nullptr;
+  std::vector<NamedSolver> kernels;  ///< of the device, each for all plans
   SolverFactory baseline;
   GpuCeiling ceiling;
+  GpuCopies copies;
   std::function<GpuSample()> sample;  ///< empty where NVML does not tell
 };
 
@@ -71,11 +86,21 @@ struct SideRate {
   double cpu_plans_per_s = 0;
 };
 
+/// One kernel for all plans, from memory.
+struct KernelRate {
+  std::string name;
+  Flow flow;
+};
+
 struct GpuBench {
   std::string name;
   GpuCeiling ceiling;
+  GpuCopies copies;
+  std::size_t compared = 0;  ///< plans of which each bit is as the CPU's
   std::vector<Flow> baseline;
   std::vector<Flow> flows;  ///< ascending numbers of plans in flight
+  std::vector<KernelRate> by_kernel;
+  std::vector<GpuKernel> kernels;  ///< and what they did in all this
   Flow end_to_end;
   std::string end_to_end_source;
   std::vector<AloneTime> alone;

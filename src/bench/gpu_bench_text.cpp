@@ -46,6 +46,10 @@ void add_flows(Text& text, const GpuBench& bench) {
   for (const Flow& flow : bench.baseline) add_flow(text, bench, flow);
   text.add("%9s\n", "GPU");
   for (const Flow& flow : bench.flows) add_flow(text, bench, flow);
+  for (const auto& [name, flow] : bench.by_kernel) {
+    text.add("the kernel %s for all that it holds\n", name.c_str());
+    add_flow(text, bench, flow);
+  }
   text.add("end to end, from %s: read, solved and summarised, %zu at a time\n",
            bench.end_to_end_source.c_str(), bench.end_to_end.in_flight);
   add_flow(text, bench, bench.end_to_end);
@@ -68,6 +72,18 @@ void add_break_even(Text& text, const GpuBench& bench) {
   }
 }
 
+void add_kernels(Text& text, const GpuBench& bench) {
+  if (bench.kernels.empty()) return;
+  text.add("\nkernels (kind, tile, threads of a block at most) and what they did in all this\n");
+  text.add("%-24s  %9s  %9s  %11s  %9s  %9s  %9s  %9s\n", "kernel", "registers", "spilled B",
+           "shared KiB", "blocks/MP", "occupancy", "launches", "seconds");
+  for (const GpuKernel& kernel : bench.kernels)
+    text.add("%-24s  %9d  %9zu  %11.1f  %9d  %7.0f %%  %9lld  %9.3f\n", kernel.name.c_str(),
+             kernel.registers, kernel.spilled_bytes,
+             static_cast<double>(kernel.shared_bytes) / 1024, kernel.blocks_a_multiprocessor,
+             100 * kernel.occupancy, static_cast<long long>(kernel.launches), kernel.seconds);
+}
+
 }  // namespace
 
 std::string to_text(const GpuBench& bench) {
@@ -78,6 +94,10 @@ std::string to_text(const GpuBench& bench) {
   text.add(
       "ceiling   %.1f G cell updates/s by %.2f TB/s of shared memory: 8 bytes read and 8 written\n",
       bench.ceiling.updates_by_shared_memory() * 1e-9, bench.ceiling.shared_bytes_per_s * 1e-12);
+  text.add("copies    GB/s: up %.1f pageable, %.1f pinned; down %.1f pageable, %.1f pinned\n",
+           bench.copies.up_pageable * 1e-9, bench.copies.up_pinned * 1e-9,
+           bench.copies.down_pageable * 1e-9, bench.copies.down_pinned * 1e-9);
+  text.add("compared  %zu plans: every bit as the CPU's\n", bench.compared);
   add_flows(text, bench);
   text.add("\na plan alone\n%12s  %12s  %12s  %8s\n", "plan number", "GPU ms", "one core ms",
            "GPU/core");
@@ -87,6 +107,7 @@ std::string to_text(const GpuBench& bench) {
   }
   text.add("%12s  %12s  %12s  %6.1f x\n", "all", "", "", bench.speedup_alone());
   add_break_even(text, bench);
+  add_kernels(text, bench);
   return text.take();
 }
 

@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "bench/gpu_ceiling.hpp"
 #include "solve/gpu/cuda_stream.hpp"
@@ -121,6 +125,34 @@ GpuCeiling measure_gpu_ceiling(int ordinal) {
       [&](std::int64_t rounds) { rotate_cells<<<movers, threads_a_block>>>(rounds, sink.data()); });
   return {additions * chains * threads_a_block * adders,
           moves * cells_a_thread * threads_a_block * movers * 2 * sizeof(double)};
+}
+
+GpuCopies measure_gpu_copies(int ordinal) {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  gpu::check(cudaSetDevice(ordinal), "selecting the device");
+  gpu::DeviceArray<std::byte> device(bytes);
+  std::vector<std::byte> pageable(bytes);
+  void* taken = nullptr;
+  gpu::check(cudaMallocHost(&taken, bytes), "taking pinned memory");
+  const std::unique_ptr<void, decltype(&cudaFreeHost)> pinned(taken, cudaFreeHost);
+  // By the host's clock, as a user's program waits for it: copies of pageable memory begin on the
+  // host.
+  const auto bytes_per_s = [&](void* to, const void* from) {
+    constexpr int tries = 7;
+    double best = 0;
+    for (int attempt = 0; attempt < tries; ++attempt) {
+      const auto start = std::chrono::steady_clock::now();
+      gpu::check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copying");
+      gpu::check(cudaDeviceSynchronize(), "copying");
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      best = std::max(best, static_cast<double>(bytes) / seconds.count());
+    }
+    return best;
+  };
+  return {.up_pageable = bytes_per_s(device.data(), pageable.data()),
+          .up_pinned = bytes_per_s(device.data(), pinned.get()),
+          .down_pageable = bytes_per_s(pageable.data(), device.data()),
+          .down_pinned = bytes_per_s(pinned.get(), device.data())};
 }
 
 }  // namespace wallheat

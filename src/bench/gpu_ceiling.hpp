@@ -22,6 +22,17 @@ struct GpuCeiling {
   [[nodiscard]] double updates_by_shared_memory() const { return shared_bytes_per_s / 16; }
 };
 
+/// Bytes a second between host and GPU, 64 MiB at a time; pinned: memory that the GPU reaches.
+struct GpuCopies {
+  double up_pageable = 0;
+  double up_pinned = 0;
+  double down_pageable = 0;
+  double down_pinned = 0;
+};
+
+/// Each figure is the best of several tries. Throws as measure_gpu_ceiling.
+[[nodiscard]] GpuCopies measure_gpu_copies(int ordinal);
+
 /// Measures for about a second; each figure is the best of several tries. Throws DeviceFault if
 /// the device fails, RunError in a build without CUDA.
 [[nodiscard]] GpuCeiling measure_gpu_ceiling(int ordinal);

@@ -56,6 +56,7 @@ int bench_command(const Arguments& arguments) {
   std::int64_t size = 0;
   bool json = false;
   bool scaling_wanted = false;
+  bool quick = false;
   std::string device;
   SolverOptionParser solver_options;
   Options options(
@@ -69,20 +70,24 @@ int bench_command(const Arguments& arguments) {
   options.add()("data,d", po::value(&data)->value_name("PLANS"),
                 "directory or pack of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
-  options.add()("plans,n",
-                po::value(&count)->default_value(by_device, "8, on a GPU 512")->value_name("N"),
-                "the first N plans; on a GPU also the most in flight");
+  options.add()(
+      "plans,n",
+      po::value(&count)->default_value(by_device, "8, on a GPU 512, 64 if quick")->value_name("N"),
+      "the first N plans; on a GPU also the most in flight");
   options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
                 "cells along a side of generated plans");
   options.add()("repeat", po::value(&repeat)->default_value(5)->value_name("N"),
                 "measurements of each figure (CPU)");
   options.add()("scaling", po::value(&scaling_wanted)->default_value(true)->value_name("BOOL"),
                 "measure 1, 2, 4, ... threads, too (CPU)");
+  options.add()("quick", po::bool_switch(&quick),
+                "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
   options.add()("json", po::bool_switch(&json), "print JSON instead of tables");
   solver_options.declare(options);
   if (!options.parse(arguments)) return exit_done;
   (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});
-  if (count == by_device) count = device == "gpu" ? 512 : 8;
+  if (quick && device != "gpu") throw UsageError("--quick needs --device gpu");
+  if (count == by_device) count = device != "gpu" ? 8 : quick ? 64 : 512;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
@@ -90,7 +95,8 @@ int bench_command(const Arguments& arguments) {
   const SolverOptions solver = solver_options.finish();
   if (device == "gpu") {
     bench_gpu(
-        solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, json);
+        solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, quick,
+        json);
     return exit_done;
   }
   const auto plans = bench_plans(data, count, static_cast<std::size_t>(size));

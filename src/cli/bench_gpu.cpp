@@ -20,7 +20,7 @@ std::vector<int> cpus_of_a_socket() {
 
 }  // namespace
 
-void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans,
+void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool quick,
                bool json) {
   const Gpu gpu = gpu_to_measure();
   const std::vector<int> cpus = cpus_of_a_socket();
@@ -35,6 +35,7 @@ void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>
     bind_this_thread({cpus.at(thread)});
     return solver.make();
   };
+  if (quick) settings.make_quick();
   settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
   const GpuBench bench = measure_gpu(gpu, settings);
   if (json) {

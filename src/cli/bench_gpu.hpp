@@ -17,7 +17,9 @@ struct GpuBenchPlans {
 
 /// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
 /// solver of `solver`, and prints tables or JSON; `plans` is called once it is known that there is
-/// a GPU. Throws RunError if there is none.
-void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool json);
+/// a GPU; `quick` leaves out the search for break-even and takes seconds. Throws RunError if there
+/// is none.
+void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool quick,
+               bool json);
 
 }  // namespace wallheat

@@ -104,6 +104,26 @@ std::string to_json_text(const GpuBench& bench) {
             {"shared_bytes_per_s", bench.ceiling.shared_bytes_per_s},
             {"ceiling_updates_per_s_by_fp64", bench.ceiling.updates_by_fp64()},
             {"ceiling_updates_per_s_by_shared_memory", bench.ceiling.updates_by_shared_memory()}};
+  json["copies_bytes_per_s"] = {{"up_pageable", bench.copies.up_pageable},
+                                {"up_pinned", bench.copies.up_pinned},
+                                {"down_pageable", bench.copies.down_pageable},
+                                {"down_pinned", bench.copies.down_pinned}};
+  json["compared_plans"] = bench.compared;
+  for (const GpuKernel& kernel : bench.kernels) {
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"threads", kernel.threads},
+                               {"registers", kernel.registers},
+                               {"spilled_bytes", kernel.spilled_bytes},
+                               {"shared_bytes", kernel.shared_bytes},
+                               {"blocks_a_multiprocessor", kernel.blocks_a_multiprocessor},
+                               {"occupancy", kernel.occupancy},
+                               {"launches", kernel.launches},
+                               {"seconds", kernel.seconds}});
+  }
+  for (const auto& [name, flow] : bench.by_kernel) {
+    json["by_kernel"].push_back(to_json(flow, bench));
+    json["by_kernel"].back()["kernel"] = name;
+  }
   for (const Flow& flow : bench.baseline) json["baseline"].push_back(to_json(flow, bench));
   for (const Flow& flow : bench.flows) json["flows"].push_back(to_json(flow, bench));
   json["end_to_end"] = to_json(bench.end_to_end, bench);

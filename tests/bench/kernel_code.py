@@ -123,6 +123,7 @@ def main():
         if f"compute_{architecture}" not in known:
             print(f"this nvcc does not know {architecture}", file=sys.stderr)
             continue
+        disassembler = options.nvdisasm
         with tempfile.TemporaryDirectory() as folder:
             for source in ["cluster_kernel"] * (int(architecture) >= 90) + ["kernels"]:  # clusters came with 9.0
                 cubin, said = compiled(nvcc, source, architecture, folder)
@@ -130,7 +131,8 @@ def main():
                     name = readable(symbol)
                     row = f"{architecture:<5}{name:<34}{registers:>5}{stored:>8}"
                     cells = 64 if "8 x 8" in name else 32
-                    code = machine_code(options.nvdisasm, cubin, symbol, architecture) if options.nvdisasm else []
+                    code = machine_code(disassembler, cubin, symbol, architecture) if disassembler else []
+                    disassembler = disassembler if code else None
                     warps = 8 if cells == 64 else 16  # of a multiprocessor
                     for way in sweep_loops(code, cells):
                         cycles = [warps * way["fp64"] / 2, warps * way["all"] / 4, warps * way["shared"] * 4]

@@ -31,9 +31,10 @@ class FakeDevice final : public GpuDevice {
     return std::make_unique<FakeSolver>(*this);
   }
   std::size_t plans_at_once() const override { return 3; }
+  std::vector<GpuKernel> kernels() const override { return {{.name = "a kernel", .launches = 3}}; }
 
   std::atomic<int> solvers = 0;
-  bool lies = false;
+  const FloorPlan* lies_about = nullptr;
   bool fails = false;
 
  private:
@@ -44,7 +45,7 @@ class FakeDevice final : public GpuDevice {
                                   const SolveControl& control) override {
       if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
       auto solution = solver_->solve(plan, limits, control);
-      if (device_.lies) solution->field.cells.front() += 1e-15;
+      if (device_.lies_about == &plan) solution->field.cells.front() += 1e-15;
       return solution;
     }
 
@@ -68,6 +69,7 @@ class MeasureGpu : public testing::Test {
     gpu_.device = &device_;
     gpu_.baseline = [](std::size_t) { return make_reference_solver(); };
     gpu_.ceiling = {4e9, 16e9};
+    gpu_.kernels = {{"of a kind", [this](std::size_t) { return device_.make_solver(); }}};
   }
 
   FakeDevice device_;
@@ -84,8 +86,11 @@ TEST_F(MeasureGpu, measures_every_number_of_plans_in_flight) {
     EXPECT_GE(flow.plans, flow.in_flight);
     EXPECT_GT(flow.updates, 0);
   }
-  // Alone; 1, 2 and 4 in flight; 3 end to end; 3 for each of two sides.
-  EXPECT_EQ(device_.solvers, 1 + 1 + 2 + 4 + 3 + 3 + 3);
+  // Three compare; alone; 1, 2 and 4 in flight; 3 of a kernel; 3 end to end; 3 for each of two
+  // sides.
+  EXPECT_EQ(device_.solvers, 3 + 1 + 1 + 2 + 4 + 3 + 3 + 3 + 3);
+  EXPECT_EQ(bench.compared, 4U);
+  EXPECT_EQ(bench.by_kernel.at(0).flow.in_flight, 3U);
   EXPECT_EQ(bench.sides.size(), 2U);
   EXPECT_EQ(bench.alone.size(), 3U);
   EXPECT_GT(bench.speedup_alone(), 0);
@@ -114,8 +119,13 @@ TEST_F(MeasureGpu, takes_every_plan_of_a_data_set_end_to_end) {
 }
 
 TEST_F(MeasureGpu, refuses_a_gpu_that_gives_wrong_answers) {
-  device_.lies = true;
-  EXPECT_THROW((void)measure_gpu(gpu_, settings_), RunError);
+  device_.lies_about = &settings_.plans.back();
+  try {
+    (void)measure_gpu(gpu_, settings_);
+    FAIL() << "a wrong answer was measured";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("plan number 3"));
+  }
 }
 
 TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {
@@ -126,7 +136,8 @@ TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {
 TEST_F(MeasureGpu, says_everything_in_words) {
   const std::string text = to_text(measure_gpu(gpu_, settings_));
   for (const char* part : {"a fake", "1.0 G cell updates/s by 0.00 T FP64", "in flight",
-                           "end to end, from memory", "a plan alone", "2 core(s)", "the GPU is "})
+                           "end to end, from memory", "a plan alone", "compared  4 plans",
+                           "the kernel of a kind", "a kernel", "2 core(s)", "the GPU is "})
     EXPECT_THAT(text, HasSubstr(part));
 }
 

@@ -3,6 +3,7 @@
 // test_gpu.cpp.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "core/generator.hpp"
 #include "solve/gpu/kernel_proofs.hpp"
 #include "solve/gpu/solver.hpp"
+#include "solve/gpu/tiling.hpp"
 #include "support/host_stream.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
@@ -127,6 +129,24 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
     EXPECT_EQ(stream.resident_launches > 0, blocks > 0) << side;
     EXPECT_EQ(stream.last_group.blocks, blocks) << side;
     EXPECT_TRUE(blocks == 0 || stream.last_group.tile == tile) << side;
+  }
+}
+
+TEST(Tiling, gathers_the_tiles_without_a_fixed_cell_at_the_head_of_each_block) {
+  for (const TileShape shape : {small_tile, large_tile}) {
+    const FloorPlan plan = generate_floor_plan(1, 0, 128);
+    Tiling tiling(TileMask(plan.interior, shape));
+    const auto threads = static_cast<std::size_t>(tiling.deal(3));
+    ASSERT_EQ(tiling.slots(), 3 * threads);
+    std::vector<CellMask> interior(tiling.slots());
+    tiling.load_interior(interior.data());
+    for (std::size_t block = 0; block < 3; ++block) {
+      const auto first = interior.begin() + static_cast<std::ptrdiff_t>(block * threads);
+      const auto last = first + static_cast<std::ptrdiff_t>(threads);
+      const auto is_whole = [&](CellMask mask) { return mask == whole_tile(shape); };
+      EXPECT_TRUE(std::is_partitioned(first, last, is_whole)) << block;
+      EXPECT_GT(std::count_if(first, last, is_whole), 0) << block;
+    }
   }
 }
 

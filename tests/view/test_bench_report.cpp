@@ -29,6 +29,10 @@ TEST(GpuBenchJson, has_every_figure) {
   bench.alone = {{0, 0.5, 5}, {1, 0.5, 15}};
   bench.sides = {{64, 10, 20}, {256, 20, 10}};
   bench.break_even_side = 128;
+  bench.copies.down_pinned = 50e9;
+  bench.compared = 64;
+  bench.kernels = {{.name = "cluster", .registers = 255, .launches = 7, .seconds = 0.5}};
+  bench.by_kernel = {{"cluster", flow(2, 1e12)}};
   const auto json = nlohmann::json::parse(to_json_text(bench));
   EXPECT_EQ(json["device"], "a GPU");
   EXPECT_EQ(json["ceiling_updates_per_s_by_fp64"], 1e12);
@@ -39,6 +43,12 @@ TEST(GpuBenchJson, has_every_figure) {
   EXPECT_EQ(json["flows"][0]["share_of_shared_memory"], 0.25);
   EXPECT_EQ(json["flows"][0]["of_baseline"], 50) << "the faster baseline counts";
   EXPECT_EQ(json["flows"][0]["gpu"]["utilisation_pct_mean"], 97);
+  EXPECT_EQ(json["copies_bytes_per_s"]["down_pinned"], 50e9);
+  EXPECT_EQ(json["compared_plans"], 64);
+  EXPECT_EQ(json["kernels"][0]["registers"], 255);
+  EXPECT_EQ(json["kernels"][0]["launches"], 7);
+  EXPECT_EQ(json["by_kernel"][0]["kernel"], "cluster");
+  EXPECT_EQ(json["by_kernel"][0]["share_of_fp64"], 0.5);
   EXPECT_FALSE(json["end_to_end"].contains("gpu")) << "nobody sampled it";
   EXPECT_EQ(json["end_to_end"]["source"], "plans");
   EXPECT_EQ(json["speedup_alone"], 20);

@@ -115,7 +115,8 @@ struct Variant {
   static constexpr std::size_t shared_bytes = sizeof(BlockMemory<shape, threads>);
 
   /// Adds what clusters the device can have, if any.
-  static cudaError_t prepare(std::size_t most_shared_bytes, std::vector<ClusterShape>* clusters) {
+  static cudaError_t prepare(std::size_t most_shared_bytes, std::vector<ClusterShape>* clusters,
+                             std::vector<GpuKernel>* kernels) {
     if (most_shared_bytes < shared_bytes) return cudaSuccess;
     if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 static_cast<int>(shared_bytes)))
@@ -140,8 +141,11 @@ struct Variant {
       (void)cudaGetLastError();
       if (const auto error = cudaDeviceSynchronize()) return error;
     }
-    if (!found.blocks.empty()) clusters->push_back(std::move(found));
-    return cudaSuccess;
+    if (found.blocks.empty()) return cudaSuccess;
+    clusters->push_back(std::move(found));
+    return describe_kernel(reinterpret_cast<const void*>(kernel),
+                           kernel_name({GroupKind::cluster, shape, threads}), threads, shared_bytes,
+                           &kernels->emplace_back());
   }
 
   static cudaError_t launch(const GroupSize& group, const ResidentPlan& plan, cudaStream_t stream) {
@@ -160,7 +164,8 @@ using SmallTilesLargeBlock = Variant<small_tile, 512, 1>;
 
 }  // namespace
 
-cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters) {
+cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters,
+                                    std::vector<GpuKernel>* kernels) {
   clusters->clear();
   int device = 0;
   int has_clusters = 0;
@@ -174,10 +179,11 @@ cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters) {
   if (has_clusters == 0) return cudaSuccess;
   // Some GPUs with clusters have 99 KiB of shared memory a block.
   const auto most_shared_bytes = static_cast<std::size_t>(shared_memory);
-  if (const auto error = LargeTiles::prepare(most_shared_bytes, clusters)) return error;
-  if (const auto error = LargeTilesLargeBlock::prepare(most_shared_bytes, clusters)) return error;
-  if (const auto error = SmallTiles::prepare(most_shared_bytes, clusters)) return error;
-  return SmallTilesLargeBlock::prepare(most_shared_bytes, clusters);
+  if (const auto error = LargeTiles::prepare(most_shared_bytes, clusters, kernels)) return error;
+  if (const auto error = LargeTilesLargeBlock::prepare(most_shared_bytes, clusters, kernels))
+    return error;
+  if (const auto error = SmallTiles::prepare(most_shared_bytes, clusters, kernels)) return error;
+  return SmallTilesLargeBlock::prepare(most_shared_bytes, clusters, kernels);
 }
 
 cudaError_t launch_cluster_kernel(const GroupSize& group, const ResidentPlan& plan,

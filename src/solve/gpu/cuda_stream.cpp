@@ -11,11 +11,18 @@ namespace {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(int ordinal, Capacity capacity) : ordinal_(ordinal), capacity_(std::move(capacity)) {
+  CudaStream(int ordinal, Capacity capacity, std::shared_ptr<KernelCounters> counters)
+      : ordinal_(ordinal), capacity_(std::move(capacity)), counters_(std::move(counters)) {
     select();
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    check(cudaEventCreate(&first_launch_), "making an event");
+    check(cudaEventCreate(&end_), "making an event");
   }
-  ~CudaStream() override { (void)cudaStreamDestroy(stream_); }
+  ~CudaStream() override {
+    (void)cudaEventDestroy(first_launch_);
+    (void)cudaEventDestroy(end_);
+    (void)cudaStreamDestroy(stream_);
+  }
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
@@ -49,6 +56,7 @@ class CudaStream final : public Stream {
 
   void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
     select();
+    note_launch(kernel_name(group));
     check(group.kind == GroupKind::cluster ? launch_cluster_kernel(group, plan, stream_)
                                            : launch_grid_kernel(group, plan, stream_),
           "starting a kernel");
@@ -56,16 +64,32 @@ class CudaStream final : public Stream {
   void run_streaming(std::size_t regions, const StreamedPlan& plan,
                      unsigned long long* largest_change) override {
     select();
+    note_launch(streaming_kernel_name(capacity_.region_rows, capacity_.region_cols));
     check(launch_streaming_kernel(capacity_.region_rows, capacity_.region_cols, regions, plan,
                                   largest_change, stream_),
           "starting a kernel");
   }
 
-  void wait() override { check(cudaStreamSynchronize(stream_), "solving"); }
+  void wait() override {
+    if (launches_ > 0) check(cudaEventRecord(end_, stream_), "measuring");
+    check(cudaStreamSynchronize(stream_), "solving");
+    if (launches_ == 0) return;
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, first_launch_, end_), "measuring");
+    counters_->add(kernel_, launches_, milliseconds * 1e-3);
+    launches_ = 0;
+  }
 
  private:
   /// Which device CUDA means is a matter of each thread.
   void select() const { check(cudaSetDevice(ordinal_), "selecting the device"); }
+
+  /// Between two waits a stream uses one kernel.
+  void note_launch(std::string kernel) {
+    if (launches_++ > 0) return;
+    kernel_ = std::move(kernel);
+    check(cudaEventRecord(first_launch_, stream_), "measuring");
+  }
 
   static void check_allocation(cudaError_t status, const char* doing) {
     if (status == cudaErrorMemoryAllocation) {
@@ -77,7 +101,12 @@ class CudaStream final : public Stream {
 
   int ordinal_;
   Capacity capacity_;
+  std::shared_ptr<KernelCounters> counters_;
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t first_launch_ = nullptr;  // since the last wait
+  cudaEvent_t end_ = nullptr;
+  std::string kernel_;
+  std::int64_t launches_ = 0;  // since the last wait
 };
 
 }  // namespace
@@ -87,24 +116,27 @@ void check(cudaError_t status, const std::string& doing) {
   throw DeviceFault("the GPU failed at " + doing + ": " + cudaGetErrorString(status));
 }
 
-Capacity prepare_kernels() {
-  Capacity capacity;
+PreparedKernels prepare_kernels() {
+  PreparedKernels prepared;
+  auto& [capacity, kernels] = prepared;
   const std::string preparing = "preparing its kernels";
   int device = 0;
   check(cudaGetDevice(&device), preparing);
   check(cudaDeviceGetAttribute(&capacity.multiprocessors, cudaDevAttrMultiProcessorCount, device),
         preparing);
-  check(prepare_cluster_kernels(&capacity.clusters), preparing);
-  check(prepare_grid_kernel(&capacity.most_grid_blocks), preparing);
-  check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols), preparing);
+  check(prepare_cluster_kernels(&capacity.clusters, &kernels), preparing);
+  check(prepare_grid_kernel(&capacity.most_grid_blocks, &kernels), preparing);
+  check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols, &kernels),
+        preparing);
   capacity.grid_threads = grid_kernel_threads();
   std::size_t free = 0;
   check(cudaMemGetInfo(&free, &capacity.memory_bytes), preparing);
-  return capacity;
+  return prepared;
 }
 
-std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity) {
-  return std::make_unique<CudaStream>(ordinal, capacity);
+std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity,
+                                         std::shared_ptr<KernelCounters> counters) {
+  return std::make_unique<CudaStream>(ordinal, capacity, std::move(counters));
 }
 
 }  // namespace wallheat::gpu

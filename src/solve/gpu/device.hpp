@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,6 +50,19 @@ struct GpuProperties {
 /// The newest CUDA that the driver knows, as "12.4"; empty where there is no driver.
 [[nodiscard]] std::string gpu_driver();
 
+/// One of a GPU's kernels: what it takes, and what it has done for all solvers of the device.
+struct GpuKernel {
+  std::string name;
+  int threads = 0;                ///< of a block at most
+  int registers = 0;              ///< of a thread
+  std::size_t spilled_bytes = 0;  ///< of a thread: what its registers do not hold
+  std::size_t shared_bytes = 0;   ///< of a block
+  int blocks_a_multiprocessor = 0;
+  double occupancy = 0;  ///< share of the threads that a multiprocessor can have
+  std::int64_t launches = 0;
+  double seconds = 0;  ///< from a stream's first launch to its end or the next look at the result
+};
+
 /// A GPU that this process has opened: its solvers, one for each of many threads, share it.
 class GpuDevice {
  public:
@@ -60,6 +74,8 @@ class GpuDevice {
   /// How many plans of the usual size keep it busy at a time, those being read and stored
   /// included: the number of solvers to make.
   [[nodiscard]] virtual std::size_t plans_at_once() const = 0;
+  /// Those that it can run, and what they have done so far.
+  [[nodiscard]] virtual std::vector<GpuKernel> kernels() const = 0;
 };
 
 /// Opens a GPU by CUDA's number of it in this process. Before a solver of it uses one of its

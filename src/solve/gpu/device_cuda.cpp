@@ -83,14 +83,17 @@ class CudaDevice final : public gpu::DeviceWithKernels {
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
-    capacity_ = gpu::prepare_kernels();
+    prepared_ = gpu::prepare_kernels();
   }
 
-  [[nodiscard]] bool has(gpu::Kernel kernel) const override { return gpu::has(capacity_, kernel); }
+  [[nodiscard]] bool has(gpu::Kernel kernel) const override {
+    return gpu::has(prepared_.capacity, kernel);
+  }
 
   using DeviceWithKernels::make_solver;
   [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {
-    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, capacity_), pool_, kernel,
+    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, prepared_.capacity, counters_),
+                                   pool_, kernel,
                                    [this](gpu::Kernel used) { return proofs_.admit(used); });
   }
 
@@ -99,7 +102,17 @@ class CudaDevice final : public gpu::DeviceWithKernels {
     // read and one summarised.
     constexpr int multiprocessors_a_plan = 6;
     return 3 * static_cast<std::size_t>(
-                   std::max(capacity_.multiprocessors / multiprocessors_a_plan, 1));
+                   std::max(prepared_.capacity.multiprocessors / multiprocessors_a_plan, 1));
+  }
+
+  [[nodiscard]] std::vector<GpuKernel> kernels() const override {
+    std::vector<GpuKernel> kernels = prepared_.kernels;
+    for (GpuKernel& kernel : kernels) {
+      const auto [launches, seconds] = counters_->of(kernel.name);
+      kernel.launches = launches;
+      kernel.seconds = seconds;
+    }
+    return kernels;
   }
 
  private:
@@ -110,7 +123,8 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   }
 
   int ordinal_;
-  gpu::Capacity capacity_;
+  gpu::PreparedKernels prepared_;
+  std::shared_ptr<gpu::KernelCounters> counters_ = std::make_shared<gpu::KernelCounters>();
   std::shared_ptr<gpu::MemoryPool> pool_ = std::make_shared<gpu::MemoryPool>();
   gpu::KernelProofs proofs_;
 };

@@ -3,6 +3,7 @@
 #include <cooperative_groups.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "solve/gpu/block_maximum.cuh"
 #include "solve/gpu/kernels.hpp"
@@ -94,12 +95,16 @@ template <int rows, int cols>
 constexpr std::size_t region_memory = 2 * inbox_pairs* rows* cols * sizeof(Pair);
 
 template <int rows, int cols>
-cudaError_t allow_region() {
+cudaError_t allow_region(std::vector<GpuKernel>* kernels) {
   constexpr int bytes = static_cast<int>(region_memory<rows, cols>);
   constexpr auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
   if (const auto error = cudaFuncSetAttribute(streaming_kernel<rows, cols, false>, limit, bytes))
     return error;
-  return cudaFuncSetAttribute(streaming_kernel<rows, cols, true>, limit, bytes);
+  if (const auto error = cudaFuncSetAttribute(streaming_kernel<rows, cols, true>, limit, bytes))
+    return error;
+  return describe_kernel(reinterpret_cast<const void*>(streaming_kernel<rows, cols, false>),
+                         streaming_kernel_name(rows, cols), rows * cols, bytes,
+                         &kernels->emplace_back());
 }
 
 template <int rows, int cols>
@@ -121,7 +126,41 @@ int oldest_gpu() {
   return oldest / 10;
 }
 
-cudaError_t prepare_grid_kernel(int* most_blocks) {
+std::string kernel_name(const GroupSize& group) {
+  return std::string(group.kind == GroupKind::cluster ? "cluster" : "grid") + ", " +
+         std::to_string(group.tile.rows) + " x " + std::to_string(group.tile.cols) + ", " +
+         std::to_string(group.most_threads);
+}
+
+std::string streaming_kernel_name(int region_rows, int region_cols) {
+  return "streaming, " + std::to_string(streamed_tile.rows) + " x " +
+         std::to_string(streamed_tile.cols) + ", " + std::to_string(region_rows * region_cols);
+}
+
+cudaError_t describe_kernel(const void* kernel, std::string name, int threads,
+                            std::size_t dynamic_shared_bytes, GpuKernel* described) {
+  cudaFuncAttributes attributes{};
+  if (const auto error = cudaFuncGetAttributes(&attributes, kernel)) return error;
+  int device = 0;
+  int most_threads = 0;
+  if (const auto error = cudaGetDevice(&device)) return error;
+  if (const auto error =
+          cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device))
+    return error;
+  *described = {.name = std::move(name),
+                .threads = threads,
+                .registers = attributes.numRegs,
+                .spilled_bytes = attributes.localSizeBytes,
+                .shared_bytes = attributes.sharedSizeBytes + dynamic_shared_bytes};
+  if (const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+          &described->blocks_a_multiprocessor, kernel, threads, dynamic_shared_bytes))
+    return error;
+  described->occupancy =
+      static_cast<double>(described->blocks_a_multiprocessor * threads) / most_threads;
+  return cudaSuccess;
+}
+
+cudaError_t prepare_grid_kernel(int* most_blocks, std::vector<GpuKernel>* kernels) {
   *most_blocks = 0;
   int device = 0;
   int cooperative = 0;
@@ -138,7 +177,9 @@ cudaError_t prepare_grid_kernel(int* most_blocks) {
           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, grid_kernel, grid_threads, 0))
     return error;
   *most_blocks = blocks * multiprocessors;
-  return cudaSuccess;
+  return describe_kernel(reinterpret_cast<const void*>(grid_kernel),
+                         kernel_name({GroupKind::grid, grid_tile, grid_threads}), grid_threads, 0,
+                         &kernels->emplace_back());
 }
 
 int grid_kernel_threads() { return grid_threads; }
@@ -151,7 +192,8 @@ cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
                                      static_cast<unsigned>(group.threads), arguments, 0, stream);
 }
 
-cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols) {
+cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols,
+                                     std::vector<GpuKernel>* kernels) {
   int device = 0;
   int memory = 0;
   if (const auto error = cudaGetDevice(&device)) return error;
@@ -162,15 +204,15 @@ cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols) {
   if (available >= region_memory<16, 32>) {
     *region_rows = 16;
     *region_cols = 32;
-    return allow_region<16, 32>();
+    return allow_region<16, 32>(kernels);
   }
   *region_cols = 16;
   if (available >= region_memory<16, 16>) {
     *region_rows = 16;
-    return allow_region<16, 16>();
+    return allow_region<16, 16>(kernels);
   }
   *region_rows = 8;
-  return allow_region<8, 16>();
+  return allow_region<8, 16>(kernels);
 }
 
 cudaError_t launch_streaming_kernel(int region_rows, int region_cols, std::size_t regions,

@@ -26,7 +26,7 @@ struct Row {
 #define WALLHEAT_TEXT(bytes, name, use, meaning) std::array<char, bytes> name{};
 #define WALLHEAT_PART(type, name, part, use, meaning) RowValue<type> name{};
 #define WALLHEAT_STORED(type, name, initial, meaning) RowValue<type> name = initial;
-// NOLINTEND(bugprone-macro-parentheses)
+  // NOLINTEND(bugprone-macro-parentheses)
   WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
 #undef WALLHEAT_NUMBER
 #undef WALLHEAT_TEXT
