@@ -15,6 +15,7 @@ int pack_command(const Arguments& arguments);
 int solve_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);
+int list_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int repair_command(const Arguments& arguments);

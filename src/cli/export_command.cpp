@@ -11,9 +11,9 @@
 #include "cli/options.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
+#include "report/result_export.hpp"
 #include "store/results/result_store.hpp"
 #include "view/output_file.hpp"
-#include "view/result_export.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "view/gpu_text.hpp"
+#include "view/json.hpp"
 #include "view/terminal.hpp"
 
 namespace wallheat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const Flow& flow, const GpuBench& bench) {
   const double rate = flow.updates_per_s();

@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "core/version.hpp"
+#include "view/json.hpp"
 #include "view/terminal.hpp"
 
 namespace wallheat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double tera = 1e12;
 

@@ -3,17 +3,15 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "view/gpu_text.hpp"
+#include "view/json.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json line(const std::string& event) { return {{"time", utc_now()}, {"event", event}}; }
 

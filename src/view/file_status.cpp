@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "core/bytes.hpp"
 #include "core/exit_status.hpp"
 #include "store/results/merge.hpp"
 #include "view/gpu_text.hpp"
+#include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 
 namespace wallheat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A writer replaces its status every two seconds; clocks of two hosts may differ by some, and a
 // file server may show an old file for a while.

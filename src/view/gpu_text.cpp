@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "view/json.hpp"
 
 namespace wallheat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<const char*, double GpuSample::*>, 8> readings{{
     {"utilisation_pct", &GpuSample::utilisation_pct},

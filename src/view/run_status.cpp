@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -13,11 +12,11 @@
 #include "io/posix_file.hpp"
 #include "store/results/result_path.hpp"
 #include "view/gpu_text.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 /// nlohmann-json would cut fractions off, and let what is out of range be anything.

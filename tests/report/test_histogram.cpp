@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "view/histogram.hpp"
+#include "report/histogram.hpp"
 
 namespace wallheat {
 namespace {

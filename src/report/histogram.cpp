@@ -1,4 +1,4 @@
-#include "view/histogram.hpp"
+#include "report/histogram.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <limits>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+enum class ListFormat { table, csv, json };
+
+}  // namespace
+
+int list_command(const Arguments& arguments) {
+  std::string file;
+  RowChoice choice;
+  std::string column_names;
+  std::string format_name;
+  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+  std::int64_t first = all;
+  bool json = false;
+  Options options("list FILE [options]",
+                  "Lists plans of a result file: which are too cold, which failed, which took "
+                  "longest?\nAs a table, as CSV that spreadsheets and pandas read without options, "
+                  "or as JSON.");
+  declare_result_file(options, file);
+  declare_where(options, choice.where);
+  options.add()("sort", po::value(&choice.sort)->value_name("FORMULA"),
+                "ascending by this column or formula; with a - in front, descending");
+  options.add()("first,n", po::value(&first)->default_value(all, "all")->value_name("N"),
+                "so many plans at most");
+  options.add()("columns",
+                po::value(&column_names)
+                    ->default_value("id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
+                                    "iterations,seconds")
+                    ->value_name("NAMES"),
+                "separated by commas, or all (temperatures in °C)");
+  options.add()("format,f", po::value(&format_name)->default_value("table")->value_name("NAME"),
+                "table, csv or json");
+  options.add()("json", po::bool_switch(&json), "the same as --format json");
+  if (!options.parse(arguments)) return exit_done;
+  if (json) format_name = "json";
+  const auto format = choose<ListFormat>(
+      "format", format_name,
+      {{"table", ListFormat::table}, {"csv", ListFormat::csv}, {"json", ListFormat::json}});
+  const auto columns = columns_named("columns", column_names);
+  if (first < 1) throw UsageError("--first must be at least 1");
+  choice.first = static_cast<std::size_t>(first);
+
+  const ResultReader reader = open_result_file(file);
+  const auto rows = selected_rows(file, reader, choice);
+  switch (format) {
+    case ListFormat::table:
+      print_rows(rows, columns);
+      break;
+    case ListFormat::csv:
+      write_csv(std::cout, rows, columns);
+      break;
+    case ListFormat::json:
+      write_json(std::cout, rows, columns);
+      break;
+  }
+  if (!std::cout.flush())
+    throw RunError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,59 @@
+#include "cli/result_file.hpp"
+
+#include <fmt/format.h>
+
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "view/output_file.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+
+void declare_result_file(Options& options, std::string& file) {
+  options.add()("file", po::value(&file)->value_name("FILE"),
+                "the result file (also as an argument)");
+  options.positional("file", 1);
+  options.require({"file"});
+}
+
+void declare_where(Options& options, std::string& where) {
+  options.add()(
+      "where", po::value(&where)->value_name("FORMULA"),
+      "only plans for which this holds, as 'pct_below_15 > 50 and mean_temp < 14' or "
+      "'status == failed' or 'host(\"gpu\")': columns, numbers, + - * / ^ == != < > <= >=, "
+      "and, or, not(), abs(), sqrt(), ...");
+}
+
+ResultReader open_result_file(const std::string& file) {
+  ResultReader reader(file);
+  for (const std::string& sentence : reader.damage())
+    print_error("wallheat: {}", printable(sentence));
+  return reader;
+}
+
+std::vector<const PlanResult*> selected_rows(const std::string& file, const ResultReader& reader,
+                                             const RowChoice& choice) {
+  auto rows = chosen_rows(reader.rows(), choice);
+  if (rows.empty() && !choice.where.empty())
+    throw RunError(fmt::format("--where '{}' holds for none of the {} plans of {}", choice.where,
+                               reader.rows().size(), file));
+  return rows;
+}
+
+void PictureFile::declare(Options& options, const char* option, const char* help) {
+  option_ = option;
+  options.add()(option, po::value(&path_)->value_name("FILE"), help);
+  options.add()("overwrite", po::bool_switch(&overwrite_), "replace an existing picture");
+}
+
+void PictureFile::check() const {
+  if (wanted()) require_replaceable(path_, overwrite_, beginning_of(plot_format(option_, path_)));
+}
+
+void PictureFile::write(const std::function<Plot()>& draw, int width, int height) const {
+  if (wanted()) write_output(path_, draw().draw(plot_format(option_, path_), width, height));
+}
+
+}  // namespace wallheat

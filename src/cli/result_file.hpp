@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "report/gnuplot.hpp"
+#include "report/row_table.hpp"
+#include "wallheat/result_reader.hpp"
+
+// What the commands share that look at result files and draw.
+
+namespace wallheat {
+
+/// Declares FILE, by name and as the first argument; the command cannot do without it.
+void declare_result_file(Options& options, std::string& file);
+
+/// Declares --where.
+void declare_where(Options& options, std::string& where);
+
+/// Opens it and tells of its damage on stderr.
+[[nodiscard]] ResultReader open_result_file(const std::string& file);
+
+/// The rows that are chosen; `reader` must live as long. Throws RunError if --where fits none.
+[[nodiscard]] std::vector<const PlanResult*> selected_rows(const std::string& file,
+                                                           const ResultReader& reader,
+                                                           const RowChoice& choice);
+
+/// The picture that an option asks for, if it does.
+class PictureFile {
+ public:
+  /// Declares the option and --overwrite.
+  void declare(Options& options, const char* option, const char* help);
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] bool wanted() const { return !path_.empty(); }
+  /// Before anything is computed: throws UsageError for another ending, RunError where a file is in
+  /// the way.
+  void check() const;
+  /// Writes what draw() returns, of so many pixels; nothing if no picture is wanted.
+  void write(const std::function<Plot()>& draw, int width = 960, int height = 600) const;
+
+ private:
+  std::string option_;
+  std::filesystem::path path_;
+  bool overwrite_ = false;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wallheat {
+
+/// What a plot's file is, by its ending.
+enum class PlotFormat { png, svg, pdf };
+
+/// Throws UsageError, which names `option`, unless the file ends in .png, .svg or .pdf.
+[[nodiscard]] PlotFormat plot_format(const std::string& option, const std::filesystem::path& file);
+/// How such a file begins.
+[[nodiscard]] std::string_view beginning_of(PlotFormat format);
+
+/// A script for gnuplot, with its data in it.
+class Plot {
+ public:
+  /// Adds a block of data, a line a row. Returns its name for the script, as $data1.
+  std::string add_data(const std::vector<std::vector<double>>& rows);
+  /// Adds a line of the script; `add` of text that is not the program's own goes through quoted().
+  void add(std::string_view line);
+
+  /// Text in quotes, as gnuplot reads it, whatever it holds.
+  [[nodiscard]] static std::string quoted(std::string_view text);
+
+  /// The picture, of so many pixels (points of 1/72 inch in a PDF are 3/4 of that). Throws RunError
+  /// where gnuplot is not installed or fails.
+  [[nodiscard]] std::string draw(PlotFormat format, int width, int height) const;
+
+ private:
+  std::string script_;
+  int blocks_ = 0;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,146 @@
+#include "report/row_expression.hpp"
+
+#include <fmt/format.h>
+#include <muParser.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/result_columns.hpp"
+#include "view/spelling.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+template <class T>
+constexpr bool is_text = std::is_same_v<std::remove_cvref_t<T>, std::string>;
+/// A hash is no quantity.
+template <class T>
+constexpr bool is_number = !is_text<T> && !std::is_same_v<std::remove_cvref_t<T>, std::uint64_t>;
+
+struct Number {
+  double value = 0;
+  std::function<double(const PlanResult&)> of;
+};
+
+struct Text {
+  std::string value;
+  std::function<const std::string&(const PlanResult&)> of;
+};
+
+double contains(void* text, const char* word) {
+  return static_cast<const Text*>(text)->value.find(word) == std::string::npos ? 0 : 1;
+}
+
+double both(double a, double b) { return a != 0 && b != 0 ? 1 : 0; }
+double either(double a, double b) { return a != 0 || b != 0 ? 1 : 0; }
+double negation(double a) { return a == 0 ? 1 : 0; }
+
+/// The sentence of muParser without its full stop, and with "at position" left to us.
+std::string reason_of(const mu::Parser::exception_type& error) {
+  std::string reason = error.GetMsg();
+  if (const auto position = reason.find(" at position"); position != std::string::npos)
+    reason.resize(position);
+  while (reason.ends_with('.')) reason.pop_back();
+  return reason;
+}
+
+}  // namespace
+
+class RowExpression::Impl {
+ public:
+  Impl(const std::string& option, const std::string& formula) {
+    for_each_column([&](const auto& column) { declare(column); });
+    for (const PlanStatus status :
+         {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
+          PlanStatus::failed})
+      parser_.DefineConst(std::string(to_string(status)), static_cast<double>(status));
+    parser_.DefineOprt("and", both, mu::prLAND, mu::oaLEFT, true);
+    parser_.DefineOprt("or", either, mu::prLOR, mu::oaLEFT, true);
+    parser_.DefineInfixOprt("!", negation, mu::prINFIX, true);
+    parser_.DefineFun("not", negation, true);
+    refuse_assignment(option, formula);
+    try {
+      parser_.SetExpr(formula);
+      int values = 0;
+      (void)parser_.Eval(values);
+      if (values > 1)
+        throw UsageError(fmt::format("--{} '{}' has {} values, but it must be one formula", option,
+                                     formula, values));
+    } catch (const mu::Parser::exception_type& error) {
+      refuse(option, formula, error);
+    }
+  }
+
+  double value(const PlanResult& row) {
+    for (Number& number : numbers_) number.value = number.of(row);
+    for (Text& text : texts_) text.value = text.of(row);
+    return parser_.Eval();
+  }
+
+ private:
+  template <class Column>
+  void declare(const Column& column) {
+    using Value = decltype(column.of(std::declval<const PlanResult&>()));
+    names_.emplace_back(column.name);
+    if constexpr (is_text<Value>) {
+      const auto of = column.of;
+      Text& text = texts_.emplace_back(
+          Text{"", [of](const PlanResult& row) -> const std::string& { return of(row); }});
+      parser_.DefineFunUserData(column.name, contains, &text, false);
+    } else if constexpr (is_number<Value>) {
+      const auto of = column.of;
+      Number& number = numbers_.emplace_back(
+          Number{0, [of](const PlanResult& row) { return static_cast<double>(of(row)); }});
+      parser_.DefineVar(column.name, &number.value);
+    }
+  }
+
+  /// muParser would change a column with a single "=".
+  static void refuse_assignment(const std::string& option, const std::string& formula) {
+    for (std::size_t i = 0; i < formula.size(); ++i) {
+      const auto is = [&](std::size_t place, std::string_view characters) {
+        return place < formula.size() && characters.find(formula[place]) != std::string_view::npos;
+      };
+      if (formula[i] == '=' && !is(i + 1, "=") && (i == 0 || !is(i - 1, "=<>!")))
+        throw UsageError(
+            fmt::format("--{} '{}': write == to compare, at character {}", option, formula, i + 1));
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& option, const std::string& formula,
+                           const mu::Parser::exception_type& error) const {
+    const auto place = static_cast<std::size_t>(std::max(error.GetPos(), 0));
+    std::string hint;
+    if (error.GetCode() == mu::ecUNASSIGNABLE_TOKEN) hint = did_you_mean(error.GetToken(), names_);
+    throw UsageError(fmt::format("--{} '{}': {} at character {}{}", option, formula,
+                                 reason_of(error), place + 1, hint));
+  }
+
+  mu::Parser parser_;
+  std::deque<Number> numbers_;  // these stay where they are
+  std::deque<Text> texts_;
+  std::vector<std::string> names_;
+};
+
+RowExpression::RowExpression(const std::string& option, const std::string& formula)
+    : impl_(std::make_unique<Impl>(option, formula)) {}
+RowExpression::RowExpression(RowExpression&&) noexcept = default;
+RowExpression& RowExpression::operator=(RowExpression&&) noexcept = default;
+RowExpression::~RowExpression() = default;
+
+double RowExpression::value(const PlanResult& row) const { return impl_->value(row); }
+
+bool RowExpression::holds(const PlanResult& row) const {
+  const double found = value(row);
+  return found != 0 && !std::isnan(found);
+}
+
+}  // namespace wallheat

@@ -1,0 +1,158 @@
+#include "report/row_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "core/printable.hpp"
+#include "core/python_float.hpp"
+#include "core/result_columns.hpp"
+#include "view/json.hpp"
+#include "view/spelling.hpp"
+#include "view/terminal.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+Cell cell_of(const std::string& text) { return text; }
+Cell cell_of(PlanStatus status) { return std::string(to_string(status)); }
+Cell cell_of(double value) { return value; }
+/// Most readers take numbers for doubles, which do not hold all of a hash.
+Cell cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+template <std::integral Number>
+Cell cell_of(Number value) {
+  return static_cast<std::int64_t>(value);
+}
+
+std::string csv_text(const Cell& cell) {
+  if (const auto* number = std::get_if<double>(&cell))
+    return std::isnan(*number) ? "" : python_float(*number);
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
+  const auto& text = std::get<std::string>(cell);
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    if (letter == '"') quoted += '"';
+    quoted += letter;
+  }
+  return quoted + '"';
+}
+
+Json json_of(const Cell& cell) {
+  if (const auto* number = std::get_if<double>(&cell))
+    return std::isnan(*number) ? Json(nullptr) : Json(*number);
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) return *number;
+  return std::get<std::string>(cell);
+}
+
+std::string short_text(const Cell& cell) {
+  if (const auto* number = std::get_if<double>(&cell))
+    return std::isnan(*number) ? "-" : fmt::format("{:.6g}", *number);
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
+  return printable(std::get<std::string>(cell));
+}
+
+}  // namespace
+
+std::vector<const PlanResult*> chosen_rows(const std::vector<PlanResult>& rows,
+                                           const RowChoice& choice) {
+  std::vector<const PlanResult*> chosen;
+  std::optional<RowExpression> where;
+  if (!choice.where.empty()) where.emplace("where", choice.where);
+  for (const PlanResult& row : rows)
+    if (!where || where->holds(row)) chosen.push_back(&row);
+  if (!choice.sort.empty()) {
+    const bool falls = choice.sort.front() == '-';
+    const RowExpression key("sort", choice.sort.substr(falls ? 1 : 0));
+    std::vector<std::pair<double, const PlanResult*>> keyed;
+    keyed.reserve(chosen.size());
+    for (const PlanResult* row : chosen) keyed.emplace_back(key.value(*row), row);
+    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+      if (std::isnan(a.first) || std::isnan(b.first))
+        return !std::isnan(a.first) && std::isnan(b.first);
+      return falls ? a.first > b.first : a.first < b.first;
+    });
+    for (std::size_t i = 0; i < keyed.size(); ++i) chosen[i] = keyed[i].second;
+  }
+  if (choice.first && *choice.first < chosen.size()) chosen.resize(*choice.first);
+  return chosen;
+}
+
+std::vector<RowColumn> all_columns() {
+  std::vector<RowColumn> columns;
+  for_each_column([&](const auto& column) {
+    if (column.use == ColumnUse::kept) return;
+    const auto of = column.of;
+    const PlanResult none;
+    columns.push_back({column.name, std::holds_alternative<std::string>(cell_of(of(none))),
+                       [of](const PlanResult& row) { return cell_of(of(row)); }});
+  });
+  const auto id = std::find_if(columns.begin(), columns.end(),
+                               [](const RowColumn& column) { return column.name == "id"; });
+  std::rotate(columns.begin(), id, id + 1);
+  return columns;
+}
+
+std::vector<RowColumn> columns_named(const std::string& option, const std::string& names) {
+  const std::vector<RowColumn> all = all_columns();
+  if (names == "all") return all;
+  std::vector<std::string> known{"all"};
+  for (const RowColumn& column : all) known.push_back(column.name);
+  std::vector<RowColumn> columns;
+  for (std::size_t begin = 0; begin <= names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const RowColumn& column) { return column.name == name; });
+    if (found == all.end()) refuse_value(option, name, known);
+    columns.push_back(*found);
+    begin = end + 1;
+  }
+  return columns;
+}
+
+void write_csv(std::ostream& out, const std::vector<const PlanResult*>& rows,
+               const std::vector<RowColumn>& columns) {
+  const auto line = [&](const auto& text_of) {
+    const char* separator = "";
+    for (const RowColumn& column : columns) {
+      out << separator << text_of(column);
+      separator = ",";
+    }
+    out << '\n';
+  };
+  line([](const RowColumn& column) { return column.name; });
+  for (const PlanResult* row : rows)
+    line([&](const RowColumn& column) { return csv_text(column.cell(*row)); });
+}
+
+void write_json(std::ostream& out, const std::vector<const PlanResult*>& rows,
+                const std::vector<RowColumn>& columns) {
+  auto plans = Json::array();
+  for (const PlanResult* row : rows) {
+    Json plan = Json::object();
+    for (const RowColumn& column : columns) plan[column.name] = json_of(column.cell(*row));
+    plans.push_back(std::move(plan));
+  }
+  out << plans.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_rows(const std::vector<const PlanResult*>& rows, const std::vector<RowColumn>& columns) {
+  std::vector<std::vector<std::string>> lines(1);
+  std::string alignment;
+  for (const RowColumn& column : columns) {
+    lines.front().push_back(column.name);
+    alignment += column.is_text ? 'l' : 'r';
+  }
+  for (const PlanResult* row : rows) {
+    std::vector<std::string>& line = lines.emplace_back();
+    for (const RowColumn& column : columns) line.push_back(short_text(column.cell(*row)));
+  }
+  print_table(alignment, lines, 0);
+}
+
+}  // namespace wallheat

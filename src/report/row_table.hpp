@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "report/row_expression.hpp"
+#include "wallheat/plan_result.hpp"
+
+namespace wallheat {
+
+/// Which rows of a result file, and in which order.
+struct RowChoice {
+  /// A RowExpression; empty: all rows.
+  std::string where = {};
+  /// A RowExpression, ascending; with a - in front descending; empty: in the order of the ids.
+  std::string sort = {};
+  /// So many at most, after sorting.
+  std::optional<std::size_t> first = {};
+};  ///< so many at most, after sorting
+};
+
+/// Rows that are NaN to `sort` come last. Throws UsageError, for --where and --sort.
+[[nodiscard]] std::vector<const PlanResult*> chosen_rows(const std::vector<PlanResult>& rows,
+                                                         const RowChoice& choice);
+
+using Cell = std::variant<std::string, double, std::int64_t>;
+
+/// A column as it is shown.
+struct RowColumn {
+  std::string name;
+  bool is_text = false;
+  std::function<Cell(const PlanResult&)> cell;
+};
+
+/// All columns that exports show, "id" first.
+[[nodiscard]] std::vector<RowColumn> all_columns();
+/// Those named, separated by commas, or "all". Throws UsageError, which names `option`.
+[[nodiscard]] std::vector<RowColumn> columns_named(const std::string& option,
+                                                   const std::string& names);
+
+/// With a header line; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
+/// spreadsheets and pandas read them without options.
+void write_csv(std::ostream& out, const std::vector<const PlanResult*>& rows,
+               const std::vector<RowColumn>& columns);
+/// One array of objects; NaN is null.
+void write_json(std::ostream& out, const std::vector<const PlanResult*>& rows,
+                const std::vector<RowColumn>& columns);
+/// For people: aligned, with six digits at most.
+void print_rows(const std::vector<const PlanResult*>& rows, const std::vector<RowColumn>& columns);
+
+}  // namespace wallheat

@@ -1,0 +1,291 @@
+#include "report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "store/results/merge.hpp"
+#include "view/json.hpp"
+#include "view/terminal.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/statistics.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t longest_list = 5;
+constexpr std::size_t margin = 2;
+constexpr std::size_t indent = 6;  // of what goes on in a further line
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> means_of(const Summary& summary) {
+  std::vector<double> means;
+  means.reserve(summary.solved.size());
+  for (const PlanResult* plan : summary.solved) means.push_back(plan->statistics.mean_temp);
+  return means;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return values.empty() ? nothing : numpy_sum(values) / static_cast<double>(values.size());
+}
+
+double std_of(std::vector<double> values) {
+  const double mean = mean_of(values);
+  for (double& value : values) value = (value - mean) * (value - mean);
+  return std::sqrt(mean_of(values));
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return nothing;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double percent(std::size_t part, std::size_t whole) {
+  return 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void print_histogram(const Summary& summary) {
+  if (summary.solved.empty()) return;
+  const Histogram& histogram = summary.histogram;
+  std::size_t highest = 1;
+  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
+  fmt::print("\nplans by mean temperature\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const Histogram::Bin& bin : histogram.bins) {
+    constexpr std::size_t width = 30;
+    // Round up: a bin with a plan in it shows at least one mark.
+    const std::size_t bar = (bin.count * width + highest - 1) / highest;
+    rows.push_back({fmt::format("{:.15g}", bin.from), fmt::format("to {:.15g} °C", bin.to),
+                    fmt::format("{}", bin.count), std::string(bar, '#')});
+  }
+  print_table("rlrl", rows, margin);
+
+  if (!histogram.outliers.empty()) print_line("  far from the others", indent);
+  constexpr std::size_t most_outliers = 10;
+  rows.clear();
+  for (const std::size_t i : histogram.outliers) {
+    const PlanResult& plan = *summary.solved[i];
+    if (rows.size() < most_outliers)
+      rows.push_back({plan.id, fmt::format("{:.6g} °C", plan.statistics.mean_temp)});
+  }
+  print_table("lr", rows, 2 * margin);
+  if (histogram.outliers.size() > rows.size())
+    print_line(fmt::format("    and {} more", histogram.outliers.size() - rows.size()), indent);
+}
+
+std::vector<const PlanResult*> slowest(std::vector<const PlanResult*> plans) {
+  const std::size_t count = std::min(plans.size(), longest_list);
+  std::partial_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count), plans.end(),
+                    [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
+  plans.resize(count);
+  return plans;
+}
+
+void print_slowest(const Summary& summary) {
+  std::vector<std::vector<std::string>> rows;
+  for (const PlanResult* plan : slowest(summary.solved)) {
+    rows.push_back({plan->id, duration_text(plan->seconds),
+                    fmt::format("{} iterations", plan->iterations),
+                    fmt::format("{} interior cells", plan->interior_cells),
+                    fmt::format("{} on {}", plan->device, plan->host)});
+  }
+  if (!rows.empty()) fmt::print("\nslowest plans\n");
+  print_table("lrrrl", rows, margin);
+}
+
+void print_failed(const Summary& summary) {
+  std::vector<std::vector<std::string>> rows;
+  rows.reserve(summary.failed.size());
+  for (const PlanResult* plan : summary.failed)
+    rows.push_back({plan->id, fmt::format("{} attempt(s): {}", plan->attempts, plan->error)});
+  if (!rows.empty()) fmt::print("\nfailed plans\n");
+  print_table("ll", rows, margin);
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+}  // namespace
+
+WallTime wall_time(const std::vector<Attributes>& sessions) {
+  const auto number = [](const Attributes& session, const char* name) {
+    const auto found = session.find(name);
+    return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
+  };
+  WallTime time;
+  std::vector<std::pair<double, double>> stretches;
+  for (const Attributes& session : sessions) {
+    if (merged_parts(session)) continue;
+    ++time.all_sessions;
+    if (!session.contains("seconds")) continue;
+    ++time.sessions;
+    time.plans += number(session, "solved");
+    const double seconds = number(session, "seconds");
+    const auto begin = session.find("started_utc");
+    const auto start = begin == session.end() ? std::nullopt : seconds_of_utc(begin->second);
+    if (start) {
+      stretches.emplace_back(*start, *start + seconds);
+    } else {
+      time.seconds += seconds;
+    }
+  }
+  std::sort(stretches.begin(), stretches.end());
+  double covered = -std::numeric_limits<double>::infinity();
+  for (const auto& [start, end] : stretches) {
+    time.seconds += std::max(0.0, end - std::max(start, covered));
+    covered = std::max(covered, end);
+  }
+  return time;
+}
+
+Summary summary_of(const std::vector<const PlanResult*>& rows) {
+  Summary summary;
+  summary.plans = rows.size();
+  std::vector<double> stds;
+  for (const PlanResult* row : rows) {
+    ++summary.by_status[row->status];
+    summary.core_seconds += row->seconds;
+    if (row->status == PlanStatus::failed) summary.failed.push_back(row);
+    if (!is_answer(row->status) || row->status == PlanStatus::empty) continue;
+    summary.solved.push_back(row);
+    stds.push_back(row->statistics.std_temp);
+    summary.half_above_18 += row->statistics.pct_above_18 >= 50 ? 1U : 0U;
+    summary.half_below_15 += row->statistics.pct_below_15 >= 50 ? 1U : 0U;
+  }
+  const std::vector<double> means = means_of(summary);
+  summary.mean_of_means = mean_of(means);
+  summary.median_of_means = median_of(means);
+  summary.std_of_means = std_of(means);
+  summary.mean_of_stds = mean_of(stds);
+  summary.histogram = histogram_of(means);
+  return summary;
+}
+
+void print_summary(const Summary& summary, const WallTime* wall, bool closed_well) {
+  fmt::print("plans                        {}\n", summary.plans);
+  for (const auto& [status, count] : summary.by_status)
+    fmt::print("  {:<26} {}\n", to_string(status), count);
+  const std::size_t solved = summary.solved.size();
+  if (solved > 0) {
+    fmt::print("average mean temperature     {:.3f} °C\n", summary.mean_of_means);
+    fmt::print("  median                     {:.3f} °C\n", summary.median_of_means);
+    fmt::print("  standard deviation         {:.4f} °C, of the means\n", summary.std_of_means);
+    fmt::print("average standard deviation   {:.3f} °C, within a plan\n", summary.mean_of_stds);
+    fmt::print("at least 50 % above 18 °C    {} plans, {:.1f} %\n", summary.half_above_18,
+               percent(summary.half_above_18, solved));
+    fmt::print("at least 50 % below 15 °C    {} plans, {:.1f} %\n", summary.half_below_15,
+               percent(summary.half_below_15, solved));
+  }
+  fmt::print("core time                    {}\n", duration_text(summary.core_seconds));
+  if (wall != nullptr && wall->seconds > 0) {
+    std::string text = fmt::format("wall time                    {}, {:.2f} plans/s",
+                                   duration_text(wall->seconds), wall->plans / wall->seconds);
+    if (wall->all_sessions > 1)
+      text += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
+                          wall->sessions, wall->all_sessions);
+    print_line(text, indent);
+  }
+  if (!closed_well)
+    print_line("the file is still being written, or its writer was killed: go on with --resume",
+               indent);
+  print_histogram(summary);
+  print_slowest(summary);
+  print_failed(summary);
+}
+
+std::string to_json_text(const Summary& summary, const WallTime* wall, bool closed_well) {
+  Json json{{"plans", summary.plans}};
+  for (const PlanStatus status :
+       {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
+        PlanStatus::failed}) {
+    const auto found = summary.by_status.find(status);
+    json["by_status"][std::string(to_string(status))] =
+        found == summary.by_status.end() ? 0 : found->second;
+  }
+  json["with_temperature"] = summary.solved.size();
+  json["mean_of_means"] = number(summary.mean_of_means);
+  json["median_of_means"] = number(summary.median_of_means);
+  json["std_of_means"] = number(summary.std_of_means);
+  json["mean_of_stds"] = number(summary.mean_of_stds);
+  json["half_above_18"] = summary.half_above_18;
+  json["half_below_15"] = summary.half_below_15;
+  json["core_seconds"] = summary.core_seconds;
+  if (wall != nullptr) {
+    json["wall_seconds"] = wall->seconds;
+    json["sessions"] = wall->all_sessions;
+    json["sessions_with_figures"] = wall->sessions;
+  }
+  json["closed_well"] = closed_well;
+  json["histogram"] = Json::array();
+  for (const auto& [from, to, count] : summary.histogram.bins)
+    json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
+  const auto plan = [](const PlanResult& row) {
+    return Json{{"id", row.id}, {"mean_temp", number(row.statistics.mean_temp)}};
+  };
+  json["outliers"] = Json::array();
+  for (const std::size_t i : summary.histogram.outliers)
+    json["outliers"].push_back(plan(*summary.solved[i]));
+  json["slowest"] = Json::array();
+  for (const PlanResult* row : slowest(summary.solved))
+    json["slowest"].push_back({{"id", row->id},
+                               {"seconds", row->seconds},
+                               {"iterations", row->iterations},
+                               {"interior_cells", row->interior_cells},
+                               {"device", row->device},
+                               {"host", row->host}});
+  json["failed"] = Json::array();
+  for (const PlanResult* row : summary.failed)
+    json["failed"].push_back({{"id", row->id}, {"attempts", row->attempts}, {"error", row->error}});
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Plot histogram_plot(const Summary& summary, const std::string& title) {
+  std::vector<double> means = means_of(summary);
+  std::erase_if(means, [](double mean) { return !std::isfinite(mean); });
+  if (means.empty()) throw RunError("there is no plan with a temperature to draw");
+  const auto [low, high] = std::minmax_element(means.begin(), means.end());
+  constexpr double most_bins = 100;
+  double width = 1;
+  while ((*high - *low) / width > most_bins) width *= 10;
+  std::map<double, double> bins;
+  for (const double mean : means) ++bins[std::floor(mean / width)];
+  std::vector<std::vector<double>> rows;
+  double highest = 0;
+  for (const auto& [number, count] : bins) {
+    rows.push_back({(number + 0.5) * width, count});
+    highest = std::max(highest, count);
+  }
+  Plot plot;
+  const std::string data = plot.add_data(rows);
+  const auto line = [&](double at) { return plot.add_data({{at, 0}, {at, 1.08 * highest}}); };
+  const std::string mean = line(summary.mean_of_means);
+  const std::string median = line(summary.median_of_means);
+  const std::size_t solved = summary.solved.size();
+  plot.add(fmt::format(
+      "set title {}.\"\\n\".{}", Plot::quoted(fmt::format("{}: {} plans", title, solved)),
+      Plot::quoted(fmt::format(
+          "at least half of the cells below 15 °C: {:.1f} %, above 18 °C: {:.1f} %",
+          percent(summary.half_below_15, solved), percent(summary.half_above_18, solved)))));
+  plot.add("set xlabel 'mean temperature of a plan, °C'");
+  plot.add(fmt::format("set ylabel 'plans in {:g} °C'", width));
+  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", bins.begin()->first * width,
+                       (bins.rbegin()->first + 1) * width));
+  plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+  plot.add(fmt::format("set boxwidth {:.10g}", 0.92 * width));
+  plot.add("set key outside below center horizontal");
+  plot.add(
+      fmt::format("plot {} with boxes linetype 1 title 'plans', {} with lines linetype 2 title {}, "
+                  "{} with lines linetype 3 dashtype 2 title {}",
+                  data, mean, Plot::quoted(fmt::format("mean {:.2f} °C", summary.mean_of_means)),
+                  median, Plot::quoted(fmt::format("median {:.2f} °C", summary.median_of_means))));
+  return plot;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "report/gnuplot.hpp"
+#include "report/histogram.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+
+/// What the sessions that ended by themselves took; a killed one leaves no figures.
+struct WallTime {
+  std::size_t sessions = 0;
+  std::size_t all_sessions = 0;
+  double seconds = 0;  ///< in which any session ran: those of merged parts ran at the same time
+  double plans = 0;    ///< solved in that time
+};
+[[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
+
+/// The answers that a data set is solved for. Plans with a temperature count, but for `by_status`.
+/// Temperatures in °C; NaN where no plan counts.
+struct Summary {
+  std::size_t plans = 0;
+  std::map<PlanStatus, std::size_t> by_status;
+  std::vector<const PlanResult*> solved;  ///< with a temperature
+  std::vector<const PlanResult*> failed;
+  double mean_of_means = 0;
+  double median_of_means = 0;
+  double std_of_means = 0;  ///< of the population
+  double mean_of_stds = 0;
+  std::size_t half_above_18 = 0;  ///< plans with at least half of their cells above 18 °C
+  std::size_t half_below_15 = 0;
+  double core_seconds = 0;  ///< of all rows
+  Histogram histogram;      ///< of the means
+};
+[[nodiscard]] Summary summary_of(const std::vector<const PlanResult*>& rows);
+
+/// For people; `wall` only where the summary is of all rows.
+void print_summary(const Summary& summary, const WallTime* wall, bool closed_well);
+/// One JSON object.
+[[nodiscard]] std::string to_json_text(const Summary& summary, const WallTime* wall,
+                                       bool closed_well);
+
+/// The histogram of the means in bins of 1 °C (wider where that were more than 100), with lines at
+/// mean and median and the two shares. Throws RunError where no plan counts.
+[[nodiscard]] Plot histogram_plot(const Summary& summary, const std::string& title);
+
+}  // namespace wallheat

@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/summary.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+PlanResult solved(const std::string& id, double mean, double std, double above, double below) {
+  PlanResult row;
+  row.id = id;
+  row.status = PlanStatus::converged;
+  row.statistics = {mean, std, above, below};
+  row.seconds = mean / 10;
+  return row;
+}
+
+class OfFivePlans : public testing::Test {
+ protected:
+  OfFivePlans() {
+    rows_ = {solved("a", 12, 2, 10, 80), solved("b", 14, 4, 50, 49.9), solved("c", 19, 6, 90, 50)};
+    rows_.emplace_back().status = PlanStatus::failed;
+    rows_.back().error = "its file is damaged";
+    rows_.emplace_back().status = PlanStatus::empty;
+    for (const PlanResult& row : rows_) all_.push_back(&row);
+  }
+  std::vector<PlanResult> rows_;
+  std::vector<const PlanResult*> all_;
+};
+
+TEST_F(OfFivePlans, tells_the_spread_of_the_means_from_that_within_a_plan) {
+  const Summary summary = summary_of(all_);
+  EXPECT_EQ(summary.plans, 5U);
+  EXPECT_DOUBLE_EQ(summary.mean_of_means, 15);
+  EXPECT_DOUBLE_EQ(summary.median_of_means, 14);
+  EXPECT_DOUBLE_EQ(summary.std_of_means, std::sqrt(26.0 / 3));
+  EXPECT_DOUBLE_EQ(summary.mean_of_stds, 4);
+  EXPECT_EQ(summary.half_above_18, 2U);
+  EXPECT_EQ(summary.half_below_15, 2U);
+}
+
+TEST_F(OfFivePlans, says_the_same_as_json) {
+  const auto json = nlohmann::json::parse(to_json_text(summary_of(all_), nullptr, true));
+  EXPECT_EQ(json["by_status"]["converged"], 3);
+  EXPECT_EQ(json["by_status"]["pending"], 0);
+  EXPECT_EQ(json["mean_of_means"], 15);
+  EXPECT_EQ(json["slowest"][0]["id"], "c");
+  EXPECT_EQ(json["failed"][0]["error"], "its file is damaged");
+  EXPECT_FALSE(json.contains("wall_seconds"));
+  const auto none = nlohmann::json::parse(to_json_text(summary_of({}), nullptr, true));
+  EXPECT_TRUE(none["mean_of_means"].is_null());
+}
+
+TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
+  const std::string svg =
+      histogram_plot(summary_of(all_), "results \"of\" `today`\\n").draw(PlotFormat::svg, 800, 500);
+  EXPECT_THAT(svg, StartsWith(beginning_of(PlotFormat::svg)));
+  for (const char* part :
+       {"mean 15.00 °C", "median 14.00 °C", "below 15 °C: 66.7 %, above 18 °C: 66.7 %", "3 plans",
+        "`today`\\n", "plans in 1 °C"})
+    EXPECT_THAT(svg, HasSubstr(part));
+  EXPECT_THROW((void)histogram_plot(summary_of({}), "none"), RunError);
+}
+
+TEST(Plot, comes_in_three_formats_by_the_files_ending) {
+  EXPECT_EQ(plot_format("plot", "a.PNG"), PlotFormat::png);
+  EXPECT_THROW((void)plot_format("plot", "a.gif"), UsageError);
+  EXPECT_THROW((void)plot_format("plot", "png"), UsageError);
+  for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg, PlotFormat::pdf}) {
+    Plot plot;
+    const std::string data = plot.add_data({{1, 2}, {2, 3}});
+    plot.add("plot " + data + " with lines");
+    EXPECT_THAT(plot.draw(format, 400, 300), StartsWith(beginning_of(format)));
+  }
+}
+
+TEST(Plot, says_what_gnuplot_did_not_understand) {
+  Plot plot;
+  plot.add("plot nonsense(");
+  try {
+    (void)plot.draw(PlotFormat::svg, 400, 300);
+    FAIL() << "nonsense was drawn";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gnuplot failed"));
+  }
+}
+
+}  // namespace
+}  // namespace wallheat
