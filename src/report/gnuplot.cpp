@@ -13,13 +13,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "core/file_descriptor.hpp"
 #include "core/printable.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to its users
 
 namespace wallheat {
 namespace {
@@ -94,10 +93,10 @@ std::string run_gnuplot(std::string_view script) {
 
   posix_spawn_file_actions_t actions{};
   (void)::posix_spawn_file_actions_init(&actions);
-  const struct Destroy {
-    posix_spawn_file_actions_t* of;
-    ~Destroy() { (void)::posix_spawn_file_actions_destroy(of); }
-  } destroy{&actions};
+  const auto forget = [](posix_spawn_file_actions_t* of) {
+    (void)::posix_spawn_file_actions_destroy(of);
+  };
+  const std::unique_ptr<posix_spawn_file_actions_t, decltype(forget)> destroy(&actions, forget);
   (void)::posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
   (void)::posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
   (void)::posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
@@ -106,7 +105,7 @@ std::string run_gnuplot(std::string_view script) {
   std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
   pid_t child = 0;
   const int failed =
-      ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments.data(), environ);
+      ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments.data(), ::environ);
   if (failed == ENOENT)
     throw RunError("plots are drawn by gnuplot, which is not installed here (Debian: gnuplot-nox)");
   if (failed != 0)
@@ -140,7 +139,7 @@ std::string_view beginning_of(PlotFormat format) {
     case PlotFormat::png:
       return "\x89PNG\r\n\x1a\n";
     case PlotFormat::svg:
-      return "<?xml version=\"1.0\" encoding=\"utf-8\"";
+      return R"(<?xml version="1.0" encoding="utf-8")";
     case PlotFormat::pdf:
       break;
   }
@@ -148,7 +147,7 @@ std::string_view beginning_of(PlotFormat format) {
 }
 
 std::string Plot::add_data(const std::vector<std::vector<double>>& rows) {
-  const std::string name = fmt::format("$data{}", ++blocks_);
+  std::string name = fmt::format("$data{}", ++blocks_);
   script_ += name + " << END_OF_DATA\n";
   for (const auto& row : rows) {
     for (const double value : row) script_ += fmt::format("{:.10g} ", value);

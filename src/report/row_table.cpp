@@ -98,7 +98,7 @@ std::vector<RowColumn> all_columns() {
 }
 
 std::vector<RowColumn> columns_named(const std::string& option, const std::string& names) {
-  const std::vector<RowColumn> all = all_columns();
+  std::vector<RowColumn> all = all_columns();
   if (names == "all") return all;
   std::vector<std::string> known{"all"};
   for (const RowColumn& column : all) known.push_back(column.name);

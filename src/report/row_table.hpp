@@ -21,7 +21,6 @@ struct RowChoice {
   std::string sort = {};
   /// So many at most, after sorting.
   std::optional<std::size_t> first = {};
-};  ///< so many at most, after sorting
 };
 
 /// Rows that are NaN to `sort` come last. Throws UsageError, for --where and --sort.

@@ -269,7 +269,7 @@ Plot histogram_plot(const Summary& summary, const std::string& title) {
   const std::string median = line(summary.median_of_means);
   const std::size_t solved = summary.solved.size();
   plot.add(fmt::format(
-      "set title {}.\"\\n\".{}", Plot::quoted(fmt::format("{}: {} plans", title, solved)),
+      R"(set title {}."\n".{})", Plot::quoted(fmt::format("{}: {} plans", title, solved)),
       Plot::quoted(fmt::format(
           "at least half of the cells below 15 °C: {:.1f} %, above 18 °C: {:.1f} %",
           percent(summary.half_below_15, solved), percent(summary.half_above_18, solved)))));
