@@ -13,7 +13,7 @@ packages=(
   libopenmpi-dev openmpi-bin         # MPI and its mpirun
   libhdf5-dev zlib1g-dev             # the result file
   libhwloc-dev                       # which cores a machine has
-  libcairo2-dev gnuplot-nox          # pictures and plots
+  gnuplot-nox                        # pictures and plots
   libmuparser-dev                    # formulas over the columns of results
   libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
   libgtest-dev libgmock-dev          # cmake asks for them, as the tests are part of the build

@@ -63,7 +63,7 @@ only_in node 'hwloc|nvml'
 only_in store 'hdf5|H5'
 only_in io 'zlib\.h'
 only_in mpi 'mpi\.h'
-only_in view 'spdlog/|nlohmann/|cairo'
+only_in view 'spdlog/|nlohmann/'
 only_in report 'muParser'
 only_in cli 'boost/'
 only_in 'io|isolation|view|report|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks

@@ -33,6 +33,7 @@ constexpr std::array commands{
     Command{"export", "write the results as the reference's CSV, or as JSON", export_command},
     Command{"summary", "answer the questions that a data set is solved for", summary_command},
     Command{"list", "list plans: filtered, sorted, as a table, CSV or JSON", list_command},
+    Command{"plot", "draw stored temperature fields: one plan or a sheet of many", plot_command},
     Command{"status", "look at a run from outside, or at what it left", status_command},
     Command{"merge", "gather the result files of a job array's shards into one", merge_command},
     Command{"repair", "make a killed or damaged result file whole without a run", repair_command},

@@ -43,7 +43,7 @@ std::vector<const PlanResult*> selected_rows(const std::string& file, const Resu
 }
 
 void PictureFile::declare(Options& options, const char* option, const char* help) {
-  option_ = option;
+  option_ = std::string(option).substr(0, std::string(option).find(','));
   options.add()(option, po::value(&path_)->value_name("FILE"), help);
   options.add()("overwrite", po::bool_switch(&overwrite_), "replace an existing picture");
 }
@@ -53,7 +53,11 @@ void PictureFile::check() const {
 }
 
 void PictureFile::write(const std::function<Plot()>& draw, int width, int height) const {
-  if (wanted()) write_output(path_, draw().draw(plot_format(option_, path_), width, height));
+  write_bytes([&](PlotFormat format) { return draw().draw(format, width, height); });
+}
+
+void PictureFile::write_bytes(const std::function<std::string(PlotFormat)>& draw) const {
+  if (wanted()) write_output(path_, draw(plot_format(option_, path_)));
 }
 
 }  // namespace wallheat

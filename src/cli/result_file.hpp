@@ -41,6 +41,7 @@ class PictureFile {
   void check() const;
   /// Writes what draw() returns, of so many pixels; nothing if no picture is wanted.
   void write(const std::function<Plot()>& draw, int width = 960, int height = 600) const;
+  void write_bytes(const std::function<std::string(PlotFormat)>& draw) const;
 
  private:
   std::string option_;

@@ -10,12 +10,13 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run_option_parser.hpp"
+#include "core/npy.hpp"
 #include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
+#include "report/field_picture.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/output_file.hpp"
-#include "view/picture.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
@@ -26,6 +27,7 @@ int solve_command(const Arguments& arguments) {
   std::string id;
   std::filesystem::path data;
   std::filesystem::path png;
+  std::filesystem::path npy;
   bool overwrite = false;
   SolverOptionParser solver_options;
   Options options("solve ID --data PLANS [options]",
@@ -35,7 +37,9 @@ int solve_command(const Arguments& arguments) {
                 "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
   options.add()("png", po::value(&png)->value_name("FILE"),
                 "draw start field and steady state side by side");
-  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing picture");
+  options.add()("npy", po::value(&npy)->value_name("FILE"),
+                "store the steady state as a NumPy array, float64 in °C");
+  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing picture or array");
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});
@@ -46,14 +50,13 @@ int solve_command(const Arguments& arguments) {
   if (!png.empty() && ending != ".png")
     throw UsageError(fmt::format(
         "--png draws a PNG picture, so name a file that ends in .png, not {}", png.string()));
-  if (!png.empty() && !can_draw())
-    throw RunError("--png: this wallheat was built without cairo (libcairo2-dev)");
-
   CommandFiles files;
   files.reads_plans("--data", data);
   files.writes("--png", png);
+  files.writes("--npy", npy);
   files.require_different();
   if (!png.empty()) require_replaceable(png, overwrite, "\x89PNG\r\n\x1a\n");
+  if (!npy.empty()) require_replaceable(npy, overwrite, npy::beginning);
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = open_plan_source(data)->load(id);
   const auto start = std::chrono::steady_clock::now();
@@ -80,8 +83,12 @@ int solve_command(const Arguments& arguments) {
                    seconds * 1e-9);
   }
   if (!png.empty()) {
-    draw_plan(png, "plan " + id, plan, solution->field);
+    write_output(png, plan_picture("plan " + id, plan, solution->field).draw(PlotFormat::png));
     fmt::print("picture          {}\n", printable(png.string()));
+  }
+  if (!npy.empty()) {
+    write_output(npy, npy::bytes_of(solution->field));
+    fmt::print("array            {}\n", printable(npy.string()));
   }
   return exit_done;
 }

@@ -314,16 +314,22 @@ void read_zeros_and_ones(NpyFile& npy, const std::filesystem::path& file, Item o
   });
 }
 
-void write_npy(const std::filesystem::path& file, const std::string& dtype, GridShape shape,
-               const void* data, std::size_t size_bytes) {
+std::string header_of(const std::string& dtype, GridShape shape) {
   std::string text = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" +
                      std::to_string(shape.rows) + ", " + std::to_string(shape.cols) + "), }";
   constexpr std::size_t prefix = 10;
   text.append(63 - (prefix + text.size()) % 64, ' ');  // data start at a multiple of 64
   text += '\n';
+  std::string header(magic);
+  header +=
+      {'\x01', '\0', static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
+  return header + text;
+}
+
+void write_npy(const std::filesystem::path& file, const std::string& dtype, GridShape shape,
+               const void* data, std::size_t size_bytes) {
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << magic << '\x01' << '\0' << static_cast<char>(text.size() % 256)
-         << static_cast<char>(text.size() / 256) << text;
+  stream << header_of(dtype, shape);
   stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(size_bytes));
   stream.close();
   if (!stream) throw RunError(file.string() + " cannot be written: " + std::strerror(errno));
@@ -403,6 +409,12 @@ GridShape read_shape(const std::filesystem::path& file) {
 
 void write_float(const std::filesystem::path& file, const Grid<double>& grid) {
   write_npy(file, "<f8", {grid.rows, grid.cols}, grid.cells.data(), grid.cells.size() * 8);
+}
+
+std::string bytes_of(const Grid<double>& grid) {
+  std::string bytes = header_of("<f8", {grid.rows, grid.cols});
+  bytes.append(reinterpret_cast<const char*>(grid.cells.data()), grid.cells.size() * 8);
+  return bytes;
 }
 
 void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& grid) {

@@ -6,6 +6,8 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "wallheat/grid.hpp"
 
@@ -41,5 +43,10 @@ void read_mask(const std::filesystem::path& file, const Pieces<std::uint8_t>& to
 /// Write in C order, NPY format 1.0. Throw RunError.
 void write_float(const std::filesystem::path& file, const Grid<double>& grid);
 void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& grid);
+
+/// What write_float writes.
+[[nodiscard]] std::string bytes_of(const Grid<double>& grid);
+/// How every NPY file begins.
+inline constexpr std::string_view beginning = "\x93NUMPY";
 
 }  // namespace wallheat::npy

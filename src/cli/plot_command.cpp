@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "report/field_picture.hpp"
+#include "solve/solver_options.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+enum class Show { start, mask, field, difference };
+
+std::vector<Show> shown(const std::string& names) {
+  std::vector<Show> shows;
+  for (std::size_t begin = 0; begin <= names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    shows.push_back(choose<Show>("show", names.substr(begin, end - begin),
+                                 {{"start", Show::start},
+                                  {"mask", Show::mask},
+                                  {"field", Show::field},
+                                  {"difference", Show::difference}}));
+    begin = end + 1;
+  }
+  return shows;
+}
+
+/// A result file whose fields are drawn; what it does not store is solved again, if plans are
+/// given.
+class Fields {
+ public:
+  Fields(std::string file, SharedPlanSource plans)
+      : file_(std::move(file)), reader_(open_result_file(file_)), plans_(std::move(plans)) {
+    for (std::size_t index = 0; index < reader_.rows().size(); ++index)
+      indices_.emplace(reader_.rows()[index].id, index);
+  }
+
+  [[nodiscard]] const ResultReader& reader() const { return reader_; }
+
+  [[nodiscard]] const PlanResult& row(const std::string& id) const {
+    return reader_.rows()[index_of(id)];
+  }
+
+  /// The plan, if plans are given. Throws RunError.
+  [[nodiscard]] std::optional<FloorPlan> plan(const std::string& id) const {
+    if (!plans_) return std::nullopt;
+    return plans_->load(id);
+  }
+
+  /// In °C. Throws RunError where it is neither stored nor can be solved.
+  [[nodiscard]] Grid<double> field(const std::string& id) {
+    const std::size_t index = index_of(id);
+    if (auto stored = reader_.field(index)) return *std::move(stored);
+    if (!plans_)
+      throw RunError(
+          fmt::format("{} has no field of plan \"{}\": name the floor plans by --data to "
+                      "solve it again, or run with --save-fields",
+                      file_, printable(id)));
+    print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
+                printable(id));
+    if (!solver_) solver_ = SolverOptions{limits(), false, available_isas().back()}.make();
+    return solver_->solve(plans_->load(id), limits(), {})->field;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index_of(const std::string& id) const {
+    const auto found = indices_.find(id);
+    if (found == indices_.end())
+      throw RunError(fmt::format("{} has no plan \"{}\"", file_, printable(id)));
+    return found->second;
+  }
+
+  /// Those that the file was made with.
+  [[nodiscard]] Limits limits() const {
+    const auto number = [&](const char* name) {
+      const auto found = reader_.settings().find(name);
+      const std::string text = found == reader_.settings().end() ? "" : found->second;
+      char* end = nullptr;
+      const double value = std::strtod(text.c_str(), &end);
+      if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e18))
+        throw RunError(fmt::format("{} does not say its {}, so no plan of it can be solved again",
+                                   file_, name));
+      return value;
+    };
+    return {number("tolerance"), static_cast<std::int64_t>(number("max_iterations"))};
+  }
+
+  std::string file_;
+  ResultReader reader_;
+  SharedPlanSource plans_;
+  std::map<std::string, std::size_t> indices_;
+  std::unique_ptr<Solver> solver_;  // for fields that are not stored
+};
+
+/// What is neither wall nor room is 0 °C in a field, too.
+Grid<double> without_ground(Grid<double> field) {
+  for (double& value : field.cells)
+    if (value == 0) value = std::numeric_limits<double>::quiet_NaN();
+  return field;
+}
+
+Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const std::string& id) {
+  if (a.rows != b.rows || a.cols != b.cols)
+    throw RunError(fmt::format("plan \"{}\" has another shape in --minus", printable(id)));
+  Grid<double> difference = a;
+  for (std::size_t cell = 0; cell < a.cells.size(); ++cell)
+    difference.cells[cell] = a.cells[cell] == 0 && b.cells[cell] == 0
+                                 ? std::numeric_limits<double>::quiet_NaN()
+                                 : a.cells[cell] - b.cells[cell];
+  return difference;
+}
+
+/// The panels of one plan. With several plans, each caption names its plan.
+std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>& shows,
+                                  bool name_plan, Fields& fields, Fields* minus) {
+  const auto plan = fields.plan(id);
+  const double mean = fields.row(id).statistics.mean_temp;
+  const std::string of_plan = name_plan ? printable(id) + " " : "";
+  std::vector<FieldPanel> panels;
+  for (const Show show : shows) {
+    switch (show) {
+      case Show::start:
+        panels.push_back({of_plan + "start", within_building(*plan, plan->domain)});
+        break;
+      case Show::mask:
+        panels.push_back({of_plan + "rooms and walls", rooms_and_walls(*plan), true});
+        break;
+      case Show::field: {
+        const Grid<double> field = fields.field(id);
+        panels.push_back({of_plan + (std::isnan(mean) ? "" : fmt::format("mean {:.2f} °C", mean)),
+                          plan ? within_building(*plan, field) : without_ground(field)});
+        break;
+      }
+      case Show::difference:
+        panels.push_back(
+            {of_plan + "difference", difference_of(fields.field(id), minus->field(id), id)});
+        break;
+    }
+  }
+  return panels;
+}
+
+}  // namespace
+
+int plot_command(const Arguments& arguments) {
+  std::vector<std::string> names;
+  std::filesystem::path data;
+  std::string minus_file;
+  std::string show_names;
+  std::string colours;
+  RowChoice choice;
+  std::int64_t first = 0;
+  PictureFile picture;
+  Options options(
+      "plot FILE [ID ...] --out PICTURE [options]",
+      "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
+      "solved, unless a field is not stored and --data is given; that is said.");
+  options.add()("file", po::value(&names)->composing()->value_name("FILE"),
+                "the result file, then the plans to draw (also as arguments)");
+  options.positional("file", -1);
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "the floor plans: for start fields and masks, and to solve what is not stored");
+  options.add()("show", po::value(&show_names)->value_name("NAMES"),
+                "of each plan: start, mask, field, difference, separated by commas; default: start "
+                "and field of one plan with --data, else field, or the difference with --minus");
+  options.add()("minus", po::value(&minus_file)->value_name("FILE"),
+                "another result file of the same plans, whose fields are taken away");
+  declare_where(options, choice.where);
+  options.add()("sort", po::value(&choice.sort)->value_name("FORMULA"),
+                "ascending by this column or formula; with a - in front, descending");
+  options.add()("first,n", po::value(&first)->default_value(25)->value_name("N"),
+                "so many plans at most, if none is named");
+  options.add()("cmap",
+                po::value(&colours)->default_value(colour_maps().front())->value_name("NAME"),
+                "colours: heat, viridis, grey or coolwarm");
+  picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
+  options.require({"file", "out"});
+  if (!options.parse(arguments)) return exit_done;
+  const std::string file = names.front();
+  std::vector<std::string> ids(names.begin() + 1, names.end());
+  if (first < 1) throw UsageError("--first must be at least 1");
+  if (std::find(colour_maps().begin(), colour_maps().end(), colours) == colour_maps().end())
+    refuse_value("cmap", colours, colour_maps());
+  if (!ids.empty() && (!choice.where.empty() || !choice.sort.empty()))
+    throw UsageError("name plans, or choose them by --where and --sort, not both");
+  const bool is_one = ids.size() == 1;
+  if (show_names.empty())
+    show_names = !minus_file.empty()       ? "difference"
+                 : is_one && !data.empty() ? "start,field"
+                                           : "field";
+  const std::vector<Show> shows = shown(show_names);
+  const auto shows_any = [&](std::initializer_list<Show> wanted) {
+    return std::any_of(shows.begin(), shows.end(), [&](Show show) {
+      return std::find(wanted.begin(), wanted.end(), show) != wanted.end();
+    });
+  };
+  if (shows_any({Show::start, Show::mask}) && data.empty())
+    throw UsageError("--show start and mask need the floor plans: name them by --data");
+  const bool differs = shows_any({Show::difference});
+  if (differs && minus_file.empty())
+    throw UsageError("--show difference needs the other result file: name it by --minus");
+  if (differs && shows.size() > 1)
+    throw UsageError("--show difference has a scale of its own: draw it alone");
+  if (!differs && !minus_file.empty()) throw UsageError("--minus needs --show difference");
+  CommandFiles files;
+  files.reads_store("FILE", file);
+  files.reads_store("--minus", minus_file);
+  files.reads_plans("--data", data);
+  files.writes("--out", picture.path());
+  files.require_different();
+  picture.check();
+
+  const SharedPlanSource plans = data.empty() ? nullptr : open_plan_source(data);
+  Fields fields(file, plans);
+  std::optional<Fields> minus;
+  if (!minus_file.empty()) minus.emplace(minus_file, plans);
+  if (ids.empty()) {
+    choice.where = choice.where.empty()
+                       ? "status != pending and status != failed"
+                       : "(" + choice.where + ") and status != pending and status != failed";
+    choice.first = static_cast<std::size_t>(first);
+    for (const PlanResult* row : selected_rows(file, fields.reader(), choice))
+      ids.push_back(row->id);
+  }
+  FieldPicture drawn;
+  drawn.title = is_one ? "plan " + printable(ids.front())
+                       : fmt::format("{}, {} plans",
+                                     std::filesystem::path(file).filename().string(), ids.size());
+  if (differs)
+    drawn.title += fmt::format(": minus {}", std::filesystem::path(minus_file).filename().string());
+  for (const std::string& id : ids) {
+    auto panels = panels_of(id, shows, !is_one, fields, minus ? &*minus : nullptr);
+    std::move(panels.begin(), panels.end(), std::back_inserter(drawn.panels));
+  }
+  constexpr std::size_t few = 3;
+  const std::size_t count = drawn.panels.size();
+  if (is_one) {
+    drawn.columns = count;
+  } else {
+    const auto across = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+    // All panels of a plan in one row.
+    drawn.columns = (across + shows.size() - 1) / shows.size() * shows.size();
+    drawn.side = count <= few ? 500 : std::max<std::size_t>(1800 / drawn.columns, 60);
+  }
+  drawn.colours = differs && colours == colour_maps().front() ? "coolwarm" : colours;
+  drawn.around_zero = differs;
+  picture.write_bytes([&](PlotFormat format) { return drawn.draw(format); });
+  fmt::print("{} plan(s), {} panel(s): {}\n", ids.size(), count,
+             printable(picture.path().string()));
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,111 @@
+// The commands that look at results: list, summary, plot, export of a field.
+#include <gmock/gmock.h>
+
+#include "core/npy.hpp"
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Looking : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(shell("wallheat generate --out plans --count 6 --size 32 &&"
+                    "wallheat run --data plans --out r.h5 --save-fields &&"
+                    "wallheat run --data plans --out coarse.h5 --save-fields --tolerance 0.1 &&"
+                    "wallheat run --data plans --out bare.h5")
+                  .status,
+              0);
+  }
+  [[nodiscard]] Finished shell(const std::string& script) const {
+    return run_script(directory_.path(), WALLHEAT_PROGRAM, script);
+  }
+  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
+    const Finished refused = shell("wallheat " + command);
+    EXPECT_EQ(refused.status, status) << command;
+    EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
+  }
+  [[nodiscard]] std::string bytes(const std::string& name) const {
+    return file_text(directory_ / name);
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
+  const std::string listed =
+      shell("wallheat list r.h5 --where 'iterations > 0' --sort -mean_temp -n 2 --format csv").out;
+  EXPECT_THAT(listed, StartsWith("id,status,mean_temp,"));
+  EXPECT_EQ(std::count(listed.begin(), listed.end(), '\n'), 3);
+  EXPECT_THAT(shell("wallheat list r.h5 --columns id,host --json").out,
+              HasSubstr("\"id\": \"00006\""));
+  EXPECT_THAT(shell("wallheat list r.h5").out,
+              AllOf(HasSubstr("pct_below_15"), HasSubstr("00006")));
+  expect_refusal("list r.h5 --where 'mean_tmp > 3'", 2, "did you mean 'mean_temp'?");
+  expect_refusal("list r.h5 --where 'mean_temp > 99'", 1, "holds for none of the 6 plans");
+  expect_refusal("list r.h5 --columns ids", 2, "did you mean 'id'?");
+  expect_refusal("list r.h5 --first 0", 2, "--first must be at least 1");
+  expect_refusal("list plans/building_ids.txt", 1, "building_ids.txt");
+}
+
+TEST_F(Looking, draws_the_histogram_of_a_selection) {
+  EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,
+              AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));
+  EXPECT_THAT(bytes("h.svg"), HasSubstr("6 plans"));
+  EXPECT_THAT(shell("wallheat summary r.h5 --json").out, HasSubstr("\"std_of_means\""));
+  expect_refusal("summary r.h5 --plot h.svg", 1, "h.svg exists");
+  expect_refusal("summary r.h5 --plot h.gif", 2, ".png, .svg or .pdf");
+  expect_refusal("summary r.h5 --overwrite --plot r.h5", 2, "FILE and --plot are one file");
+}
+
+TEST_F(Looking, draws_stored_fields_without_solving) {
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 -o one.png").err, "");
+  EXPECT_THAT(bytes("one.png"), StartsWith("\x89PNG"));
+  EXPECT_EQ(shell("wallheat plot r.h5 --first 4 --sort mean_temp -o sheet.pdf").status, 0);
+  EXPECT_THAT(bytes("sheet.pdf"), StartsWith("%PDF-"));
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg").status, 0);
+  EXPECT_THAT(bytes("difference.svg"), HasSubstr("minus coarse.h5"));
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field "
+                  "--cmap viridis -o panels.svg")
+                .status,
+            0);
+  EXPECT_THAT(bytes("panels.svg"), AllOf(HasSubstr("00003 start"), HasSubstr("00004 rooms")));
+  expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan \"nix\"");
+  expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
+  expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
+  expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "not both");
+  expect_refusal("plot r.h5 00003 --cmap hot -o x.png", 2, "--cmap must be one of");
+  expect_refusal("plot r.h5 00003", 2, "--out");
+}
+
+TEST_F(Looking, solves_what_is_not_stored_and_says_so) {
+  expect_refusal("plot bare.h5 00003 -o x.svg", 1, "name the floor plans by --data");
+  const Finished solved = shell("wallheat plot bare.h5 00003 --data plans --show field -o a.svg");
+  EXPECT_EQ(solved.status, 0);
+  EXPECT_THAT(solved.err, HasSubstr("it is solved again"));
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 --data plans --show field -o b.svg").status, 0);
+  EXPECT_EQ(bytes("a.svg"), bytes("b.svg"));
+}
+
+TEST_F(Looking, writes_a_field_as_an_array) {
+  EXPECT_EQ(shell("wallheat export r.h5 --field 00002 -o field.npy &&"
+                  "wallheat solve 00002 --data plans --npy solved.npy")
+                .status,
+            0);
+  const ResultReader reader(directory_ / "r.h5");
+  EXPECT_EQ(npy::read_float(directory_ / "field.npy"), reader.field(1));
+  EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
+  expect_refusal("export r.h5 --field 00002 -o field.npy", 1, "field.npy exists");
+  expect_refusal("export r.h5 --field 00002", 2, "--output");
+  expect_refusal("export bare.h5 --field 00002 -o x.npy", 1, "--save-fields");
+  expect_refusal("export r.h5 --field nix -o x.npy", 1, "no plan \"nix\"");
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,114 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "report/field_picture.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A room between a cold wall on the left and a warm one on the right, nothing above and below.
+FloorPlan plan_of(std::size_t rows, std::size_t cols) {
+  FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < cols; ++c) plan.interior(r, c) = c > 0 && c + 1 < cols;
+    plan.domain(r, 0) = 5.0;
+    plan.domain(r, cols - 1) = 25.0;
+  }
+  return plan;
+}
+
+std::string drawn(const FloorPlan& plan, const Grid<double>& field,
+                  PlotFormat format = PlotFormat::png) {
+  return plan_picture("floor plan 10000", plan, field).draw(format);
+}
+
+std::uint32_t big_endian(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8 | static_cast<std::uint8_t>(bytes.at(at + i));
+  return value;
+}
+
+/// Width and height from the header chunk, which must be where the PNG format wants it.
+GridShape png_shape(const std::string& bytes) {
+  EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  EXPECT_EQ(bytes.substr(12, 4), "IHDR");
+  EXPECT_THAT(bytes, HasSubstr("IEND"));
+  return {.rows = big_endian(bytes, 20), .cols = big_endian(bytes, 16)};
+}
+
+TEST(FieldPicture, is_a_png_file_with_two_panels_and_a_colour_bar) {
+  const FloorPlan plan = plan_of(512, 512);
+
+  const GridShape shape = png_shape(drawn(plan, plan.domain));
+  EXPECT_GT(shape.cols, 2 * 512U);
+  EXPECT_LT(shape.cols, 2 * 512U + 300U);
+  EXPECT_GT(shape.rows, 512U);
+  EXPECT_LT(shape.rows, 512U + 200U);
+}
+
+TEST(FieldPicture, shows_the_solution) {
+  const FloorPlan plan = plan_of(40, 40);
+  Grid<double> warm = plan.domain;
+  warm(20, 20) = 18.0;
+
+  EXPECT_NE(drawn(plan, plan.domain), drawn(plan, warm));
+  EXPECT_EQ(drawn(plan, warm), drawn(plan, warm)) << "the same bytes each time";
+}
+
+TEST(FieldPicture, fits_the_page_whatever_the_shape) {
+  for (const GridShape grid : {GridShape{1, 2}, {3, 700}, {700, 3}, {2000, 20}, {2049, 1030}}) {
+    const FloorPlan plan = plan_of(grid.rows, grid.cols);
+    const GridShape shape = png_shape(drawn(plan, plan.domain));
+    EXPECT_LE(shape.cols, 2200U) << grid.rows << " x " << grid.cols;
+    EXPECT_LE(shape.rows, 1100U) << grid.rows << " x " << grid.cols;
+  }
+}
+
+TEST(FieldPicture, can_show_temperatures_beyond_the_usual_and_not_a_number) {
+  const FloorPlan plan = plan_of(8, 8);
+  Grid<double> odd = plan.domain;
+  odd(2, 2) = -1e300;
+  odd(3, 3) = 1e300;
+  odd(4, 4) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(drawn(plan, odd), StartsWith("\x89PNG"));
+}
+
+TEST(FieldPicture, refuses_a_solution_of_another_shape) {
+  const FloorPlan plan = plan_of(8, 8);
+  EXPECT_THROW((void)drawn(plan, Grid<double>(8, 9)), RunError);
+}
+
+TEST(FieldPicture, has_a_caption_for_each_panel_and_one_scale) {
+  const FloorPlan plan = plan_of(30, 40);
+  FieldPicture picture;
+  picture.title = "a sheet";
+  for (int i = 0; i < 7; ++i)
+    picture.panels.push_back(
+        {"plan number " + std::to_string(i), within_building(plan, plan.domain)});
+  picture.columns = 3;
+  picture.side = 120;
+  const std::string svg = picture.draw(PlotFormat::svg);
+  for (const char* part : {"a sheet", "plan number 0", "plan number 6", "°C", " 25<"})
+    EXPECT_THAT(svg, HasSubstr(part));
+}
+
+TEST(FieldPicture, of_differences_is_centred_at_zero) {
+  FieldPicture picture;
+  picture.title = "difference";
+  picture.panels.push_back({"", Grid<double>(4, 4, -0.5)});
+  picture.around_zero = true;
+  EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr(" 0.4<"), HasSubstr("-0.4<")));
+}
+
+}  // namespace
+}  // namespace wallheat
