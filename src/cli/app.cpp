@@ -45,6 +45,7 @@ constexpr std::array commands{
             devices_command},
     Command{"bench", "measure the solver against what this machine could do at best",
             bench_command},
+    Command{"profile", "show where the published algorithm spends its time", profile_command},
     Command{"solver-process", "", solver_process_command},  // not for people
 };
 

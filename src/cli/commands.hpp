@@ -16,6 +16,7 @@ int solve_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);
 int list_command(const Arguments& arguments);
+int profile_command(const Arguments& arguments);
 int plot_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/printable.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
@@ -140,6 +141,39 @@ std::string to_json_text(const GpuBench& bench) {
   json["break_even_side"] =
       std::isnan(bench.break_even_side) ? Json(nullptr) : Json(bench.break_even_side);
   return json.dump(1) + "\n";
+}
+
+void print_tables(const ReferenceProfile& profile, const std::string& id,
+                  const std::string& solver) {
+  fmt::print("plan {}: {} iterations of the published algorithm, on one core\n\n", printable(id),
+             profile.iterations);
+  std::vector<std::vector<std::string>> rows{
+      {"step", "hits", "seconds", "us a hit", "share", "as NumPy says it"}};
+  for (const ProfiledStep& step : profile.steps)
+    rows.push_back({step.name, fmt::format("{}", step.hits), fmt::format("{:.4f}", step.seconds),
+                    fmt::format("{:.2f}", step.seconds / static_cast<double>(step.hits) * 1e6),
+                    fmt::format("{:.1f} %", 100 * step.seconds / profile.seconds), step.what});
+  rows.push_back({"all", "", fmt::format("{:.4f}", profile.seconds), "", "", ""});
+  print_table("lrrrrl", rows, 0);
+  fmt::print("\n{} takes {:.4f} s for the same bits: {:.1f} times as fast\n", solver,
+             profile.solver_seconds, profile.speedup());
+}
+
+std::string to_json_text(const ReferenceProfile& profile, const std::string& id,
+                         const std::string& solver) {
+  Json json{{"id", id},
+            {"iterations", profile.iterations},
+            {"converged", profile.converged},
+            {"seconds", profile.seconds}};
+  for (const ProfiledStep& step : profile.steps)
+    json["steps"].push_back({{"step", step.name},
+                             {"hits", step.hits},
+                             {"seconds", step.seconds},
+                             {"share", step.seconds / profile.seconds}});
+  json["solver"] = solver;
+  json["solver_seconds"] = profile.solver_seconds;
+  json["speedup"] = profile.speedup();
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace wallheat

@@ -4,6 +4,7 @@
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
+#include "bench/reference_profile.hpp"
 
 namespace wallheat {
 
@@ -12,5 +13,11 @@ namespace wallheat {
 /// Prints tables to stdout. Those of a GPU are in bench/gpu_bench.hpp, as a build without this
 /// folder prints them, too.
 void print_tables(const CpuBench& bench);
+
+/// `solver` is what the published algorithm is compared with.
+void print_tables(const ReferenceProfile& profile, const std::string& id,
+                  const std::string& solver);
+[[nodiscard]] std::string to_json_text(const ReferenceProfile& profile, const std::string& id,
+                                       const std::string& solver);
 
 }  // namespace wallheat

@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+#include "bench/reference_profile.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/run_option_parser.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "view/bench_report.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+int profile_command(const Arguments& arguments) {
+  std::string id;
+  std::filesystem::path data;
+  bool json = false;
+  SolverOptionParser solver_options;
+  Options options(
+      "profile ID --data PLANS [options]",
+      "Shows where the published program's algorithm spends its time: whole arrays, step "
+      "by step, as a line profiler shows it for NumPy; and what the solver takes for the "
+      "same bits.");
+  options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
+  options.add()("data,d", po::value(&data)->value_name("PLANS"),
+                "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
+  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  solver_options.declare(options);
+  options.positional("id", 1);
+  options.require({"id", "data"});
+  if (!options.parse(arguments)) return exit_done;
+  const SolverOptions solver = solver_options.finish();
+  const FloorPlan plan = open_plan_source(data)->load(id);
+  const ReferenceProfile profile = profile_reference(plan, solver);
+  if (json) {
+    fmt::print("{}", to_json_text(profile, id, solver.device_text()));
+  } else {
+    print_tables(profile, id, solver.device_text());
+  }
+  return exit_done;
+}
+
+}  // namespace wallheat
