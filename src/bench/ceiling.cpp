@@ -1,18 +1,18 @@
 #include "bench/ceiling.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include "solve/cpu/active_blocks.hpp"
-#include "solve/cpu/cache_sizes.hpp"
 #include "solve/cpu/isa.hpp"
 
 namespace wallheat {
 namespace {
 
-constexpr int tries = 7;
-constexpr double try_s = 0.02;
+constexpr int tries = 5;
+constexpr double try_s = 0.002;
 
 /// The best rate of several tries: `work` does `units` of work a call.
 template <class Work>
@@ -32,27 +32,6 @@ double best_rate(double units, Work work) {
   return best;
 }
 
-double dense_update_rate(Isa isa) {
-  // Wide rows, so that what a row costs beyond its blocks counts for little; two fields of it in
-  // L1.
-  constexpr std::size_t cols = 128;
-  const std::size_t rows =
-      cache_sizes().first * 3 / 4 / (2 * (cols + 2 * block_width) * sizeof(double)) - 2;
-  ActiveBlocks blocks;
-  blocks.assign(Grid<std::uint8_t>(rows, cols, 1));
-  const Grid<double> start(rows, cols, 1.0);
-  CompactField even;
-  CompactField odd;
-  blocks.load(start, 1, even);
-  blocks.load(start, 4, odd);
-  const Sweeps sweeps = sweeps_for(isa);
-  constexpr int sweeps_a_call = 64;
-  return best_rate(static_cast<double>(rows * cols * sweeps_a_call), [&] {
-    for (int sweep = 0; sweep < sweeps_a_call; sweep += 4)
-      sweeps.fourfold({even.data(), odd.data(), even.data()}, blocks.rows(), 4);
-  });
-}
-
 CopyRate copy_rate(std::string level, std::size_t size_bytes) {
   std::vector<char> from(size_bytes / 2, 1);
   std::vector<char> to(size_bytes / 2);
@@ -68,13 +47,27 @@ CopyRate copy_rate(std::string level, std::size_t size_bytes) {
           best_rate(2.0 * static_cast<double>(copies * from.size()), copy)};
 }
 
+/// A cache's size as the system tells it, or a small one of today where it does not.
+std::size_t cache_size(int name, std::size_t otherwise) {
+  const long size = ::sysconf(name);
+  return size > 0 ? static_cast<std::size_t>(size) : otherwise;
+}
+
 }  // namespace
 
-Ceiling measure_ceiling(Isa isa) {
-  const auto [first, second] = cache_sizes();
-  return {dense_update_rate(isa),
-          {copy_rate("L1", first / 2), copy_rate("L2", second / 2),
-           copy_rate("beyond L2", second * 8)}};
+double measure_update_ceiling(Isa isa) {
+  constexpr double additions_an_update = 3;
+  constexpr std::int64_t rounds = 4096;
+  const auto add = sweeps_for(isa).add;
+  const auto additions = static_cast<double>(add(rounds));
+  return best_rate(additions / additions_an_update, [&] { add(rounds); });
+}
+
+std::vector<CopyRate> measure_copies() {
+  const std::size_t first = cache_size(_SC_LEVEL1_DCACHE_SIZE, 32U << 10);
+  const std::size_t second = cache_size(_SC_LEVEL2_CACHE_SIZE, 512U << 10);
+  return {copy_rate("L1", first / 2), copy_rate("L2", second / 2),
+          copy_rate("beyond L2", second * 8)};
 }
 
 }  // namespace wallheat

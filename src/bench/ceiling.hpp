@@ -15,15 +15,12 @@ struct CopyRate {
   double bytes_per_second = 0;  ///< read plus written
 };
 
-/// What this core could do at best, measured now.
-struct Ceiling {
-  /// Cell updates per second of the solver's own arithmetic on a dense grid that fits the
-  /// first-level cache: no walls, no look at delta.
-  double updates_per_second = 0;
-  std::vector<CopyRate> copies;
-};
+/// Cell updates per second if nothing but their additions took time: the additions of independent
+/// vectors that this core makes a second, divided by the three of an update, none of which can be
+/// saved as their order is given. Measures for about 10 ms; the best of several tries.
+[[nodiscard]] double measure_update_ceiling(Isa isa);
 
-/// Measures for about half a second; each figure is the best of several tries.
-[[nodiscard]] Ceiling measure_ceiling(Isa isa);
+/// The best of several tries.
+[[nodiscard]] std::vector<CopyRate> measure_copies();
 
 }  // namespace wallheat

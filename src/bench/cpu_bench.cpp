@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "node/local_machine.hpp"
+#include "solve/cpu/active_blocks.hpp"
+#include "solve/cpu/isa.hpp"
 
 namespace wallheat {
 namespace {
@@ -26,12 +28,21 @@ Spread spread_of(std::vector<double> values) {
   return {values.front(), median, values.back()};
 }
 
-PlanRate measure_plan(const BenchPlan& plan, Solver& solver, const Limits& limits, int repeat) {
-  PlanRate rate{plan.id, count_interior(plan.plan), 0, {}};
+double density(const FloorPlan& plan, Isa isa) {
+  ActiveBlocks blocks;
+  blocks.assign(plan.interior, sweeps_for(isa).levels);
+  return static_cast<double>(count_interior(plan)) / static_cast<double>(blocks.processed_cells());
+}
+
+/// In turns with the ceiling, which it raises where it measures more.
+PlanRate measure_plan(const BenchPlan& plan, Solver& solver, const SolverOptions& options,
+                      int repeat, double& ceiling) {
+  PlanRate rate{plan.id, count_interior(plan.plan), density(plan.plan, options.isa), 0, {}};
   std::vector<double> seconds;
   for (int run = 0; run < repeat; ++run) {
+    ceiling = std::max(ceiling, measure_update_ceiling(options.isa));
     const auto start = Clock::now();
-    rate.iterations = solver.solve(plan.plan, limits, {})->iterations;
+    rate.iterations = solver.solve(plan.plan, options.limits, {})->iterations;
     seconds.push_back(seconds_since(start));
   }
   rate.seconds = spread_of(std::move(seconds));
@@ -92,14 +103,16 @@ double amdahl_fraction(const std::vector<ThreadRate>& rates) {
 
 CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& options, int repeat,
                      bool scaling) {
-  CpuBench bench{options.device_text(), {}, {}, {}};
+  CpuBench bench{options.device_text(), 0, {}, {}, {}};
   // On a thread of its own, as it is bound to one core.
   std::jthread([&] {
     bind_this_thread({local_machine().cores.front().cpu});
-    bench.ceiling = measure_ceiling(options.isa);
+    bench.copies = measure_copies();
     const auto solver = options.make();
-    for (const BenchPlan& plan : plans)
-      bench.plans.push_back(measure_plan(plan, *solver, options.limits, repeat));
+    for (const BenchPlan& plan : plans) {
+      bench.plans.push_back(
+          measure_plan(plan, *solver, options, repeat, bench.ceiling_updates_per_s));
+    }
   }).join();
   const double updates =
       std::accumulate(bench.plans.begin(), bench.plans.end(), 0.0,

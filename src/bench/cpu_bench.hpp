@@ -25,6 +25,8 @@ struct Spread {
 struct PlanRate {
   std::string id;
   std::int64_t interior_cells = 0;
+  /// The share of interior cells among those that a sweep goes over, as it updates whole blocks.
+  double density = 0;
   std::int64_t iterations = 0;
   Spread seconds;
   /// Interior cell updates.
@@ -43,7 +45,8 @@ struct ThreadRate {
 
 struct CpuBench {
   std::string device;
-  Ceiling ceiling;
+  double ceiling_updates_per_s = 0;  ///< of one core; the best of what was measured among the plans
+  std::vector<CopyRate> copies;
   std::vector<PlanRate> plans;
   std::vector<ThreadRate> scaling;  ///< 1, 2, 4, ... threads; empty where not asked for
 };
@@ -52,8 +55,8 @@ struct CpuBench {
 /// 1967).
 [[nodiscard]] double amdahl_fraction(const std::vector<ThreadRate>& rates);
 
-/// Solves the plans on one core, `repeat` times each, against the ceiling of its instruction set;
-/// with `scaling` on 1, 2, 4, ... cores at once, too. Throws RunError.
+/// Solves the plans on one core, `repeat` times each, in turns with the ceiling of its instruction
+/// set, as the clock drifts; with `scaling` on 1, 2, 4, ... cores at once, too. Throws RunError.
 [[nodiscard]] CpuBench measure_cpu(const std::vector<BenchPlan>& plans,
                                    const SolverOptions& options, int repeat, bool scaling);
 

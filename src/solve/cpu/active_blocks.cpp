@@ -1,7 +1,6 @@
 #include "solve/cpu/active_blocks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <new>
 #include <string>
@@ -9,135 +8,142 @@
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-namespace {
 
-constexpr std::uint8_t all_cells = 0xff;
-
-std::size_t blocks_across(std::size_t cols) { return (cols + block_width - 1) / block_width; }
-
-/// Bit i of block b + 1: cell b * block_width + i of this row is interior. The row's ends and, for
-/// a row outside of the grid, all of it are the ring.
-void set_masks(const Grid<std::uint8_t>& interior, std::size_t row,
-               std::vector<std::uint8_t>& masks) {
-  std::fill(masks.begin(), masks.end(), 0);
-  if (row >= interior.rows) return;
-  const std::uint8_t* cells = &interior(row, 0);
-  for (std::size_t col = 0; col < interior.cols; ++col) {
-    masks[1 + col / block_width] |=
-        static_cast<std::uint8_t>((cells[col] != 0 ? 1U : 0U) << col % block_width);
-  }
-}
-
-/// The segments of a row, as block numbers: calls `add(block, blocks)` for each.
-template <class Add>
-void for_each_segment(const std::vector<std::uint8_t>& masks, Add add) {
-  constexpr std::size_t longest = std::numeric_limits<std::uint16_t>::max();
-  for (std::size_t block = 0; block < masks.size(); ++block) {
-    if (masks[block] == 0) continue;
-    std::size_t end = block + 1;
-    while (masks[end] == all_cells && end - block < longest) ++end;
-    if (masks[end] != 0 && masks[end] != all_cells) ++end;
-    add(block, end - block);
-    block = end - 1;
-  }
-}
-
-}  // namespace
-
-void CompactField::resize(std::size_t cells) {
-  if (cells <= capacity_) return;
+void CompactFields::resize(std::size_t cells) {
+  // Fields begin a quarter of a page apart: else the processor takes a load from one of them for a
+  // load of what was just stored in the same place of another page.
+  constexpr std::size_t page = 4096 / sizeof(double);
+  stride_ = (cells + page - 1) / page * page + page / 4;
+  if (3 * stride_ <= capacity_) return;
   constexpr std::size_t alignment = block_width * sizeof(double);
-  cells_.reset(static_cast<double*>(std::aligned_alloc(alignment, cells * sizeof(double))));
-  capacity_ = cells_ ? cells : 0;
+  capacity_ = 0;
+  cells_.reset(static_cast<double*>(std::aligned_alloc(alignment, 3 * stride_ * sizeof(double))));
   if (!cells_) throw std::bad_alloc();
+  capacity_ = 3 * stride_;
 }
 
-void ActiveBlocks::assign(const Grid<std::uint8_t>& interior) {
+void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, int levels) {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  const std::size_t blocks = blocks_across(interior.cols) + 2;
-  if (interior.rows > most - 2 || blocks > most ||
-      (interior.rows + 2) > most / block_width / blocks) {
+  ring_ = static_cast<std::size_t>(levels);
+  const std::size_t blocks = (interior.cols + block_width - 1) / block_width + 2;
+  if (interior.rows > most - 2 * ring_ || blocks > most ||
+      interior.rows + 2 * ring_ > most / block_width / blocks) {
     throw InputError("the grid of " + std::to_string(interior.rows) + " x " +
                      std::to_string(interior.cols) + " cells is too large for the solver");
   }
-  segments_.clear();
-  runs_.clear();
-  begin_.assign(1, 0);
-  size_ = 0;
+  masks_.rows = cell_.rows = interior.rows + 2 * ring_;
+  masks_.cols = cell_.cols = blocks;
+  masks_.cells.assign(masks_.rows * blocks, 0);
+  cell_.cells.resize(masks_.rows * blocks);
+  for (std::size_t row = 0; row < interior.rows; ++row) {
+    const std::uint8_t* cells = &interior(row, 0);
+    for (std::size_t col = 0; col < interior.cols; col += block_width) {
+      const std::size_t width = std::min(block_width, interior.cols - col);
+      unsigned mask = 0;
+      for (std::size_t lane = 0; lane < width; ++lane)
+        mask |= (cells[col + lane] != 0 ? 1U : 0U) << lane;
+      masks_(row + ring_, 1 + col / block_width) = static_cast<std::uint8_t>(mask);
+    }
+  }
+  place_blocks();
+  list_runs();
+}
 
-  // Rows are counted from the ring, and held are what three of them need.
-  using Row = std::vector<std::uint8_t>;
-  std::array<Row, 3> masks{Row(blocks), Row(blocks), Row(blocks)};
-  std::vector<std::uint32_t> up(blocks);
-  std::vector<std::uint32_t> here(blocks);
-  std::vector<std::uint32_t> down(blocks);  // where a block's first cell is stored
-  for (std::size_t row = 0; row < interior.rows + 2; ++row) {
-    // Places the blocks of this row ...
-    std::rotate(masks.begin(), masks.begin() + 1, masks.end());
-    set_masks(interior, row, masks[2]);
-    std::swap(up, here);
-    std::swap(here, down);
-    bool open = false;  // the last run ends just here
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const bool stored = masks[0][block] != 0 || masks[1][block] != 0 || masks[2][block] != 0 ||
-                          (block > 0 && masks[1][block - 1] != 0) ||
-                          (block + 1 < blocks && masks[1][block + 1] != 0);
+void ActiveBlocks::place_blocks() {
+  stretches_.clear();
+  size_ = 0;
+  std::vector<std::uint8_t> near(masks_.cols);  // the masks of all rows at most ring_ away, united
+  for (std::size_t row = 0; row < masks_.rows; ++row) {
+    std::fill(near.begin(), near.end(), 0);
+    const std::size_t last = std::min(row + ring_, masks_.rows - 1);
+    for (std::size_t other = row - std::min(row, ring_); other <= last; ++other) {
+      const std::uint8_t* masks = &masks_(other, 0);
+      for (std::size_t block = 0; block < near.size(); ++block) near[block] |= masks[block];
+    }
+    bool open = false;  // the last stretch ends just here
+    for (std::size_t block = 0; block < near.size(); ++block) {
+      const bool stored = near[block] != 0 || (block > 0 && near[block - 1] != 0) ||
+                          (block + 1 < near.size() && near[block + 1] != 0);
       if (stored) {
         if (!open) {
-          runs_.push_back({static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(block), 0});
+          stretches_.push_back(
+              {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(block), 0});
         }
-        ++runs_.back().blocks;
-        down[block] = static_cast<std::uint32_t>(size_);
+        ++stretches_.back().blocks;
+        cell_(row, block) = static_cast<std::uint32_t>(size_);
         size_ += block_width;
       }
       open = stored;
     }
-    // ... which completes the neighbours of the row before.
-    if (row < 2) continue;
-    const Row& row_masks = masks[0];
-    for_each_segment(row_masks, [&](std::size_t block, std::size_t count) {
-      const std::uint8_t last = count > 1 ? row_masks[block + count - 1] : std::uint8_t{0};
-      segments_.push_back({here[block], up[block], down[block],
-                           static_cast<std::uint16_t>(count > 1 ? count - 2 : 0), row_masks[block],
-                           last});
-    });
-    begin_.push_back(static_cast<std::uint32_t>(segments_.size()));
   }
 }
 
-ActiveRows ActiveBlocks::rows() const {
-  return {segments_.data(), begin_.data(), begin_.size() - 1};
+void ActiveBlocks::list_runs() {
+  runs_.clear();
+  words_.clear();
+  begin_.assign(1, 0);
+  processed_ = 0;
+  std::vector<std::uint32_t> front(masks_.cols);  // for each block, the masks of all levels
+  for (std::size_t row = ring_; row + 1 < masks_.rows; ++row) {
+    std::fill(front.begin(), front.end(), 0);
+    for (std::size_t level = 0; level < ring_; ++level) {
+      const std::uint8_t* masks = &masks_(row - level, 0);
+      for (std::size_t block = 0; block < front.size(); ++block)
+        front[block] |= static_cast<std::uint32_t>(masks[block]) << 8 * level;
+    }
+    for (std::size_t block = 0; block < front.size(); ++block)
+      if (front[block] != 0) block = add_run(front, row, block);
+    begin_.push_back(static_cast<std::uint32_t>(runs_.size()));
+  }
+  words_.push_back(0);  // an instruction set may read a word and some bytes more
 }
 
-std::size_t ActiveBlocks::mean_row_bytes() const {
-  std::size_t rows = 0;
-  for (std::size_t row = 0; row + 1 < begin_.size(); ++row)
-    rows += begin_[row] != begin_[row + 1] ? 1 : 0;
-  return rows == 0 ? 0 : size_ * sizeof(double) / rows;
+/// Returns the block behind the run, which the ring provides.
+std::size_t ActiveBlocks::add_run(const std::vector<std::uint32_t>& front, std::size_t row,
+                                  std::size_t block) {
+  const std::uint32_t full = 0xffffffffU >> 8 * (most_levels - ring_);
+  Run run{{}, static_cast<std::uint32_t>(words_.size()), 0};
+  for (std::size_t i = 0; i < ring_ + 2; ++i) run.cell[i] = cell_(row + 1 - i, block);
+  const std::size_t first = block;
+  for (; front[block] != 0; ++run.parts) {
+    const std::size_t head = words_.size();
+    words_.push_back(0);
+    const std::size_t masked = block;
+    while (front[block] != 0 && front[block] != full && block - masked < most_blocks)
+      words_.push_back(front[block++]);
+    const std::size_t middle = block;
+    while (front[block] == full && block - middle < most_blocks) ++block;
+    words_[head] = head_word(static_cast<std::uint32_t>(middle - masked),
+                             static_cast<std::uint32_t>(block - middle));
+  }
+  runs_.push_back(run);
+  processed_ += (block - first) * block_width;
+  return block;
 }
 
-void ActiveBlocks::load(const Grid<double>& grid, double factor, CompactField& field) const {
-  field.resize(size_);
-  double* target = field.data();
-  for (const Run& run : runs_) {
-    // Row and column -1 wrap to the largest number: outside, too.
-    const std::size_t row = run.row - std::size_t{1};
-    for (std::size_t block = run.block; block < run.block + run.blocks; ++block) {
+Runs ActiveBlocks::runs(std::size_t first, std::size_t last) const {
+  return {runs_.data() + begin_[first], runs_.data() + begin_[last], words_.data()};
+}
+
+void ActiveBlocks::load(const Grid<double>& grid, double* field) const {
+  for (const Stretch& stretch : stretches_) {
+    // What is above row 0 or left of column 0 wraps to large numbers: outside, too.
+    const std::size_t row = stretch.row - ring_;
+    for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
       const std::size_t col = (block - 1) * block_width;
       const bool inside = row < grid.rows && col < grid.cols;
       const std::size_t width = inside ? std::min(block_width, grid.cols - col) : 0;
-      for (std::size_t lane = 0; lane < width; ++lane)
-        target[lane] = factor * grid(row, col + lane);
-      std::fill(target + width, target + block_width, 0.0);
-      target += block_width;
+      if (inside) std::copy_n(&grid(row, col), width, field);
+      std::fill(field + width, field + block_width, 0.0);
+      field += block_width;
     }
   }
 }
 
 void ActiveBlocks::store(const double* field, Grid<double>& grid) const {
-  for (const Run& run : runs_) {
-    const std::size_t row = run.row - std::size_t{1};
-    for (std::size_t block = run.block; block < run.block + run.blocks; ++block) {
+  for (const Stretch& stretch : stretches_) {
+    const std::size_t row = stretch.row - ring_;
+    for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
       const std::size_t col = (block - 1) * block_width;
       if (row < grid.rows && col < grid.cols) {
         std::copy_n(field, std::min(block_width, grid.cols - col), &grid(row, col));

@@ -10,13 +10,13 @@
 
 namespace wallheat {
 
-/// Room for the values of a field's stored blocks, aligned for full-width loads.
-class CompactField {
+/// Room for the values of the stored blocks of three fields, aligned for full-width loads.
+class CompactFields {
  public:
-  /// Makes room for so many cells; what was in it is gone.
+  /// Makes room for so many cells a field; what was in it is gone.
   void resize(std::size_t cells);
-  [[nodiscard]] double* data() { return cells_.get(); }
-  [[nodiscard]] const double* data() const { return cells_.get(); }
+  /// Field 0, 1 or 2.
+  [[nodiscard]] double* operator[](std::size_t field) { return cells_.get() + field * stride_; }
 
  private:
   struct Free {
@@ -24,42 +24,66 @@ class CompactField {
     void operator()(double* cells) const { std::free(cells); }
   };
   std::unique_ptr<double[], Free> cells_;
+  std::size_t stride_ = 0;
   std::size_t capacity_ = 0;
 };
 
-/// Which blocks of a plan a sweep reads or writes, and where they lie in memory: one after the
+/// Which blocks of a plan fused sweeps read or write, and where they lie in memory: one after the
 /// other, row by row, without what is between. So the rows in flight are one piece of memory that
 /// glides through the caches, and nothing else takes room there.
 ///
-/// Stored are the blocks that hold interior cells and their four neighbours; the grid lies in a
-/// ring of zeros.
+/// Fused sweeps, the levels, go through the rows together: front f updates row f - k in level k,
+/// from what level k - 1 has made of rows f - k - 1 to f - k + 1 in this front and the two before.
+/// The last rows are done by fronts that begin below the grid. A run of a front is a longest
+/// stretch of blocks in which any level has something to update. With two levels, where all cells
+/// of block # are interior, some of block m and none of block -:
+///
+///     row f - 1 (level 1)   -  m  #  #  #  m  -  -
+///     row f     (level 0)   -  -  m  #  #  #  m  -
+///     the run of front f       m  m  #  #  m  m       full is what is full in all levels
+///     its words                (2 masked, 2 full) m m (2 masked, 0 full) m m
+///
+/// Stored are all blocks that runs read: those at most `levels` rows and one column from a block
+/// with interior cells. The grid lies in a ring of zeros.
 class ActiveBlocks {
  public:
-  /// Throws InputError if the plan has more cells than a segment's offsets can count.
-  void assign(const Grid<std::uint8_t>& interior);
+  /// For so many levels. Throws InputError if the plan has more cells than offsets can count.
+  void assign(const Grid<std::uint8_t>& interior, int levels);
 
   /// Cells of a field.
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] ActiveRows rows() const;
-  /// What a row's blocks take in memory, on the average of the rows that hold interior cells.
-  [[nodiscard]] std::size_t mean_row_bytes() const;
+  /// Cells that a sweep goes over, be they interior or not.
+  [[nodiscard]] std::size_t processed_cells() const { return processed_; }
+  [[nodiscard]] std::size_t fronts() const { return begin_.size() - 1; }
+  /// Of the fronts from `first` to before `last`.
+  [[nodiscard]] Runs runs(std::size_t first, std::size_t last) const;
 
-  /// Fills a field with the values of a grid, each multiplied by `factor`.
-  void load(const Grid<double>& grid, double factor, CompactField& field) const;
+  /// Fills a field with the values of a grid.
+  void load(const Grid<double>& grid, double* field) const;
   /// Writes a field's values into a grid; cells that are not stored keep what they have.
   void store(const double* field, Grid<double>& grid) const;
 
  private:
   /// Stored blocks that follow each other in a row and in memory.
-  struct Run {
+  struct Stretch {
     std::uint32_t row;    ///< counted from the ring
     std::uint32_t block;  ///< the same
     std::uint32_t blocks;
   };
-  std::vector<Segment> segments_;
-  std::vector<std::uint32_t> begin_;
+  void place_blocks();
+  void list_runs();
+  std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);
+
+  std::size_t ring_ = 0;  ///< its rows, as many as there are levels; it is one block wide
+  Grid<std::uint8_t>
+      masks_;  ///< of each block, the ring included: bit i says that cell i is interior
+  Grid<std::uint32_t> cell_;  ///< where a stored block's first cell is
+  std::vector<Stretch> stretches_;
   std::vector<Run> runs_;
+  std::vector<std::uint32_t> begin_;  ///< front f has runs begin_[f] to begin_[f + 1]
+  std::vector<std::uint32_t> words_;
   std::size_t size_ = 0;
+  std::size_t processed_ = 0;
 };
 
 }  // namespace wallheat

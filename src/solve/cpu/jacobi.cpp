@@ -4,7 +4,6 @@
 
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
-#include "solve/cpu/cache_sizes.hpp"
 #include "solve/cpu/isa.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -12,23 +11,11 @@
 namespace wallheat {
 namespace {
 
-/// How many sweeps, an even number, to make in one pass. The rows in flight, of two fields, should
-/// fit the first-level cache with room to spare; where not even those of a few sweeps do, half of
-/// the second-level cache, with many sweeps in a pass. The shares were measured.
-int sweeps_per_pass(std::size_t row_bytes) {
-  constexpr std::size_t few = 4;
-  constexpr std::size_t many = 64;
-  constexpr std::size_t neighbours = 2;  // rows that the last sweep reads ahead and behind
-  const CacheSizes cache = cache_sizes();
-  const auto fitting = [&](std::size_t bytes) {
-    const std::size_t rows = bytes / (2 * std::max<std::size_t>(row_bytes, 1));
-    return std::clamp<std::size_t>(rows, neighbours, many + neighbours) - neighbours;
-  };
-  std::size_t sweeps = fitting(cache.first * 11 / 20);
-  if (sweeps < few)
-    sweeps = fitting(cache.first * 3 / 4) >= few ? few : fitting(cache.second * 11 / 20);
-  return static_cast<int>(std::max(sweeps - sweeps % 2, few));
-}
+/// A pass makes so many sweeps at most, and goes on by so many fronts at a time. Both fields of the
+/// rows that it uses meanwhile fit the second-level cache for plans of the usual width, and a stop
+/// request is seen after every group of sweeps.
+constexpr std::size_t sweeps_a_pass = 64;
+constexpr std::size_t fronts_at_a_time = 64;
 
 /// True where fields may be kept fourfold: no value can become so small or large that a factor of
 /// four costs it digits.
@@ -68,14 +55,18 @@ class JacobiSolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    blocks_.assign(plan.interior);
-    const ActiveRows rows = blocks_.rows();
-    const int pass = sweeps_per_pass(blocks_.mean_row_bytes());
+    blocks_.assign(plan.interior, sweeps_.levels);
+    fields_.resize(blocks_.size());
+    current_ = fields_[0];
+    odd_ = fields_[1];
+    even_ = fields_[2];
+    const Runs all = blocks_.runs(0, blocks_.fronts());
     // All three start alike: a sweep only writes blocks that hold interior cells.
     const bool fourfold = fourfold_is_exact(plan);
-    blocks_.load(plan.domain, 1, current_);
-    blocks_.load(plan.domain, fourfold ? 4 : 1, odd_);
-    blocks_.load(plan.domain, 1, even_);
+    blocks_.load(plan.domain, current_);
+    std::copy_n(current_, blocks_.size(), even_);
+    std::transform(current_, current_ + blocks_.size(), odd_,
+                   [&](double value) { return fourfold ? 4 * value : value; });
     const auto sweep = fourfold ? sweeps_.fourfold : sweeps_.plain;
     const auto sweep_from_odd = fourfold ? sweeps_.with_delta_from_fourfold : sweeps_.with_delta;
 
@@ -87,33 +78,56 @@ class JacobiSolver final : public Solver {
       const std::int64_t window = convergence.window();
       // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
       // but the last are an odd number, so that it goes from `odd` to `even`.
-      const double* from = current_.data();
-      for (std::int64_t left = window - 1; left > 0;) {
-        if (control.stop.stop_requested()) return std::nullopt;
-        const int count = static_cast<int>(std::min<std::int64_t>(left, pass));
-        sweep({from, odd_.data(), even_.data()}, rows, count);
+      const double* from = current_;
+      for (auto left = static_cast<std::size_t>(window - 1); left > 0;) {
+        const std::size_t count = std::min(left, sweeps_a_pass);
+        if (!make_pass(sweep, from, count, control.stop)) return std::nullopt;
         left -= count;
-        from = even_.data();
+        from = even_;
       }
       if (control.stop.stop_requested()) return std::nullopt;
-      const double delta = window == 1 ? sweeps_.with_delta(current_.data(), even_.data(), rows)
-                                       : sweep_from_odd(odd_.data(), even_.data(), rows);
+      const double delta =
+          window == 1 ? sweeps_.with_delta(current_, even_, all) : sweep_from_odd(odd_, even_, all);
       if (!convergence.accept(delta)) continue;
       std::swap(current_, even_);
       if (control.progress) control.progress(convergence.iterations(), delta);
     }
     Solution result{plan.domain, convergence.iterations(), convergence.last_delta(),
                     convergence.converged()};
-    blocks_.store(current_.data(), result.field);
+    blocks_.store(current_, result.field);
     return result;
   }
 
  private:
+  /// Makes `count` sweeps, of which the first reads `start`, in groups of as many as are fused.
+  /// Each group follows the one before at a distance of as many rows, where that has just finished.
+  /// So a row is read from an outer cache once per pass, and every call has much to do. Two fields
+  /// suffice: what a sweep overwrites in a row is of the sweep before the last, which nobody needs
+  /// any more. Returns false if a stop was requested.
+  bool make_pass(decltype(Sweeps::plain) sweep, const double* start, std::size_t count,
+                 const std::stop_token& stop) {
+    const auto levels = static_cast<std::size_t>(sweeps_.levels);
+    const std::size_t lag_of_last = (count - 1) / levels * levels;
+    for (std::size_t front = 0; front < blocks_.fronts() + lag_of_last; front += fronts_at_a_time) {
+      for (std::size_t lag = 0; lag <= lag_of_last; lag += levels) {
+        if (stop.stop_requested()) return false;
+        const std::size_t first = std::max(front, lag) - lag;
+        const std::size_t last =
+            std::min(std::max(front + fronts_at_a_time, lag) - lag, blocks_.fronts());
+        if (first >= last) continue;
+        sweep({lag == 0 ? start : even_, odd_, even_}, blocks_.runs(first, last),
+              static_cast<int>(std::min(levels, count - lag)));
+      }
+    }
+    return true;
+  }
+
   Sweeps sweeps_;
   ActiveBlocks blocks_;
-  CompactField current_;
-  CompactField odd_;
-  CompactField even_;
+  CompactFields fields_;
+  double* current_ = nullptr;
+  double* odd_ = nullptr;
+  double* even_ = nullptr;
 };
 
 }  // namespace

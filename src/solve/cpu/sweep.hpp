@@ -12,27 +12,36 @@ namespace wallheat {
 /// Cells per block; a block starts at a multiple of this many cells.
 inline constexpr std::size_t block_width = 8;
 
-/// Neighbouring blocks of one row that hold interior cells: a first block, then blocks that are all
-/// interior, then a last one. Most of the work is in the middle, which needs no masks. Offsets
-/// count cells of a field; the blocks left and right of a segment are stored beside it.
-struct Segment {
-  std::uint32_t cell;  ///< first cell of the first block
-  std::uint32_t up;    ///< the cell above it
-  std::uint32_t down;  ///< the cell below it
-  std::uint16_t full;  ///< number of blocks that are all interior
-  std::uint8_t first;  ///< bit i: cell i of the first block is interior
-  std::uint8_t last;   ///< the same of the last block; 0 where there is none
+/// Most sweeps that are fused, each of them a level. ActiveBlocks says how.
+inline constexpr int most_levels = 4;
+
+/// Neighbouring blocks that a front f of fused sweeps updates. They are listed in words, part by
+/// part: a head word, then a word for each masked block, whose byte k is the mask of level k.
+struct Run {
+  /// Where its first block is in rows f + 1, f, ..., f - levels, counted in cells of a field. The
+  /// blocks left and right of the run are stored beside it.
+  std::uint32_t cell[most_levels + 2];
+  std::uint32_t first_word;
+  std::uint32_t parts;  ///< each: masked blocks, then full ones; all cells of these are interior
 };
 
-/// All segments of a plan, row by row.
-struct ActiveRows {
-  const Segment* segments;
-  const std::uint32_t* begin;  ///< row r has segments begin[r] to begin[r + 1]
-  std::size_t rows;
+/// The numbers of blocks in the head word of a part.
+constexpr std::uint32_t most_blocks = 0xffff;
+constexpr std::uint32_t head_word(std::uint32_t masked, std::uint32_t full) {
+  return masked | full << 16U;
+}
+constexpr std::uint32_t masked_blocks(std::uint32_t head) { return head & most_blocks; }
+constexpr std::uint32_t full_blocks(std::uint32_t head) { return head >> 16U; }
+
+/// The runs of one front after the other.
+struct Runs {
+  const Run* begin;
+  const Run* end;
+  const std::uint32_t* words;
 };
 
-/// Where a series of sweeps reads and writes: sweep 1 goes from `start` to `odd`, sweep 2 from
-/// there to `even`, and so on to and fro. `start` may be `even`.
+/// Where fused sweeps read and write: level 0 goes from `start` to `odd`, level 1 from there to
+/// `even`, and so on to and fro. Parts of one array; `start` may be `even`.
 struct SweepFields {
   const double* start;
   double* odd;
@@ -49,27 +58,20 @@ enum class Scaling {
   from_fourfold,
 };
 
-/// What turns the sum of four neighbours into the new value.
-constexpr double sum_factor(Scaling scaling) {
-  return scaling == Scaling::none ? 0.25 : scaling == Scaling::to_fourfold ? 1.0 : 0.0625;
-}
-
-/// What turns an old value into a new one that means the same temperature.
-constexpr double kept_factor(Scaling scaling) {
-  return scaling == Scaling::none ? 1.0 : scaling == Scaling::to_fourfold ? 4.0 : 0.25;
-}
-
 /// The sweeps of one instruction set. Each writes whole blocks: interior cells get a new value, the
 /// others the old one.
 struct Sweeps {
-  /// Makes `count` >= 1 sweeps in one pass over the rows, all fields holding temperatures.
-  void (*plain)(const SweepFields& fields, const ActiveRows& rows, int count);
+  int levels;  ///< sweeps that are fused, an even number
+  /// Makes 1, levels - 1 or `levels` sweeps along the runs, all fields holding temperatures.
+  void (*plain)(const SweepFields& fields, const Runs& runs, int levels);
   /// The same with `odd` holding fourfold temperatures.
-  void (*fourfold)(const SweepFields& fields, const ActiveRows& rows, int count);
+  void (*fourfold)(const SweepFields& fields, const Runs& runs, int levels);
   /// Makes one sweep from `from` to `to` and returns the largest |new - old| of a temperature.
-  double (*with_delta)(const double* from, double* to, const ActiveRows& rows);
+  double (*with_delta)(const double* from, double* to, const Runs& runs);
   /// The same with `from` holding fourfold temperatures.
-  double (*with_delta_from_fourfold)(const double* from, double* to, const ActiveRows& rows);
+  double (*with_delta_from_fourfold)(const double* from, double* to, const Runs& runs);
+  /// Makes nothing but additions, in independent chains; returns how many numbers were added.
+  std::int64_t (*add)(std::int64_t rounds);
 };
 
 [[nodiscard]] Sweeps baseline_sweeps();
