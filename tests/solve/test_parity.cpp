@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <thread>
 
@@ -45,8 +48,7 @@ TEST_P(EveryIsa, stops_exactly_at_the_limit_of_iterations) {
 }
 
 TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
-  // Wide rows change how many sweeps are made in one pass, down to a few rows that all sweeps
-  // share.
+  // More blocks than a word can count, and more rows than a pass goes on by at a time.
   const auto reference = make_reference_solver();
   const auto solver = make_jacobi_solver(GetParam());
   for (const auto& [rows, cols] :
@@ -58,6 +60,45 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
                        *reference->solve(plan, {1e-4, most}, {}),
                        std::to_string(rows) + " x " + std::to_string(cols));
     }
+  }
+}
+
+/// Rooms and walls in any arrangement, from single cells to halls that fill many blocks.
+FloorPlan random_rooms(std::mt19937& random) {
+  const auto up_to = [&](std::size_t most) { return random() % (most + 1); };
+  const bool tall = up_to(3) == 0;
+  FloorPlan plan = random_plan(1 + up_to(tall ? 200 : 40), 1 + up_to(tall ? 20 : 90),
+                               static_cast<unsigned>(up_to(100)), random());
+  for (std::size_t rectangles = up_to(6); rectangles > 0; --rectangles) {
+    const bool interior = up_to(2) != 0;
+    const std::size_t top = up_to(plan.domain.rows - 1);
+    const std::size_t left = up_to(plan.domain.cols - 1);
+    const std::size_t bottom = top + up_to(plan.domain.rows - 1 - top);
+    const std::size_t right = left + up_to(plan.domain.cols - 1 - left);
+    for (std::size_t row = top; row <= bottom; ++row) {
+      for (std::size_t col = left; col <= right; ++col) {
+        plan.interior(row, col) = interior ? 1 : 0;
+        plan.domain(row, col) = interior ? 0 : 5;
+      }
+    }
+  }
+  return plan;
+}
+
+TEST(JacobiSolver, gives_the_bits_of_the_reference_for_random_masks) {
+  const char* wanted = std::getenv("WALLHEAT_PARITY_MASKS");
+  const int masks = wanted != nullptr ? std::stoi(wanted) : 200;
+  constexpr unsigned seed = 14;
+  const auto reference = make_reference_solver();
+  std::mt19937 random(seed);
+  for (int mask = 0; mask < masks && !testing::Test::HasFailure(); ++mask) {
+    const FloorPlan plan = random_rooms(random);
+    const Limits limits{std::array{1e-4, 1e-2, 1.0, 0.0}[random() % 4],
+                        1 + static_cast<std::int64_t>(random() % 150)};
+    const Solution expected = *reference->solve(plan, limits, {});
+    for (const Isa isa : available_isas())
+      expect_same_bits(*make_jacobi_solver(isa)->solve(plan, limits, {}), expected,
+                       "mask " + std::to_string(mask) + ", " + std::string(to_string(isa)));
   }
 }
 
@@ -131,6 +172,17 @@ TEST_P(EveryIsa, abandons_a_plan_when_asked_to) {
   stop.request_stop();
   EXPECT_FALSE(
       make_jacobi_solver(GetParam())->solve(room(20, 20), {}, {stop.get_token(), {}}).has_value());
+}
+
+TEST_P(EveryIsa, abandons_a_plan_that_it_has_begun) {
+  std::stop_source stop;
+  const auto stop_at_once = [&](std::int64_t iterations, double) {
+    EXPECT_FALSE(stop.stop_requested()) << "goes on after " << iterations << " iterations";
+    stop.request_stop();
+  };
+  EXPECT_FALSE(make_jacobi_solver(GetParam())
+                   ->solve(room(60, 60), {0, 5000}, {stop.get_token(), stop_at_once})
+                   .has_value());
 }
 
 TEST_P(EveryIsa, reproduces_the_published_results_of_the_real_plans) {

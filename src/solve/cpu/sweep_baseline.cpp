@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "solve/cpu/fused_sweeps.hpp"
 
 namespace wallheat {
@@ -23,8 +25,8 @@ struct Baseline {
     return Type{one[0] > other[0] ? one[0] : other[0], one[1] > other[1] ? one[1] : other[1]};
   }
   static Type distance(Type one, Type other) {
-    const Type difference = one - other;
-    return larger(difference, -difference);
+    constexpr long long all_but_the_sign = std::numeric_limits<long long>::max();
+    return reinterpret_cast<Type>(reinterpret_cast<PairBits>(one - other) & all_but_the_sign);
   }
   static double largest_lane(Type value) { return value[0] > value[1] ? value[0] : value[1]; }
 
