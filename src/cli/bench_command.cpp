@@ -62,10 +62,9 @@ int bench_command(const Arguments& arguments) {
   Options options(
       "bench [options]",
       "Measures the solver on given plans, or on generated ones, against what this core could do "
-      "at best: reading, storing and scheduling are left out. Wants an idle machine. The ceiling "
-      "is "
-      "the additions that the core makes a second, divided by the three that an update needs. The "
-      "density is the share of interior cells among all that a sweep goes over.\nWith "
+      "at best: reading, storing and scheduling are left out. Wants an idle machine.\nThe ceiling "
+      "is the additions that the core makes a second, divided by the three that an update needs. "
+      "The density is the share of interior cells among all that a sweep goes over.\nWith "
       "--device gpu: the first GPU against its own ceilings, a plain kernel and this CPU socket, "
       "for 1, 2, 4, ... plans in flight, and end to end; takes some minutes.");
   options.add()("device", po::value(&device)->default_value("cpu")->value_name("NAME"),

@@ -11,11 +11,12 @@
 namespace wallheat {
 namespace {
 
-/// A pass makes so many sweeps at most, and goes on by so many fronts at a time. Both fields of the
-/// rows that it uses meanwhile fit the second-level cache for plans of the usual width, and a stop
-/// request is seen after every group of sweeps.
+/// Sweeps that a pass makes at most.
 constexpr std::size_t sweeps_a_pass = 64;
-constexpr std::size_t fronts_at_a_time = 64;
+
+/// How many fronts a pass goes on by at a time, for grids of so many columns. The rows that it uses
+/// meanwhile should stay in the second-level cache; the numbers were measured.
+constexpr std::size_t fronts_at_a_time(std::size_t cols) { return cols > 1024 ? 16 : 64; }
 
 /// True where fields may be kept fourfold: no value can become so small or large that a factor of
 /// four costs it digits.
@@ -81,7 +82,8 @@ class JacobiSolver final : public Solver {
       const double* from = current_;
       for (auto left = static_cast<std::size_t>(window - 1); left > 0;) {
         const std::size_t count = std::min(left, sweeps_a_pass);
-        if (!make_pass(sweep, from, count, control.stop)) return std::nullopt;
+        if (!make_pass(sweep, from, count, fronts_at_a_time(plan.domain.cols), control.stop))
+          return std::nullopt;
         left -= count;
         from = even_;
       }
@@ -99,23 +101,23 @@ class JacobiSolver final : public Solver {
   }
 
  private:
-  /// Makes `count` sweeps, of which the first reads `start`, in groups of as many as are fused.
-  /// Each group follows the one before at a distance of as many rows, where that has just finished.
-  /// So a row is read from an outer cache once per pass, and every call has much to do. Two fields
-  /// suffice: what a sweep overwrites in a row is of the sweep before the last, which nobody needs
-  /// any more. Returns false if a stop was requested.
+  /// Makes `count` sweeps, of which the first reads `start`, in groups of as many as are fused. The
+  /// groups take turns, each with `step` fronts, at a distance of as many rows as it has levels:
+  /// what it reads has just been finished by the group before. So a row is read from an outer cache
+  /// once per pass. Two fields suffice: a sweep overwrites what the sweep before the last has made,
+  /// and the last has gone past it. Returns false if a stop was requested.
   bool make_pass(decltype(Sweeps::plain) sweep, const double* start, std::size_t count,
-                 const std::stop_token& stop) {
+                 std::size_t step, const std::stop_token& stop) {
     const auto levels = static_cast<std::size_t>(sweeps_.levels);
-    const std::size_t lag_of_last = (count - 1) / levels * levels;
-    for (std::size_t front = 0; front < blocks_.fronts() + lag_of_last; front += fronts_at_a_time) {
-      for (std::size_t lag = 0; lag <= lag_of_last; lag += levels) {
+    const std::size_t fronts = blocks_.fronts();
+    const std::size_t last_lag = (count - 1) / levels * levels;
+    for (std::size_t front = 0; front < fronts + last_lag; front += step) {
+      for (std::size_t lag = 0; lag <= last_lag; lag += levels) {
         if (stop.stop_requested()) return false;
-        const std::size_t first = std::max(front, lag) - lag;
-        const std::size_t last =
-            std::min(std::max(front + fronts_at_a_time, lag) - lag, blocks_.fronts());
-        if (first >= last) continue;
-        sweep({lag == 0 ? start : even_, odd_, even_}, blocks_.runs(first, last),
+        const std::size_t begin = std::max(front, lag) - lag;
+        const std::size_t end = std::min(std::max(front + step, lag) - lag, fronts);
+        if (begin >= end) continue;
+        sweep({lag == 0 ? start : even_, odd_, even_}, blocks_.runs(begin, end),
               static_cast<int>(std::min(levels, count - lag)));
       }
     }
