@@ -563,11 +563,13 @@ TEST_F(Wallheat, answers_the_questions_of_the_data_set) {
 TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
   const Words few{"bench", "--plans", "2", "--size", "64", "--repeat", "2"};
   EXPECT_THAT(wallheat(few).out,
-              AllOf(HasSubstr("ceiling"), HasSubstr("G updates/s"), HasSubstr("efficiency")));
+              AllOf(HasSubstr("ceiling"), HasSubstr("density"), HasSubstr("G updates/s"),
+                    HasSubstr("efficiency")));
   Words json = few;
   json.push_back("--json");
   EXPECT_THAT(wallheat(json).out,
-              AllOf(HasSubstr("\"ceiling_updates_per_s\""), HasSubstr("\"share_of_ceiling\"")));
+              AllOf(HasSubstr("\"ceiling_updates_per_s\""), HasSubstr("\"density\""),
+                    HasSubstr("\"share_of_ceiling\"")));
 }
 
 TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {
