@@ -562,9 +562,8 @@ TEST_F(Wallheat, answers_the_questions_of_the_data_set) {
 
 TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
   const Words few{"bench", "--plans", "2", "--size", "64", "--repeat", "2"};
-  EXPECT_THAT(wallheat(few).out,
-              AllOf(HasSubstr("ceiling"), HasSubstr("density"), HasSubstr("G updates/s"),
-                    HasSubstr("efficiency")));
+  EXPECT_THAT(wallheat(few).out, AllOf(HasSubstr("ceiling"), HasSubstr("density"),
+                                       HasSubstr("G updates/s"), HasSubstr("efficiency")));
   Words json = few;
   json.push_back("--json");
   EXPECT_THAT(wallheat(json).out,

@@ -101,7 +101,7 @@ void ActiveBlocks::list_runs() {
 /// Returns the block behind the run, which the ring provides.
 std::size_t ActiveBlocks::add_run(const std::vector<std::uint32_t>& front, std::size_t row,
                                   std::size_t block) {
-  const std::uint32_t full = 0xffffffffU >> 8 * (most_levels - ring_);
+  const auto full = static_cast<std::uint32_t>((std::uint64_t{1} << 8 * ring_) - 1);
   Run run{{}, static_cast<std::uint32_t>(words_.size()), 0};
   for (std::size_t i = 0; i < ring_ + 2; ++i) run.cell[i] = cell_(row + 1 - i, block);
   const std::size_t first = block;
