@@ -67,10 +67,10 @@ class Walk {
   static constexpr int vectors = static_cast<int>(block_width) / Vector::lanes;
 
   /// Where a level reads in one of the run's rows, counted as in Run::cell.
-  [[gnu::always_inline]] const double* from(int level, int row) const {
+  [[nodiscard, gnu::always_inline]] const double* from(int level, int row) const {
     return row_[row] + (level == 0 ? start_ : level % 2 == 0 ? even_ : odd_);
   }
-  [[gnu::always_inline]] double* to(int level) const {
+  [[nodiscard, gnu::always_inline]] double* to(int level) const {
     return row_[level + 1] + (level % 2 == 0 ? odd_ : even_);
   }
 
@@ -105,7 +105,7 @@ class Walk {
     return factor == 1 ? value : Vector::times(factor, value);
   }
 
-  double* row_[levels + 2];
+  double* row_[levels + 2] = {};
   std::ptrdiff_t start_;  ///< from a row of `even` to where the walk is in the field `start`
   std::ptrdiff_t odd_;    ///< the same for `odd`
   std::ptrdiff_t even_ = 0;
