@@ -20,6 +20,7 @@ packages=(
 )
 if [ "${1:-}" = tests ]; then
   packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
+  packages+=(libeigen3-dev)                                  # direct solves, to check the steady solver
 fi
 
 if ! command -v dpkg-query > /dev/null; then

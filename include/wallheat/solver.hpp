@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -17,6 +18,8 @@ namespace wallheat {
 struct Limits {
   double tolerance = 1e-4;  ///< °C; stops when delta < tolerance (strict)
   std::int64_t max_iterations = 20000;
+  double accuracy =
+      1e-8;  ///< °C; the steady solver's: no cell may be farther from the steady state
 };
 
 /// The steady state that a solver found.
@@ -26,6 +29,8 @@ struct Solution {
   double last_delta =
       0;  ///< largest |new - old| of the last iteration in °C; NaN if there was none
   bool converged = false;
+  /// °C: no cell is farther than that from the steady state. NaN where nothing is proven.
+  double bound = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What a long solve asks and tells on its way, some times a second.
@@ -53,11 +58,21 @@ enum class Isa { baseline, avx2, avx512 };
 /// The instruction sets that this processor can run, least able first.
 [[nodiscard]] std::vector<Isa> available_isas();
 
+/// Throws RunError if the processor lacks the set.
+void require_isa(Isa isa);
+
 /// The oracle: the published program's iteration, sequential, one delta per iteration.
 [[nodiscard]] std::unique_ptr<Solver> make_reference_solver();
 
 /// Vectorised Jacobi, bit-identical to the reference. Throws RunError if the processor lacks the
 /// set.
 [[nodiscard]] std::unique_ptr<Solver> make_jacobi_solver(Isa isa);
+
+/// The true steady state, to Limits::accuracy, by conjugate gradients and multigrid; the solution
+/// has a proven bound. An iteration is one of conjugate gradients, and last_delta what one of
+/// Jacobi would still change. The same bits for all instruction sets. Throws RunError if the
+/// processor lacks the set; its solve() throws InputError if double precision cannot prove the
+/// accuracy.
+[[nodiscard]] std::unique_ptr<Solver> make_steady_solver(Isa isa);
 
 }  // namespace wallheat

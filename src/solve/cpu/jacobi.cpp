@@ -146,12 +146,16 @@ std::string_view to_string(Isa isa) {
   return "unknown";
 }
 
-std::unique_ptr<Solver> make_jacobi_solver(Isa isa) {
+void require_isa(Isa isa) {
   const auto available = available_isas();
   if (std::find(available.begin(), available.end(), isa) == available.end()) {
     throw RunError("this processor has no " + std::string(to_string(isa)) +
                    "; choose another --isa or leave the choice to wallheat");
   }
+}
+
+std::unique_ptr<Solver> make_jacobi_solver(Isa isa) {
+  require_isa(isa);
   return std::make_unique<JacobiSolver>(sweeps_for(isa));
 }
 

@@ -1,0 +1,126 @@
+#include "solve/steady/conjugate_gradients.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wallheat {
+
+void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
+  multigrid_.assign(interior);
+  const Level& level = multigrid_.finest();
+  if (size_ != level.size()) {
+    answer_ = {};  // first, so that the peak is not both
+    residual_ = {};
+    direction_ = {};
+    answer_ = ZeroedArray<double>(level.size());
+    residual_ = ZeroedArray<double>(level.size());
+    direction_ = ZeroedArray<float>(level.size());
+    size_ = level.size();
+  }
+  // A search direction is read beyond its strips, and those of the last plan are others.
+  std::fill_n(direction_.data(), size_, 0.0F);
+  columns_.assign(interior.cols + strip_width, 0);
+}
+
+void ConjugateGradients::start_with_ones() {
+  std::fill_n(answer_.data(), size_, 0.0);
+  const Level& level = multigrid_.finest();
+  for (const Strip* strip = level.data.begin; strip != level.data.end; ++strip) {
+    for (std::size_t i = strip->cell; i < strip->cell + strip->cells; ++i) {
+      level.right[i] = 4 * level.data.inverse[i];
+      residual_.data()[i] = static_cast<double>(level.right[i]);
+      direction_.data()[i] = 0;
+    }
+  }
+}
+
+void ConjugateGradients::start(const Grid<double>& domain, double factor) {
+  const Level& level = multigrid_.finest();
+  for (std::size_t row = 0; row < domain.rows; ++row) {
+    double* answer = answer_.data() + level.cell(row, 0);
+    const float* inverse = level.data.inverse + level.cell(row, 0);
+    const double* values = &domain(row, 0);
+    for (std::size_t col = 0; col < domain.cols; ++col)
+      answer[col] = inverse[col] > 0 ? 0 : factor * values[col];
+  }
+  for (const Strip* strip = level.data.begin; strip != level.data.end; ++strip)
+    std::fill_n(direction_.data() + strip->cell, strip->cells, 0.0F);
+  measure();
+}
+
+ConjugateGradients::Progress ConjugateGradients::iterate(
+    double residual, std::int64_t max_iterations,
+    const std::function<bool(const Progress&)>& stopped) {
+  Level& level = multigrid_.finest();
+  Progress progress;
+  for_each_interior([&](double, double left) {
+    progress.residual = std::max(progress.residual, std::abs(left));
+  });
+  // Where rounding or the preconditioner has the last word, the residual only wavers.
+  constexpr std::int64_t patience = 30;
+  double least = progress.residual;
+  std::int64_t since_least = 0;
+  double before = 0;  // the residual times what multigrid made of it
+  while (progress.residual > residual && progress.iterations < max_iterations &&
+         since_least < patience) {
+    multigrid_.cycle();
+    kernels_.dot(level.data, level.right, level.x, columns_.data());
+    const double now = sum_of_columns();
+    const double beta = before > 0 ? now / before : 0;
+    before = now;
+    kernels_.turn(level.data, level.x, static_cast<float>(beta), direction_.data());
+    kernels_.curvature(level.data, direction_.data(), columns_.data());
+    const double curvature = sum_of_columns();
+    if (!(curvature > 0)) break;
+    kernels_.advance(level.data, vectors(), now / curvature, columns_.data());
+    progress.residual = largest_of_columns();
+    ++progress.iterations;
+    ++since_least;
+    if (progress.residual < 0.9 * least) {
+      least = progress.residual;
+      since_least = 0;
+    }
+    if (stopped && stopped(progress)) break;
+  }
+  return progress;
+}
+
+double ConjugateGradients::measure() {
+  kernels_.measure(multigrid_.finest().data, vectors(), columns_.data());
+  return largest_of_columns();
+}
+
+void ConjugateGradients::store(double factor, Grid<double>& field) const {
+  const Level& level = multigrid_.finest();
+  for (const Strip* strip = level.data.begin; strip != level.data.end; ++strip) {
+    const std::size_t cells = std::min(strip->cells, field.cols - strip->col);
+    double* target = &field(strip->row, strip->col);
+    for (std::size_t i = 0; i < cells; ++i)
+      if (level.data.inverse[strip->cell + i] > 0)
+        target[i] = factor * answer_.data()[strip->cell + i];
+  }
+}
+
+Conjugate ConjugateGradients::vectors() const {
+  return {answer_.data(), residual_.data(), multigrid_.finest().right, direction_.data()};
+}
+
+double ConjugateGradients::sum_of_columns() {
+  double sum = 0;
+  for (double& column : columns_) {
+    sum += column;
+    column = 0;
+  }
+  return sum;
+}
+
+double ConjugateGradients::largest_of_columns() {
+  double largest = 0;
+  for (double& column : columns_) {
+    largest = std::max(largest, column);
+    column = 0;
+  }
+  return largest;
+}
+
+}  // namespace wallheat

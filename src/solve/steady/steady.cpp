@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "core/python_float.hpp"
+#include "solve/steady/conjugate_gradients.hpp"
+#include "solve/steady/flush_subnormals.hpp"
+#include "solve/steady/isa_kernels.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+/// By how much a computed sum of neighbours - 4 u can be wrong, for values up to `largest`: the
+/// additions round values up to 2, 3 and 4 times that, each by half an epsilon; and a half more for
+/// good measure.
+double rounding_of_residual(double largest) { return 5 * epsilon * largest; }
+
+double largest_fixed_value(const FloorPlan& plan) {
+  double largest = 0;
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    if (plan.interior.cells[cell] == 0)
+      largest = std::max(largest, std::abs(plan.domain.cells[cell]));
+  return largest;
+}
+
+/// The power of two that brings the largest fixed value to between 0.5 and 1, so that single
+/// precision neither over- nor underflows, and no digit is lost.
+double scale_of(double largest) {
+  if (largest == 0) return 1;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return std::ldexp(1.0, std::clamp(-exponent, -1020, 1020));
+}
+
+InputError beyond_reach(double accuracy, double floor) {
+  std::array<char, 32> rounded_up{};
+  std::snprintf(rounded_up.data(), rounded_up.size(), "%.1e", 1.05 * floor);
+  return InputError("an accuracy of " + python_float(accuracy) +
+                    " °C cannot be proven in double precision, where the floor is about " +
+                    rounded_up.data() + " °C: give --accuracy " + rounded_up.data() + " or more");
+}
+
+class SteadySolver final : public Solver {
+ public:
+  explicit SteadySolver(SteadyKernels kernels) : gradients_(kernels) {}
+
+  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+                                const SolveControl& control) override {
+    const FlushSubnormals flush;
+    gradients_.assign(plan.interior);
+    const double largest_fixed = largest_fixed_value(plan);
+    const double scale = scale_of(largest_fixed);
+    const auto stopped = [&](const ConjugateGradients::Progress&) {
+      return control.stop.stop_requested();
+    };
+    const double error_of_residual = error_per_residual(stopped);
+    if (control.stop.stop_requested()) return std::nullopt;
+
+    gradients_.start(plan.domain, scale);
+    const double rounding = rounding_of_residual(largest_fixed * scale);
+    // Rounding leaves a residual about as large as what it can hide, up to three times that.
+    const double floor = error_of_residual * rounding / scale;
+    if (!(limits.accuracy >= 1.5 * floor)) throw beyond_reach(limits.accuracy, 4 * floor);
+    const double target = limits.accuracy * scale / error_of_residual - rounding;
+    std::int64_t iterations = 0;
+    double residual = 0;
+    // The residual that the iteration keeps is that of the answer but for its rounding. If that is
+    // too much, the true one is the start of another round.
+    for (const double share : {1.0, 0.5, 0.25}) {
+      iterations += gradients_
+                        .iterate(share * target, limits.max_iterations - iterations,
+                                 [&](const ConjugateGradients::Progress& made) {
+                                   if (control.progress)
+                                     control.progress(iterations + made.iterations,
+                                                      made.residual / 4 / scale);
+                                   return control.stop.stop_requested();
+                                 })
+                        .iterations;
+      if (control.stop.stop_requested()) return std::nullopt;
+      residual = gradients_.measure();
+      if (residual <= target || iterations >= limits.max_iterations) break;
+    }
+    double largest = largest_fixed * scale;
+    gradients_.for_each_interior(
+        [&](double value, double) { largest = std::max(largest, std::abs(value)); });
+    Solution result{plan.domain, iterations, residual / 4 / scale, false};
+    gradients_.store(1 / scale, result.field);
+    result.bound =
+        error_of_residual * ((1 + 4 * epsilon) * residual + rounding_of_residual(largest)) / scale;
+    result.converged = result.bound <= limits.accuracy;
+    if (!result.converged && iterations < limits.max_iterations)
+      throw beyond_reach(limits.accuracy, 1.25 * result.bound);
+    return result;
+  }
+
+ private:
+  /// A factor W so that no cell is farther than W times the largest residual from the answer: for
+  /// any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
+  /// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A
+  /// is an M-matrix). A w = 1 need not be solved well for that.
+  double error_per_residual(
+      const std::function<bool(const ConjugateGradients::Progress&)>& stopped) {
+    gradients_.start_with_ones();
+    constexpr std::int64_t enough = 200;
+    gradients_.iterate(0.5, enough, stopped);
+    gradients_.measure();
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    gradients_.for_each_interior([&](double w, double residual) {
+      least = std::min(least, -residual);
+      most = std::max(most, std::abs(w));
+    });
+    return most / (least - rounding_of_residual(most)) * (1 + 4 * epsilon);
+  }
+
+  ConjugateGradients gradients_;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_steady_solver(Isa isa) {
+  require_isa(isa);
+  return std::make_unique<SteadySolver>(steady_kernels_for(isa));
+}
+
+}  // namespace wallheat

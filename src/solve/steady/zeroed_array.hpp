@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace wallheat {
+
+/// Zeros, aligned for full-width loads. Pages that nobody writes to take no memory.
+template <class T>
+class ZeroedArray {
+ public:
+  ZeroedArray() = default;
+  explicit ZeroedArray(std::size_t size)
+      // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): only calloc knows of pages that are zero
+      : memory_(std::calloc(size + alignment / sizeof(T), sizeof(T))) {
+    if (!memory_) throw std::bad_alloc();
+    void* begin = memory_.get();
+    std::size_t space = size * sizeof(T) + alignment;
+    begin_ = static_cast<T*>(std::align(alignment, size * sizeof(T), begin, space));
+  }
+  [[nodiscard]] T* data() const { return begin_; }
+
+ private:
+  static constexpr std::size_t alignment = 64;
+  struct Free {
+    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): what calloc made
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<void, Free> memory_;
+  T* begin_ = nullptr;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,230 @@
+#include <gtest/gtest.h>
+
+#include <Eigen/SparseCholesky>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "support/rooms.hpp"
+#include "support/same_bits.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/solver.hpp"
+#include "wallheat/statistics.hpp"
+
+namespace wallheat {
+namespace {
+
+const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
+
+/// The steady state by a sparse direct solve, refined in extended precision.
+std::vector<long double> steady_state(const FloorPlan& plan) {
+  const std::size_t rows = plan.domain.rows;
+  const std::size_t cols = plan.domain.cols;
+  std::vector<int> number(rows * cols, -1);
+  int count = 0;
+  for (std::size_t cell = 0; cell < number.size(); ++cell)
+    if (plan.interior.cells[cell] != 0) number[cell] = count++;
+  std::vector<long double> state(plan.domain.cells.begin(), plan.domain.cells.end());
+  for (std::size_t cell = 0; cell < state.size(); ++cell)
+    if (number[cell] >= 0) state[cell] = 0;
+  if (count == 0) return state;
+  const auto for_each_neighbour = [&](std::size_t cell, auto body) {
+    const std::size_t row = cell / cols;
+    const std::size_t col = cell % cols;
+    if (row > 0) body(cell - cols);
+    if (row + 1 < rows) body(cell + cols);
+    if (col > 0) body(cell - 1);
+    if (col + 1 < cols) body(cell + 1);
+  };
+  std::vector<Eigen::Triplet<double>> entries;
+  for (std::size_t cell = 0; cell < number.size(); ++cell) {
+    if (number[cell] < 0) continue;
+    entries.emplace_back(number[cell], number[cell], 4.0);
+    for_each_neighbour(cell, [&](std::size_t other) {
+      if (number[other] >= 0) entries.emplace_back(number[cell], number[other], -1.0);
+    });
+  }
+  Eigen::SparseMatrix<double> matrix(count, count);
+  matrix.setFromTriplets(entries.begin(), entries.end());
+  const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> factors(matrix);
+  EXPECT_EQ(factors.info(), Eigen::Success);
+  for (int refinement = 0; refinement < 3; ++refinement) {
+    Eigen::VectorXd residual(count);
+    for (std::size_t cell = 0; cell < number.size(); ++cell) {
+      if (number[cell] < 0) continue;
+      long double sum = -4 * state[cell];
+      for_each_neighbour(cell, [&](std::size_t other) { sum += state[other]; });
+      residual[number[cell]] = static_cast<double>(sum);
+    }
+    const Eigen::VectorXd correction = factors.solve(residual);
+    for (std::size_t cell = 0; cell < number.size(); ++cell)
+      if (number[cell] >= 0) state[cell] += static_cast<long double>(correction[number[cell]]);
+  }
+  return state;
+}
+
+double largest_difference(const Grid<double>& field, const std::vector<long double>& truth) {
+  long double largest = 0;
+  for (std::size_t cell = 0; cell < truth.size(); ++cell) {
+    const long double error = std::abs(static_cast<long double>(field.cells[cell]) - truth[cell]);
+    largest = std::max(largest, error);
+  }
+  return static_cast<double>(largest);
+}
+
+void expect_bound_holds(const Solution& solution, const FloorPlan& plan, double accuracy,
+                        const std::string& what) {
+  EXPECT_TRUE(solution.converged) << what;
+  EXPECT_LE(solution.bound, accuracy) << what;
+  EXPECT_LE(largest_difference(solution.field, steady_state(plan)), solution.bound) << what;
+}
+
+TEST(SteadySolver, is_within_its_bound_of_a_direct_solve_for_every_shape) {
+  const auto solver = make_steady_solver(available_isas().back());
+  for (const auto& plans : {awkward_plans(), adversarial_plans(61), adversarial_plans(64)}) {
+    for (const auto& [name, plan] : plans) {
+      for (const double accuracy : {1e-2, 1e-8, 1e-9}) {
+        expect_bound_holds(*solver->solve(plan, {0, 100, accuracy}, {}), plan, accuracy, name);
+      }
+    }
+  }
+}
+
+TEST(SteadySolver, is_within_its_bound_of_a_direct_solve_for_random_plans) {
+  // WALLHEAT_RANDOM_PLANS=10000 is the long form.
+  const char* asked = std::getenv("WALLHEAT_RANDOM_PLANS");
+  const unsigned plans = asked != nullptr ? static_cast<unsigned>(std::atoi(asked)) : 200;
+  const auto solver = make_steady_solver(available_isas().back());
+  std::mt19937 random(5);
+  double tightest = 1e300;
+  for (unsigned number = 0; number < plans; ++number) {
+    const std::size_t rows = 1 + random() % 70;
+    const std::size_t cols = 1 + random() % 70;
+    const FloorPlan plan = random_plan(rows, cols, 30 + random() % 71, random());
+    // From coarse answers, whose error is all the solver's, to the finest that can be proven.
+    const double accuracy = std::pow(10.0, -static_cast<double>(random() % 10));
+    const Solution solution = *solver->solve(plan, {0, 100, accuracy}, {});
+    expect_bound_holds(solution, plan, accuracy, std::to_string(number));
+    const double error = largest_difference(solution.field, steady_state(plan));
+    if (error > 0) tightest = std::min(tightest, solution.bound / error);
+  }
+  RecordProperty("smallest_bound_over_error", std::to_string(tightest));
+  std::printf("%u random plans; bound / error is %.3g at least\n", plans, tightest);
+}
+
+TEST(SteadySolver, takes_few_iterations_whatever_the_rooms_look_like) {
+  const auto solver = make_steady_solver(available_isas().back());
+  for (const auto& [name, plan] : adversarial_plans(512)) {
+    const Solution solution = *solver->solve(plan, {}, {});
+    EXPECT_LE(solution.iterations, 16) << name;
+    std::printf("%-30s %3d iterations, bound %.2g °C\n", name.c_str(),
+                static_cast<int>(solution.iterations), solution.bound);
+  }
+  for (const auto& [rows, cols] : {std::pair{3, 20000}, {5, 20000}, {20000, 4}, {40000, 9}}) {
+    const FloorPlan plan = room(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
+    EXPECT_LE(solver->solve(plan, {}, {})->iterations, 16) << rows << " x " << cols;
+  }
+}
+
+TEST(SteadySolver, finds_the_published_truth_of_the_real_plans) {
+  if (!std::filesystem::exists(shared_plans))
+    GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  const auto solver = make_steady_solver(available_isas().back());
+  const Limits limits{0, 100, 1e-9};
+  const auto expect = [&](const char* id, double mean, double deviation, double above,
+                          double below) {
+    const FloorPlan plan = load_floor_plan(shared_plans, id);
+    const Solution solution = *solver->solve(plan, limits, {});
+    const Statistics found = statistics(solution.field, plan.interior);
+    EXPECT_NEAR(found.mean_temp, mean, 1e-10) << id;
+    EXPECT_NEAR(found.std_temp, deviation, 1e-10) << id;
+    EXPECT_NEAR(found.pct_above_18, above, 1e-10) << id;
+    EXPECT_NEAR(found.pct_below_15, below, 1e-10) << id;
+    expect_bound_holds(solution, plan, 1e-9, id);
+  };
+  expect("10000", 14.016701434535163, 6.367649262232635, 30.966330331633575, 55.47538967849264);
+  expect("1948", 15.04436418690041, 6.851148916928785, 39.56357520952801, 49.97380899867667);
+  expect("7636", 13.964441009047855, 6.373863412849328, 31.449995879913207, 55.20504298623891);
+}
+
+TEST(SteadySolver, gives_the_same_bits_for_every_instruction_set_and_whatever_came_before) {
+  const auto used = make_steady_solver(available_isas().back());
+  for (const Isa isa : available_isas()) {
+    for (const auto& [name, plan] : adversarial_plans(67)) {
+      const auto fresh = make_steady_solver(isa);
+      expect_same_bits(*used->solve(plan, {}, {}), *fresh->solve(plan, {}, {}), name);
+    }
+    for (const auto& [name, plan] : awkward_plans()) {
+      const auto fresh = make_steady_solver(isa);
+      expect_same_bits(*used->solve(plan, {}, {}), *fresh->solve(plan, {}, {}), name);
+    }
+  }
+}
+
+TEST(SteadySolver, does_not_depend_on_the_unit_or_on_the_start_field) {
+  const auto solver = make_steady_solver(available_isas().back());
+  FloorPlan plan = random_plan(60, 50, 80, 9);
+  const Solution expected = *solver->solve(plan, {}, {});
+  for (const int exponent : {-900, -130, 130, 900}) {
+    FloorPlan scaled = plan;
+    for (double& value : scaled.domain.cells) value = std::ldexp(value, exponent);
+    const Solution solution = *solver->solve(scaled, {0, 100, std::ldexp(1e-8, exponent)}, {});
+    EXPECT_EQ(solution.iterations, expected.iterations) << exponent;
+    for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+      ASSERT_EQ(solution.field.cells[cell], std::ldexp(expected.field.cells[cell], exponent));
+  }
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    if (plan.interior.cells[cell] != 0) plan.domain.cells[cell] = 1e300;
+  expect_same_bits(*solver->solve(plan, {}, {}), expected, "another start");
+}
+
+TEST(SteadySolver, returns_zeros_where_all_walls_are_at_zero) {
+  FloorPlan plan = room(30, 30);
+  for (double& value : plan.domain.cells) value = 0;
+  plan.domain(3, 3) = 7;
+  const Solution solution = *make_steady_solver(Isa::baseline)->solve(plan, {}, {});
+  EXPECT_TRUE(solution.converged);
+  EXPECT_EQ(solution.iterations, 0);
+  EXPECT_EQ(solution.field, Grid<double>(30, 30));
+}
+
+TEST(SteadySolver, refuses_an_accuracy_that_cannot_be_proven_and_names_one_that_can) {
+  const auto solver = make_steady_solver(available_isas().back());
+  auto plans = adversarial_plans(128);
+  for (unsigned seed = 0; seed < 500; ++seed)
+    plans.push_back({std::to_string(seed), random_plan(5 + seed % 50, 60, 40 + seed % 60, seed)});
+  for (const auto& [name, plan] : plans) {
+    if (name == "open") continue;  // all its cells are at 0 °C
+    try {
+      (void)solver->solve(plan, {0, 1000, 1e-17}, {});
+      ADD_FAILURE() << name;
+    } catch (const InputError& error) {
+      const std::string text = error.what();
+      const std::string before = "give --accuracy ";
+      const double floor = std::stod(text.substr(text.find(before) + before.size()));
+      expect_bound_holds(*solver->solve(plan, {0, 1000, floor}, {}), plan, floor, name);
+    }
+  }
+}
+
+TEST(SteadySolver, says_that_the_limit_of_iterations_came_first_with_a_bound_that_holds) {
+  const FloorPlan plan = room(200, 180);
+  const auto truth = steady_state(plan);
+  for (const std::int64_t most : {0, 1, 3}) {
+    const Solution solution =
+        *make_steady_solver(available_isas().back())->solve(plan, {0, most, 1e-9}, {});
+    EXPECT_FALSE(solution.converged);
+    EXPECT_EQ(solution.iterations, most);
+    EXPECT_LE(largest_difference(solution.field, truth), solution.bound);
+  }
+}
+
+TEST(SteadySolver, abandons_a_plan_when_asked_to) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto solver = make_steady_solver(Isa::baseline);
+  EXPECT_FALSE(solver->solve(room(20, 20), {}, {stop.get_token(), {}}).has_value());
+}
+
+}  // namespace
+}  // namespace wallheat
