@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace wallheat {
 
@@ -20,6 +21,7 @@ void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
   // A search direction is read beyond its strips, and those of the last plan are others.
   std::fill_n(direction_.data(), size_, 0.0F);
   columns_.assign(interior.cols + strip_width, 0);
+  extremes_.assign(3 * columns_.size(), 0);
 }
 
 void ConjugateGradients::start_with_ones() {
@@ -32,6 +34,7 @@ void ConjugateGradients::start_with_ones() {
       direction_.data()[i] = 0;
     }
   }
+  residual_now_ = level.active > 0 ? 1 : 0;
 }
 
 void ConjugateGradients::start(const Grid<double>& domain, double factor) {
@@ -52,10 +55,7 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
     double residual, std::int64_t max_iterations,
     const std::function<bool(const Progress&)>& stopped) {
   Level& level = multigrid_.finest();
-  Progress progress;
-  for_each_interior([&](double, double left) {
-    progress.residual = std::max(progress.residual, std::abs(left));
-  });
+  Progress progress{0, residual_now_};
   // Where rounding or the preconditioner has the last word, the residual only wavers.
   constexpr std::int64_t patience = 30;
   double least = progress.residual;
@@ -85,9 +85,20 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   return progress;
 }
 
-double ConjugateGradients::measure() {
-  kernels_.measure(multigrid_.finest().data, vectors(), columns_.data());
-  return largest_of_columns();
+ConjugateGradients::Measured ConjugateGradients::measure() {
+  const std::size_t columns = columns_.size();
+  double* residual = extremes_.data();
+  double* highest = residual + columns;
+  double* answer = highest + columns;
+  std::fill(residual, highest, 0.0);
+  std::fill(highest, answer, -std::numeric_limits<double>::infinity());
+  std::fill(answer, answer + columns, 0.0);
+  kernels_.measure(multigrid_.finest().data, vectors(), {residual, highest, answer});
+  const auto largest = [=](const double* begin) {
+    return *std::max_element(begin, begin + columns);
+  };
+  residual_now_ = largest(residual);
+  return {residual_now_, largest(highest), largest(answer)};
 }
 
 void ConjugateGradients::store(double factor, Grid<double>& field) const {

@@ -36,21 +36,19 @@ class ConjugateGradients {
   Progress iterate(double residual, std::int64_t max_iterations,
                    const std::function<bool(const Progress&)>& stopped);
 
-  /// Computes the residual anew from the answer; returns the largest, either way.
-  double measure();
-  /// Calls body(answer, residual) for every interior cell, in the order of rows.
-  template <class Body>
-  void for_each_interior(Body body) const {
-    const LevelData& level = multigrid_.finest().data;
-    for (const Strip* strip = level.begin; strip != level.end; ++strip)
-      for (std::size_t i = strip->cell; i < strip->cell + strip->cells; ++i)
-        if (level.inverse[i] > 0) body(answer_.data()[i], residual_.data()[i]);
-  }
+  struct Measured {
+    double residual = 0;          ///< the largest sum of neighbours - 4 u, either way
+    double highest_residual = 0;  ///< the same with its sign
+    double answer = 0;            ///< the largest answer at an interior cell, either way
+  };
+  /// Computes the residual anew from the answer.
+  Measured measure();
   /// Writes the answer, multiplied by `factor`, into the interior cells of a grid.
   void store(double factor, Grid<double>& field) const;
 
  private:
   [[nodiscard]] Conjugate vectors() const;
+  /// Adds up the first columns, or finds their largest; sets them to zero.
   double sum_of_columns();
   double largest_of_columns();
 
@@ -60,7 +58,9 @@ class ConjugateGradients {
   ZeroedArray<double> residual_;
   ZeroedArray<float> direction_;
   std::size_t size_ = 0;
-  std::vector<double> columns_;
+  std::vector<double> columns_;   ///< what a loop sums up, or the largest it found, by column
+  std::vector<double> extremes_;  ///< the same of measure()
+  double residual_now_ = 0;       ///< the largest, either way
 };
 
 }  // namespace wallheat

@@ -382,19 +382,25 @@ void dot(const LevelData& level, const float* a, const float* b, double* columns
   });
 }
 
-void measure(const LevelData& level, const Conjugate& vectors, double* columns) {
+double larger(double one, double other) { return one > other ? one : other; }
+double size_of(double value) { return value < 0 ? -value : value; }
+
+void measure(const LevelData& level, const Conjugate& vectors, const Extremes& columns) {
   const std::ptrdiff_t stride = level.stride;
   const float* const inverse = level.inverse;
   const double* const x = vectors.answer;
   double* const r = vectors.residual;
   float* const rounded = vectors.rounded;
+  const Extremes largest = columns;
   for_each_cell(level, [=](std::ptrdiff_t i, std::ptrdiff_t col) {
     const double sum = ((x[i - 1] + x[i + 1]) + x[i - stride]) + x[i + stride];
-    const double left = inverse[i] > 0 ? sum - 4 * x[i] : 0.0;
-    const double size = left < 0 ? -left : left;
+    const double one = 4 * static_cast<double>(inverse[i]);  // 0 where the cell is not active
+    const double left = one * (sum - 4 * x[i]);
     r[i] = left;
     rounded[i] = static_cast<float>(left);
-    columns[col] = size > columns[col] ? size : columns[col];
+    largest.residual[col] = larger(size_of(left), largest.residual[col]);
+    largest.highest[col] = larger(left - (1 - one) * 1e300, largest.highest[col]);
+    largest.answer[col] = larger(one * size_of(x[i]), largest.answer[col]);
   });
 }
 
@@ -408,11 +414,10 @@ void advance(const LevelData& level, const Conjugate& vectors, double alpha, dou
   for_each_cell(level, [=](std::ptrdiff_t i, std::ptrdiff_t col) {
     const double one = 4 * static_cast<double>(inverse[i]);  // 0 where the cell is not active
     const double left = r[i] - one * (alpha * exact_times(p, i, stride));
-    const double size = left < 0 ? -left : left;
     x[i] += alpha * static_cast<double>(p[i]);
     r[i] = left;
     rounded[i] = static_cast<float>(left);
-    columns[col] = size > columns[col] ? size : columns[col];
+    columns[col] = larger(size_of(left), columns[col]);
   });
 }
 

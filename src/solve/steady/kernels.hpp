@@ -51,6 +51,13 @@ struct Conjugate {
   float* direction;
 };
 
+/// What measure() finds, a value for each column; all must be 0 before, `highest` below everything.
+struct Extremes {
+  double* residual;  ///< largest |residual|
+  double* highest;   ///< largest residual of an active cell
+  double* answer;    ///< largest |answer|
+};
+
 struct SteadyKernels {
   /// target = x + momentum (x - target) + step / diagonal (right - A x); `target` is not `x`.
   void (*smooth)(const LevelData&, const float* x, const float* right, float momentum, float step,
@@ -80,9 +87,8 @@ struct SteadyKernels {
   void (*curvature)(const LevelData&, const float* direction, double* columns);
   /// columns += a b
   void (*dot)(const LevelData&, const float* a, const float* b, double* columns);
-  /// residual = sum of the neighbours - 4 answer, where `answer` has its fixed values, too;
-  /// columns = max(columns, |residual|)
-  void (*measure)(const LevelData&, const Conjugate&, double* columns);
+  /// residual = sum of the neighbours - 4 answer, where `answer` has its fixed values, too.
+  void (*measure)(const LevelData&, const Conjugate&, const Extremes& columns);
   /// answer += alpha direction; residual -= alpha A direction; columns = max(columns, |residual|)
   void (*advance)(const LevelData&, const Conjugate&, double alpha, double* columns);
 };
