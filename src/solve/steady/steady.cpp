@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/python_float.hpp"
+#include "solve/largest_value.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/isa_kernels.hpp"
@@ -20,22 +21,6 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 /// additions round values up to 2, 3 and 4 times that, each by half an epsilon; and a half more for
 /// good measure.
 double rounding_of_residual(double largest) { return 5 * epsilon * largest; }
-
-double largest_fixed_value(const FloorPlan& plan) {
-  constexpr std::size_t lanes = 8;  // side by side, as the compiler may not reorder a maximum
-  std::array<double, lanes> largest{};
-  const std::size_t cells = plan.domain.cells.size();
-  const auto take = [&](std::size_t cell, std::size_t lane) {
-    const double size = std::abs(plan.domain.cells[cell]);
-    const double fixed = plan.interior.cells[cell] == 0 ? size : 0;
-    largest[lane] = fixed > largest[lane] ? fixed : largest[lane];
-  };
-  std::size_t cell = 0;
-  for (; cell + lanes <= cells; cell += lanes)
-    for (std::size_t lane = 0; lane < lanes; ++lane) take(cell + lane, lane);
-  for (; cell < cells; ++cell) take(cell, 0);
-  return *std::max_element(largest.begin(), largest.end());
-}
 
 /// The power of two that brings the largest fixed value to between 0.5 and 1, so that single
 /// precision neither over- nor underflows, and no digit is lost.
@@ -62,7 +47,8 @@ class SteadySolver final : public Solver {
                                 const SolveControl& control) override {
     const FlushSubnormals flush;
     gradients_.assign(plan.interior);
-    const double largest_fixed = largest_fixed_value(plan);
+    const double largest_fixed = largest_magnitude(
+        plan.domain, [&](std::size_t cell) { return plan.interior.cells[cell] == 0; });
     const double scale = scale_of(largest_fixed);
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// The sweeps of the fast-forward solver, once per instruction set. What includes this is compiled
+// for different processors: it shares nothing but plain data (see cpu/sweep.hpp).
+
+namespace wallheat {
+
+/// Cells per block; a block starts at a multiple of this many columns.
+inline constexpr std::size_t room_block = 8;
+
+/// Neighbouring blocks of a row: a first one, then blocks that belong to the room as a whole, then
+/// a last one.
+struct RoomSegment {
+  std::uint32_t cell;  ///< offset of the first block's first cell
+  std::uint32_t full;  ///< number of blocks between the first and the last
+  std::uint8_t first;  ///< bit i: cell i of the first block is of the room; may be 0
+  std::uint8_t last;   ///< the same of the last block, which follows the full ones; may be 0
+};
+
+/// All segments of a room (or of several), row by row.
+struct RoomRows {
+  const RoomSegment* segments;
+  const std::uint32_t* begin;  ///< row r has segments begin[r] to begin[r + 1]
+  std::size_t rows;
+  std::ptrdiff_t stride;  ///< from a cell to the one below it
+};
+
+/// Neighbouring blocks in which a cell of a row or of the row above it is of the room: blocks with
+/// masks, then blocks that belong to the room as a whole in both rows.
+struct PairSegment {
+  std::uint32_t cell;   ///< offset of the first block's first cell in the lower row
+  std::uint32_t masks;  ///< number of the first block's mask
+  std::uint32_t masked;
+  std::uint32_t full;
+};
+
+/// What two steps at once go along: the first of them in a row, the second in the row above it.
+struct RoomPairs {
+  const PairSegment* segments;
+  const std::uint16_t* masks;  ///< of a block: the lower row's bits, then those of the row above
+  const std::uint32_t*
+      begin;           ///< front f, of row f and f - 1, has segments begin[f] to begin[f + 1]
+  std::size_t fronts;  ///< one more than there are rows
+  std::ptrdiff_t stride;
+};
+
+/// Two fields whose values take turns, and what is summed up.
+struct ExpansionFields {
+  double* even;  ///< y[2 k]
+  double* odd;   ///< y[2 k + 1]
+  double* sum;
+};
+
+/// Sweeps touch the cells of the room only, and read those next to them.
+struct RoomSweeps {
+  /// to = a Jacobi iteration of from; returns the largest change.
+  double (*jacobi)(const RoomRows&, const double* from, double* to);
+  /// to = from
+  void (*copy)(const RoomRows&, const double* from, double* to);
+  /// to = factor from
+  void (*scale)(const RoomRows&, double factor, const double* from, double* to);
+  /// Makes two steps y[j + 1] = (left + right + up + down)(y[j]) / 2 - y[j - 1] for j = 2 k + 1 and
+  /// 2 k + 2 at fronts `first` to `last` - 1, and adds factor y[2 k + 2] to the sum.
+  void (*expand)(const RoomPairs&, std::size_t first, std::size_t last, const ExpansionFields&,
+                 double factor);
+};
+
+[[nodiscard]] RoomSweeps baseline_room_sweeps();
+[[nodiscard]] RoomSweeps avx2_room_sweeps();
+[[nodiscard]] RoomSweeps avx512_room_sweeps();
+
+}  // namespace wallheat

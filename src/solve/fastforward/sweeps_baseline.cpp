@@ -1,0 +1,21 @@
+#include "solve/fastforward/sweep_loops.hpp"
+
+namespace wallheat {
+namespace {
+
+struct Vectors {
+  using Values = double __attribute__((vector_size(16)));
+  using Bits = std::uint64_t __attribute__((vector_size(16)));
+  static Values from_left(Values before, Values here) {
+    return __builtin_shufflevector(before, here, 1, 2);
+  }
+  static Values from_right(Values here, Values after) {
+    return __builtin_shufflevector(here, after, 1, 2);
+  }
+};
+
+}  // namespace
+
+RoomSweeps baseline_room_sweeps() { return all_sweeps<Vectors>; }
+
+}  // namespace wallheat
