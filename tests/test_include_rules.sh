@@ -16,7 +16,7 @@ floors=(
   "run"
   "cli"
 )
-in_solve="solve/cpu solve/gpu"  # beside each other, on what lies in solve itself
+in_solve="cpu gpu steady fastforward"  # beside each other, on what lies in solve itself
 in_store="store/hdf5 store/results store/packs"  # each on those before it
 
 says() { printf '%s\n' "$1"; status=1; }
@@ -49,8 +49,10 @@ for part in $in_store; do
   done
   before="$before $part"
 done
-strays=$(includes_of src/solve/cpu | grep '"solve/gpu/' || true; includes_of src/solve/gpu | grep '"solve/cpu/' || true)
-[ -z "$strays" ] || says "src/solve/cpu and src/solve/gpu may not use each other:"$'\n'"$strays"
+for part in $in_solve; do
+  strays=$(includes_of "src/solve/$part" | grep -E "\"solve/(${in_solve// /|})/" | grep -v "\"solve/$part/" || true)
+  [ -z "$strays" ] || says "src/solve/$part may not use the other folders of src/solve:"$'\n'"$strays"
+done
 
 only_in() { # only_in 'FOLDER|FOLDER' PATTERN: includes matching PATTERN may stand in these folders of src alone
   local strays

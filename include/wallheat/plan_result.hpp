@@ -69,6 +69,19 @@ enum class PlanStatus : std::uint8_t {
   STORED(std::uint32_t, field_crc32, 0, "of the compressed bytes (Python: zlib.crc32)")                              \
   NUMBER(std::int32_t, failures, 0, kept, "how many of the attempts failed or killed their solver")                  \
   TEXT(260, error, shown, "one sentence, if failed")                                                                 \
+  NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward made the exact iteration in place of jumps")              \
+  NUMBER(double, error_bound, std::numeric_limits<double>::quiet_NaN(), answer,                                      \
+         "°C: proven, no cell is farther from the steady state; NaN unless the solver is steady")                    \
+  NUMBER(double, pct_above_18_least, std::numeric_limits<double>::quiet_NaN(), answer,                               \
+         "% of interior cells, with those in doubt at or below 18 °C; NaN for jacobi")                               \
+  NUMBER(double, pct_above_18_most, std::numeric_limits<double>::quiet_NaN(), answer,                                \
+         "% of interior cells, with those in doubt above 18 °C")                                                     \
+  NUMBER(double, pct_below_15_least, std::numeric_limits<double>::quiet_NaN(), answer,                               \
+         "% of interior cells, with those in doubt at or above 15 °C")                                               \
+  NUMBER(double, pct_below_15_most, std::numeric_limits<double>::quiet_NaN(), answer,                                \
+         "% of interior cells, with those in doubt below 15 °C")                                                     \
+  NUMBER(std::uint32_t, cells_in_doubt, 0, answer,                                                                   \
+         "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 1e-9 °C")                 \
   STORED(std::uint32_t, row_crc32, 0, "of all bytes of the row before it")
 // clang-format on
 

@@ -14,6 +14,15 @@
 
 namespace wallheat {
 
+/// Which answer is asked for.
+enum class SolverKind {
+  jacobi,       ///< the reference's iterate, bit for bit
+  fastforward,  ///< the same iterate, but for rounding, in fewer sweeps
+  steady,       ///< the true steady state, with a proven bound
+};
+
+[[nodiscard]] std::string_view to_string(SolverKind kind);
+
 /// When an iteration ends.
 struct Limits {
   double tolerance = 1e-4;  ///< °C; stops when delta < tolerance (strict)
@@ -31,6 +40,8 @@ struct Solution {
   bool converged = false;
   /// °C: no cell is farther than that from the steady state. NaN where nothing is proven.
   double bound = std::numeric_limits<double>::quiet_NaN();
+  /// °C: how far a cell may be from the answer that was asked for; 0 where every bit is right.
+  double uncertainty = 0;
   bool fell_back = false;  ///< the exact iteration was made in place of jumps
   double sweeps = 0;       ///< updates per interior cell, where that is not `iterations`
 };

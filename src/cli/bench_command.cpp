@@ -10,6 +10,7 @@
 #include "core/generator.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
+#include "view/solver_report.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
@@ -57,6 +58,7 @@ int bench_command(const Arguments& arguments) {
   bool json = false;
   bool scaling_wanted = false;
   bool quick = false;
+  bool solvers = false;
   std::string device;
   SolverOptionParser solver_options;
   Options options(
@@ -84,6 +86,9 @@ int bench_command(const Arguments& arguments) {
                 "measure 1, 2, 4, ... threads, too (CPU)");
   options.add()("quick", po::bool_switch(&quick),
                 "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
+  options.add()("solvers", po::bool_switch(&solvers),
+                "compare the solvers in place of that: time, sweeps, error against the steady "
+                "state, proven bound (CPU)");
   options.add()("json", po::bool_switch(&json), "print JSON instead of tables");
   solver_options.declare(options);
   if (!options.parse(arguments)) return exit_done;
@@ -95,6 +100,9 @@ int bench_command(const Arguments& arguments) {
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
   const SolverOptions solver = solver_options.finish();
+  if (solvers && device == "gpu") throw UsageError("--solvers runs on the CPU");
+  if (solver.kind != SolverKind::jacobi)
+    throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
   if (device == "gpu") {
     bench_gpu(
         solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, quick,
@@ -102,6 +110,15 @@ int bench_command(const Arguments& arguments) {
     return exit_done;
   }
   const auto plans = bench_plans(data, count, static_cast<std::size_t>(size));
+  if (solvers) {
+    const auto comparisons = compare_solvers(plans, solver, repeat);
+    if (json) {
+      fmt::print("{}", to_json_text(comparisons, solver.device_text()));
+    } else {
+      print_table_of(comparisons, solver.device_text());
+    }
+    return exit_done;
+  }
   const CpuBench bench = measure_cpu(plans, solver, repeat, scaling_wanted);
   if (json) {
     fmt::print("{}", to_json_text(bench));

@@ -32,25 +32,39 @@ std::string joined(const Arguments& arguments) {
 }  // namespace
 
 void SolverOptionParser::declare(Options& options) {
+  options.add()("solver", po::value(&kind_)->default_value("jacobi")->value_name("NAME"),
+                "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
+                "1e-9 °C, several times as fast) or steady (the true steady state, with a proven "
+                "bound, faster still); the last two run on CPUs only");
   options.add()("tolerance",
                 po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
-                "stop when no cell changes by this much in an iteration, in °C");
+                "stop when no cell changes by this much in an iteration, in °C (not steady)");
+  options.add()("accuracy",
+                po::value(&accuracy_)->default_value(1e-8, "1e-8")->value_name("DEGREES"),
+                "no cell may be farther than this from the steady state, in °C (steady only)");
   options.add()("max-iterations",
                 po::value(&max_iterations_)->default_value(20000)->value_name("N"),
                 "stop after N iterations");
   options.add()(
       "solver-backend", po::value(&backend_)->default_value("vector")->value_name("NAME"),
-      "vector (fast) or reference (the plain sequential oracle); both give the same bits");
+      "back end of jacobi: vector (fast) or reference (the plain sequential oracle); both give the "
+      "same bits");
   options.add()("isa", po::value(&isa_)->default_value("auto")->value_name("NAME"),
-                "instruction set of the vector back end: auto, avx512, avx2 or baseline");
+                "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
 }
 
 SolverOptions SolverOptionParser::finish() const {
   if (!std::isfinite(tolerance_) || tolerance_ < 0)
     throw UsageError("--tolerance must be a number of at least 0 (°C)");
+  if (!std::isfinite(accuracy_) || accuracy_ <= 0)
+    throw UsageError("--accuracy must be a number above 0 (°C)");
   if (max_iterations_ < 1) throw UsageError("--max-iterations must be at least 1");
   SolverOptions solver;
-  solver.limits = {tolerance_, max_iterations_};
+  solver.limits = {tolerance_, max_iterations_, accuracy_};
+  solver.kind = choose<SolverKind>("solver", kind_,
+                                   {{"jacobi", SolverKind::jacobi},
+                                    {"fastforward", SolverKind::fastforward},
+                                    {"steady", SolverKind::steady}});
   solver.reference =
       choose<bool>("solver-backend", backend_, {{"vector", false}, {"reference", true}});
   solver.isa = choose<Isa>("isa", isa_,
@@ -58,6 +72,9 @@ SolverOptions SolverOptionParser::finish() const {
                             {"avx512", Isa::avx512},
                             {"avx2", Isa::avx2},
                             {"baseline", Isa::baseline}});
+  if (solver.reference && solver.kind != SolverKind::jacobi)
+    throw UsageError(fmt::format(
+        "--solver-backend reference is a back end of jacobi, so leave out --solver {}", kind_));
   return solver;
 }
 
@@ -167,7 +184,10 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
   if (run.solver.reference && run.device == DeviceChoice::gpu)
     throw UsageError("--solver-backend reference runs on the CPU, so leave out --device gpu");
-  if (run.solver.reference) run.device = DeviceChoice::cpu;
+  if (run.solver.kind != SolverKind::jacobi && run.device == DeviceChoice::gpu)
+    throw UsageError(fmt::format("--solver {} runs on the CPU, so leave out --device gpu",
+                                 to_string(run.solver.kind)));
+  if (run.solver.reference || run.solver.kind != SolverKind::jacobi) run.device = DeviceChoice::cpu;
   const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
   run.progress = choose<ProgressStyle>("progress", progress,
                                        {{"auto", automatic},

@@ -27,7 +27,9 @@ class SolverOptionParser {
   [[nodiscard]] SolverOptions finish() const;
 
  private:
+  std::string kind_;
   double tolerance_ = 0;
+  double accuracy_ = 0;
   std::int64_t max_iterations_ = 0;
   std::string backend_;
   std::string isa_;

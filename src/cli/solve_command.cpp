@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -22,6 +23,22 @@
 namespace po = boost::program_options;
 
 namespace wallheat {
+namespace {
+
+/// What is known of the error, where the solver tells.
+void print_certainty(const PlanResult& result) {
+  if (!std::isnan(result.error_bound))
+    fmt::print("error bound      {} °C, proven\n", python_float(result.error_bound));
+  if (result.fell_back != 0)
+    fmt::print("fell back        to the exact iteration, as jumps gain nothing or prove no end\n");
+  if (result.cells_in_doubt > 0)
+    fmt::print("in doubt         {} cell(s): above 18 °C {} to {} %, below 15 °C {} to {} %\n",
+               result.cells_in_doubt, python_float(result.pct_above_18_least),
+               python_float(result.pct_above_18_most), python_float(result.pct_below_15_least),
+               python_float(result.pct_below_15_most));
+}
+
+}  // namespace
 
 int solve_command(const Arguments& arguments) {
   std::string id;
@@ -60,7 +77,7 @@ int solve_command(const Arguments& arguments) {
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = open_plan_source(data)->load(id);
   const auto start = std::chrono::steady_clock::now();
-  const auto solution = solver.make()->solve(plan, solver.limits, {});
+  const auto solution = solve_plan(id, plan, *solver.make(), solver.limits, {});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
@@ -77,10 +94,14 @@ int solve_command(const Arguments& arguments) {
     fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
     fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
     fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
-    fmt::print("solved in        {:.4f} s on {}, {:.2f} G interior cell updates/s\n", seconds,
-               solver.device_text(),
-               static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) /
-                   seconds * 1e-9);
+    print_certainty(result);
+    fmt::print("solved in        {:.4f} s by {} on {}", seconds, to_string(solver.kind),
+               solver.device_text());
+    if (solver.kind == SolverKind::jacobi)
+      fmt::print(", {:.2f} G interior cell updates/s", static_cast<double>(result.interior_cells) *
+                                                           static_cast<double>(result.iterations) /
+                                                           seconds * 1e-9);
+    fmt::print("\n");
   }
   if (!png.empty()) {
     write_output(png, plan_picture("plan " + id, plan, solution->field).draw(PlotFormat::png));

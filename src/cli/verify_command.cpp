@@ -14,7 +14,6 @@
 #include "cli/options.hpp"
 #include "core/parallel_for.hpp"
 #include "core/printable.hpp"
-#include "core/version.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
 #include "run/verifier.hpp"
@@ -42,7 +41,8 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   Options options(
       "verify FILE --data PLANS [options]",
       "Checks a result file: checksums and decoding of all rows and fields, that inputs are what "
-      "they were, that no temperature is impossible; and solves some plans again, with the file's "
+      "they were, that no temperature is impossible, that a stored steady state is within its "
+      "error bound; and solves some plans again, with the file's "
       "own settings, to compare every bit. It only reads; the file may be one that is being "
       "written or whose run was killed.\nExit status: 0 all is well, 1 something is not, 2 wrong "
       "usage; if all is well but plans are not solved yet 75, or failed 3.");
@@ -70,8 +70,8 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   return verify;
 }
 
-/// The settings that the file was made with. Throws RunError if they cannot be repeated.
-Limits recorded_limits(const ResultReader& reader, const VerifyOptions& options) {
+/// What the file was made with. Throws RunError if it cannot be repeated.
+SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& options) {
   const auto setting = [&](const char* name) {
     const auto found = reader.settings().find(name);
     if (found == reader.settings().end())
@@ -87,14 +87,31 @@ Limits recorded_limits(const ResultReader& reader, const VerifyOptions& options)
     return value;
   };
   const std::string solver = setting("solver") + " " + setting("solver_version");
-  const std::string own = fmt::format("jacobi {}", jacobi_version());
+  SolverOptions made_with;
+  made_with.isa = available_isas().back();
+  made_with.reference = options.backend == "reference";
+  for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady})
+    if (setting("solver") == to_string(kind)) made_with.kind = kind;
+  const std::string own = made_with.solver_text();
+  if (options.recomputes() && made_with.reference && made_with.kind != SolverKind::jacobi) {
+    throw RunError(
+        fmt::format("{} was solved by {}, of which there is no reference back end: leave "
+                    "out --solver-backend reference",
+                    options.file.string(), solver));
+  }
   if (options.recomputes() && solver != own) {
     throw RunError(
         fmt::format("{} was solved by {}, and this wallheat has {}: verify it with that one, or "
                     "give --sample 0",
                     options.file.string(), solver, own));
   }
-  return {number("tolerance"), static_cast<std::int64_t>(number("max_iterations"))};
+  made_with.limits.max_iterations = static_cast<std::int64_t>(number("max_iterations"));
+  if (made_with.kind == SolverKind::steady) {
+    made_with.limits.accuracy = number("accuracy");
+  } else {
+    made_with.limits.tolerance = number("tolerance");
+  }
+  return made_with;
 }
 
 /// The plans to solve again, ascending.
@@ -109,12 +126,10 @@ std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
 
 /// Examines all answered plans on all cores. Those of `sample` are solved, too.
 Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& answered,
-                     const std::vector<std::size_t>& sample, const std::string& backend) {
+                     const std::vector<std::size_t>& sample, const SolverOptions& made_with) {
   std::vector<Findings> of_plan(answered.size());
   parallel_for(local_machine().cores.size(), answered.size(), [&] {
-    std::shared_ptr<Solver> solver = backend == "reference"
-                                         ? make_reference_solver()
-                                         : make_jacobi_solver(available_isas().back());
+    std::shared_ptr<Solver> solver = made_with.make();
     return [&, solver](std::size_t i) {
       const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
       of_plan[i] = verifier.examine(answered[i], chosen ? solver.get() : nullptr);
@@ -138,7 +153,7 @@ int verify_command(const Arguments& arguments) {
   const auto options = parse_verify_options(arguments);
   if (!options) return exit_done;
   const ResultReader reader(options->file);
-  const Limits limits = recorded_limits(reader, *options);
+  const SolverOptions made_with = recorded_options(reader, *options);
   const SharedPlanSource plans = options->data.empty() ? nullptr : open_plan_source(options->data);
   const std::vector<PlanResult>& rows = reader.rows();
 
@@ -156,7 +171,7 @@ int verify_command(const Arguments& arguments) {
     print_error("solving {} of {} answered plan(s) again", sample.size(), answered.size());
   }
   const Findings findings =
-      examine_all(Verifier(reader, plans, limits), answered, sample, options->backend);
+      examine_all(Verifier(reader, plans, made_with), answered, sample, made_with);
 
   fmt::print(
       "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered.size(),
@@ -184,7 +199,9 @@ int verify_command(const Arguments& arguments) {
   } else {
     print("inputs", Check::inputs, "{} plan(s) are what they were when they were solved");
     print("physics", Check::physics,
-          "maximum principle, percentages, iterations, last delta of {} answer(s)");
+          made_with.kind == SolverKind::steady
+              ? "maximum principle, percentages, iterations, error bound of {} answer(s)"
+              : "maximum principle, percentages, iterations, last delta of {} answer(s)");
   }
   if (!options->recomputes()) {
     fmt::print("{:<14}not solved again (--sample 0)\n", "answers");

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "core/plan_hash.hpp"
-#include "core/version.hpp"
 #include "io/print_error.hpp"
 #include "solve/trace.hpp"
 #include "store/packs/plan_pack.hpp"
@@ -29,12 +31,38 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   }
   const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.input_hash = plan_hash(plan);
-  const auto solution =
-      traced("solve", [&] { return solver.solve(plan, settings.solver.limits, control); });
+  const auto solution = traced("solve", [&] {
+    return solve_plan(result.id, plan, solver, settings.solver.limits, control);
+  });
   if (!solution) return;
   const TraceRange summarise("summarise");
   describe_solution(plan, *solution, result);
   if (settings.save_fields) result.field = compress_field(solution->field);
+}
+
+/// The columns that tell which cells may be on the other side of 15 or 18 °C.
+void describe_doubt(const FloorPlan& plan, const Solution& solution, PlanResult& result) {
+  const double radius = solution.uncertainty;
+  if (radius == 0) return;
+  std::array<std::int64_t, 4> cells{};  // certainly and possibly above 18, the same below 15
+  std::uint32_t in_doubt = 0;
+  for (std::size_t cell = 0; cell < plan.interior.cells.size(); ++cell) {
+    if (plan.interior.cells[cell] == 0) continue;
+    const double value = solution.field.cells[cell];
+    cells[0] += value - radius > 18 ? 1 : 0;
+    cells[1] += value + radius > 18 ? 1 : 0;
+    cells[2] += value + radius < 15 ? 1 : 0;
+    cells[3] += value - radius < 15 ? 1 : 0;
+    in_doubt += std::min(std::abs(value - 15), std::abs(value - 18)) <= radius ? 1 : 0;
+  }
+  result.cells_in_doubt = in_doubt;
+  const auto percent = [&](std::int64_t count) {
+    return 100 * static_cast<double>(count) / static_cast<double>(result.interior_cells);
+  };
+  result.pct_above_18_least = percent(cells[0]);
+  result.pct_above_18_most = percent(cells[1]);
+  result.pct_below_15_least = percent(cells[2]);
+  result.pct_below_15_most = percent(cells[3]);
 }
 
 }  // namespace
@@ -51,6 +79,20 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
   result.status = solution.converged ? PlanStatus::converged : PlanStatus::max_iterations;
   result.iterations = solution.iterations;
   result.last_delta = solution.last_delta;
+  result.error_bound = solution.bound;
+  result.fell_back = solution.fell_back ? 1 : 0;
+  describe_doubt(plan, solution, result);
+}
+
+std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan, Solver& solver,
+                                   const Limits& limits, const SolveControl& control) {
+  try {
+    return solver.solve(plan, limits, control);
+  } catch (const DeviceTooSmall&) {
+    throw;  // another may solve it
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("plan {}: {}", id, error.what()));
+  }
 }
 
 PlanResult pending_result(const JobSettings& settings, const Task& task) {
@@ -59,7 +101,7 @@ PlanResult pending_result(const JobSettings& settings, const Task& task) {
   result.id = task.id;
   result.host = settings.host;
   result.device = settings.device;
-  result.solver = fmt::format("jacobi {}", jacobi_version());
+  result.solver = settings.solver.solver_text();
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/plan_source.hpp"
@@ -13,7 +14,13 @@
 
 namespace wallheat {
 
-/// Fills the columns that follow from the answer: status, statistics, iterations, last delta.
+/// Solves a plan; an InputError of the solver gets the plan's name.
+[[nodiscard]] std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan,
+                                                 Solver& solver, const Limits& limits,
+                                                 const SolveControl& control);
+
+/// Fills the columns that follow from the answer: status, statistics, iterations, last delta, and
+/// what is known of its error.
 void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result);
 
 /// Where and how a worker's job runs; these facts go into each row.

@@ -145,11 +145,11 @@ void live_in_lane(FileDescriptor socket, const JobSource& source, const SolverSe
 
 template <class Visit, Is<Limits> R>
 void fields_of(Visit& visit, R& limits) {
-  visit(limits.tolerance, limits.max_iterations);
+  visit(limits.tolerance, limits.max_iterations, limits.accuracy);
 }
 template <class Visit, Is<SolverOptions> R>
 void fields_of(Visit& visit, R& solver) {
-  visit(solver.limits, solver.reference, solver.isa, solver.gpu);
+  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu);
 }
 template <class Visit, Is<JobSettings> R>
 void fields_of(Visit& visit, R& settings) {
@@ -173,6 +173,8 @@ SolverSetup decode_setup(std::span<const std::byte> bytes) {
   decoder.expect_end();
   const Isa isa = setup.settings.solver.isa;
   if (isa < Isa::baseline || isa > Isa::avx512) throw DecodeError("no such instruction set");
+  const SolverKind kind = setup.settings.solver.kind;
+  if (kind < SolverKind::jacobi || kind > SolverKind::steady) throw DecodeError("no such solver");
   constexpr std::chrono::hours longest{1};
   if (!(setup.progress_interval >= std::chrono::hours::zero() &&
         setup.progress_interval <= longest))

@@ -133,13 +133,21 @@ std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior) {
   return widest;
 }
 
-WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& limits) {
+WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& limits,
+                           SolverKind solver) {
   constexpr double shape_factor = 3.85;
   constexpr double temperature = 20;  // °C
   WorkEstimate estimate;
   estimate.interior_cells = static_cast<std::int64_t>(interior.cells.size()) -
                             std::count(interior.cells.begin(), interior.cells.end(), 0);
   if (estimate.interior_cells == 0) return estimate;
+  if (solver == SolverKind::steady) {
+    constexpr std::int64_t usual_iterations = 10;
+    constexpr double updates_per_cell = 450;
+    estimate.iterations = std::min(usual_iterations, limits.max_iterations);
+    estimate.updates = updates_per_cell * static_cast<double>(estimate.interior_cells);
+    return estimate;
+  }
   // In a room so wide that it is still cold in the middle at the end, the largest change falls as
   // 1 / n however wide it is: there the logarithm is held at 1.
   const double loss =
@@ -150,8 +158,13 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   const auto most = static_cast<double>(limits.max_iterations);
   // A tolerance of 0 is never reached: the logarithm is infinite, and the limit counts.
   estimate.iterations = static_cast<std::int64_t>(std::clamp(needed, std::min(1.0, most), most));
-  estimate.updates =
-      static_cast<double>(estimate.interior_cells) * static_cast<double>(estimate.iterations);
+  const auto iterations = static_cast<double>(estimate.iterations);
+  constexpr double first_jump = 1000;
+  constexpr double sweeps_per_root = 7.2;
+  const double sweeps = solver == SolverKind::fastforward && iterations >= first_jump
+                            ? sweeps_per_root * std::sqrt(iterations)
+                            : iterations;
+  estimate.updates = static_cast<double>(estimate.interior_cells) * sweeps;
   return estimate;
 }
 

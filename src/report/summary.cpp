@@ -158,6 +158,12 @@ Summary summary_of(const std::vector<const PlanResult*>& rows) {
     stds.push_back(row->statistics.std_temp);
     summary.half_above_18 += row->statistics.pct_above_18 >= 50 ? 1U : 0U;
     summary.half_below_15 += row->statistics.pct_below_15 >= 50 ? 1U : 0U;
+    if (summary.solver.empty()) summary.solver = row->solver;
+    const double bound = row->error_bound;
+    const bool proven = !std::isnan(summary.largest_error_bound);  // all so far
+    if (proven && !(bound <= summary.largest_error_bound)) summary.largest_error_bound = bound;
+    summary.fell_back += row->fell_back != 0 ? 1U : 0U;
+    summary.cells_in_doubt += row->cells_in_doubt;
   }
   const std::vector<double> means = means_of(summary);
   summary.mean_of_means = mean_of(means);
@@ -182,6 +188,15 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
                percent(summary.half_above_18, solved));
     fmt::print("at least 50 % below 15 °C    {} plans, {:.1f} %\n", summary.half_below_15,
                percent(summary.half_below_15, solved));
+  }
+  if (!summary.solver.empty()) {
+    print_line(fmt::format("solver                       {}", summary.solver), indent);
+    if (!std::isnan(summary.largest_error_bound))
+      fmt::print("largest error bound          {:.3g} °C\n", summary.largest_error_bound);
+    if (summary.fell_back > 0)
+      fmt::print("fell back to jacobi          {} plans\n", summary.fell_back);
+    if (summary.cells_in_doubt > 0)
+      fmt::print("cells in doubt               {}, near 15 or 18 °C\n", summary.cells_in_doubt);
   }
   fmt::print("core time                    {}\n", duration_text(summary.core_seconds));
   if (wall != nullptr && wall->seconds > 0) {
@@ -216,6 +231,11 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["mean_of_stds"] = number(summary.mean_of_stds);
   json["half_above_18"] = summary.half_above_18;
   json["half_below_15"] = summary.half_below_15;
+  json["solver"] = summary.solver;
+  json["largest_error_bound"] =
+      summary.solved.empty() ? Json(nullptr) : number(summary.largest_error_bound);
+  json["fell_back"] = summary.fell_back;
+  json["cells_in_doubt"] = summary.cells_in_doubt;
   json["core_seconds"] = summary.core_seconds;
   if (wall != nullptr) {
     json["wall_seconds"] = wall->seconds;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,8 +34,12 @@ struct Summary {
   double mean_of_stds = 0;
   std::size_t half_above_18 = 0;  ///< plans with at least half of their cells above 18 °C
   std::size_t half_below_15 = 0;
-  double core_seconds = 0;  ///< of all rows
-  Histogram histogram;      ///< of the means
+  std::string solver;  ///< name and version of what solved them; the first, where they differ
+  double largest_error_bound = 0;    ///< °C; NaN unless all have a bound
+  std::size_t fell_back = 0;         ///< plans of fastforward that got the exact iteration
+  std::uint64_t cells_in_doubt = 0;  ///< near 15 or 18 °C
+  double core_seconds = 0;           ///< of all rows
+  Histogram histogram;               ///< of the means
 };
 [[nodiscard]] Summary summary_of(const std::vector<const PlanResult*>& rows);
 

@@ -266,7 +266,7 @@ class Campaign {
                      tally);
     std::vector<Task> tasks;
     for (const QueuedPlan& plan : plans_) tasks.push_back(plan.task);
-    forecast_.emplace(source_, std::move(tasks), options.solver.limits);
+    forecast_.emplace(source_, std::move(tasks), options.solver.limits, options.solver.kind);
   }
 
   /// Hands out the plans and stores what comes back.

@@ -7,10 +7,12 @@
 
 namespace wallheat {
 
-Forecast::Forecast(SharedPlanSource source, std::vector<Task> tasks, const Limits& limits)
+Forecast::Forecast(SharedPlanSource source, std::vector<Task> tasks, const Limits& limits,
+                   SolverKind solver)
     : source_(std::move(source)),
       tasks_(std::move(tasks)),
       limits_(limits),
+      solver_(solver),
       reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
 
 std::vector<std::pair<std::uint32_t, WorkEstimate>> Forecast::take() {
@@ -28,7 +30,7 @@ void Forecast::read_all(const std::stop_token& stop) {
   for (const Task& task : tasks_) {
     if (stop.stop_requested()) return;
     try {
-      const auto estimate = estimate_work(source_->interior(task.id, most_cells), limits_);
+      const auto estimate = estimate_work(source_->interior(task.id, most_cells), limits_, solver_);
       const std::scoped_lock lock(mutex_);
       ready_.emplace_back(task.index, estimate);
     } catch (const std::exception&) {

@@ -17,7 +17,8 @@ namespace wallheat {
 /// masks, in the order given, and ends when it has seen all.
 class Forecast {
  public:
-  Forecast(SharedPlanSource source, std::vector<Task> tasks, const Limits& limits);
+  Forecast(SharedPlanSource source, std::vector<Task> tasks, const Limits& limits,
+           SolverKind solver = SolverKind::jacobi);
   /// Stops after the plan at hand.
   ~Forecast() = default;
   Forecast(const Forecast&) = delete;
@@ -34,6 +35,7 @@ class Forecast {
   SharedPlanSource source_;
   std::vector<Task> tasks_;
   Limits limits_;
+  SolverKind solver_;
   std::mutex mutex_;
   std::vector<std::pair<std::uint32_t, WorkEstimate>> ready_;
   std::jthread reader_;  // last: joined before anything it uses is gone

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/plan_source.hpp"
+#include "solve/solver_options.hpp"
 #include "store/results/result_store.hpp"
-#include "wallheat/solver.hpp"
 
 namespace wallheat {
 
@@ -16,7 +16,8 @@ namespace wallheat {
 enum class Check : std::size_t {
   fields,   ///< a stored field's checksum and decoding, and that the row's statistics are its own
   inputs,   ///< the floor plan is the one that was solved
-  physics,  ///< what must be true of any answer: the maximum principle, the range of each column
+  physics,  ///< what must be true of any answer: the maximum principle, the range of each column,
+            ///< the error bound of a steady state
   answers,  ///< the plan solved again gives the same bits
 };
 inline constexpr std::size_t check_count = 4;
@@ -34,10 +35,10 @@ struct Findings {
 /// Checks the answers of a result file; several threads may use one.
 class Verifier {
  public:
-  /// `plans` are the inputs; without them (null) only the file itself is checked. `limits` are
-  /// those that the file was made with.
-  Verifier(const ResultReader& reader, SharedPlanSource plans, const Limits& limits)
-      : reader_(reader), plans_(std::move(plans)), limits_(limits) {}
+  /// `plans` are the inputs; without them (null) only the file itself is checked. `made_with` is
+  /// what the file was made with.
+  Verifier(const ResultReader& reader, SharedPlanSource plans, const SolverOptions& made_with)
+      : reader_(reader), plans_(std::move(plans)), made_with_(made_with) {}
 
   /// Checks row `index`, which has an answer. With a solver the plan is solved again, too.
   [[nodiscard]] Findings examine(std::size_t index, Solver* solver) const;
@@ -45,13 +46,15 @@ class Verifier {
  private:
   std::optional<Grid<double>> stored_field(std::size_t index, Findings& findings) const;
   std::optional<FloorPlan> unchanged_plan(const PlanResult& row, Findings& findings) const;
+  void prove_bound(const PlanResult& row, const FloorPlan& plan, const Grid<double>& field,
+                   Findings& findings) const;
   void solve_again(const PlanResult& row, const FloorPlan& plan,
                    const std::optional<Grid<double>>& field, Solver& solver,
                    Findings& findings) const;
 
   const ResultReader& reader_;
   SharedPlanSource plans_;
-  Limits limits_;
+  SolverOptions made_with_;
 };
 
 }  // namespace wallheat

@@ -4,8 +4,43 @@
 #include "core/version.hpp"
 
 namespace wallheat {
+namespace {
+
+std::string_view version_of(SolverKind kind) {
+  switch (kind) {
+    case SolverKind::jacobi:
+      return jacobi_version();
+    case SolverKind::fastforward:
+      return fastforward_version();
+    case SolverKind::steady:
+      return steady_version();
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string_view to_string(SolverKind kind) {
+  switch (kind) {
+    case SolverKind::jacobi:
+      return "jacobi";
+    case SolverKind::fastforward:
+      return "fastforward";
+    case SolverKind::steady:
+      return "steady";
+  }
+  return "unknown";
+}
 
 std::unique_ptr<Solver> SolverOptions::make() const {
+  switch (kind) {
+    case SolverKind::fastforward:
+      return make_fastforward_solver(isa);
+    case SolverKind::steady:
+      return make_steady_solver(isa);
+    case SolverKind::jacobi:
+      break;
+  }
   return reference ? make_reference_solver() : make_jacobi_solver(isa);
 }
 
@@ -13,11 +48,21 @@ std::string SolverOptions::device_text() const {
   return reference ? "cpu reference" : "cpu " + std::string(to_string(isa));
 }
 
+std::string SolverOptions::solver_text() const {
+  return std::string(to_string(kind)) + " " + std::string(version_of(kind));
+}
+
 std::map<std::string, std::string> SolverOptions::settings() const {
-  return {{"solver", "jacobi"},
-          {"solver_version", std::string(jacobi_version())},
-          {"tolerance", python_float(limits.tolerance)},
-          {"max_iterations", std::to_string(limits.max_iterations)}};
+  std::map<std::string, std::string> settings{
+      {"solver", std::string(to_string(kind))},
+      {"solver_version", std::string(version_of(kind))},
+      {"max_iterations", std::to_string(limits.max_iterations)}};
+  if (kind == SolverKind::steady) {
+    settings["accuracy"] = python_float(limits.accuracy);
+  } else {
+    settings["tolerance"] = python_float(limits.tolerance);
+  }
+  return settings;
 }
 
 }  // namespace wallheat

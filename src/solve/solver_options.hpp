@@ -12,14 +12,17 @@ namespace wallheat {
 /// Which solver answers, and how it runs.
 struct SolverOptions {
   Limits limits;
-  bool reference = false;  ///< the sequential oracle instead of the vectorised back end
+  bool reference = false;  ///< the sequential oracle instead of the vectorised back end of jacobi
   Isa isa = Isa::baseline;
   std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; the CPU otherwise
+  SolverKind kind = SolverKind::jacobi;
 
   /// A solver for the CPU.
   [[nodiscard]] std::unique_ptr<Solver> make() const;
   /// The CPU's: "cpu avx512", "cpu reference".
   [[nodiscard]] std::string device_text() const;
+  /// "jacobi 1": name and version.
+  [[nodiscard]] std::string solver_text() const;
   /// Everything that decides the answers. Back ends are not part of it: all give the same bits.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };

@@ -213,6 +213,11 @@ FileStatus status_of(const fs::path& file) {
   const ResultReader reader(file);
   if (!reader.sessions().empty()) look.session = reader.sessions().back();
   look.status = run_status_of(file, look.session);
+  for (const char* name : {"solver", "solver_version"}) {
+    const auto found = reader.settings().find(name);
+    if (found != reader.settings().end())
+      look.solver += (look.solver.empty() ? "" : " ") + found->second;
+  }
   look.state = state_of(reader.closed_well(), look.writer, look.status);
   if (look.state == FileState::closed) look.status.status.reset();  // it is over
   look.shard = shard_of(file, look.session);
@@ -235,6 +240,7 @@ void print_text(const FileStatus& look) {
                   look.shard.count > 1 ? fmt::format(" in shard {}", look.shard.text()) : ""));
   fmt::print("  solved   {}\n  failed   {}\n  pending  {}\n", look.solved, look.failed.size(),
              look.pending);
+  if (!look.solver.empty()) print_fact("solver", look.solver);
   if (const auto rate = look.plans_per_s())
     print_fact("rate", fmt::format("{:.2f} plans/s{}", *rate, lives ? "" : " at last"));
   if (const auto left = look.seconds_left()) print_fact("left", duration_text(*left));
@@ -260,6 +266,7 @@ void print_json(const FileStatus& look) {
                  {"pid", look.writer.pid},
                  {"job", look.writer.job},
                  {"since", look.writer.since}}},
+               {"solver", look.solver},
                {"shard", look.shard.count > 1 ? Json(look.shard.text()) : Json(nullptr)},
                {"total", look.solved + look.failed.size() + look.pending},
                {"solved", look.solved},

@@ -29,6 +29,7 @@ struct FileStatus {
   Writer writer;
   RunStatusFile status;
   Shard shard;
+  std::string solver;  ///< name and version; empty if the file does not say
   Attributes session;  ///< the last one's
   std::size_t solved = 0;
   std::size_t pending = 0;

@@ -198,6 +198,29 @@ TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
   EXPECT_EQ(parsed({"--isa", "baseline"}).solver.settings(), vector);
   EXPECT_NE(parsed({"--tolerance", "1e-5"}).solver.settings(), vector);
   EXPECT_NE(parsed({"--max-iterations", "1"}).solver.settings(), vector);
+  const Attributes steady = parsed({"--solver", "steady"}).solver.settings();
+  EXPECT_NE(steady, vector);
+  EXPECT_NE(parsed({"--solver", "steady", "--accuracy", "1e-7"}).solver.settings(), steady);
+  EXPECT_EQ(parsed({"--solver", "steady", "--tolerance", "1e-5"}).solver.settings(), steady);
+  EXPECT_EQ(parsed({"--accuracy", "1e-7"}).solver.settings(), vector);
+  EXPECT_NE(parsed({"--solver", "fastforward"}).solver.settings(), vector);
+}
+
+TEST(RunOptions, take_solvers_that_run_on_cpus_only) {
+  EXPECT_EQ(parsed({"--solver", "steady"}).device, DeviceChoice::cpu);
+  EXPECT_EQ(parsed({"--solver", "fastforward"}).device, DeviceChoice::cpu);
+  EXPECT_EQ(parsed({"--solver", "steady", "--accuracy", "1e-6"}).solver.limits.accuracy, 1e-6);
+  const Arguments some{"--data", "plans", "--out", "results.h5"};
+  const auto refused = [&](Arguments more) {
+    more.insert(more.begin(), some.begin(), some.end());
+    return refusal(more);
+  };
+  EXPECT_THAT(refused({"--solver", "steady", "--device", "gpu"}),
+              HasSubstr("--solver steady runs on the CPU, so leave out --device gpu"));
+  EXPECT_THAT(refused({"--solver", "fastforward", "--solver-backend", "reference"}),
+              HasSubstr("so leave out --solver fastforward"));
+  EXPECT_THAT(refused({"--accuracy", "0"}), HasSubstr("--accuracy must be a number above 0"));
+  EXPECT_THAT(refused({"--solver", "magic"}), HasSubstr("magic"));
 }
 
 }  // namespace

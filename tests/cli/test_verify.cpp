@@ -161,6 +161,48 @@ TEST_F(VerifyTest, uses_the_settings_of_the_file) {
   EXPECT_EQ(verify().status, exit_done);
 }
 
+TEST_F(VerifyTest, finds_nothing_wrong_with_files_of_the_other_solvers) {
+  for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady}) {
+    solver_.kind = kind;
+    settings_ = solver_.settings();
+    results_.clear();
+    SetUp();
+    write();
+    const Outcome outcome = verify();
+    EXPECT_EQ(outcome.status, exit_done) << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("ok: 4 plan(s) solved again"));
+    EXPECT_THROW((void)verify_command({file(), "--data", directory_.path().string(),
+                                       "--solver-backend", "reference"}),
+                 RunError);
+  }
+}
+
+TEST_F(VerifyTest, proves_the_bound_of_a_steady_state_from_its_field) {
+  solver_.kind = SolverKind::steady;
+  settings_ = solver_.settings();
+  results_.clear();
+  SetUp();
+  const std::vector<PlanResult> truth = results_;
+  const std::vector<std::pair<std::string, std::function<void(PlanResult&)>>> lies{
+      {"plan a: error_bound is 1e-13 °C in the file, but the field beside it proves ",
+       [](PlanResult& row) { row.error_bound = 1e-13; }},
+      {"but the field beside it proves ", [](PlanResult& row) { change_field(row, 5, 7, 1e-7); }},
+      {"called converged, but error_bound is 1e-07",
+       [](PlanResult& row) { row.error_bound = 1e-7; }},
+      {"called converged, but error_bound is nan",
+       [](PlanResult& row) { row.error_bound = std::nan(""); }},
+      {"it took -1 iterations", [](PlanResult& row) { row.iterations = -1; }},
+  };
+  for (const auto& [sentence, lie] : lies) {
+    results_ = truth;
+    lie(results_[0]);
+    write();
+    const Outcome outcome = verify({"--sample", "0"});
+    EXPECT_EQ(outcome.status, exit_failed) << sentence;
+    EXPECT_THAT(outcome.out, HasSubstr(sentence));
+  }
+}
+
 TEST_F(VerifyTest, finds_each_value_that_is_not_what_solving_again_gives) {
   const auto next = [](double& value) { value = std::nextafter(value, 100.0); };
   const std::vector<std::pair<std::string, std::function<void(PlanResult&)>>> lies{

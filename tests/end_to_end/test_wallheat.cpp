@@ -571,6 +571,44 @@ TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {
                     HasSubstr("\"share_of_ceiling\"")));
 }
 
+TEST_F(Wallheat, gives_the_same_answers_of_every_solver_with_any_number_of_ranks_and_any_isa) {
+  generate(5, 90);
+  for (const char* solver : {"steady", "fastforward"}) {
+    const std::string alone = std::string(solver) + ".h5";
+    ASSERT_EQ(wallheat(run({"--save-fields", "--solver", solver}, alone)).status, 0);
+    const auto expected = answers(alone);
+    const Words again{"--save-fields", "--overwrite", "--solver", solver};
+    ASSERT_EQ(run_program(mpirun(3, run(again))).status, 0);
+    EXPECT_EQ(answers(), expected) << solver;
+    Words baseline = again;
+    baseline.insert(baseline.end(), {"--isa", "baseline"});
+    ASSERT_EQ(wallheat(run(baseline)).status, 0);
+    EXPECT_EQ(answers(), expected) << solver;
+    EXPECT_EQ(wallheat({"verify", path("results.h5"), "--data", path("plans"), "--all"}).status, 0);
+    EXPECT_THAT(wallheat({"summary", path("results.h5")}).out, HasSubstr(solver));
+    EXPECT_THAT(wallheat({"status", path("results.h5")}).out, HasSubstr(solver));
+    const Finished other = wallheat(run({"--save-fields", "--resume"}));
+    EXPECT_EQ(other.status, 1);
+    EXPECT_THAT(other.err, AllOf(HasSubstr("solver: the file has"), HasSubstr(solver)));
+  }
+  const Finished gpu = wallheat(run({"--solver", "steady", "--device", "gpu"}, "gpu.h5"));
+  EXPECT_EQ(gpu.status, 2);
+  EXPECT_THAT(gpu.err, HasSubstr("leave out --device gpu"));
+}
+
+TEST_F(Wallheat, compares_its_solvers) {
+  const Words few{"bench", "--solvers", "--plans", "1", "--size", "64", "--repeat", "1"};
+  EXPECT_THAT(wallheat(few).out, AllOf(HasSubstr("jacobi"), HasSubstr("fastforward"),
+                                       HasSubstr("steady"), HasSubstr("bound")));
+  Words json = few;
+  json.push_back("--json");
+  EXPECT_THAT(wallheat(json).out,
+              AllOf(HasSubstr("\"error_bound\""), HasSubstr("\"times_as_fast\"")));
+  const Finished wrong = wallheat({"bench", "--solver", "steady"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--solvers shows all"));
+}
+
 TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {
   generate(7, 40);
   ASSERT_EQ(wallheat(run()).status, 0);

@@ -38,8 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace wallheat::fuzz;
   accepts<DecodeError>([&] {
     const SolverSetup setup = decode_setup(bytes_of(text_of(data, size)));
-    const auto [limits, reference, isa, gpu] = setup.settings.solver;
+    const auto [limits, reference, isa, gpu, kind] = setup.settings.solver;
     require(isa == Isa::baseline || isa == Isa::avx2 || isa == Isa::avx512, "no such isa");
+    require(kind >= SolverKind::jacobi && kind <= SolverKind::steady, "no such solver");
     // As serve_plans does.
     const auto interval =
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(setup.progress_interval);

@@ -55,6 +55,60 @@ TEST_F(PlanJobTest, reports_everything_that_a_row_holds) {
   EXPECT_EQ(decompress_field(result.field, {20, 30}), expected.field);
 }
 
+TEST_F(PlanJobTest, tells_how_far_a_steady_state_can_be_off) {
+  // Mirrored about the middle, where it is exactly 15 °C: cells that are in doubt.
+  FloorPlan plan{Grid<double>(30, 31), Grid<std::uint8_t>(30, 31)};
+  for (std::size_t row = 0; row < 30; ++row) {
+    for (std::size_t col = 0; col < 31; ++col) {
+      const bool inside = row > 0 && row < 29 && col > 0 && col < 30;
+      plan.interior(row, col) = inside ? 1 : 0;
+      if (!inside) plan.domain(row, col) = col < 15 ? 5 : col == 15 ? 15 : 25;
+    }
+  }
+  save("7", plan);
+  solver_.kind = SolverKind::steady;
+  const PlanResult result = solve("7");
+  EXPECT_EQ(result.solver, "steady 1");
+  EXPECT_EQ(result.status, PlanStatus::converged);
+  EXPECT_GT(result.error_bound, 0);
+  EXPECT_LE(result.error_bound, 1e-8);
+  EXPECT_EQ(result.cells_in_doubt, 28U);
+  const double doubt = 100.0 * 28 / (28 * 29);
+  EXPECT_NEAR(result.pct_below_15_most - result.pct_below_15_least, doubt, 1e-12);
+  EXPECT_NEAR(result.pct_below_15_least, 100.0 * 14 / 29, 1e-12);
+  EXPECT_EQ(result.pct_above_18_least, result.pct_above_18_most);
+  EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above_18);
+}
+
+TEST_F(PlanJobTest, names_the_plan_and_the_floor_where_an_accuracy_is_beyond_reach) {
+  save("7", room(20, 30));
+  solver_.kind = SolverKind::steady;
+  solver_.limits.accuracy = 1e-16;
+  const PlanResult result = solve("7");
+  EXPECT_EQ(result.status, PlanStatus::failed);
+  EXPECT_THAT(result.error, HasSubstr("plan 7: an accuracy of 1e-16 °C cannot be proven"));
+  EXPECT_THAT(result.error, HasSubstr("give --accuracy "));
+}
+
+TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {
+  save("large", room(120, 120));
+  save("small", room(20, 30));
+  solver_.kind = SolverKind::fastforward;
+  const PlanResult large = solve("large");
+  EXPECT_EQ(large.solver, "fastforward 1");
+  EXPECT_EQ(large.fell_back, 0);
+  EXPECT_TRUE(std::isnan(large.error_bound));
+  EXPECT_FALSE(std::isnan(large.pct_above_18_least));
+  const PlanResult small = solve("small");
+  EXPECT_EQ(small.fell_back, 1);
+  solver_.kind = SolverKind::jacobi;
+  const PlanResult exact = solve("small");
+  EXPECT_EQ(exact.fell_back, 0);
+  EXPECT_EQ(exact.cells_in_doubt, 0U);
+  EXPECT_EQ(exact.statistics.mean_temp, small.statistics.mean_temp);
+  EXPECT_EQ(solve("large").iterations, large.iterations);
+}
+
 TEST_F(PlanJobTest, calls_a_plan_without_interior_cells_empty) {
   save("wall", random_plan(8, 8, 0, 1));
   const PlanResult result = solve("wall");

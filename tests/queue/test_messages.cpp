@@ -29,6 +29,9 @@ PlanResult full_result() {
   result.input_hash = 0x123456789abcdef0;
   result.input_stamps = {FileStamp{2097280, 5}, FileStamp{262272, 6}};
   result.error = "none, really";
+  result.fell_back = 1;
+  result.error_bound = 1e-9;
+  result.cells_in_doubt = 12;
   result.field = {std::byte{1}, std::byte{0}, std::byte{255}};
   return result;
 }

@@ -71,6 +71,23 @@ TEST(WorkEstimate, keeps_within_the_limits) {
   EXPECT_EQ(estimate_work(hall, {1e9, 20000}).iterations, 1);
 }
 
+TEST(WorkEstimate, is_less_for_solvers_that_need_fewer_sweeps) {
+  const Grid<std::uint8_t> hall(300, 300, 1);
+  const WorkEstimate jacobi = estimate_work(hall, {});
+  const WorkEstimate fast = estimate_work(hall, {}, SolverKind::fastforward);
+  EXPECT_EQ(fast.iterations, jacobi.iterations);
+  EXPECT_LT(fast.updates, jacobi.updates / 5);
+  EXPECT_GT(fast.updates, jacobi.updates / 50);
+  EXPECT_EQ(estimate_work(hall, {1e-4, 500}, SolverKind::fastforward).updates,
+            estimate_work(hall, {1e-4, 500}).updates);
+  // Whatever the rooms are like, the steady state takes as long for as many cells.
+  const Grid<std::uint8_t> corridor(90000, 1, 1);
+  EXPECT_EQ(estimate_work(hall, {}, SolverKind::steady).updates,
+            estimate_work(corridor, {}, SolverKind::steady).updates);
+  EXPECT_LT(estimate_work(hall, {}, SolverKind::steady).updates, fast.updates);
+  EXPECT_EQ(estimate_work(Grid<std::uint8_t>(9, 9), {}, SolverKind::steady).updates, 0);
+}
+
 TEST(WorkEstimate, is_within_a_third_of_the_truth_on_floor_plans) {
   const auto solver = make_jacobi_solver(available_isas().back());
   for (const std::size_t size : {64, 128, 192}) {

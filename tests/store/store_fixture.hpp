@@ -79,6 +79,13 @@ inline PlanResult make_result(const StorePlan& plan, std::size_t index, int vers
   result.seconds = 0.125;
   result.attempts = 1 + version;
   result.failures = static_cast<std::int32_t>(index % 4);
+  result.fell_back = static_cast<std::int32_t>(index % 2);
+  result.error_bound = 1e-9 * (number + 1);
+  result.cells_in_doubt = static_cast<std::uint32_t>(index);
+  result.pct_above_18_least = 61;
+  result.pct_above_18_most = 61.5;
+  result.pct_below_15_least = 0.25 * number;
+  result.pct_below_15_most = 0.5 * number;
   result.rank = static_cast<std::int32_t>(index % 7);
   result.host = "node" + std::to_string(index % 3);
   result.device = "cpu";

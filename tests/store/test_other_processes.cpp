@@ -248,7 +248,7 @@ with h5py.File(sys.argv[1], "r") as f:
     assert math.isnan(rows[0]["pct_above_18"])
     assert f["settings"].attrs["tolerance"] == b"0.0001"
     assert f["sessions/0"].attrs["ended"] == b"well"
-    assert f.attrs["format_version"] == 2
+    assert f.attrs["format_version"] == 3
     slot = row["field_slot"]
     name = "fields/%dx%d/%d" % (row["rows"], row["cols"], slot // 2000)
     field = f[name][slot % 2000]
@@ -276,7 +276,7 @@ with h5py.File(sys.argv[1], "r+") as f:
     const auto before = read_bytes(file);
     const auto refused = AllOf(
         HasSubstr(file.string() + " has format version " + version),
-        HasSubstr("this wallheat knows version 2 only; use the " +
+        HasSubstr("this wallheat knows versions 2 and 3 only; use the " +
                   std::string(version[0] == '1' ? "older" : "newer") + " wallheat that wrote it"));
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), refused);
     EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);

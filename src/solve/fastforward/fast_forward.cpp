@@ -8,7 +8,7 @@
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/fastforward/rooms.hpp"
 #include "solve/largest_value.hpp"
-#include "solve/steady/zeroed_array.hpp"
+#include "solve/zeroed_array.hpp"
 #include "wallheat/solver.hpp"
 
 // The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
@@ -39,6 +39,8 @@ constexpr double tail_at_usual = 2e-12;
 constexpr double doubt_at_usual = 1e-12;
 /// The same after one jump from the start, when fast modes are still there.
 constexpr double doubt_after_one_jump = 1e-9;
+/// What is promised of a cell.
+constexpr double uncertainty_at_usual = 1e-9;
 /// Rounding would show.
 constexpr double highest_temperature = 1000 * usual_temperature;
 
@@ -49,8 +51,8 @@ constexpr std::size_t chunk = 8;
 /// A room and how far it is.
 struct RoomState {
   Room room;
-  RoomRows rows;
-  RoomPairs pairs;
+  RoomRows rows{};
+  RoomPairs pairs{};
   double estimate = 0;
   std::int64_t iterations = 0;
   double delta = std::numeric_limits<double>::quiet_NaN();
@@ -112,6 +114,7 @@ class FastForwardSolver final : public Solver {
                     &result.field(run.row, run.begin));
     }
     result.converged = result.last_delta < limits.tolerance;
+    result.uncertainty = uncertainty_at_usual * scale;
     result.sweeps = static_cast<double>(work_) / static_cast<double>(cells);
     return result;
   }
@@ -135,9 +138,9 @@ class FastForwardSolver final : public Solver {
         state.estimate = static_cast<double>(limits_.max_iterations);
       }
     }
-    std::sort(states.begin(), states.end(), [](const RoomState& one, const RoomState& other) {
-      return one.estimate > other.estimate;
-    });
+    std::stable_sort(
+        states.begin(), states.end(),
+        [](const RoomState& one, const RoomState& other) { return one.estimate > other.estimate; });
     return states;
   }
 
@@ -164,16 +167,20 @@ class FastForwardSolver final : public Solver {
   std::int64_t find_end(std::vector<RoomState>& rooms) {
     find_end_of(rooms.front());
     std::int64_t end = rooms.front().iterations;
+    double last = rooms.front().delta;  // the largest at the end
     for (std::size_t i = 1; i < rooms.size(); ++i) {
       // One jump to the end. Where it does not show clearly that the room was below the tolerance
-      // by then, it is taken back.
+      // by then, and that its delta is not the largest, it is taken back.
       RoomState& room = rooms[i];
       const double delta = end > worth_a_jump ? jump(room, end - 1) : std::nan("");
-      if (delta < limits_.tolerance - doubt_after_one_jump_) {
+      if (delta < std::min(last, limits_.tolerance) - doubt_after_one_jump_) {
         accept(room, end, delta);
-      } else {
-        find_end_of(room);
-        end = std::max(end, room.iterations);
+        continue;
+      }
+      find_end_of(room);
+      if (room.iterations > end) {
+        end = room.iterations;
+        last = room.delta;
       }
     }
     return end;
@@ -184,7 +191,7 @@ class FastForwardSolver final : public Solver {
   void find_end_of(RoomState& room) {
     constexpr std::int64_t first_sweeps = 64;
     constexpr std::int64_t some_sweeps = 4;
-    constexpr double first_share = 0.7;
+    constexpr double first_share = 0.8;
     (void)sweep_to_end(room, first_sweeps);
     auto target = static_cast<std::int64_t>(first_share * room.estimate);
     while (!ended(room)) {
@@ -214,8 +221,24 @@ class FastForwardSolver final : public Solver {
         accept(room, target, delta);
         return;
       }
-      target = room.iterations + (target - room.iterations) * 17 / 20;
+      const std::int64_t shorter = room.iterations + (target - room.iterations) * 17 / 20;
+      target = std::min(shorter, end_before(room, target, delta));
     }
+  }
+
+  /// About where a room ended that is at `target` in `trial_`, past its end: the decay of delta
+  /// there, which was faster before if anything, goes back to the tolerance. `target` where it
+  /// does not decay any more.
+  std::int64_t end_before(const RoomState& room, std::int64_t target, double delta) {
+    sweeps_.copy(room.rows, trial_, even_);
+    (void)sweeps_.jacobi(room.rows, even_, odd_);
+    const double after = sweeps_.jacobi(room.rows, odd_, even_);
+    count_work(room, room.iterations, 2);
+    const double back = std::log(limits_.tolerance / delta) / (std::log(delta / after) / 2);
+    constexpr std::int64_t margin = 4;
+    return back > 0 && back < static_cast<double>(target - room.iterations)
+               ? target - static_cast<std::int64_t>(back) - margin
+               : target;
   }
 
   /// Takes a room to an iteration that it has not passed.

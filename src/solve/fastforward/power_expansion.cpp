@@ -13,8 +13,9 @@ std::vector<double> power_expansion(std::int64_t power, double tail) {
     coefficients.back() = j == 0 ? value / 2 : value;
     sum += coefficients.back();
     // The ratio to the next falls with j, so what follows is less than a geometric series.
-    const double ratio =
-        static_cast<double>((power - j) / 2) / static_cast<double>((power + j) / 2 + 1);
+    const std::int64_t there = (power - j) / 2;  // exact, as both are even or odd
+    const std::int64_t back = (power + j) / 2;
+    const double ratio = static_cast<double>(there) / static_cast<double>(back + 1);
     if (value * ratio < tail * sum * (1 - ratio)) break;
     value *= ratio;
   }

@@ -179,8 +179,10 @@ double estimate_iterations(const Room& room, double amplitude, double tolerance)
     float* row = &quarter[((run.row - top) / coarsening + 1) * stride + 1];
     for (std::size_t col = run.begin; col < run.end; ++col) row[(col - left) / coarsening] += 1;
   }
-  const auto half = static_cast<float>(coarsening * coarsening) / 2;
-  for (float& cell : quarter) cell = cell >= half ? 0.25F : 0.0F;
+  // A wall of one cell takes four of a coarse cell, and stays a wall. So rooms get rather too small
+  // than too large: to jump too far costs more than to jump once more.
+  const auto most_in_wall = static_cast<float>(coarsening * (coarsening - 1));
+  for (float& cell : quarter) cell = cell > most_in_wall ? 0.25F : 0.0F;
   // The distance from the steady state, which is 0 at walls.
   std::vector<float> now(quarter.size());
   for (std::size_t i = 0; i < now.size(); ++i) now[i] = 4 * quarter[i];

@@ -9,14 +9,14 @@ namespace wallheat {
 void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
   multigrid_.assign(interior);
   const Level& level = multigrid_.finest();
-  if (size_ != level.size()) {
+  if (size_ != level.size) {
     answer_ = {};  // first, so that the peak is not both
     residual_ = {};
     direction_ = {};
-    answer_ = ZeroedArray<double>(level.size());
-    residual_ = ZeroedArray<double>(level.size());
-    direction_ = ZeroedArray<float>(level.size());
-    size_ = level.size();
+    answer_ = ZeroedArray<double>(level.size);
+    residual_ = ZeroedArray<double>(level.size);
+    direction_ = ZeroedArray<float>(level.size);
+    size_ = level.size;
   }
   // A search direction is read beyond its strips, and those of the last plan are others.
   std::fill_n(direction_.data(), size_, 0.0F);

@@ -81,47 +81,47 @@ void take_active_cells(const Level& fine, Level& coarse) {
 
 void Level::assign(std::size_t rows, std::size_t cols, bool finest) {
   active = 0;
-  if (memory_.data() != nullptr && rows == data.rows && cols == data.cols) {
-    for (const Strip& strip : strips_)
-      for (float* array : arrays_) std::fill_n(array + strip.cell, strip.cells, 0.0F);
-    strips_.clear();
+  if (memory.data() != nullptr && rows == data.rows && cols == data.cols) {
+    for (const Strip& strip : strips)
+      for (float* array : arrays) std::fill_n(array + strip.cell, strip.cells, 0.0F);
+    strips.clear();
     return;
   }
-  strips_.clear();
+  strips.clear();
   data = {};
   data.rows = rows;
   data.cols = cols;
   const std::size_t stride = (cols + strip_width - 1) / strip_width * strip_width + strip_width;
   data.stride = static_cast<std::ptrdiff_t>(stride);
   // After the last row as much as a loop over a coarser strip may read beyond its end.
-  size_ = (rows + 2) * stride + 4 * strip_width;
-  std::vector<float**> arrays{&data.inverse, &right, &x, &scratch};
+  size = (rows + 2) * stride + 4 * strip_width;
+  std::vector<float**> places{&data.inverse, &right, &x, &scratch};
   if (!finest) {
     for (float** array :
          {&data.diagonal, &data.east, &data.south, &data.south_east, &data.south_west})
-      arrays.push_back(array);
-    for (float*& array : data.weights) arrays.push_back(&array);
+      places.push_back(array);
+    for (float*& array : data.weights) places.push_back(&array);
   }
-  memory_ = {};  // first, so that the peak is not both
-  memory_ = ZeroedArray<float>(arrays.size() * size_);
-  arrays_.clear();
-  for (float** array : arrays) {
-    *array = memory_.data() + arrays_.size() * size_;
-    arrays_.push_back(*array);
+  memory = {};  // first, so that the peak is not both
+  memory = ZeroedArray<float>(places.size() * size);
+  arrays.clear();
+  for (float** array : places) {
+    *array = memory.data() + arrays.size() * size;
+    arrays.push_back(*array);
   }
 }
 
 void Level::add_block(std::size_t row, std::size_t col) {
-  if (!strips_.empty() && strips_.back().cell + strips_.back().cells == cell(row, col)) {
-    strips_.back().cells += strip_width;
+  if (!strips.empty() && strips.back().cell + strips.back().cells == cell(row, col)) {
+    strips.back().cells += strip_width;
   } else {
-    strips_.push_back({cell(row, col), row, col, strip_width});
+    strips.push_back({cell(row, col), row, col, strip_width});
   }
 }
 
 void Level::seal() {
-  data.begin = strips_.data();
-  data.end = strips_.data() + strips_.size();
+  data.begin = strips.data();
+  data.end = strips.data() + strips.size();
 }
 
 void Multigrid::assign(const Grid<std::uint8_t>& interior) {
@@ -183,16 +183,11 @@ void Multigrid::solve_coarsest(Level& level) {
   }
 }
 
-void Multigrid::invert_coarsest(const Level& level) {
-  cells_.clear();
-  if (level.active > most_inverted) return;
+/// The lower half of the coarsest matrix, by rows: what lies before a cell is its west and its
+/// north.
+std::vector<double> Multigrid::coarsest_matrix(const Level& level) const {
   const LevelData& data = level.data;
-  for (const Strip* strip = data.begin; strip != data.end; ++strip)
-    for (std::size_t i = strip->cell; i < strip->cell + strip->cells; ++i)
-      if (data.inverse[i] > 0) cells_.push_back(i);
   const std::size_t count = cells_.size();
-  gathered_.resize(count);
-  // The lower half of the matrix: what lies before a cell is its west and its north.
   std::vector<double> matrix(count * count);
   const auto stride = static_cast<std::size_t>(data.stride);
   const auto couple = [&](std::size_t i, std::size_t other, float coupling) {
@@ -214,6 +209,19 @@ void Multigrid::invert_coarsest(const Level& level) {
       couple(i, cell - stride + 1, data.south_west[cell - stride + 1]);
     }
   }
+  return matrix;
+}
+
+void Multigrid::invert_coarsest(const Level& level) {
+  cells_.clear();
+  if (level.active > most_inverted) return;
+  const LevelData& data = level.data;
+  for (const Strip* strip = data.begin; strip != data.end; ++strip)
+    for (std::size_t i = strip->cell; i < strip->cell + strip->cells; ++i)
+      if (data.inverse[i] > 0) cells_.push_back(i);
+  const std::size_t count = cells_.size();
+  gathered_.resize(count);
+  std::vector<double> matrix = coarsest_matrix(level);
   // Cholesky's factor in place, row by row ...
   for (std::size_t i = 0; i < count; ++i) {
     double* row = &matrix[i * count];

@@ -4,15 +4,14 @@
 #include <vector>
 
 #include "solve/steady/kernels.hpp"
-#include "solve/steady/zeroed_array.hpp"
+#include "solve/zeroed_array.hpp"
 #include "wallheat/grid.hpp"
 
 namespace wallheat {
 
 /// One grid of the hierarchy with its memory, which is kept from plan to plan: all that a plan may
 /// have written lies in its strips and is cleared before the next.
-class Level {
- public:
+struct Level {
   /// Makes room for a grid, with all values zero and no strip; `finest` has no stored operator.
   void assign(std::size_t rows, std::size_t cols, bool finest);
   /// Adds a cell of a strip, in the order of rows and columns; strips grow as needed.
@@ -22,20 +21,15 @@ class Level {
   [[nodiscard]] std::size_t cell(std::size_t row, std::size_t col) const {
     return (row + 1) * static_cast<std::size_t>(data.stride) + strip_width + col;
   }
-  /// Values of an array, its margin included.
-  [[nodiscard]] std::size_t size() const { return size_; }
-
   LevelData data{};
   std::int64_t active = 0;  ///< number of active cells
   float* right = nullptr;   ///< of the equation A x = right
   float* x = nullptr;
   float* scratch = nullptr;
-
- private:
-  std::vector<Strip> strips_;
-  std::vector<float*> arrays_;
-  ZeroedArray<float> memory_;
-  std::size_t size_ = 0;
+  std::size_t size = 0;  ///< values of an array, its margin included
+  std::vector<Strip> strips;
+  std::vector<float*> arrays;  ///< all of them
+  ZeroedArray<float> memory;
 };
 
 /// A V-cycle of black-box multigrid for A u = right on the active cells of a mask, where A u = 4 u
@@ -56,9 +50,10 @@ class Multigrid {
   void cycle() { cycle(0); }
 
  private:
-  void cycle(std::size_t level);
+  void cycle(std::size_t number);
   void solve_coarsest(Level& level);
   void invert_coarsest(const Level& level);
+  [[nodiscard]] std::vector<double> coarsest_matrix(const Level& level) const;
 
   SteadyKernels kernels_;
   std::vector<Level> levels_;

@@ -9,18 +9,12 @@
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/isa_kernels.hpp"
+#include "solve/steady/rounding.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
-
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
-
-/// By how much a computed sum of neighbours - 4 u can be wrong, for values up to `largest`: the
-/// additions round values up to 2, 3 and 4 times that, each by half an epsilon; and a half more for
-/// good measure.
-double rounding_of_residual(double largest) { return 5 * epsilon * largest; }
 
 /// The power of two that brings the largest fixed value to between 0.5 and 1, so that single
 /// precision neither over- nor underflows, and no digit is lost.
@@ -31,12 +25,12 @@ double scale_of(double largest) {
   return std::ldexp(1.0, std::clamp(-exponent, -1020, 1020));
 }
 
-InputError beyond_reach(double accuracy, double floor) {
+[[noreturn]] void refuse(double accuracy, double floor) {
   std::array<char, 32> rounded_up{};
   std::snprintf(rounded_up.data(), rounded_up.size(), "%.1e", 1.05 * floor);
-  return InputError("an accuracy of " + python_float(accuracy) +
-                    " °C cannot be proven in double precision, where the floor is about " +
-                    rounded_up.data() + " °C: give --accuracy " + rounded_up.data() + " or more");
+  throw InputError("an accuracy of " + python_float(accuracy) +
+                   " °C cannot be proven in double precision, where the floor is about " +
+                   rounded_up.data() + " °C: give --accuracy " + rounded_up.data() + " or more");
 }
 
 class SteadySolver final : public Solver {
@@ -53,14 +47,14 @@ class SteadySolver final : public Solver {
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();
     };
-    const double error_of_residual = error_per_residual(stopped);
+    const double error_of_residual = find_error_per_residual(stopped);
     if (control.stop.stop_requested()) return std::nullopt;
 
     gradients_.start(plan.domain, scale);
     const double rounding = rounding_of_residual(largest_fixed * scale);
     // Rounding leaves a residual about as large as what it can hide, up to three times that.
     const double floor = error_of_residual * rounding / scale;
-    if (!(limits.accuracy >= 1.5 * floor)) throw beyond_reach(limits.accuracy, 4 * floor);
+    if (!(limits.accuracy >= 1.5 * floor)) refuse(limits.accuracy, 4 * floor);
     const double target = limits.accuracy * scale / error_of_residual - rounding;
     std::int64_t iterations = 0;
     ConjugateGradients::Measured found;
@@ -82,28 +76,25 @@ class SteadySolver final : public Solver {
     }
     Solution result{plan.domain, iterations, found.residual / 4 / scale, false};
     gradients_.store(1 / scale, result.field);
-    const double hidden = rounding_of_residual(std::max(found.answer, largest_fixed * scale));
-    result.bound = error_of_residual * ((1 + 4 * epsilon) * found.residual + hidden) / scale;
+    result.bound = error_bound_of(error_of_residual, found.residual,
+                                  std::max(found.answer, largest_fixed * scale)) /
+                   scale;
+    result.uncertainty = result.bound;
     result.converged = result.bound <= limits.accuracy;
     if (!result.converged && iterations < limits.max_iterations)
-      throw beyond_reach(limits.accuracy, 1.25 * result.bound);
+      refuse(limits.accuracy, 1.25 * result.bound);
     return result;
   }
 
  private:
-  /// A factor W so that no cell is farther than W times the largest residual from the answer: for
-  /// any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
-  /// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A
-  /// is an M-matrix). A w = 1 need not be solved well for that.
-  double error_per_residual(
+  /// W of rounding.hpp, from an approximate solution of A w = 1.
+  double find_error_per_residual(
       const std::function<bool(const ConjugateGradients::Progress&)>& stopped) {
     gradients_.start_with_ones();
     constexpr std::int64_t enough = 200;
     gradients_.iterate(0.5, enough, stopped);
     const ConjugateGradients::Measured w = gradients_.measure();
-    const double least = -w.highest_residual - rounding_of_residual(w.answer);
-    return least > 0 ? w.answer / least * (1 + 4 * epsilon)
-                     : std::numeric_limits<double>::infinity();
+    return error_per_residual(w.answer, w.highest_residual);
   }
 
   ConjugateGradients gradients_;

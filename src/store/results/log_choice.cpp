@@ -24,7 +24,7 @@ InFile try_to_read(const fs::path& path, FileState state) {
   try {
     {
       const auto file = open_file(path, access);
-      found.file_id = read_identity(file, path);
+      found.file_id = read_identity(file, path, state == FileState::closed).file_id;
       found.succeeds = read_predecessors(file);
     }
     DamageReport complaints;  // whoever goes by the file finds them again

@@ -22,14 +22,16 @@ Snapshot read_snapshot(const std::filesystem::path& path, Access access, Offsets
                        DamageReport& damage) {
   const auto file = open_file(path, access);
   Snapshot snapshot;
-  snapshot.file_id = read_identity(file, path);
+  const Identity identity = read_identity(file, path, access == Access::read);
+  snapshot.file_id = identity.file_id;
+  snapshot.version = identity.version;
   snapshot.succeeds = read_predecessors(file);
   snapshot.settings = read_attributes(file, "/settings");
   snapshot.sessions = read_sessions(file);
   const auto capacities = FieldTables::capacities(file);
   snapshot.save_fields = capacities.has_value();
   snapshot.capacities = capacities.value_or(Capacities{});
-  const RowTable table(file);
+  const RowTable table(file, snapshot.version);
   snapshot.rows = table.read_all();
   snapshot.offsets.assign(snapshot.rows.size(), -1);
   const auto ids = read_ids(file, snapshot.rows.size());

@@ -125,7 +125,7 @@ std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Acc
   auto file = open_file(path, access);
   std::vector<std::size_t> rebuilt;
   try {
-    if (read_identity(file, path) != snapshot.file_id) refuse_pair(path, strangers);
+    if (read_identity(file, path).file_id != snapshot.file_id) refuse_pair(path, strangers);
     take_over_sessions(file, snapshot.sessions);
     write_sessions(file, snapshot.sessions);
     if (const auto ids = read_ids(file, snapshot.rows.size());

@@ -1,11 +1,12 @@
 #pragma once
 
 #include "store/hdf5/hdf5_handle.hpp"
+#include "store/results/row.hpp"
 
 namespace wallheat::store {
 
 /// The compound type of `/rows`: a Row, byte for byte, with named columns and an enum for the
-/// status.
-[[nodiscard]] Handle make_row_type();
+/// status. Of the version before: without its newer columns.
+[[nodiscard]] Handle make_row_type(std::int32_t version = format_version);
 
 }  // namespace wallheat::store

@@ -30,9 +30,16 @@ void check_ids(const std::filesystem::path& file, const std::vector<std::string>
 }  // namespace
 
 void refuse_version(const std::filesystem::path& file, std::int64_t found) {
+  if (found == format_version_before) {
+    throw RunError(
+        file.string() + " has format version " + std::to_string(found) +
+        " and was left open by a killed run, but this wallheat reads that version only " +
+        "from closed files: first repair it with the older wallheat that wrote it");
+  }
   throw RunError(file.string() + " has format version " + std::to_string(found) +
-                 ", but this wallheat knows version " + std::to_string(format_version) +
-                 " only; use the " + (found < format_version ? "older" : "newer") +
+                 ", but this wallheat knows versions " + std::to_string(format_version_before) +
+                 " and " + std::to_string(format_version) + " only; use the " +
+                 (found < format_version ? "older" : "newer") +
                  " wallheat that wrote it, or solve anew into another file");
 }
 
@@ -147,6 +154,7 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 }
 
 bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
+  if (snapshot.version != format_version) return true;
   if (snapshot.rows.size() != plan.ids.size()) return true;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
     if (id_of(snapshot.rows[i]) != plan.ids[i]) return true;
@@ -159,7 +167,7 @@ bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
 }
 
 Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const StorePlan& plan) {
-  auto fresh = snapshot_for(file, plan);
+  auto fresh = snapshot_for(file, plan);  // of the newest version
   std::unordered_map<std::string_view, std::size_t> indices;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) indices.emplace(plan.ids[i], i);
 

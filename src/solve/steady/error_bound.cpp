@@ -1,0 +1,60 @@
+#include "solve/steady/error_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solve/steady/conjugate_gradients.hpp"
+#include "solve/steady/rounding.hpp"
+
+namespace wallheat {
+namespace {
+
+/// What the sum of a field's four neighbours is above four times its value, at interior cells.
+struct Residuals {
+  double largest = 0;  ///< either way
+  double highest = -std::numeric_limits<double>::infinity();
+};
+
+Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& interior) {
+  const auto at = [&](std::size_t row, std::size_t col) {
+    return row < field.rows && col < field.cols ? field(row, col) : 0.0;
+  };
+  Residuals found;
+  for (std::size_t row = 0; row < field.rows; ++row) {
+    for (std::size_t col = 0; col < field.cols; ++col) {
+      if (interior(row, col) == 0) continue;
+      // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
+      const double sum =
+          ((at(row, col - 1) + at(row, col + 1)) + at(row - 1, col)) + at(row + 1, col);
+      const double residual = sum - 4 * field(row, col);
+      found.largest = std::max(found.largest, std::abs(residual));
+      found.highest = std::max(found.highest, residual);
+      if (std::isnan(residual)) found.largest = std::numeric_limits<double>::infinity();
+    }
+  }
+  return found;
+}
+
+double largest_of(const Grid<double>& field) {
+  double largest = 0;
+  for (const double value : field.cells) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+}  // namespace
+
+double proven_error_bound(const FloorPlan& plan, const Grid<double>& field) {
+  Grid<double> w(plan.interior.rows, plan.interior.cols);
+  ConjugateGradients gradients(baseline_steady_kernels());
+  gradients.assign(plan.interior);
+  gradients.start_with_ones();
+  constexpr std::int64_t enough = 200;
+  gradients.iterate(0.5, enough, {});
+  gradients.store(1, w);
+  const double error = error_per_residual(largest_of(w), residuals_of(w, plan.interior).highest);
+  const double largest = residuals_of(field, plan.interior).largest;
+  return error_bound_of(error, largest, largest_of(field));
+}
+
+}  // namespace wallheat

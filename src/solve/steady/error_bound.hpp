@@ -1,0 +1,14 @@
+#pragma once
+
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+/// Proves how far a field can be from a plan's steady state: no cell is farther than this, in °C.
+/// It takes nothing on trust: the residual is computed from the field, and the function that turns
+/// it into a bound (see steady.cpp) is found by the steady solver, but checked here, by plain
+/// loops.
+/// `field` has the plan's shape; its fixed cells are the plan's. Infinite where nothing is proven.
+[[nodiscard]] double proven_error_bound(const FloorPlan& plan, const Grid<double>& field);
+
+}  // namespace wallheat

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <limits>
+
+// How a residual bounds the error, rounding included.
+
+namespace wallheat {
+
+/// By how much a computed sum of neighbours - 4 u can be wrong, for values up to `largest`: the
+/// additions round values up to 2, 3 and 4 times that, each by half an epsilon; and a half more for
+/// good measure.
+inline double rounding_of_residual(double largest) {
+  return 5 * std::numeric_limits<double>::epsilon() * largest;
+}
+
+/// A factor W so that no cell is farther than W times the largest residual from the steady state:
+/// for any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
+/// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A is
+/// an M-matrix). So w, about the solution of A w = 1, need not be precise. Of w are given the
+/// largest value and the highest of its residuals, -A w. Infinite where A w is not positive.
+inline double error_per_residual(double largest_w, double highest_residual) {
+  constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
+  const double least = -highest_residual - rounding_of_residual(largest_w);
+  return least > 0 ? largest_w / least * slack : std::numeric_limits<double>::infinity();
+}
+
+/// How far from the steady state a cell of a field can be, of which the largest residual and the
+/// largest value are given.
+inline double error_bound_of(double error_per_residual, double residual, double largest) {
+  constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
+  return error_per_residual * (slack * residual + rounding_of_residual(largest));
+}
+
+}  // namespace wallheat
