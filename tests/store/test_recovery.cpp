@@ -241,7 +241,7 @@ TEST_F(Resume, refuses_the_log_of_an_older_and_of_a_newer_program) {
     const auto bytes = with_version(whole, static_cast<std::uint32_t>(version), true);
     write_bytes(log, bytes);
     const auto refused = HasSubstr(log.string() + " has format version " + std::to_string(version) +
-                                   ", but this wallheat knows version 2 only");
+                                   ", but this wallheat knows versions 2 and 3 only");
     EXPECT_THAT(refusal([&] { resume_and_close(file, plan); }), refused);
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), refused);
     EXPECT_EQ(read_bytes(log), bytes);
