@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
-#include <cmath>
 #include <numeric>
 #include <thread>
 
@@ -89,17 +88,6 @@ std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, dou
 }
 
 }  // namespace
-
-double amdahl_fraction(const std::vector<ThreadRate>& rates) {
-  double above = 0;
-  double below = 0;
-  for (const ThreadRate& rate : rates) {
-    const double parallel = 1 / static_cast<double>(rate.threads);
-    above += (1 / rate.speedup - parallel) * (1 - parallel);
-    below += (1 - parallel) * (1 - parallel);
-  }
-  return below > 0 ? above / below : std::nan("");
-}
 
 CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& options, int repeat,
                      bool scaling) {

@@ -51,10 +51,6 @@ struct CpuBench {
   std::vector<ThreadRate> scaling;  ///< 1, 2, 4, ... threads; empty where not asked for
 };
 
-/// The serial fraction f that fits 1 / speedup = f + (1 - f) / threads best (least squares; Amdahl
-/// 1967).
-[[nodiscard]] double amdahl_fraction(const std::vector<ThreadRate>& rates);
-
 /// Solves the plans on one core, `repeat` times each, in turns with the ceiling of its instruction
 /// set, as the clock drifts; with `scaling` on 1, 2, 4, ... cores at once, too. Throws RunError.
 [[nodiscard]] CpuBench measure_cpu(const std::vector<BenchPlan>& plans,

@@ -53,7 +53,6 @@ std::string to_json_text(const CpuBench& bench) {
                                {"speedup", rate.speedup},
                                {"efficiency", rate.speedup / static_cast<double>(rate.threads)}});
   }
-  if (scaling.size() > 1) json["amdahl_fraction"] = amdahl_fraction(scaling);
   return json.dump(1) + "\n";
 }
 
@@ -93,8 +92,6 @@ void print_tables(const CpuBench& bench) {
   }
   fmt::print("\nall plans on each thread\n");
   print_table("rrrr", rows, 0);
-  if (scaling.size() > 1)
-    fmt::print("Amdahl's serial fraction that fits: {:.4f}\n", amdahl_fraction(scaling));
 }
 
 std::string to_json_text(const GpuBench& bench) {
