@@ -19,6 +19,8 @@ int list_command(const Arguments& arguments);
 int profile_command(const Arguments& arguments);
 int plot_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
+int scaling_command(const Arguments& arguments);
+int compare_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int repair_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);

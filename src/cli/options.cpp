@@ -190,6 +190,10 @@ bool Options::is_given(const std::string& name) const {
   return true;
 }
 
+bool Options::was_given(const std::string& name) const {
+  return is_given(name) && !values_[name].defaulted();
+}
+
 void Options::check_presence() const {
   std::vector<std::string> missing;
   for (const std::string& name : required_) {

@@ -55,6 +55,10 @@ class Options {
   /// printed. Throws UsageError.
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
 
+  /// Whether somebody gave this option, on the command line or in a file: its value is not just the
+  /// default.
+  [[nodiscard]] bool was_given(const std::string& name) const;
+
   /// All options with the values that they have now, defaults included, as a configuration file;
   /// those without a value are left out.
   [[nodiscard]] std::string configuration() const;

@@ -78,6 +78,12 @@ SolverOptions SolverOptionParser::finish() const {
   return solver;
 }
 
+Arguments SolverOptionParser::arguments() const {
+  return {fmt::format("--tolerance={}", tolerance_),
+          fmt::format("--max-iterations={}", max_iterations_), "--solver-backend=" + backend_,
+          "--isa=" + isa_};
+}
+
 std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   RunOptions run;
   SolverOptionParser solver;

@@ -25,6 +25,8 @@ class SolverOptionParser {
   void declare(Options& options);
   /// Throws UsageError.
   [[nodiscard]] SolverOptions finish() const;
+  /// The options as arguments of another command that declares them.
+  [[nodiscard]] Arguments arguments() const;
 
  private:
   std::string kind_;

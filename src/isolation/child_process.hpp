@@ -28,6 +28,8 @@ class ChildProcess {
   void kill() const;
   /// Waits at most so long for its end and reaps it. Returns whether it has ended.
   bool wait(std::chrono::milliseconds limit);
+  /// Whether it has ended with exit status 0.
+  [[nodiscard]] bool succeeded() const { return status_ == 0; }
   /// How it ended, in words that go on after "the process": "was killed by SIGSEGV, ...".
   [[nodiscard]] std::string ending() const;
 

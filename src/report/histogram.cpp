@@ -14,11 +14,11 @@ struct Range {
   [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
 };
 
-Range usual_range(std::vector<double> numbers) {
+Range usual_range(std::vector<double> numbers, double unit) {
   std::sort(numbers.begin(), numbers.end());
   const double lower = numbers[numbers.size() / 4];
   const double upper = numbers[numbers.size() - 1 - numbers.size() / 4];
-  const double margin = 3 * std::max(upper - lower, 1.0);
+  const double margin = 3 * std::max(upper - lower, unit);
   return {lower - margin, upper + margin};
 }
 
@@ -27,10 +27,10 @@ double bins_of(const Range& range, double width) {
   return std::floor(range.high / width) - std::floor(range.low / width) + 1;
 }
 
-double bin_width(const Range& range) {
+double bin_width(const Range& range, double unit) {
   // Narrower bins would be lost in the last digits of their borders.
   const double least = 1e-14 * std::max(std::abs(range.low), std::abs(range.high));
-  for (double power = 1;; power *= 10) {
+  for (double power = unit;; power *= 10) {
     for (const double width : {power, 2 * power, 5 * power}) {
       if (width > least && bins_of(range, width) <= most_bins) return width;
     }
@@ -39,12 +39,12 @@ double bin_width(const Range& range) {
 
 }  // namespace
 
-Histogram histogram_of(const std::vector<double>& values) {
+Histogram histogram_of(const std::vector<double>& values, double unit) {
   std::vector<double> numbers;
   std::copy_if(values.begin(), values.end(), std::back_inserter(numbers),
                [](double value) { return std::isfinite(value); });
   Histogram histogram;
-  const Range usual = numbers.empty() ? Range{} : usual_range(numbers);
+  const Range usual = numbers.empty() ? Range{} : usual_range(numbers, unit);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i]) || !usual.holds(values[i])) histogram.outliers.push_back(i);
   }
@@ -53,7 +53,7 @@ Histogram histogram_of(const std::vector<double>& values) {
 
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
   const Range range{*low, *high};
-  const double width = bin_width(range);
+  const double width = bin_width(range, unit);
   const double first = std::floor(range.low / width);
   const auto count = static_cast<std::size_t>(bins_of(range, width));
   for (std::size_t i = 0; i < count; ++i) {

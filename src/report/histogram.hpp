@@ -17,9 +17,9 @@ struct Histogram {
   std::vector<std::size_t> outliers;  ///< places among the values; those that are no number as well
 };
 
-/// A bin is 1, 2 or 5 times a power of ten wide, and at least 1. Outliers are more than three
-/// interquartile ranges (and three units) beyond the quartiles, so three quarters of the numbers at
-/// least are in bins, whatever they are.
-[[nodiscard]] Histogram histogram_of(const std::vector<double>& values);
+/// A bin is 1, 2 or 5 times a power of ten wide, and at least one unit, which is a power of ten.
+/// Outliers are more than three interquartile ranges (and three units) beyond the quartiles, so
+/// three quarters of the numbers at least are in bins, whatever they are.
+[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, double unit = 1);
 
 }  // namespace wallheat

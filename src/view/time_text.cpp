@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -35,6 +36,15 @@ std::optional<double> seconds_of_utc(const std::string& text) {
   if (!date.ok()) return std::nullopt;
   const auto midnight = duration<double>(sys_days(date).time_since_epoch());
   return midnight.count() + 3600.0 * hour + 60.0 * minute + second;
+}
+
+std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  constexpr double digits = 5;
+  constexpr double most_decimals = 9;
+  const double before_point = seconds > 0 ? std::floor(std::log10(seconds)) + 1 : 1;
+  return fmt::format("{:.{}f}", seconds,
+                     static_cast<int>(std::clamp(digits - before_point, 0.0, most_decimals)));
 }
 
 std::string duration_text(double seconds) {

@@ -14,4 +14,7 @@ namespace wallheat {
 /// A stretch of time for people: "70 ms", "0.4 s", "3 min 20 s", "2 h 05 min"; "?" for NaN.
 [[nodiscard]] std::string duration_text(double seconds);
 
+/// Seconds for tables: five digits at least, never with an exponent; "-" for NaN.
+[[nodiscard]] std::string seconds_text(double seconds);
+
 }  // namespace wallheat

@@ -1,0 +1,340 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "cli/run_option_parser.hpp"
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "mpi/mpi_link.hpp"
+#include "node/local_machine.hpp"
+#include "report/finished_run.hpp"
+#include "report/replay.hpp"
+#include "report/scaling.hpp"
+#include "run/catalogue.hpp"
+#include "run/signals.hpp"
+#include "run/timed_run.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+/// Where the times are from.
+enum class Source { runs, files, replay, times };
+
+struct ScalingOptions {
+  std::vector<std::string> files;
+  std::filesystem::path data;
+  std::filesystem::path ids;
+  std::int64_t first = 0;
+  std::string workers;
+  std::int64_t repeat = 0;
+  SolverOptionParser solver;
+  std::string replay;
+  std::string schedules;
+  double overhead_s = 0;
+  std::string times;
+  PictureFile picture;
+  bool json = false;
+};
+
+constexpr std::size_t most_workers = 1'000'000'000;
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+/// The whole text as a number.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::size_t worker_count(const std::string& option, const std::string& word) {
+  const auto count = number_of<std::size_t>(word);
+  if (!count || *count < 1 || *count > most_workers)
+    throw UsageError(fmt::format("--{} must name numbers of workers from 1 to {}, not '{}'", option,
+                                 most_workers, word));
+  return *count;
+}
+
+/// 1, 2, 4, ... up to a number, and that number.
+std::vector<std::size_t> powers_of_two(std::size_t most) {
+  std::vector<std::size_t> counts;
+  for (std::size_t count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(most);
+  return counts;
+}
+
+/// --workers, ascending, each once; powers of two up to `most` where it was not given.
+std::vector<std::size_t> worker_counts(const std::string& list, std::size_t most) {
+  if (list.empty()) return powers_of_two(most);
+  std::vector<std::size_t> counts;
+  for (const std::string& word : words_of(list)) counts.push_back(worker_count("workers", word));
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+std::vector<ScalingPoint> points_of_times(const std::string& list) {
+  std::vector<ScalingPoint> points;
+  for (const std::string& word : words_of(list)) {
+    const std::size_t sign = std::min(word.find('='), word.size());
+    const auto seconds =
+        number_of<double>(std::string_view(word).substr(std::min(sign + 1, word.size())));
+    if (sign == word.size() || !seconds || !std::isfinite(*seconds) || *seconds <= 0)
+      throw UsageError(fmt::format(
+          "--times takes WORKERS=SECONDS, as 1=212,2=140, with seconds above 0, not '{}'", word));
+    points.push_back({worker_count("times", word.substr(0, sign)), *seconds});
+  }
+  return points;
+}
+
+std::vector<Schedule> schedules_of(const std::string& list) {
+  std::vector<std::pair<std::string, Schedule>> known;
+  for (const Schedule schedule :
+       {Schedule::static_shares, Schedule::dynamic, Schedule::longest_first})
+    known.emplace_back(to_string(schedule), schedule);
+  std::vector<Schedule> schedules;
+  for (const std::string& word : words_of(list)) {
+    const Schedule schedule = choose("schedule", word, known);
+    if (std::find(schedules.begin(), schedules.end(), schedule) == schedules.end())
+      schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+/// Speed-ups are against one worker.
+Scaling against_one_worker(const std::vector<ScalingPoint>& points, const std::string& remedy) {
+  const auto one = one_worker_seconds(points);
+  if (!one)
+    throw UsageError(
+        fmt::format("speed-ups are against one worker, and no time is that of one; {}", remedy));
+  return scaling_of("", points, *one);
+}
+
+/// Exactly one of the sources, and no option of another one.
+Source source_of(const Options& options) {
+  struct Named {
+    Source source;
+    const char* option;
+    const char* text;
+  };
+  constexpr Named named[] = {{Source::runs, "data", "--data PLANS"},
+                             {Source::files, "file", "result files"},
+                             {Source::replay, "replay", "--replay FILE"},
+                             {Source::times, "times", "--times"}};
+  const Named* chosen = nullptr;
+  for (const Named& each : named) {
+    if (!options.was_given(each.option)) continue;
+    if (chosen != nullptr)
+      throw UsageError(fmt::format("{} and {} exclude each other", chosen->text, each.text));
+    chosen = &each;
+  }
+  if (chosen == nullptr)
+    throw UsageError(
+        "give --data PLANS to measure runs, result files of finished ones, --replay FILE to "
+        "predict, or --times");
+  const auto only_with = [&](const char* option, std::initializer_list<Source> sources,
+                             const char* which) {
+    if (options.was_given(option) &&
+        std::find(sources.begin(), sources.end(), chosen->source) == sources.end())
+      throw UsageError(
+          fmt::format("--{} has no meaning for {}; it is for {}", option, chosen->text, which));
+  };
+  only_with("workers", {Source::runs, Source::replay}, "--data and --replay");
+  for (const char* option :
+       {"ids", "first", "repeat", "tolerance", "max-iterations", "solver-backend", "isa"})
+    only_with(option, {Source::runs}, "--data");
+  for (const char* option : {"schedule", "overhead"})
+    only_with(option, {Source::replay}, "--replay");
+  return chosen->source;
+}
+
+/// The best of several runs for each number of workers. In turns, so that what disturbs the machine
+/// for a while does not meet one number only.
+Scaling measure(const ScalingOptions& options) {
+  if (launched_by_mpi())
+    throw RunError(
+        "'wallheat scaling --data' starts its own runs, so start it without mpirun; for runs under "
+        "mpirun name their result files");
+  const std::size_t cores = local_machine().cores.size();
+  const auto counts = worker_counts(options.workers, cores);
+  if (counts.front() != 1)
+    throw UsageError("speed-ups are against one worker, so add 1 to --workers");
+  if (counts.back() > cores)
+    throw RunError(
+        fmt::format("--workers {}: this machine has {} core(s) for this process; for more, "
+                    "name result files of runs elsewhere, or predict with --replay",
+                    counts.back(), cores));
+  // Here, so that a mistake is told once and not by each run.
+  (void)requested_plans(*open_plan_source(options.data), {}, options.ids,
+                        static_cast<std::size_t>(options.first));
+  Arguments arguments = options.solver.arguments();
+  arguments.push_back("--data=" + options.data.string());
+  if (!options.ids.empty()) arguments.push_back("--ids=" + options.ids.string());
+  arguments.push_back(fmt::format("--first={}", options.first));
+  catch_stop_signals();
+  std::vector<ScalingPoint> points;
+  for (std::int64_t run = 1; run <= options.repeat; ++run) {
+    for (const std::size_t workers : counts) {
+      points.push_back(timed_run(arguments, workers));
+      print_error("run {} of {} with {} worker(s): {:.3f} s", run, options.repeat, workers,
+                  points.back().seconds);
+    }
+  }
+  return against_one_worker(points, "");
+}
+
+Scaling of_files(const std::vector<std::string>& files) {
+  std::vector<ScalingPoint> points;
+  const ResultReader first = open_result_file(files.front());
+  points.push_back(finished_run(files.front(), first));
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const ResultReader reader = open_result_file(files[i]);
+    require_same_plans(files.front(), first, files[i], reader);
+    points.push_back(finished_run(files[i], reader));
+  }
+  return against_one_worker(
+      points, "add the file of a run with one worker ('wallheat run --threads 1 --device cpu')");
+}
+
+std::vector<Scaling> replay(const ScalingOptions& options) {
+  const auto schedules = schedules_of(options.schedules);
+  constexpr std::size_t most = 1024;
+  const auto counts = worker_counts(options.workers, most);
+  if (!std::isfinite(options.overhead_s) || options.overhead_s < 0)
+    throw UsageError("--overhead must be a number of at least 0 (seconds)");
+  const ResultReader reader = open_result_file(options.replay);
+  std::vector<double> seconds;
+  for (const PlanResult& row : reader.rows())
+    if (row.status != PlanStatus::pending) seconds.push_back(row.seconds);
+  if (seconds.empty()) throw RunError(options.replay + " has no solved plan to replay");
+  if (const std::size_t left = reader.rows().size() - seconds.size(); left > 0)
+    print_error("wallheat: {}: {} of {} plans are not solved yet and left out",
+                printable(options.replay), left, reader.rows().size());
+  std::vector<Scaling> scalings;
+  for (const Schedule schedule : schedules) {
+    const Replay plans(seconds, schedule, options.overhead_s);
+    const double one_worker_s = plans.seconds(1);
+    if (!(one_worker_s > 0))
+      throw RunError(options.replay + " has no seconds of its plans to replay");
+    std::vector<ScalingPoint> points;
+    for (const std::size_t workers : counts) points.push_back({workers, plans.seconds(workers)});
+    scalings.push_back(scaling_of(std::string(to_string(schedule)), points, one_worker_s));
+  }
+  return scalings;
+}
+
+}  // namespace
+
+int scaling_command(const Arguments& arguments) {
+  ScalingOptions scaling;
+  Options options(
+      "scaling (--data PLANS | FILE ... | --replay FILE | --times LIST) [options]",
+      "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to all "
+      "points. A worker is a thread that solves one plan at a time, or a GPU.\n"
+      "--data PLANS runs the plans for each number of workers, on the cores of this machine, each "
+      "time as a 'wallheat run' of its own whose results are thrown away; the time is the run's "
+      "own, with reading and storing.\n"
+      "FILE ... compares finished runs of the same plans, by the wall time and workers of their "
+      "sessions.\n"
+      "--replay FILE schedules the stored seconds of the plans for any number of workers without "
+      "solving, so that one run predicts all.\n"
+      "--times analyses figures, as those of a paper.");
+  options.add()("file", po::value(&scaling.files)->value_name("FILE"),
+                "a result file of a finished run (also as an argument); any number");
+  options.add()("data,d", po::value(&scaling.data)->value_name("PLANS"),
+                "directory or pack of plans to solve");
+  options.add()("replay", po::value(&scaling.replay)->value_name("FILE"),
+                "the result file whose plans are scheduled");
+  options.add()("times", po::value(&scaling.times)->value_name("LIST"),
+                "workers=seconds, as 1=212,2=140,3=110");
+  options.add()("workers,w", po::value(&scaling.workers)->value_name("LIST"),
+                "with --data and --replay: numbers of workers, as 1,2,4; default: 1, 2, 4, ... to "
+                "this machine's cores, with --replay to 1024");
+  options.add()("repeat", po::value(&scaling.repeat)->default_value(3)->value_name("N"),
+                "with --data: runs for each number of workers, of which the fastest counts");
+  options.add()("ids", po::value(&scaling.ids)->value_name("FILE"),
+                "with --data: file with one id a line");
+  options.add()("first", po::value(&scaling.first)->default_value(0)->value_name("N"),
+                "with --data: only the first N ids; 0: all");
+  scaling.solver.declare(options);
+  options.add()(
+      "schedule",
+      po::value(&scaling.schedules)->default_value("longest-first")->value_name("NAMES"),
+      "with --replay: any of static (contiguous shares of the ids, equal in number), dynamic (the "
+      "next id to the first free worker) and longest-first (the same, long plans first, as "
+      "'wallheat run' does), separated by commas");
+  options.add()("overhead", po::value(&scaling.overhead_s)->default_value(0)->value_name("SECONDS"),
+                "with --replay: what each plan costs its worker beside its stored seconds");
+  scaling.picture.declare(options, "plot",
+                          "draw the speed-ups, Amdahl's curve and the ideal line as PNG, SVG or "
+                          "PDF, by the file's ending");
+  options.add()("json", po::bool_switch(&scaling.json), "print one JSON object");
+  options.positional("file", -1);
+  if (!options.parse(arguments)) return exit_done;
+
+  const Source source = source_of(options);
+  if (scaling.repeat < 1) throw UsageError("--repeat must be at least 1");
+  if (scaling.first < 0) throw UsageError("--first must be at least 0");
+  (void)scaling.solver.finish();
+  CommandFiles files;
+  for (const std::string& file : scaling.files) files.reads_store("FILE", file);
+  files.reads_store("--replay", scaling.replay);
+  if (source == Source::runs) files.reads_plans("--data", scaling.data);
+  files.reads("--ids", scaling.ids);
+  files.writes("--plot", scaling.picture.path());
+  files.require_different();
+  scaling.picture.check();
+
+  std::vector<Scaling> scalings;
+  std::string text;
+  switch (source) {
+    case Source::runs:
+      scalings = {measure(scaling)};
+      text = fmt::format("runs of {}", scaling.data.string());
+      break;
+    case Source::files:
+      scalings = {of_files(scaling.files)};
+      text = "finished runs";
+      break;
+    case Source::replay:
+      scalings = replay(scaling);
+      text = fmt::format("replay of {}", scaling.replay);
+      break;
+    case Source::times:
+      scalings = {against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")};
+      text = "given times";
+      break;
+  }
+  scaling.picture.write([&] { return scaling_plot(scalings, "strong scaling: " + text); });
+  if (scaling.json) {
+    fmt::print("{}", to_json_text(scalings, text));
+  } else {
+    print_scalings(scalings);
+    if (scaling.picture.wanted()) fmt::print("picture  {}\n", scaling.picture.path().string());
+  }
+  return exit_done;
+}
+
+}  // namespace wallheat

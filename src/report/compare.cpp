@@ -1,0 +1,343 @@
+#include "report/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/answer.hpp"
+#include "core/parallel_for.hpp"
+#include "core/printable.hpp"
+#include "core/result_columns.hpp"
+#include "node/local_machine.hpp"
+#include "report/finished_run.hpp"
+#include "report/result_export.hpp"
+#include "report/summary.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::string_view blanks = " \t\r";
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(blanks) + 1 - begin));
+}
+
+/// Without blanks, of which pandas writes none and the reference one behind each comma.
+std::string head_of(std::string_view line) {
+  std::string head;
+  for (const char letter : line)
+    if (blanks.find(letter) == std::string_view::npos && letter != '\n') head += letter;
+  return head;
+}
+
+/// The four numbers of a line, behind the id.
+bool read_statistics(const std::string& line, PlanResult& row) {
+  std::size_t end = line.size();
+  for (double* const value : {&row.statistics.pct_below_15, &row.statistics.pct_above_18,
+                              &row.statistics.std_temp, &row.statistics.mean_temp}) {
+    const std::size_t comma = end == 0 ? std::string::npos : line.rfind(',', end - 1);
+    if (comma == std::string::npos) return false;
+    const std::string word = trimmed(std::string_view(line).substr(comma + 1, end - comma - 1));
+    char* stop = nullptr;
+    *value = std::strtod(word.c_str(), &stop);
+    if (word.empty() || *stop != '\0') return false;
+    end = comma;
+  }
+  row.id = trimmed(std::string_view(line).substr(0, end));
+  return !row.id.empty();
+}
+
+struct NumberColumn {
+  std::string name;
+  std::function<double(const PlanResult&)> of;
+};
+
+/// The answer's columns that are quantities; of a CSV the statistics alone.
+std::vector<NumberColumn> number_columns(bool statistics_only) {
+  std::vector<NumberColumn> columns;
+  for_each_column([&](const auto& column) {
+    if (column.use != ColumnUse::answer) return;
+    const auto of = column.of;
+    using Value = std::remove_cvref_t<decltype(of(std::declval<const PlanResult&>()))>;
+    if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, std::uint64_t>) {
+      const std::string name = column.name;
+      const bool in_csv = csv_format.beginning.find(name) != std::string_view::npos;
+      if (in_csv || !statistics_only)
+        columns.push_back(
+            {name, [of](const PlanResult& row) { return static_cast<double>(of(row)); }});
+    }
+  });
+  return columns;
+}
+
+/// What a file says of how its answers came to be.
+std::map<std::string, std::string> facts_of(const Answers& answers) {
+  std::map<std::string, std::string> facts = answers.reader->settings();
+  std::set<std::string> versions;
+  for (const Attributes& session : answers.reader->sessions())
+    if (const auto found = session.find("wallheat_version"); found != session.end())
+      versions.insert(found->second);
+  std::set<std::string> devices;
+  for (const PlanResult& row : answers.rows)
+    if (is_answer(row.status)) devices.insert(row.device);
+  facts["wallheat"] = fmt::format("{}", fmt::join(versions, ", "));
+  facts["devices"] = fmt::format("{}", fmt::join(devices, ", "));
+  return facts;
+}
+
+std::vector<Comparison::Setting> differing_settings(const Answers& first, const Answers& second) {
+  const auto in_first = facts_of(first);
+  const auto in_second = facts_of(second);
+  auto all = in_first;
+  all.insert(in_second.begin(), in_second.end());
+  const auto text_in = [](const std::map<std::string, std::string>& facts,
+                          const std::string& name) {
+    const auto found = facts.find(name);
+    return found == facts.end() ? "-" : found->second;
+  };
+  std::vector<Comparison::Setting> differing;
+  for (const auto& [name, text] : all) {
+    Comparison::Setting setting{name, text_in(in_first, name), text_in(in_second, name)};
+    if (setting.first != setting.second) differing.push_back(std::move(setting));
+  }
+  return differing;
+}
+
+/// Sums up absolute differences.
+class Tally {
+ public:
+  explicit Tally(std::string name) { column_.name = std::move(name); }
+  void add(double first, double second, const std::string& plan) {
+    const double distance = std::abs(second - first);
+    add(same_value(first, second), distance, distance, std::isnan(distance) ? 0 : 1, plan);
+  }
+  /// `sum` over so many values, of which `largest` is the largest.
+  void add(bool same, double largest, double sum, std::size_t values, const std::string& plan) {
+    column_.differing += same ? 0 : 1;
+    // What is larger than any before, or the first that differs though no number says by how much.
+    if (!same && (column_.plan.empty() || largest > column_.largest)) column_.plan = plan;
+    if (values == 0) return;
+    column_.largest = std::max(column_.largest, largest);
+    sum_ += sum;
+    values_ += values;
+  }
+  [[nodiscard]] Comparison::Column column() const {
+    Comparison::Column column = column_;
+    if (values_ > 0) column.mean = sum_ / static_cast<double>(values_);
+    return column;
+  }
+
+ private:
+  Comparison::Column column_;
+  double sum_ = 0;
+  std::size_t values_ = 0;
+};
+
+/// A plan with an answer in both, by its places in the rows.
+struct CommonPlan {
+  std::size_t first = 0;
+  std::size_t second = 0;
+};
+
+/// What the fields of a plan say.
+struct FieldDistance {
+  bool compared = false;
+  bool same = true;
+  double largest = 0;
+  double sum = 0;
+  std::size_t cells = 0;
+};
+
+FieldDistance distance(const Grid<double>& first, const Grid<double>& second) {
+  FieldDistance found;
+  found.compared = true;
+  for (std::size_t cell = 0; cell < first.cells.size(); ++cell) {
+    const double a = first.cells[cell];
+    const double b = second.cells[cell];
+    found.same = found.same && same_value(a, b);
+    const double step = std::abs(b - a);
+    if (std::isnan(step)) continue;
+    found.largest = std::max(found.largest, step);
+    found.sum += step;
+    ++found.cells;
+  }
+  return found;
+}
+
+std::vector<FieldDistance> field_distances(const Answers& first, const Answers& second,
+                                           const std::vector<CommonPlan>& plans) {
+  std::vector<FieldDistance> found(plans.size());
+  if (first.reader == nullptr || second.reader == nullptr) return found;
+  parallel_for(local_machine().cores.size(), plans.size(), [&] {
+    return [&](std::size_t i) {
+      const auto a = first.reader->field(plans[i].first);
+      const auto b = a ? second.reader->field(plans[i].second) : std::nullopt;
+      if (a && b && a->rows == b->rows && a->cols == b->cols) found[i] = distance(*a, *b);
+    };
+  });
+  return found;
+}
+
+/// The ids of rows that another list lacks.
+std::vector<std::string> missing_in(const std::vector<PlanResult>& rows,
+                                    const std::unordered_map<std::string, std::size_t>& other) {
+  std::vector<std::string> missing;
+  for (const PlanResult& row : rows)
+    if (!other.contains(row.id)) missing.push_back(row.id);
+  return missing;
+}
+
+std::unordered_map<std::string, std::size_t> places_of(const std::vector<PlanResult>& rows) {
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < rows.size(); ++i) places.emplace(rows[i].id, i);
+  return places;
+}
+
+}  // namespace
+
+Answers answers_of(const std::string& file, const ResultReader& reader) {
+  if (!reader.damage().empty())
+    throw RunError(
+        fmt::format("{} is damaged, so it is not compared; 'wallheat repair' mends what it can: {}",
+                    file, reader.damage().front()));
+  return {file, reader.rows(), &reader};
+}
+
+bool is_reference_csv(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string start(2 * csv_format.beginning.size(), '\0');
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
+  return head_of(start.substr(0, start.find('\n'))) == head_of(csv_format.beginning);
+}
+
+Answers read_reference_csv(const std::string& file) {
+  std::ifstream stream(file);
+  Answers answers{file, {}, nullptr};
+  std::string line;
+  std::getline(stream, line);
+  std::unordered_set<std::string> known;
+  for (std::size_t number = 2; std::getline(stream, line); ++number) {
+    if (trimmed(line).empty()) continue;
+    PlanResult& row = answers.rows.emplace_back();
+    row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
+    if (!read_statistics(line, row))
+      throw RunError(fmt::format(
+          "{}, line {}: there must be an id and four numbers, separated by commas", file, number));
+    if (!known.insert(row.id).second)
+      throw RunError(fmt::format("{}, line {}: plan {} is there twice", file, number, row.id));
+  }
+  if (stream.bad()) throw RunError(file + " cannot be read to its end");
+  if (answers.rows.empty()) throw RunError(file + " holds no plan");
+  return answers;
+}
+
+bool Comparison::equal() const {
+  return only_first.empty() && only_second.empty() && statuses.empty() && identical == compared;
+}
+
+Histogram Comparison::histogram() const {
+  double largest = 0;
+  for (const double value : means)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  if (largest == 0) return {};
+  // Differences have no natural unit: the largest is from ten to a hundred of these.
+  return histogram_of(means, std::pow(10, std::floor(std::log10(largest)) - 1));
+}
+
+Comparison compare(const Answers& first, const Answers& second) {
+  const bool statistics_only = first.reader == nullptr || second.reader == nullptr;
+  Comparison found;
+  found.first = first.name;
+  found.second = second.name;
+  found.has_settings = !statistics_only;
+  if (found.has_settings) found.settings = differing_settings(first, second);
+
+  // A CSV leaves plans without an answer out.
+  const auto told = [&](const Answers& answers) {
+    std::vector<PlanResult> rows = answers.rows;
+    if (statistics_only)
+      std::erase_if(rows, [](const PlanResult& row) { return !is_answer(row.status); });
+    return rows;
+  };
+  const auto first_rows = told(first);
+  const auto second_rows = told(second);
+  const auto places = places_of(second_rows);
+  found.only_first = missing_in(first_rows, places);
+  found.only_second = missing_in(second_rows, places_of(first_rows));
+  std::vector<CommonPlan> plans;
+  for (std::size_t i = 0; i < first_rows.size(); ++i) {
+    const auto place = places.find(first_rows[i].id);
+    if (place == places.end()) continue;
+    const PlanStatus a = first_rows[i].status;
+    const PlanStatus b = second_rows[place->second].status;
+    if (a != b && !statistics_only) found.statuses.push_back({first_rows[i].id, a, b});
+    if (is_answer(a) && is_answer(b)) plans.push_back({i, place->second});
+  }
+  found.compared = plans.size();
+
+  const auto distances = field_distances(first, second, plans);
+  Tally fields("field");
+  const auto columns = number_columns(statistics_only);
+  std::vector<Tally> tallies;
+  for (const NumberColumn& column : columns) tallies.emplace_back(column.name);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const PlanResult& a = first_rows[plans[i].first];
+    const PlanResult& b = second_rows[plans[i].second];
+    bool same = distances[i].same;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      tallies[c].add(columns[c].of(a), columns[c].of(b), a.id);
+      same = same && same_value(columns[c].of(a), columns[c].of(b));
+    }
+    if (!statistics_only) same = same && differences({a}, {b}).empty();
+    found.identical += same ? 1 : 0;
+    if (!statistics_only && a.input_hash != b.input_hash) found.other_inputs.push_back(a.id);
+    if (distances[i].compared) {
+      ++found.compared_fields;
+      fields.add(distances[i].same, distances[i].largest, distances[i].sum, distances[i].cells,
+                 a.id);
+    }
+    const double step = b.statistics.mean_temp - a.statistics.mean_temp;
+    if (std::isnan(step)) continue;
+    found.means.push_back(step);
+    found.plans.push_back(a.id);
+  }
+  for (const Tally& tally : tallies) found.columns.push_back(tally.column());
+  if (found.compared_fields > 0) found.fields = fields.column();
+  return found;
+}
+
+std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
+  const WallTime wall = wall_time(reader.sessions());
+  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
+  ProgramTime time{file, wall.seconds / wall.plans, {}, {}};
+  std::set<std::size_t> workers;
+  for (const Attributes& session : reader.sessions())
+    if (const auto count = workers_of(session)) workers.insert(*count);
+  if (workers.size() == 1) time.workers = *workers.begin();
+  double core_seconds = 0;
+  std::size_t plans = 0;
+  for (const PlanResult& row : reader.rows()) {
+    if (!is_answer(row.status)) continue;
+    core_seconds += row.seconds;
+    ++plans;
+  }
+  if (plans > 0) time.core_seconds_a_plan = core_seconds / static_cast<double>(plans);
+  return time;
+}
+
+}  // namespace wallheat

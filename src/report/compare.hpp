@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/gnuplot.hpp"
+#include "report/histogram.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+
+/// Answers to compare: a result file's, or those of the reference program's CSV.
+struct Answers {
+  std::string name;
+  std::vector<PlanResult> rows;
+  const ResultReader* reader = nullptr;  ///< null for a CSV, which has statistics only
+};
+/// `reader` must live as long as what it returns. Throws RunError if the file is damaged.
+[[nodiscard]] Answers answers_of(const std::string& file, const ResultReader& reader);
+/// True if a file begins as the reference program's CSV does.
+[[nodiscard]] bool is_reference_csv(const std::filesystem::path& file);
+/// Throws RunError, which names file and line: a line that is none, an id twice.
+[[nodiscard]] Answers read_reference_csv(const std::string& file);
+
+/// In what two sets of answers differ; "second" less "first".
+struct Comparison {
+  struct Setting {
+    std::string name, first, second;  ///< "-" where one does not have it
+  };
+  struct Column {
+    std::string name;
+    std::size_t differing = 0;  ///< plans, bit by bit
+    double largest = 0;         ///< absolute; plans with NaN aside
+    double mean = 0;            ///< absolute, over all compared plans without NaN
+    std::string plan;           ///< with the largest; empty where none differs
+  };
+  struct Status {
+    std::string id;
+    PlanStatus first, second;
+  };
+
+  std::string first, second;
+  bool has_settings = false;      ///< false where one is a CSV: then it has no status either
+  std::vector<Setting> settings;  ///< and versions and devices; those that differ
+  std::vector<std::string> only_first, only_second;  ///< ids
+  std::vector<Status> statuses;                      ///< those that differ
+  std::vector<std::string> other_inputs;             ///< ids of plans whose floor plans differ
+  std::size_t compared = 0;                          ///< plans with an answer in both
+  std::size_t identical = 0;                         ///< of these, bit by bit, with their fields
+  std::vector<Column> columns;
+  std::optional<Column> fields;  ///< over all cells; where both have fields of one shape
+  std::size_t compared_fields = 0;
+  std::vector<double> means;       ///< differences of mean_temp in °C, NaN aside
+  std::vector<std::string> plans;  ///< whose they are
+
+  [[nodiscard]] bool equal() const;
+  /// Empty where all means are equal.
+  [[nodiscard]] Histogram histogram() const;
+};
+/// Reads fields on all cores. Throws RunError where one is damaged.
+[[nodiscard]] Comparison compare(const Answers& first, const Answers& second);
+
+/// How fast a program solves plans.
+struct ProgramTime {
+  std::string name;
+  double seconds_a_plan = 0;           ///< wall time
+  std::optional<std::size_t> workers;  ///< where known and always the same
+  std::optional<double> core_seconds_a_plan;
+};
+/// By the wall time of its sessions; nothing where none left figures.
+[[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
+                                                 const ResultReader& reader);
+
+/// All that one call of `wallheat compare` finds.
+struct CompareReport {
+  std::vector<Comparison> comparisons;  ///< all against the first
+  std::vector<ProgramTime> times;       ///< ratios are against the first
+  std::size_t plans = 0;                ///< for how many the hours are
+};
+/// For people; lists name `longest_list` ids at most.
+void print_report(const CompareReport& report, std::size_t longest_list);
+/// One JSON object, with all ids.
+[[nodiscard]] std::string to_json_text(const CompareReport& report);
+/// A panel for each comparison whose means differ, with the histogram of their differences, and one
+/// with the seconds a plan of each program. Throws RunError where there is neither.
+[[nodiscard]] Plot compare_plot(const CompareReport& report);
+
+}  // namespace wallheat

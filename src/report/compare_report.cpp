@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/compare.hpp"
+#include "view/json.hpp"
+#include "view/terminal.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t margin = 2;
+constexpr double seconds_an_hour = 3600;
+
+/// "3: a, b, ..."
+std::string list_text(const std::vector<std::string>& ids, std::size_t longest) {
+  if (ids.empty()) return "0";
+  const std::size_t shown = std::min(ids.size(), longest);
+  if (shown == 0) return fmt::format("{}", ids.size());
+  return fmt::format("{}: {}{}", ids.size(),
+                     fmt::join(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     ids.size() > shown ? ", ..." : "");
+}
+
+void print_settings(const Comparison& found) {
+  if (found.settings.empty()) return print_line("settings, version and devices are the same", 4);
+  std::vector<std::vector<std::string>> rows{{"what differs", found.first, found.second}};
+  for (const auto& [name, first, second] : found.settings) rows.push_back({name, first, second});
+  print_table("lll", rows, 0);
+}
+
+void print_plans(const Comparison& found, std::size_t longest) {
+  std::vector<std::vector<std::string>> rows{
+      {"plans with an answer in both", fmt::format("{}", found.compared)},
+      {"  identical to the last bit", fmt::format("{}", found.identical)}};
+  if (!found.other_inputs.empty())
+    rows.push_back({"  of other floor plans", list_text(found.other_inputs, longest)});
+  rows.push_back({"plans only in " + found.first, list_text(found.only_first, longest)});
+  rows.push_back({"plans only in " + found.second, list_text(found.only_second, longest)});
+  std::vector<std::string> statuses;
+  statuses.reserve(found.statuses.size());
+  for (const auto& [id, first, second] : found.statuses)
+    statuses.push_back(fmt::format("{} ({}, then {})", id, to_string(first), to_string(second)));
+  rows.push_back({"plans with another status", list_text(statuses, longest)});
+  print_table("ll", rows, 0);
+}
+
+void print_columns(const Comparison& found) {
+  if (found.compared == 0) return;
+  std::vector<std::vector<std::string>> rows{
+      {"absolute difference", "plans", "largest", "mean", "largest in plan"}};
+  const auto add = [&](const Comparison::Column& column) {
+    const auto number = [](double value) { return fmt::format("{:.6g}", value); };
+    rows.push_back({column.name, fmt::format("{}", column.differing), number(column.largest),
+                    number(column.mean), column.plan.empty() ? "-" : column.plan});
+  };
+  for (const Comparison::Column& column : found.columns) add(column);
+  if (found.fields) add(*found.fields);
+  fmt::print("\n");
+  print_table("lrrrl", rows, 0);
+  if (found.fields)
+    print_line(fmt::format("field: over all cells of the {} plans whose fields both files hold",
+                           found.compared_fields),
+               4);
+}
+
+void print_histogram(const Comparison& found) {
+  const Histogram histogram = found.histogram();
+  if (histogram.bins.empty()) return;
+  std::size_t highest = 1;
+  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
+  fmt::print("\n");
+  print_line(fmt::format("plans by difference of mean_temp, {} less {}", found.second, found.first),
+             4);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [from, to, count] : histogram.bins) {
+    constexpr std::size_t width = 30;
+    const std::size_t bar = (count * width + highest - 1) / highest;
+    rows.push_back({fmt::format("{:.6g}", from), fmt::format("to {:.6g} °C", to),
+                    fmt::format("{}", count), std::string(bar, '#')});
+  }
+  print_table("rlrl", rows, margin);
+  if (!histogram.outliers.empty())
+    print_line(fmt::format("  far from the others: {}",
+                           [&] {
+                             std::vector<std::string> ids;
+                             for (const std::size_t i : histogram.outliers)
+                               ids.push_back(
+                                   fmt::format("{} ({:.6g} °C)", found.plans[i], found.means[i]));
+                             constexpr std::size_t most = 10;
+                             return list_text(ids, most);
+                           }()),
+               4);
+}
+
+void print_times(const CompareReport& report) {
+  if (report.times.empty()) return;
+  std::vector<std::vector<std::string>> rows{{"program", "workers", "core s a plan", "s a plan",
+                                              "speed", fmt::format("s for {} plans", report.plans),
+                                              "hours"}};
+  for (const ProgramTime& time : report.times) {
+    const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
+    rows.push_back(
+        {time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
+         time.core_seconds_a_plan ? seconds_text(*time.core_seconds_a_plan) : "-",
+         seconds_text(time.seconds_a_plan),
+         fmt::format("{:.2f} x", report.times.front().seconds_a_plan / time.seconds_a_plan),
+         fmt::format("{:.1f}", all_s), fmt::format("{:.2f}", all_s / seconds_an_hour)});
+  }
+  print_table("lrrrrrr", rows, 0);
+}
+
+/// JSON knows neither NaN nor infinity.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json to_json(const Comparison::Column& column) {
+  return {{"column", column.name},
+          {"plans", column.differing},
+          {"largest", number(column.largest)},
+          {"mean", number(column.mean)},
+          {"plan", column.plan.empty() ? Json(nullptr) : Json(column.plan)}};
+}
+
+Json to_json(const Comparison& found) {
+  Json json{{"first", found.first},
+            {"second", found.second},
+            {"equal", found.equal()},
+            {"settings", Json::array()},
+            {"compared", found.compared},
+            {"identical", found.identical},
+            {"other_inputs", found.other_inputs},
+            {"only_first", found.only_first},
+            {"only_second", found.only_second},
+            {"statuses", Json::array()},
+            {"columns", Json::array()}};
+  for (const auto& [name, first, second] : found.settings)
+    json["settings"].push_back({{"name", name}, {"first", first}, {"second", second}});
+  for (const auto& [id, first, second] : found.statuses)
+    json["statuses"].push_back(
+        {{"id", id}, {"first", to_string(first)}, {"second", to_string(second)}});
+  for (const Comparison::Column& column : found.columns) json["columns"].push_back(to_json(column));
+  json["fields"] = found.fields ? to_json(*found.fields) : Json(nullptr);
+  json["compared_fields"] = found.compared_fields;
+  const Histogram histogram = found.histogram();
+  json["histogram"] = Json::array();
+  for (const auto& [from, to, count] : histogram.bins)
+    json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
+  json["outliers"] = Json::array();
+  for (const std::size_t i : histogram.outliers)
+    json["outliers"].push_back(
+        {{"id", found.plans[i]}, {"mean_temp_difference", number(found.means[i])}});
+  return json;
+}
+
+void add_histogram_panel(Plot& plot, const Comparison& found) {
+  const Histogram histogram = found.histogram();
+  std::vector<std::vector<double>> rows;
+  double highest = 0;
+  for (const auto& [from, to, count] : histogram.bins) {
+    rows.push_back({(from + to) / 2, static_cast<double>(count)});
+    highest = std::max(highest, static_cast<double>(count));
+  }
+  const double from = histogram.bins.front().from;
+  const double to = histogram.bins.back().to;
+  const double width = histogram.bins.front().to - from;
+  const std::string data = plot.add_data(rows);
+  std::string title = fmt::format("{} less {}", found.second, found.first);
+  if (!histogram.outliers.empty())
+    title += fmt::format(" ({} plan(s) beyond)", histogram.outliers.size());
+  plot.add("set title " + Plot::quoted(title));
+  plot.add("set xlabel 'difference of mean temperature, °C'");
+  plot.add("set ylabel 'plans'");
+  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", from, to));
+  plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+  plot.add("set xtics auto rotate by 0");
+  plot.add("set format x '%g'");
+  plot.add("set xtics " +
+           fmt::format("{:.10g}", width * std::ceil(static_cast<double>(rows.size()) / 5)));
+  plot.add(fmt::format("set boxwidth {:.10g}", 0.92 * width));
+  plot.add("plot " + data + " with boxes linetype 1");
+}
+
+void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times) {
+  std::vector<std::vector<double>> rows;
+  std::string tics;
+  double highest = 0;
+  for (const ProgramTime& time : times) {
+    const auto place = static_cast<double>(rows.size());
+    tics += fmt::format("{}{} {}", tics.empty() ? "" : ", ", Plot::quoted(time.name), place);
+    plot.add(fmt::format("set label {} {} at {},{:.10g} center offset 0,0.7", rows.size() + 1,
+                         Plot::quoted(seconds_text(time.seconds_a_plan)), place,
+                         time.seconds_a_plan));
+    rows.push_back({place, time.seconds_a_plan});
+    highest = std::max(highest, time.seconds_a_plan);
+  }
+  const std::string data = plot.add_data(rows);
+  plot.add("set title 'seconds a plan, wall time'");
+  plot.add("unset xlabel");
+  plot.add("set ylabel 'seconds a plan'");
+  constexpr std::size_t many = 3;
+  plot.add(fmt::format("set xtics ({}) rotate by {}", tics, times.size() > many ? -25 : 0));
+  plot.add(fmt::format("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4));
+  plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+  plot.add("set boxwidth 0.7");
+  plot.add("plot " + data + " with boxes linetype 1");
+  plot.add("unset label");
+}
+
+}  // namespace
+
+void print_report(const CompareReport& report, std::size_t longest_list) {
+  for (const Comparison& found : report.comparisons) {
+    print_line(fmt::format("{} against {}", found.second, found.first), 4);
+    if (found.has_settings) print_settings(found);
+    print_plans(found, longest_list);
+    print_columns(found);
+    print_histogram(found);
+    fmt::print("\n");
+  }
+  print_times(report);
+}
+
+std::string to_json_text(const CompareReport& report) {
+  Json json{{"comparisons", Json::array()}, {"times", Json::array()}, {"plans", report.plans}};
+  for (const Comparison& found : report.comparisons) json["comparisons"].push_back(to_json(found));
+  for (const ProgramTime& time : report.times) {
+    const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
+    json["times"].push_back(
+        {{"name", time.name},
+         {"workers", time.workers ? Json(*time.workers) : Json(nullptr)},
+         {"core_seconds_a_plan",
+          time.core_seconds_a_plan ? Json(*time.core_seconds_a_plan) : Json(nullptr)},
+         {"seconds_a_plan", time.seconds_a_plan},
+         {"speed", report.times.front().seconds_a_plan / time.seconds_a_plan},
+         {"seconds", all_s},
+         {"hours", all_s / seconds_an_hour}});
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Plot compare_plot(const CompareReport& report) {
+  std::vector<const Comparison*> histograms;
+  for (const Comparison& found : report.comparisons)
+    if (!found.histogram().bins.empty()) histograms.push_back(&found);
+  const bool times = report.times.size() > 1;
+  const std::size_t panels = histograms.size() + (times ? 1 : 0);
+  if (panels == 0)
+    throw RunError(
+        "there is nothing to draw: all mean temperatures are equal, and fewer than two times are "
+        "known");
+  Plot plot;
+  const std::size_t columns = std::min<std::size_t>(panels, 2);
+  plot.add(fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns));
+  for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
+  if (times) add_times_panel(plot, report.times);
+  plot.add("unset multiplot");
+  return plot;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace wallheat {
+
+/// How plans come to workers.
+enum class Schedule {
+  static_shares,  ///< contiguous shares in the order of the ids, equal in number (by one at most)
+  dynamic,        ///< the next plan in the order of the ids to the first worker that is free
+  longest_first,  ///< the same with long plans first (Graham's LPT, 1969), as `wallheat run` does
+};
+[[nodiscard]] std::string_view to_string(Schedule schedule);
+
+/// How long workers would take together for plans whose seconds are known.
+class Replay {
+ public:
+  /// `seconds` of each plan, in the order of the ids; each plan costs its worker `overhead_s` more.
+  Replay(std::vector<double> seconds, Schedule schedule, double overhead_s);
+  /// Until the last of so many workers (at least 1) has done its last plan. O(plans x log workers).
+  [[nodiscard]] double seconds(std::size_t workers) const;
+
+ private:
+  [[nodiscard]] double of_shares(std::size_t workers) const;
+
+  std::vector<double> plans_;  // in the order in which they are handed out
+  Schedule schedule_;
+};
+
+}  // namespace wallheat

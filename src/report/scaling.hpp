@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/gnuplot.hpp"
+
+namespace wallheat {
+
+/// How long so many workers took for the same plans.
+struct ScalingPoint {
+  std::size_t workers = 0;
+  double seconds = 0;
+};
+
+/// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
+/// S times as fast as one. NaN for one worker; above 1 where S is above p.
+[[nodiscard]] double parallel_share(double speedup, double workers);
+/// The speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinite from F = 1 on.
+[[nodiscard]] double largest_speedup(double parallel_share);
+
+/// Strong scaling: what more workers bring for the same plans.
+struct Scaling {
+  struct Row {
+    ScalingPoint point;
+    double speedup = 0;         ///< against one worker
+    double efficiency = 0;      ///< speed-up a worker
+    double parallel_share = 0;  ///< of this point alone; NaN for one worker
+  };
+  std::string name;       ///< a schedule; empty where there is one scaling only
+  std::vector<Row> rows;  ///< ascending in workers; of several times the least
+  /// Over all points: the least squares of 1 / S = (1 - F) + F / p. NaN where there is one worker
+  /// only.
+  double parallel_share = 0;
+};
+
+/// The least seconds of one worker; nothing where no point has one.
+[[nodiscard]] std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points);
+/// `one_worker_s` is what one worker takes. All seconds are above 0.
+[[nodiscard]] Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points,
+                                 double one_worker_s);
+
+/// For people.
+void print_scalings(const std::vector<Scaling>& scalings);
+/// One JSON object; `source` tells where the times are from.
+[[nodiscard]] std::string to_json_text(const std::vector<Scaling>& scalings,
+                                       const std::string& source);
+/// Speed-up over workers, both axes by powers of two: the points, Amdahl's curve through them, and
+/// the ideal line.
+[[nodiscard]] Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title);
+
+}  // namespace wallheat
