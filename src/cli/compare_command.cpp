@@ -137,13 +137,13 @@ int compare_command(const Arguments& arguments) {
     }
   }
 
-  picture.write([&] { return compare_plot(report); }, 1120, 560);
   if (json) {
     fmt::print("{}", to_json_text(report));
   } else {
     print_report(report, static_cast<std::size_t>(list));
-    if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
   }
+  picture.write([&] { return compare_plot(report); }, 1120, 560);
+  if (!json && picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
   if (equality) require_equal(report);
   return exit_done;
 }

@@ -41,11 +41,13 @@ void print_plans(const Comparison& found, std::size_t longest) {
     rows.push_back({"  of other floor plans", list_text(found.other_inputs, longest)});
   rows.push_back({"plans only in " + found.first, list_text(found.only_first, longest)});
   rows.push_back({"plans only in " + found.second, list_text(found.only_second, longest)});
-  std::vector<std::string> statuses;
-  statuses.reserve(found.statuses.size());
-  for (const auto& [id, first, second] : found.statuses)
-    statuses.push_back(fmt::format("{} ({}, then {})", id, to_string(first), to_string(second)));
-  rows.push_back({"plans with another status", list_text(statuses, longest)});
+  if (found.has_settings) {  // a CSV tells no status
+    std::vector<std::string> statuses;
+    statuses.reserve(found.statuses.size());
+    for (const auto& [id, first, second] : found.statuses)
+      statuses.push_back(fmt::format("{} ({}, then {})", id, to_string(first), to_string(second)));
+    rows.push_back({"plans with another status", list_text(statuses, longest)});
+  }
   print_table("ll", rows, 0);
 }
 
@@ -176,7 +178,6 @@ void add_histogram_panel(Plot& plot, const Comparison& found) {
   plot.add("set ylabel 'plans'");
   plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", from, to));
   plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
-  plot.add("set xtics auto rotate by 0");
   plot.add("set format x '%g'");
   plot.add("set xtics " +
            fmt::format("{:.10g}", width * std::ceil(static_cast<double>(rows.size()) / 5)));
@@ -184,7 +185,8 @@ void add_histogram_panel(Plot& plot, const Comparison& found) {
   plot.add("plot " + data + " with boxes linetype 1");
 }
 
-void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times) {
+/// Names stand aslant where there is room for so few upright ones.
+void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::size_t most_upright) {
   std::vector<std::vector<double>> rows;
   std::string tics;
   double highest = 0;
@@ -201,8 +203,7 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times) {
   plot.add("set title 'seconds a plan, wall time'");
   plot.add("unset xlabel");
   plot.add("set ylabel 'seconds a plan'");
-  constexpr std::size_t many = 3;
-  plot.add(fmt::format("set xtics ({}) rotate by {}", tics, times.size() > many ? -25 : 0));
+  plot.add(fmt::format("set xtics ({}) rotate by {}", tics, times.size() > most_upright ? -25 : 0));
   plot.add(fmt::format("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4));
   plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
   plot.add("set boxwidth 0.7");
@@ -256,7 +257,7 @@ Plot compare_plot(const CompareReport& report) {
   const std::size_t columns = std::min<std::size_t>(panels, 2);
   plot.add(fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns));
   for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
-  if (times) add_times_panel(plot, report.times);
+  if (times) add_times_panel(plot, report.times, panels == 1 ? 8 : 3);
   plot.add("unset multiplot");
   return plot;
 }

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "support/process.hpp"
+
+// wallheat scaling and wallheat compare, as their users start them.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Runs : public testing::Test {
+ protected:
+  [[nodiscard]] Finished script(const std::string& text) const {
+    return run_script(directory_.path(), WALLHEAT_PROGRAM, text);
+  }
+  /// Plans, a.h5 of one worker and b.h5 with another tolerance.
+  void solve() const {
+    const Finished made = script(
+        "wallheat generate --out plans --count 5 --size 32 &&\n"
+        "wallheat run --data plans --out a.h5 --threads 1 --device cpu --log-level error "
+        "--progress none &&\n"
+        "wallheat run --data plans --out b.h5 --threads 1 --device cpu --tolerance 0.1 "
+        "--log-level error --progress none");
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+  /// Refused with this status and one sentence.
+  void expect_refused(const std::string& command, int status, const std::string& sentence) const {
+    const Finished refused = script("wallheat " + command);
+    EXPECT_EQ(refused.status, status) << command << ": " << refused.err;
+    EXPECT_THAT(refused.err, AllOf(StartsWith("wallheat: "), HasSubstr(sentence))) << command;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_EQ(refused.out, "") << command;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Runs, are_measured_compared_and_predicted) {
+  solve();
+  const Finished measured =
+      script("wallheat scaling --data plans --workers 1 --repeat 2 --first 3 --json");
+  EXPECT_EQ(measured.status, 0) << measured.err;
+  EXPECT_THAT(measured.out, AllOf(HasSubstr("\"workers\": 1,"), HasSubstr("runs of plans")));
+  EXPECT_THAT(measured.err, HasSubstr("run 2 of 2 with 1 worker(s): "));
+
+  const Finished finished = script("wallheat scaling a.h5");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("efficiency"), HasSubstr("100.0 %")));
+
+  const Finished predicted =
+      script("wallheat scaling --replay a.h5 --schedule static,dynamic --plot s.svg");
+  EXPECT_EQ(predicted.status, 0) << predicted.err;
+  EXPECT_THAT(predicted.out, AllOf(HasSubstr("static\n"), HasSubstr("dynamic\n"),
+                                   HasSubstr("   1024  "), Not(HasSubstr("longest-first"))));
+  EXPECT_THAT(file_text(directory_ / "s.svg"), HasSubstr("strong scaling: replay of a.h5"));
+  EXPECT_THAT(script("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out,
+              HasSubstr("  4  105.00      2.02      50.5 %  0.673    3.06\n"));
+}
+
+TEST_F(Runs, whose_scaling_cannot_be_told_are_refused) {
+  solve();
+  expect_refused("scaling", 2, "give --data PLANS");
+  expect_refused("scaling a.h5 --times 1=2", 2, "result files and --times exclude each other");
+  expect_refused("scaling --data plans --replay a.h5", 2, "exclude each other");
+  expect_refused("scaling a.h5 --workers 2", 2, "--workers has no meaning for result files");
+  expect_refused("scaling --replay a.h5 --tolerance 1", 2, "--tolerance has no meaning for");
+  expect_refused("scaling --data plans --overhead 1", 2, "--overhead has no meaning for");
+  expect_refused("scaling --times 2=140", 2, "no time is that of one");
+  expect_refused("scaling --times 1=212,2=fast", 2, "not '2=fast'");
+  expect_refused("scaling --times 1=212,0=3", 2, "not '0'");
+  expect_refused("scaling --replay a.h5 --workers 1,two", 2, "not 'two'");
+  expect_refused("scaling --replay a.h5 --schedule dinamic", 2, "did you mean 'dynamic'?");
+  expect_refused("scaling --replay a.h5 --overhead -1", 2, "at least 0");
+  expect_refused("scaling --data plans --workers 2", 2, "add 1 to --workers");
+  expect_refused("scaling --data plans --workers 1,1000000", 1, "this machine has");
+  expect_refused("scaling --data nowhere --workers 1", 1, "nowhere");
+  expect_refused("scaling a.h5 b.h5", 1, "other settings");
+  expect_refused("scaling plans/00001_domain.npy", 1, "00001_domain.npy");
+  expect_refused("scaling --times 1=2 --plot s.gif", 2, ".png");
+}
+
+TEST_F(Runs, are_compared_by_their_answers_and_times) {
+  solve();
+  const Finished same = script("wallheat compare a.h5 a.h5 --require-equal");
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("identical to the last bit   5\n"));
+
+  const Finished other = script("wallheat compare a.h5 b.h5 numpy=79 --plans 4571 --plot c.png");
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_THAT(other.out, AllOf(HasSubstr("tolerance     0.0001  0.1\n"),
+                               HasSubstr("identical to the last bit   0\n"),
+                               HasSubstr("plans by difference of mean_temp, b.h5 less a.h5"),
+                               HasSubstr("s for 4571 plans"), HasSubstr("72221.8  20.06\n")));
+  EXPECT_THAT(file_text(directory_ / "c.png"), StartsWith("\x89PNG"));
+
+  const Finished unequal = script("wallheat compare a.h5 b.h5 --require-equal --json");
+  EXPECT_EQ(unequal.status, 1);
+  EXPECT_THAT(unequal.out, HasSubstr("\"equal\": false"));
+  EXPECT_THAT(unequal.err, HasSubstr("a.h5 and b.h5 differ: 0 of 5 plans"));
+
+  const Finished csv =
+      script("wallheat export a.h5 -o a.csv && wallheat compare a.h5 a.csv --require-equal");
+  EXPECT_EQ(csv.status, 0) << csv.err;
+  EXPECT_THAT(csv.out, Not(HasSubstr("status")));
+}
+
+TEST_F(Runs, that_cannot_be_compared_are_refused) {
+  solve();
+  std::ofstream(directory_ / "notes.txt") << "not a result\n";
+  expect_refused("compare", 2, "WHAT is missing");
+  expect_refused("compare a.h5", 2, "one thing only");
+  expect_refused("compare a.h5 numpy=fast", 2, "'numpy=fast' is neither");
+  expect_refused("compare a.h5 numpy=-1", 2, "neither");
+  expect_refused("compare a.h5 notes.txt", 1, "notes.txt");
+  expect_refused("compare a.h5 nowhere.h5", 1, "nowhere.h5");
+  expect_refused("compare x=1 y=2", 2, "--timed-plans must tell");
+  expect_refused("compare a.h5 b.h5 --timed-plans 3", 2, "needs NAME=SECONDS");
+  expect_refused("compare a.h5 x=1 --require-equal", 2, "needs two files");
+  expect_refused("compare a.h5 b.h5 --plans 0", 2, "--plans must be at least 1");
+  expect_refused("compare a.h5 b.h5 --plot a.h5", 2, "one file");
+  expect_refused("compare a.h5 a.h5 --plot /nowhere/s.png", 1, "/nowhere/s.png");
+}
+
+}  // namespace
+}  // namespace wallheat

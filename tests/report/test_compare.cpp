@@ -1,0 +1,253 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/compare.hpp"
+#include "report/result_export.hpp"
+#include "store/results/field_codec.hpp"
+#include "store/results/result_store.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+PlanResult solved(const std::string& id, double mean) {
+  PlanResult row;
+  row.id = id;
+  row.status = PlanStatus::converged;
+  row.statistics = {mean, 2, 30, 40};
+  row.iterations = 100;
+  row.rows = 2;
+  row.cols = 2;
+  row.seconds = 0.5;
+  return row;
+}
+
+class TwoFiles : public testing::Test {
+ protected:
+  struct Content {
+    std::vector<PlanResult> rows;
+    std::string tolerance = "0.0001";
+    bool fields = false;
+  };
+  /// Rows with a field hold it compressed already.
+  std::string make(const std::string& name, Content content) {
+    StorePlan plan{
+        {}, {{"solver", "jacobi"}, {"tolerance", content.tolerance}}, content.fields, {}};
+    for (std::uint32_t i = 0; i < content.rows.size(); ++i) {
+      content.rows[i].index = i;
+      plan.ids.push_back(content.rows[i].id);
+      if (content.fields) plan.shapes.push_back({2, 2});
+    }
+    std::erase_if(content.rows,
+                  [](const PlanResult& row) { return row.status == PlanStatus::pending; });
+    const std::string file = (directory_ / name).string();
+    ResultStore store = ResultStore::create(file, plan, {}, false);
+    EXPECT_THAT(store.store(content.rows), IsEmpty());
+    store.close({{"seconds", "12"}, {"solved", "4"}});
+    return file;
+  }
+  Comparison compared(Content first, Content second) {
+    const std::string a = make("a.h5", std::move(first));
+    const std::string b = make("b.h5", std::move(second));
+    const ResultReader in_a(a);
+    const ResultReader in_b(b);
+    return compare(answers_of(a, in_a), answers_of(b, in_b));
+  }
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(directory_ / name) << text;
+    return (directory_ / name).string();
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(TwoFiles, differ_by_so_much_in_each_column) {
+  PlanResult more = solved("b", 14.75);
+  more.iterations = 90;
+  const Comparison found = compared({{solved("a", 12), solved("b", 14), solved("c", nan)}},
+                                    {{solved("a", 11.5), more, solved("c", nan)}});
+  EXPECT_EQ(found.compared, 3U);
+  EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
+  ASSERT_EQ(found.columns[0].name, "mean_temp");
+  EXPECT_EQ(found.columns[0].differing, 2U);
+  EXPECT_EQ(found.columns[0].largest, 0.75);
+  EXPECT_EQ(found.columns[0].mean, 0.625);
+  EXPECT_EQ(found.columns[0].plan, "b");
+  EXPECT_EQ(found.columns[1].name, "std_temp");
+  EXPECT_EQ(found.columns[1].plan, "");
+  EXPECT_THAT(found.columns, Contains(testing::AllOf(Field(&Comparison::Column::name, "iterations"),
+                                                     Field(&Comparison::Column::largest, 10))));
+  EXPECT_THAT(found.means, ElementsAre(-0.5, 0.75));
+  EXPECT_THAT(found.settings, IsEmpty());
+  EXPECT_FALSE(found.equal());
+  EXPECT_FALSE(found.fields);
+}
+
+TEST_F(TwoFiles, name_a_plan_that_is_a_number_in_one_only) {
+  const Comparison found = compared({{solved("a", 12)}}, {{solved("a", nan)}});
+  EXPECT_EQ(found.columns[0].differing, 1U);
+  EXPECT_EQ(found.columns[0].plan, "a");
+  EXPECT_EQ(found.columns[0].largest, 0);
+  EXPECT_FALSE(found.equal());
+}
+
+TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
+  PlanResult failed = solved("b", nan);
+  failed.status = PlanStatus::failed;
+  PlanResult pending;
+  pending.id = "x";
+  PlanResult other = solved("a", 12);
+  other.input_hash = 7;
+  const Comparison found = compared({{solved("a", 12), failed, pending, solved("only here", 1)}},
+                                    {{other, solved("b", 12), pending, solved("z", 1)}, "0.001"});
+  ASSERT_THAT(found.settings, SizeIs(1));
+  EXPECT_EQ(found.settings[0].name, "tolerance");
+  EXPECT_EQ(found.settings[0].first, "0.0001");
+  EXPECT_EQ(found.settings[0].second, "0.001");
+  EXPECT_THAT(found.only_first, ElementsAre("only here"));
+  EXPECT_THAT(found.only_second, ElementsAre("z"));
+  ASSERT_THAT(found.statuses, SizeIs(1));
+  EXPECT_EQ(found.statuses[0].id, "b");
+  EXPECT_EQ(found.statuses[0].first, PlanStatus::failed);
+  EXPECT_THAT(found.other_inputs, ElementsAre("a"));
+  EXPECT_EQ(found.compared, 1U);
+  EXPECT_EQ(found.identical, 0U);
+}
+
+TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
+  const auto with_field = [](const std::string& id, double cell) {
+    PlanResult row = solved(id, 12);
+    Grid<double> field(2, 2, 5.0);
+    field(1, 0) = cell;
+    row.field = compress_field(field);
+    return row;
+  };
+  const Comparison found = compared({{with_field("a", 10), with_field("b", 10)}, "0.0001", true},
+                                    {{with_field("a", 10), with_field("b", 8)}, "0.0001", true});
+  ASSERT_TRUE(found.fields);
+  EXPECT_EQ(found.compared_fields, 2U);
+  EXPECT_EQ(found.fields->differing, 1U);
+  EXPECT_EQ(found.fields->largest, 2);
+  EXPECT_EQ(found.fields->mean, 0.25) << "over eight cells";
+  EXPECT_EQ(found.fields->plan, "b");
+  EXPECT_EQ(found.identical, 1U);
+}
+
+TEST_F(TwoFiles, are_equal_where_only_times_differ) {
+  PlanResult slower = solved("a", 12);
+  slower.seconds = 9;
+  slower.attempts = 2;
+  const Comparison found = compared({{solved("a", 12)}}, {{slower}});
+  EXPECT_TRUE(found.equal());
+  EXPECT_THAT(found.histogram().bins, IsEmpty());
+}
+
+TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
+  const std::string file = make("t.h5", {{solved("a", 1), solved("b", 2)}});
+  const auto time = time_of(file, ResultReader(file));
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->seconds_a_plan, 3) << "12 s for the four plans of the session";
+  EXPECT_EQ(time->core_seconds_a_plan, 0.5);
+  EXPECT_FALSE(time->workers) << "the session does not tell";
+}
+
+TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
+  PlanResult failed = solved("f", nan);
+  failed.status = PlanStatus::failed;
+  const std::vector<PlanResult> rows{solved("a", 12.1), failed, solved("b,c", nan)};
+  const std::string file = make("a.h5", {rows});
+  std::ostringstream text;
+  csv_format.write(text, rows);
+  const std::string csv = write("a.csv", text.str());
+  EXPECT_TRUE(is_reference_csv(csv));
+  EXPECT_FALSE(is_reference_csv(file));
+  const ResultReader reader(file);
+  const Comparison found = compare(answers_of(file, reader), read_reference_csv(csv));
+  EXPECT_TRUE(found.equal()) << "a CSV leaves plans without an answer out";
+  EXPECT_EQ(found.identical, 2U);
+  EXPECT_THAT(found.columns, SizeIs(4));
+
+  const std::string by_pandas = write(
+      "b.csv",
+      "building_id,mean_temp,std_temp,pct_above_18,pct_below_15\r\na,12.35,2.0,30.0,40.0\r\n");
+  EXPECT_TRUE(is_reference_csv(by_pandas));
+  const Comparison other = compare(answers_of(file, reader), read_reference_csv(by_pandas));
+  EXPECT_NEAR(other.columns[0].largest, 0.25, 1e-12);
+  EXPECT_THAT(other.only_first, ElementsAre("b,c"));
+  EXPECT_FALSE(other.equal());
+}
+
+TEST_F(TwoFiles, that_are_no_such_csv_are_refused_with_their_line) {
+  const std::string head = "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
+  const auto refusal = [&](const std::string& lines) -> std::string {
+    try {
+      (void)read_reference_csv(write("x.csv", head + lines));
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "(accepted)";
+  };
+  EXPECT_THAT(refusal("a, 1, 2, 3, 4\na, 1, 2, 3\n"),
+              HasSubstr("x.csv, line 3: there must be an id"));
+  EXPECT_THAT(refusal("a, 1, 2, three, 4\n"), HasSubstr("line 2"));
+  EXPECT_THAT(refusal("a, 1, 2, 3, 4\n\na, 1, 2, 3, 4\n"),
+              HasSubstr("line 4: plan a is there twice"));
+  EXPECT_THAT(refusal(""), HasSubstr("holds no plan"));
+}
+
+TEST(Differences, are_shown_in_bins_of_their_own_size) {
+  Comparison found;
+  found.means = {1e-13, 2e-13, 3e-13, -1e-13};
+  const Histogram small = found.histogram();
+  EXPECT_LE(small.bins.size(), 20U);
+  EXPECT_GE(small.bins.size(), 4U);
+  EXPECT_THAT(small.outliers, IsEmpty());
+  found.means = {0, 0, 0, 0.5, 0, 0};
+  EXPECT_THAT(found.histogram().outliers, ElementsAre(3U));
+}
+
+TEST(Programs, take_the_hours_of_the_documents) {
+  CompareReport report;
+  report.plans = 4571;
+  for (const auto& [name, seconds] :
+       {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
+    report.times.push_back({name, seconds / 10, {}, {}});
+  const auto json = nlohmann::json::parse(to_json_text(report));
+  const double speeds[] = {1, 4.34, 6.69, 3.18};
+  const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(json["times"][i]["speed"], speeds[i], 0.005);
+    EXPECT_NEAR(json["times"][i]["seconds"], totals[i], 0.05);
+  }
+  EXPECT_NEAR(json["times"][3]["hours"], 3.15, 0.005);
+}
+
+TEST(ComparePlot, shows_differences_and_times_where_there_are_any) {
+  CompareReport report;
+  EXPECT_THROW((void)compare_plot(report), RunError);
+  report.times = {{"NumPy", 7.9, {}, {}}, {"Numba", 1.82, {}, {}}};
+  Comparison& found = report.comparisons.emplace_back();
+  found.first = "a.h5";
+  found.second = "b.h5";
+  found.means = {-0.01, 0.02, 0.015};
+  const std::string svg = compare_plot(report).draw(PlotFormat::svg, 1000, 500);
+  for (const char* part : {"b.h5 less a.h5", "seconds a plan", "NumPy", "1.8200"})
+    EXPECT_THAT(svg, HasSubstr(part));
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "report/replay.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr Schedule all_schedules[] = {Schedule::static_shares, Schedule::dynamic,
+                                      Schedule::longest_first};
+
+double replayed(const std::vector<double>& plans, Schedule schedule, std::size_t workers,
+                double overhead_s = 0) {
+  return Replay(plans, schedule, overhead_s).seconds(workers);
+}
+
+TEST(Replay, hands_out_plans_as_each_schedule_does) {
+  const std::vector<double> plans{5, 1, 1, 1, 4};
+  EXPECT_EQ(replayed(plans, Schedule::static_shares, 2), 6) << "5 + 1 beside 1 + 1 + 4";
+  EXPECT_EQ(replayed(plans, Schedule::dynamic, 2), 7) << "5 beside 1 + 1 + 1 + 4";
+  EXPECT_EQ(replayed(plans, Schedule::longest_first, 2), 6) << "5 + 1 beside 4 + 1 + 1";
+  EXPECT_EQ(replayed({9, 9, 1, 1}, Schedule::static_shares, 2), 18);
+  EXPECT_EQ(replayed({9, 9, 1, 1}, Schedule::dynamic, 2), 10);
+}
+
+TEST(Replay, takes_the_longest_plan_at_least_and_all_of_them_at_most) {
+  const std::vector<double> plans{5, 1, 1, 1, 4};
+  for (const Schedule schedule : all_schedules) {
+    EXPECT_EQ(replayed(plans, schedule, 1), 12);
+    EXPECT_EQ(replayed(plans, schedule, 5), 5);
+    EXPECT_EQ(replayed(plans, schedule, 1'000'000'000), 5);
+    EXPECT_EQ(replayed({}, schedule, 3), 0);
+  }
+}
+
+TEST(Replay, charges_the_overhead_for_each_plan) {
+  for (const Schedule schedule : all_schedules) {
+    EXPECT_EQ(replayed({1, 1, 1, 1}, schedule, 1, 0.5), 6);
+    EXPECT_EQ(replayed({1, 1, 1, 1}, schedule, 2, 0.5), 3);
+  }
+}
+
+TEST(Replay, gives_the_next_plan_to_the_first_worker_that_is_free) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<double> plans(200);
+    for (double& plan : plans) plan = std::uniform_int_distribution<>(1, 100)(random);
+    const std::size_t workers = std::uniform_int_distribution<std::size_t>(1, 40)(random);
+    std::vector<double> free(workers, 0);
+    for (const double plan : plans) *std::min_element(free.begin(), free.end()) += plan;
+    EXPECT_EQ(replayed(plans, Schedule::dynamic, workers),
+              *std::max_element(free.begin(), free.end()));
+  }
+}
+
+TEST(Replay, schedules_a_million_plans_for_a_thousand_workers) {
+  std::mt19937 random(5);
+  std::vector<double> plans(1'000'000);
+  for (double& plan : plans) plan = std::exponential_distribution<>(1)(random);
+  const double sum = std::accumulate(plans.begin(), plans.end(), 0.0);
+  const double longest = *std::max_element(plans.begin(), plans.end());
+  for (const Schedule schedule : {Schedule::dynamic, Schedule::longest_first}) {
+    const double seconds = replayed(plans, schedule, 1024);
+    EXPECT_GE(seconds, sum / 1024 * (1 - 1e-9));
+    EXPECT_LE(seconds, sum / 1024 + longest) << "no worker waits while there are plans";
+  }
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/finished_run.hpp"
+#include "report/scaling.hpp"
+#include "store/results/result_store.hpp"
+#include "support/temporary_directory.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Amdahl, gives_the_figures_of_the_documents) {
+  EXPECT_NEAR(parallel_share(3.7, 16), 0.778, 0.0005);
+  EXPECT_NEAR(largest_speedup(0.79), 4.76, 0.005);
+  EXPECT_NEAR(parallel_share(6, 16), 0.889, 0.0005);
+  EXPECT_NEAR(largest_speedup(parallel_share(6, 16)), 9.0, 0.05);
+  const Scaling gpus = scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}, {8, 145}}, 212);
+  const double speedups[] = {1, 1.51, 1.93, 2.02, 1.46};
+  const double efficiencies[] = {1, 0.757, 0.642, 0.505, 0.183};
+  ASSERT_EQ(gpus.rows.size(), 5U);
+  for (std::size_t row = 0; row < 5; ++row) {
+    EXPECT_NEAR(gpus.rows[row].speedup, speedups[row], 0.005);
+    EXPECT_NEAR(gpus.rows[row].efficiency, efficiencies[row], 0.0005);
+  }
+}
+
+TEST(Amdahl, is_fitted_to_all_points) {
+  std::vector<ScalingPoint> points;
+  for (const std::size_t workers : {1U, 2U, 3U, 8U, 64U})
+    points.push_back({workers, 100 * (0.1 + 0.9 / static_cast<double>(workers))});
+  EXPECT_NEAR(scaling_of("", points, 100).parallel_share, 0.9, 1e-12);
+  // Of one point it is that point's; of two the least squares of 1 - 1 / S = F (1 - 1 / p).
+  EXPECT_NEAR(scaling_of("", {{16, 1}}, 3.7).parallel_share, parallel_share(3.7, 16), 1e-12);
+  EXPECT_NEAR(scaling_of("", {{2, 60}, {4, 50}}, 100).parallel_share,
+              (0.4 * 0.5 + 0.5 * 0.75) / (0.25 + 0.5625), 1e-12);
+  EXPECT_TRUE(std::isnan(scaling_of("", {{1, 5}}, 5).parallel_share));
+}
+
+TEST(Scaling, counts_the_fastest_of_several_runs) {
+  const std::vector<ScalingPoint> points{{2, 7}, {1, 12}, {2, 6}, {1, 13}, {2, 8}};
+  EXPECT_EQ(one_worker_seconds(points), 12);
+  EXPECT_EQ(one_worker_seconds({{2, 7}}), std::nullopt);
+  const Scaling scaling = scaling_of("", points, 12);
+  ASSERT_EQ(scaling.rows.size(), 2U);
+  EXPECT_EQ(scaling.rows[1].point.workers, 2U);
+  EXPECT_EQ(scaling.rows[1].speedup, 2);
+}
+
+TEST(Scaling, knows_no_limit_where_the_speedup_is_more_than_ideal) {
+  const Scaling scaling = scaling_of("dynamic", {{1, 12}, {2, 5}}, 12);
+  EXPECT_GT(scaling.parallel_share, 1);
+  EXPECT_TRUE(std::isinf(largest_speedup(scaling.parallel_share)));
+  const auto json = nlohmann::json::parse(to_json_text({scaling}, "somewhere"));
+  EXPECT_EQ(json["source"], "somewhere");
+  EXPECT_EQ(json["scalings"][0]["schedule"], "dynamic");
+  EXPECT_EQ(json["scalings"][0]["points"][1]["speedup"], 2.4);
+  EXPECT_EQ(json["scalings"][0]["points"][1]["efficiency"], 1.2);
+  EXPECT_TRUE(json["scalings"][0]["largest_speedup"].is_null());
+  EXPECT_TRUE(json["scalings"][0]["points"][0]["parallel_share"].is_null());
+}
+
+TEST(Scaling, is_drawn_with_the_law_and_the_ideal) {
+  const std::string svg = scaling_plot({scaling_of("", {{1, 10}, {2, 6}, {4, 4}}, 10)}, "of `date`")
+                              .draw(PlotFormat::svg, 800, 500);
+  for (const char* part : {"of `date`", "ideal", "measured", "Amdahl with F = 0.8", "speed-up"})
+    EXPECT_THAT(svg, HasSubstr(part));
+}
+
+TEST(SecondsText, has_five_digits_and_no_exponent) {
+  EXPECT_EQ(seconds_text(212), "212.00");
+  EXPECT_EQ(seconds_text(151.85), "151.85");
+  EXPECT_EQ(seconds_text(36110.9), "36111");
+  EXPECT_EQ(seconds_text(1.5e7), "15000000");
+  EXPECT_EQ(seconds_text(0.01234567), "0.012346");
+  EXPECT_EQ(seconds_text(0), "0.0000");
+  EXPECT_EQ(seconds_text(std::nan("")), "-");
+}
+
+TEST(WorkersOfASession, are_threads_of_cpus_and_whole_gpus) {
+  const std::string table =
+      "rank  host   device         threads  cpus\n"
+      "   1  node1  cpu avx512          16  0-15\n"
+      "   2  n2     cpu reference        8  0-7  (shared: more workers than cores)\n"
+      "   3  n2     A GPU 2000          12  8-19";
+  EXPECT_EQ(workers_of({{"workers", table}}), 25U);
+  EXPECT_EQ(workers_of({{"workers", ""}}), std::nullopt);
+  EXPECT_EQ(workers_of({}), std::nullopt);
+}
+
+/// A result file of two plans.
+class FinishedRun : public testing::Test {
+ protected:
+  static constexpr const char* end_time = "2030-01-01T00:00:10.000Z";
+
+  [[nodiscard]] static Attributes end(int threads, const std::string& seconds) {
+    return {{"workers", "rank  host  device  threads  cpus\n   1  a     cpu x   " +
+                            std::string(threads < 10 ? "      " : "     ") +
+                            std::to_string(threads) + "  0-9"},
+            {"solved", "1"},
+            {"seconds", seconds}};
+  }
+  [[nodiscard]] static PlanResult solved(std::uint32_t index) {
+    PlanResult row;
+    row.index = index;
+    row.id = index == 0 ? "a" : "b";
+    row.status = PlanStatus::converged;
+    return row;
+  }
+  /// The first session stores plan a, the second plan b.
+  std::string make(const std::string& name, const std::vector<Attributes>& ends,
+                   const std::string& tolerance = "0.1") {
+    const StorePlan plan{{"a", "b"}, {{"tolerance", tolerance}}, false, {}};
+    const std::string file = (directory_ / name).string();
+    for (std::size_t session = 0; session < ends.size(); ++session) {
+      const Attributes start{
+          {"started_utc", "2030-01-0" + std::to_string(session + 1) + "T00:00:00.000Z"}};
+      ResultStore store = session == 0 ? ResultStore::create(file, plan, start, false)
+                                       : ResultStore::resume(file, plan, start);
+      const PlanResult row = solved(static_cast<std::uint32_t>(session));
+      (void)store.store({&row, 1});
+      store.close(ends[session]);
+    }
+    return file;
+  }
+  static std::string refusal(const std::string& file) {
+    try {
+      (void)finished_run(file, ResultReader(file));
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "(accepted)";
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(FinishedRun, has_the_workers_and_the_time_of_all_its_sessions) {
+  const std::string file = make("r.h5", {end(16, "2.5"), end(16, "4")});
+  const ScalingPoint point = finished_run(file, ResultReader(file));
+  EXPECT_EQ(point.workers, 16U);
+  EXPECT_EQ(point.seconds, 6.5);
+}
+
+TEST_F(FinishedRun, is_refused_where_its_time_says_nothing) {
+  EXPECT_THAT(refusal(make("half.h5", {end(2, "3")})),
+              HasSubstr("1 of 2 plans are not solved yet; finish it with --resume"));
+  EXPECT_THAT(refusal(make("mixed.h5", {end(2, "3"), end(4, "3")})),
+              HasSubstr("mixed.h5: its sessions had 2 and 4 workers"));
+  EXPECT_THAT(refusal(make("killed.h5", {{}, end(4, "3")})), HasSubstr("was killed"));
+}
+
+TEST_F(FinishedRun, is_compared_with_runs_of_the_same_plans_only) {
+  const std::string first = make("one.h5", {end(1, "3"), end(1, "3")});
+  const std::string other = make("two.h5", {end(2, "2"), end(2, "2")}, "0.2");
+  const ResultReader reader(first);
+  require_same_plans(first, reader, first, reader);
+  try {
+    require_same_plans(first, reader, other, ResultReader(other));
+    FAIL() << "runs of two tolerances were compared";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("were solved with other settings"));
+  }
+}
+
+}  // namespace
+}  // namespace wallheat
