@@ -30,10 +30,9 @@ double Replay::seconds(std::size_t workers) const {
   if (schedule_ == Schedule::static_shares) return of_shares(workers);
   const std::size_t busy = std::min(workers, plans_.size());
   // When each worker is free, the first on top. All are free at once for their first plans.
-  std::priority_queue free(std::greater<double>{},
-                           std::vector(plans_.begin(), plans_.begin() + std::ptrdiff_t(busy)));
-  double end = 0;
-  for (std::size_t plan = 0; plan < busy; ++plan) end = std::max(end, plans_[plan]);
+  const auto next = plans_.begin() + static_cast<std::ptrdiff_t>(busy);
+  std::priority_queue free(std::greater<double>{}, std::vector(plans_.begin(), next));
+  double end = busy == 0 ? 0 : *std::max_element(plans_.begin(), next);
   for (std::size_t plan = busy; plan < plans_.size(); ++plan) {
     const double done = free.top() + plans_[plan];
     free.pop();
@@ -45,12 +44,11 @@ double Replay::seconds(std::size_t workers) const {
 
 double Replay::of_shares(std::size_t workers) const {
   double longest = 0;
+  const std::size_t shares = std::min(workers, plans_.size());
   const auto border = [&](std::size_t share) {
-    // Beyond one plan a worker, more workers change nothing; and the product stays small.
-    const std::size_t shares = std::min(workers, std::max<std::size_t>(plans_.size(), 1));
-    return plans_.begin() + std::ptrdiff_t(share * plans_.size() / shares);
+    return plans_.begin() + static_cast<std::ptrdiff_t>(share * plans_.size() / shares);
   };
-  for (std::size_t share = 0; share < std::min(workers, plans_.size()); ++share)
+  for (std::size_t share = 0; share < shares; ++share)
     longest = std::max(longest, std::accumulate(border(share), border(share + 1), 0.0));
   return longest;
 }

@@ -717,9 +717,9 @@ TEST_F(Wallheat, gives_up_a_plan_that_failed_too_often_until_it_is_told_otherwis
 }
 
 TEST_F(Wallheat, explains_each_command) {
-  for (const std::string name : {"run", "status", "merge", "repair", "verify", "export", "summary",
-                                 "list", "compare", "scaling", "solve", "generate", "devices",
-                                 "bench"}) {
+  for (const std::string name :
+       {"run", "status", "merge", "repair", "verify", "export", "summary", "list", "compare",
+        "scaling", "solve", "generate", "devices", "bench"}) {
     const Finished help = wallheat({name, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: wallheat " + name));
