@@ -239,6 +239,7 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
     if (!(one_worker_s > 0))
       throw RunError(options.replay + " has no seconds of its plans to replay");
     std::vector<ScalingPoint> points;
+    points.reserve(counts.size());
     for (const std::size_t workers : counts) points.push_back({workers, plans.seconds(workers)});
     scalings.push_back(scaling_of(std::string(to_string(schedule)), points, one_worker_s));
   }

@@ -294,6 +294,7 @@ Comparison compare(const Answers& first, const Answers& second) {
   Tally fields("field");
   const auto columns = number_columns(statistics_only);
   std::vector<Tally> tallies;
+  tallies.reserve(columns.size());
   for (const NumberColumn& column : columns) tallies.emplace_back(column.name);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const PlanResult& a = first_rows[plans[i].first];
