@@ -79,8 +79,11 @@ SolverOptions SolverOptionParser::finish() const {
 }
 
 Arguments SolverOptionParser::arguments() const {
-  return {fmt::format("--tolerance={}", tolerance_),
-          fmt::format("--max-iterations={}", max_iterations_), "--solver-backend=" + backend_,
+  return {"--solver=" + kind_,
+          fmt::format("--tolerance={}", tolerance_),
+          fmt::format("--accuracy={}", accuracy_),
+          fmt::format("--max-iterations={}", max_iterations_),
+          "--solver-backend=" + backend_,
           "--isa=" + isa_};
 }
 
