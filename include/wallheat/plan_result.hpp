@@ -82,8 +82,32 @@ enum class PlanStatus : std::uint8_t {
          "% of interior cells, with those in doubt below 15 °C")                                                     \
   NUMBER(std::uint32_t, cells_in_doubt, 0, answer,                                                                   \
          "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 1e-9 °C")                 \
+  NUMBER(std::uint32_t, session, 0, kept, "of the file, from 0, in which the plan was last worked on")               \
+  NUMBER(double, started_s, std::numeric_limits<double>::quiet_NaN(), shown,                                         \
+         "s from the beginning of the session to the plan's start, by rank 0's clock")                               \
+  NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \
+  NUMBER(float, predicted_s, std::numeric_limits<float>::quiet_NaN(), shown,                                         \
+         "s that `seconds` was foreseen to be, by the worker's earlier plans")                                       \
+  PART(float, read_s, phases.read_s, shown, "s of `seconds`: reading the plan")                                      \
+  PART(float, hash_s, phases.hash_s, shown, "s of `seconds`: hashing it")                                            \
+  PART(float, solve_s, phases.solve_s, shown, "s of `seconds`: solving")                                             \
+  PART(float, statistics_s, phases.statistics_s, shown, "s of `seconds`: statistics")                                \
+  PART(float, compress_s, phases.compress_s, shown, "s of `seconds`: compressing the field")                         \
+  PART(float, send_s, phases.send_s, shown, "s after `seconds`: until the worker sent the result")                   \
+  PART(float, store_s, phases.store_s, shown, "s after that: until rank 0 began to store it")                        \
   STORED(std::uint32_t, row_crc32, 0, "of all bytes of the row before it")
 // clang-format on
+
+/// Where a plan's time went, in s; 0 where it is not known.
+struct PlanPhases {
+  float read_s = 0;
+  float hash_s = 0;
+  float solve_s = 0;
+  float statistics_s = 0;
+  float compress_s = 0;
+  float send_s = 0;
+  float store_s = 0;
+};
 
 /// Everything that is recorded of one plan.
 struct PlanResult {
@@ -99,6 +123,7 @@ struct PlanResult {
 
   Statistics statistics;
   PlanStamps input_stamps;
+  PlanPhases phases;
   bool may_pass = false;         ///< failed, but another try may do better; not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
 };

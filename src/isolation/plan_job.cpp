@@ -19,6 +19,19 @@
 namespace wallheat {
 namespace {
 
+/// Time from one call to the next.
+class Lap {
+ public:
+  float seconds() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<float> passed = now - std::exchange(last_, now);
+    return passed.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
 /// Solves one plan into `result`; leaves it pending if stopped.
 void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
                 const SolveControl& control, PlanResult& result) {
@@ -29,15 +42,21 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
     const auto reason = too_large_to_keep(source.shape(result.id));
     if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
   }
+  Lap lap;
   const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
+  result.phases.read_s = lap.seconds();
   result.input_hash = plan_hash(plan);
+  result.phases.hash_s = lap.seconds();
   const auto solution = traced("solve", [&] {
     return solve_plan(result.id, plan, solver, settings.solver.limits, control);
   });
+  result.phases.solve_s = lap.seconds();
   if (!solution) return;
   const TraceRange summarise("summarise");
   describe_solution(plan, *solution, result);
+  result.phases.statistics_s = lap.seconds();
   if (settings.save_fields) result.field = compress_field(solution->field);
+  result.phases.compress_s = lap.seconds();
 }
 
 /// The columns that tell which cells may be on the other side of 15 or 18 °C.

@@ -108,6 +108,11 @@ class Coordinator {
     return result;
   }
 
+  [[nodiscard]] double elapsed_s() const {
+    return parts_.elapsed_s ? parts_.elapsed_s()
+                            : std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
   [[nodiscard]] double time_left_s() const {
     return parts_.time_left_s ? parts_.time_left_s() : std::numeric_limits<double>::infinity();
   }
@@ -275,6 +280,8 @@ class Coordinator {
     }
     for (PlanResult& result : report.results) {
       result.rank = worker;
+      result.started_s = elapsed_s() - static_cast<double>(result.phases.send_s) - result.seconds;
+      result.predicted_s = static_cast<float>(queue_.predicted_s(worker, result.index));
       if (result.status == PlanStatus::failed) {
         take_failure(worker, result);
       } else {
@@ -516,6 +523,7 @@ class Coordinator {
   std::optional<RunEnd> stop_;  // once it has to end early
   Clock::time_point stop_deadline_;
   Records news_;
+  Clock::time_point start_ = Clock::now();
   BackgroundThread recorder_;  // last: it uses what is above
 };
 

@@ -99,6 +99,8 @@ struct CoordinatorParts {
   int threads_per_worker = 0;  ///< 0: all cores of the placement
   int max_attempts = 3;        ///< failures that may pass before a plan is given up
   Timeouts timeouts;
+  /// Seconds since the session began; empty: since coordinate() was called.
+  std::function<double()> elapsed_s;
   /// Seconds until the run must be over; empty: no limit.
   std::function<double()> time_left_s;
   /// What has become known of the plans' work since the last call, in cell updates; may be empty.

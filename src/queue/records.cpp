@@ -24,7 +24,9 @@ void tell(RunObserver& observer, const Records::Record& record) {
 
 void Records::add(Kind kind, PlanResult result) {
   bytes += result.field.size();
-  results.push_back({kind, std::move(result), {}});
+  Record& record = results.emplace_back();
+  record.kind = kind;
+  record.result = std::move(result);
 }
 
 void work_off(Records& records, ResultSink& sink, RunObserver& observer) {
@@ -34,7 +36,9 @@ void work_off(Records& records, ResultSink& sink, RunObserver& observer) {
   // is stored.
   std::vector<PlanResult> rows;
   std::unordered_map<std::uint32_t, std::size_t> places;
-  for (const Records::Record& record : records.results) {
+  const auto now = std::chrono::steady_clock::now();
+  for (Records::Record& record : records.results) {
+    record.result.phases.store_s = std::chrono::duration<float>(now - record.added).count();
     const auto [place, is_new] = places.emplace(record.result.index, rows.size());
     if (is_new) {
       rows.push_back(record.result);

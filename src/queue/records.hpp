@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -17,6 +18,7 @@ struct Records {
     Kind kind = Kind::result;
     PlanResult result;
     PlanProgress last{};  ///< of an abandoned plan
+    std::chrono::steady_clock::time_point added = std::chrono::steady_clock::now();
   };
   std::vector<std::function<void(RunObserver&)>> events;
   std::vector<Record> results;

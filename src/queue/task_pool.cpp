@@ -1,5 +1,7 @@
 #include "queue/task_pool.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <exception>
 #include <future>
 #include <iterator>
@@ -24,7 +26,7 @@ TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)
         return;
       }
       promise.set_value();
-      work(job, closing);
+      work(thread, job, closing);
     });
   }
   // Wait for all before any exception leaves: the threads refer to make_job.
@@ -55,6 +57,10 @@ void TaskPool::abandon_running() { abandon_.request_stop(); }
 
 TaskPool::News TaskPool::news() {
   const std::scoped_lock lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < news_.results.size(); ++i)
+    news_.results[i].phases.send_s = std::chrono::duration<float>(now - finished_[i]).count();
+  finished_.clear();
   return std::exchange(news_, {});
 }
 
@@ -74,7 +80,7 @@ std::vector<PlanProgress> TaskPool::progress() {
   return all;
 }
 
-void TaskPool::work(const PlanJob& job, const std::stop_token& closing) {
+void TaskPool::work(std::size_t thread, const PlanJob& job, const std::stop_token& closing) {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, closing, [&] { return !waiting_.empty(); });
@@ -113,7 +119,9 @@ void TaskPool::work(const PlanJob& job, const std::stop_token& closing) {
     if (result.status == PlanStatus::pending) {
       news_.abandoned.push_back(task.index);
     } else {
+      result.thread = static_cast<std::int32_t>(thread);
       news_.results.push_back(std::move(result));
+      finished_.push_back(std::chrono::steady_clock::now());
     }
   }
 }

@@ -55,7 +55,7 @@ class TaskPool {
   [[nodiscard]] std::vector<PlanProgress> progress();
 
  private:
-  void work(const PlanJob& job, const std::stop_token& closing);
+  void work(std::size_t thread, const PlanJob& job, const std::stop_token& closing);
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -66,6 +66,7 @@ class TaskPool {
   };
   std::map<std::uint32_t, Running> running_;  // by the plans' numbers
   News news_;
+  std::vector<std::chrono::steady_clock::time_point> finished_;  // news_.results
   std::stop_source abandon_;
   std::vector<std::jthread> threads_;  // last: joined before anything they use is gone
 };

@@ -114,6 +114,14 @@ bool WorkQueue::plan_started(int worker, std::uint32_t number) {
          });
 }
 
+double WorkQueue::predicted_s(int worker, std::uint32_t number) const {
+  const auto known = workers_.find(worker);
+  const auto plan = plans_.find(number);
+  if (known == workers_.end() || plan == plans_.end() || !(plan->second.updates > 0))
+    return std::numeric_limits<double>::quiet_NaN();
+  return known->second.cost->predict_s(plan->second.updates);
+}
+
 WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t number, double seconds) {
   const auto found = plans_.find(number);
   if (found == plans_.end()) return Answer::unknown;

@@ -83,6 +83,8 @@ class WorkQueue {
     repeated,  ///< another worker was first; the answers should be equal
     unknown    ///< nobody asked for it
   };
+  /// The seconds that a plan is predicted to take this worker; NaN where nothing is known.
+  [[nodiscard]] double predicted_s(int worker, std::uint32_t number) const;
   /// `seconds` is what the worker took.
   Answer plan_finished(int worker, std::uint32_t number, double seconds);
   enum class Failure {

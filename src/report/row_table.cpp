@@ -21,6 +21,8 @@ namespace {
 Cell cell_of(const std::string& text) { return text; }
 Cell cell_of(PlanStatus status) { return std::string(to_string(status)); }
 Cell cell_of(double value) { return value; }
+/// With the digits of the float, not those of the double nearest to it.
+Cell cell_of(float value) { return std::stod(fmt::format("{}", value)); }
 /// Most readers take numbers for doubles, which do not hold all of a hash.
 Cell cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 template <std::integral Number>

@@ -293,6 +293,7 @@ class Campaign {
       }
       return news;
     };
+    parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
     parts.sink = &sink;
     parts.observer = &*monitor_;
     parts.differences = differences_with_fields;

@@ -24,6 +24,7 @@ template <class T>
 Handle type_of(std::type_identity<T>, std::size_t bytes) {
   if constexpr (std::is_same_v<T, std::string>) return text_type(bytes);
   if constexpr (std::is_same_v<T, PlanStatus>) return make_status_type();
+  if constexpr (std::is_same_v<T, float>) return own(H5T_IEEE_F32LE);
   if constexpr (std::is_same_v<T, double>) return own(H5T_IEEE_F64LE);
   if constexpr (std::is_same_v<T, std::int32_t>) return own(H5T_STD_I32LE);
   if constexpr (std::is_same_v<T, std::uint32_t>) return own(H5T_STD_U32LE);

@@ -110,6 +110,7 @@ std::vector<PlanResult> Session::store(std::span<const PlanResult> results) {
   bool wrote_field = false;
   for (const auto& result : results) {
     auto& logged = batch_.emplace_back(LoggedRow{-1, to_row(result)});
+    logged.row.session = static_cast<std::uint32_t>(sessions_.size() - 1);
     if (save_fields_ && !result.field.empty()) {
       if (write_field(result, logged)) {
         wrote_field = true;
