@@ -296,6 +296,8 @@ class Coordinator {
         return;
       case WorkQueue::Answer::repeated:
         compare(result);
+        result.field.clear();
+        observe([result](RunObserver& observer) { observer.on_repeated(result); });
         return;
       case WorkQueue::Answer::first:
         break;

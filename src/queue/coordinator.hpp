@@ -57,6 +57,8 @@ class RunObserver {
   virtual void on_started(const WorkerInfo& worker, const Task& task) = 0;
   /// The result is on disk. It may come after a failure of the same plan that was stored before.
   virtual void on_stored(const PlanResult& result) = 0;
+  /// A second answer to a plan, which another worker was given so that it did not idle.
+  virtual void on_repeated(const PlanResult& result) = 0;
   /// The failure is on disk, and the plan will be tried again.
   virtual void on_failed_try(const PlanResult& result) = 0;
   /// Two workers gave different answers, so one of their devices is faulty. The plan, which was

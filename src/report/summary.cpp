@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -89,6 +90,35 @@ std::vector<const PlanResult*> slowest(std::vector<const PlanResult*> plans) {
   return plans;
 }
 
+std::vector<std::pair<std::string, double>> phases_of(const std::vector<const PlanResult*>& rows) {
+  double seconds = 0;
+  std::vector<std::pair<std::string, double>> phases{
+      {"reading", 0}, {"hashing", 0}, {"solving", 0}, {"statistics", 0}, {"compressing", 0}};
+  for (const PlanResult* row : rows) {
+    const PlanPhases& of = row->phases;
+    if (of.read_s == 0) continue;  // solved by a version that did not tell
+    const std::array parts{of.read_s, of.hash_s, of.solve_s, of.statistics_s, of.compress_s};
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      phases[i].second += static_cast<double>(parts.at(i));
+    seconds += row->seconds;
+  }
+  if (seconds == 0) return {};
+  for (const auto& phase : std::vector(phases)) seconds -= phase.second;
+  phases.emplace_back("other", std::max(seconds, 0.0));
+  return phases;
+}
+
+void print_phases(const Summary& summary) {
+  double all = 0;
+  for (const auto& [name, seconds] : summary.phases) all += seconds;
+  if (all == 0) return;
+  fmt::print("\nwhere the core time went\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, seconds] : summary.phases)
+    rows.push_back({name, duration_text(seconds), fmt::format("{:.1f} %", 100 * seconds / all)});
+  print_table("lrr", rows, margin);
+}
+
 void print_slowest(const Summary& summary) {
   std::vector<std::vector<std::string>> rows;
   for (const PlanResult* plan : slowest(summary.solved)) {
@@ -171,6 +201,7 @@ Summary summary_of(const std::vector<const PlanResult*>& rows) {
   summary.std_of_means = std_of(means);
   summary.mean_of_stds = mean_of(stds);
   summary.histogram = histogram_of(means);
+  summary.phases = phases_of(rows);
   return summary;
 }
 
@@ -211,6 +242,7 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
     print_line("the file is still being written, or its writer was killed: go on with --resume",
                indent);
   print_histogram(summary);
+  print_phases(summary);
   print_slowest(summary);
   print_failed(summary);
 }
@@ -242,6 +274,8 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
     json["sessions"] = wall->all_sessions;
     json["sessions_with_figures"] = wall->sessions;
   }
+  json["phases"] = Json::object();
+  for (const auto& [name, seconds] : summary.phases) json["phases"][name] = seconds;
   json["closed_well"] = closed_well;
   json["histogram"] = Json::array();
   for (const auto& [from, to, count] : summary.histogram.bins)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/gnuplot.hpp"
@@ -40,6 +41,11 @@ struct Summary {
   std::uint64_t cells_in_doubt = 0;  ///< near 15 or 18 °C
   double core_seconds = 0;           ///< of all rows
   Histogram histogram;               ///< of the means
+  double core_seconds = 0;  ///< of all rows
+  Histogram histogram;      ///< of the means
+  /// Where the time of plans went whose phases are known, by name, in s; in order. `other` is what
+  /// no phase covers.
+  std::vector<std::pair<std::string, double>> phases;
 };
 [[nodiscard]] Summary summary_of(const std::vector<const PlanResult*>& rows);
 

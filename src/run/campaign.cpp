@@ -365,7 +365,11 @@ class Campaign {
                    {"restored", std::to_string(tally.restored)},
                    {"solved", std::to_string(tally.solved)},
                    {"failed", std::to_string(tally.failed)},
-                   {"seconds", fmt::format("{:.3f}", monitor_->elapsed_s())}};
+                   {"seconds", fmt::format("{:.3f}", monitor_->elapsed_s())},
+                   {"threads", std::to_string(monitor_->solver_threads())},
+                   {"failed_seconds", fmt::format("{:.3f}", tally.failed_seconds)},
+                   {"repeated_seconds", fmt::format("{:.3f}", tally.repeated_seconds)},
+                   {"abandoned_seconds", fmt::format("{:.3f}", tally.abandoned_seconds)}};
     if (const auto gpus = monitor_->gpu_table(); !gpus.empty())
       end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
     return end;

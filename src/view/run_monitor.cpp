@@ -114,6 +114,7 @@ void RunMonitor::on_stored(const PlanResult& result) {
   ++shares_[result.rank].plans;
   shares_[result.rank].core_seconds += result.seconds;
   if (result.status == PlanStatus::failed) {
+    tally_.failed_seconds += result.seconds;
     failed_.insert(result.index);
     logger_->warn("plan {} failed: {}", result.id, result.error);
   } else {
@@ -142,9 +143,16 @@ void RunMonitor::warn_of_odd_temperature(const PlanResult& result) {
         result.id, mean, deviation);
 }
 
+void RunMonitor::on_repeated(const PlanResult& result) {
+  tally_.core_seconds += result.seconds;
+  tally_.repeated_seconds += result.seconds;
+  shares_[result.rank].core_seconds += result.seconds;
+}
+
 void RunMonitor::on_failed_try(const PlanResult& result) {
   ++tally_.failed_tries;
   tally_.core_seconds += result.seconds;
+  tally_.failed_seconds += result.seconds;
   shares_[result.rank].core_seconds += result.seconds;
   logger_->warn("plan {} failed (failure {}, to be tried again): {}", result.id, result.failures,
                 result.error);
@@ -176,6 +184,12 @@ void RunMonitor::on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample
   share.gpu.add(sample);
   share.gpu_now = sample;
   if (events_) events_->gpu_sample(worker, sample);
+}
+
+std::size_t RunMonitor::solver_threads() const {
+  std::size_t threads = 0;
+  for (const WorkerInfo& worker : ready_) threads += worker.threads;
+  return threads;
 }
 
 std::vector<std::string> RunMonitor::gpu_table() const {
@@ -221,6 +235,7 @@ void RunMonitor::on_stopping(const std::string& reason) {
 
 void RunMonitor::on_abandoned(const AbandonedPlan& plan) {
   abandoned_.push_back(plan);
+  tally_.abandoned_seconds += plan.last.seconds;
   logger_->debug("plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
                  plan.task.id, plan.last.iterations, duration_text(plan.last.seconds),
                  plan.attempts);

@@ -29,6 +29,9 @@ struct RunTally {
   std::size_t failed = 0;
   std::size_t failed_tries = 0;  ///< failures that were not the last word
   double core_seconds = 0;       ///< of this session's plans
+  double failed_seconds = 0;     ///< of these, spent on failures
+  double repeated_seconds = 0;   ///< spent on answers that another worker had given before
+  double abandoned_seconds = 0;  ///< spent on plans that the end cut short
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
@@ -51,6 +54,7 @@ class RunMonitor final : public RunObserver {
   void on_leased(const WorkerInfo& worker, const Task& task) override;
   void on_started(const WorkerInfo& worker, const Task& task) override;
   void on_stored(const PlanResult& result) override;
+  void on_repeated(const PlanResult& result) override;
   void on_failed_try(const PlanResult& result) override;
   void on_conflict(const PlanResult& failed) override;
   void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
@@ -74,6 +78,8 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] double elapsed_s() const;
   /// A sentence on how good the predictions were; empty where there were too few.
   [[nodiscard]] const std::string& predictions() const { return predictions_; }
+  /// Of all workers that got ready.
+  [[nodiscard]] std::size_t solver_threads() const;
   /// What each GPU did, as lines of text; empty where none told anything.
   [[nodiscard]] std::vector<std::string> gpu_table() const;
   /// The workers that got ready, as lines of text; empty where none has.

@@ -122,6 +122,7 @@ class Silent final : public RunObserver {
     std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", worker.rank, reason.c_str());
   }
   void on_worker_refused(const WorkerInfo&, const std::string&) override {}
+  void on_repeated(const PlanResult&) override {}
   void on_failed_try(const PlanResult&) override {}
   void on_conflict(const PlanResult& failed) override {
     std::fprintf(stderr, "bench_queue: plan %s: %s\n", failed.id.c_str(), failed.error.c_str());

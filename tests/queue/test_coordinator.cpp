@@ -72,6 +72,7 @@ class Recorder final : public RunObserver {
     settle(worker.rank);
     if (when_refused_) when_refused_();
   }
+  void on_repeated(const PlanResult&) override {}
   void on_failed_try(const PlanResult& result) override { failed_tries_.push_back(result); }
   void on_conflict(const PlanResult& failed) override {
     conflicts_.push_back(failed);

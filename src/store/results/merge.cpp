@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <numeric>
-#include <set>
 
 #include "io/file_lock.hpp"
 #include "store/results/boundary.hpp"
@@ -91,11 +91,11 @@ class Merge {
     } else {
       require_same_campaign(path, view.snapshot);
     }
-    take_sessions(path, view.snapshot.sessions);
+    const auto sessions = take_sessions(path, view.snapshot.sessions);
     for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
     }
-    for (std::size_t i = 0; i < all_.rows.size(); ++i) take_row(number, i, view);
+    for (std::size_t i = 0; i < all_.rows.size(); ++i) take_row(number, i, view, sessions);
   }
 
   void begin(const Snapshot& first) {
@@ -156,22 +156,34 @@ class Merge {
     }
   }
 
-  /// Sessions that several parts have, as copies of each other, are kept once.
-  void take_sessions(const fs::path& path, std::vector<Attributes>& sessions) {
+  /// Sessions that several parts have, as copies of each other, are kept once. Returns the number
+  /// that each has in the whole.
+  std::vector<std::uint32_t> take_sessions(const fs::path& path,
+                                           std::vector<Attributes>& sessions) {
+    std::vector<std::uint32_t> numbers;
     for (auto& session : sessions) {
       auto without_origin = session;
       without_origin.erase(origin);
-      if (!sessions_seen_.insert(std::move(without_origin)).second) continue;
+      const auto next = static_cast<std::uint32_t>(all_.sessions.size());
+      const auto [seen, is_new] = sessions_seen_.emplace(std::move(without_origin), next);
+      numbers.push_back(seen->second);
+      if (!is_new) continue;
       session.emplace(origin, path.filename().string());
       all_.sessions.push_back(std::move(session));
     }
+    return numbers;
   }
 
-  void take_row(std::size_t number, std::size_t i, const ReadView& view) {
+  void take_row(std::size_t number, std::size_t i, const ReadView& view,
+                const std::vector<std::uint32_t>& sessions) {
     const auto& row = view.snapshot.rows[i];
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
     all_.rows[i] = row;
+    if (row.session < sessions.size()) {
+      all_.rows[i].session = sessions[row.session];
+      seal(all_.rows[i]);
+    }
     all_.offsets[i] = view.snapshot.offsets[i];
     from_[i] = number;
   }
@@ -220,9 +232,9 @@ class Merge {
   MergeReport report_;           // as they were named
   std::vector<fs::path> files_;  // where the names lead
   Snapshot all_;
-  std::vector<std::size_t> from_;       // the part that row i is from
-  std::set<Attributes> sessions_seen_;  // without their origins
-  std::vector<std::uint32_t> answers_;  // how many parts answer plan i
+  std::vector<std::size_t> from_;                      // the part that row i is from
+  std::map<Attributes, std::uint32_t> sessions_seen_;  // without their origins; their numbers
+  std::vector<std::uint32_t> answers_;                 // how many parts answer plan i
   std::vector<std::byte> chunk_;
 };
 

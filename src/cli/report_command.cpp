@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "report/page.hpp"
+#include "view/output_file.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+/// FILE and --out, checked.
+void check_files(const std::string& file, const std::filesystem::path& out, bool overwrite,
+                 std::string_view beginning) {
+  CommandFiles files;
+  files.reads_store("FILE", file);
+  files.writes("--out", out);
+  files.require_different();
+  require_replaceable(out, overwrite, beginning);
+}
+
+}  // namespace
+
+int report_command(const Arguments& arguments) {
+  std::string file;
+  std::filesystem::path out;
+  bool overwrite = false;
+  bool json = false;
+  Options options(
+      "report FILE --out PAGE [options]",
+      "Makes one HTML page of a run: answers, histogram, coldest and warmest plans, "
+      "failures, where the time of all threads went, threads over time, predicted and "
+      "actual times, sessions. The page needs no network and no JavaScript. The run may "
+      "live, or may have been killed.");
+  declare_result_file(options, file);
+  options.add()("out,o", po::value(&out)->value_name("PAGE"), "the page, as run.html");
+  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing page");
+  options.add()("json", po::bool_switch(&json), "print the data as one JSON object instead");
+  if (!options.parse(arguments)) return exit_done;
+  if (json == !out.empty()) throw UsageError("give either --out or --json");
+  if (json) {
+    fmt::print("{}", report_json(file, open_result_file(file)));
+    return exit_done;
+  }
+  check_files(file, out, overwrite, "<!doctype html>\n");
+  write_output(out, report_page(file, open_result_file(file)));
+  fmt::print("{}\n", out.string());
+  return exit_done;
+}
+
+int trace_command(const Arguments& arguments) {
+  std::string file;
+  std::filesystem::path out;
+  bool overwrite = false;
+  Options options(
+      "trace FILE --out TRACE [options]",
+      "Writes when each solver thread did what to which plan, in Chrome's trace format: "
+      "open it at ui.perfetto.dev or in chrome://tracing.");
+  declare_result_file(options, file);
+  options.add()("out,o", po::value(&out)->value_name("TRACE"), "the file, as trace.json");
+  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing trace");
+  options.require({"file", "out"});
+  if (!options.parse(arguments)) return exit_done;
+  check_files(file, out, overwrite, "{\"traceEvents\":[");
+  write_output(out, trace_json(open_result_file(file)));
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,453 @@
+#include "report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/printable.hpp"
+#include "core/version.hpp"
+#include "report/field_picture.hpp"
+#include "report/gnuplot.hpp"
+#include "report/row_table.hpp"
+#include "report/summary.hpp"
+#include "report/time_ledger.hpp"
+#include "view/json.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr int plot_width = 900;
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char letter : printable(text)) {
+    switch (letter) {
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '&':
+        html += "&amp;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      default:
+        html += letter;
+    }
+  }
+  return html;
+}
+
+/// The first row is the head; `alignment` as in print_table.
+std::string table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows) {
+  std::string html = "<table>";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    html += "<tr>";
+    const char* tag = r == 0 ? "th" : "td";
+    for (std::size_t c = 0; c < rows[r].size(); ++c)
+      html += fmt::format("<{} class={}>{}</{}>", tag, alignment[c], escaped(rows[r][c]), tag);
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string section(const std::string& title, const std::string& body) {
+  return fmt::format("<section><h2>{}</h2>\n{}</section>\n", escaped(title), body);
+}
+
+/// gnuplot's picture as an element of the page: from <svg on.
+std::string inline_svg(const std::string& svg) {
+  const auto begin = svg.find("<svg");
+  return "<div class=plot>" + svg.substr(begin == std::string::npos ? 0 : begin) + "</div>\n";
+}
+
+std::string inline_plot(const Plot& plot, int height) {
+  return inline_svg(plot.draw(PlotFormat::svg, plot_width, height));
+}
+
+/// Values on a grid of bins, so that a page with a million plans is no larger than one with a
+/// thousand.
+struct Bins {
+  std::size_t across = 90;
+  std::size_t up = 50;
+  double left = 0, right = 1, bottom = 0, top = 1;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;
+
+  void add(double x, double y) {
+    const auto bin = [](double value, double low, double high, std::size_t bins) {
+      const double place = (value - low) / (high - low) * static_cast<double>(bins);
+      return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(bins - 1)));
+    };
+    ++counts[{bin(x, left, right, across), bin(y, bottom, top, up)}];
+  }
+  [[nodiscard]] std::vector<std::vector<double>> rows() const {
+    std::vector<std::vector<double>> rows;
+    for (const auto& [place, count] : counts)
+      rows.push_back({left + (static_cast<double>(place.first) + 0.5) * (right - left) /
+                                 static_cast<double>(across),
+                      bottom + (static_cast<double>(place.second) + 0.5) * (top - bottom) /
+                                   static_cast<double>(up),
+                      static_cast<double>(count)});
+    return rows;
+  }
+};
+
+void add_binned(Plot& plot, const Bins& bins) {
+  plot.add("set palette defined (0 '#c9b8dc', 1 '#4a1c76', 2 '#e96042')");
+  plot.add("set logscale cb; set cblabel 'plans'; set cbtics out nomirror");
+  std::size_t most = 2;
+  for (const auto& [place, count] : bins.counts) most = std::max(most, count);
+  plot.add(fmt::format("set cbrange [1:{}]", most));
+  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]; set yrange [{:.10g}:{:.10g}]", bins.left,
+                       bins.right, bins.bottom, bins.top));
+}
+
+std::string scatter(const Summary& summary) {
+  Bins bins;
+  bins.left = bins.bottom = 1e300;
+  bins.right = bins.top = -1e300;
+  for (const PlanResult* plan : summary.solved) {
+    const Statistics& s = plan->statistics;
+    if (!std::isfinite(s.mean_temp) || !std::isfinite(s.std_temp)) continue;
+    bins.left = std::min(bins.left, std::floor(s.mean_temp));
+    bins.right = std::max(bins.right, std::floor(s.mean_temp) + 1);
+    bins.bottom = std::min(bins.bottom, std::floor(s.std_temp));
+    bins.top = std::max(bins.top, std::floor(s.std_temp) + 1);
+  }
+  if (bins.left > bins.right) return "";
+  for (const PlanResult* plan : summary.solved)
+    if (std::isfinite(plan->statistics.mean_temp) && std::isfinite(plan->statistics.std_temp))
+      bins.add(plan->statistics.mean_temp, plan->statistics.std_temp);
+  Plot plot;
+  const std::string data = plot.add_data(bins.rows());
+  add_binned(plot, bins);
+  plot.add("set xlabel 'mean temperature, °C'; set ylabel 'standard deviation, °C'");
+  plot.add(fmt::format("plot {} using 1:2:3 with points pointtype 5 pointsize 0.8 palette", data));
+  return inline_plot(plot, 460);
+}
+
+std::string predictions(const std::vector<PlanResult>& rows) {
+  Bins bins;
+  bins.left = bins.bottom = 1e300;
+  bins.right = bins.top = -1e300;
+  std::vector<double> ratios;
+  const auto counts = [](const PlanResult& row) { return row.predicted_s > 0 && row.seconds > 0; };
+  for (const PlanResult& row : rows) {
+    if (!counts(row)) continue;
+    ratios.push_back(row.seconds / static_cast<double>(row.predicted_s));
+    for (const double value :
+         {std::log10(row.seconds), std::log10(static_cast<double>(row.predicted_s))}) {
+      bins.left = bins.bottom = std::min(bins.left, value - 0.05);
+      bins.right = bins.top = std::max(bins.right, value + 0.05);
+    }
+  }
+  if (ratios.empty())
+    return "<p>No plan was predicted: the run was too short, or an earlier version made the "
+           "file.</p>\n";
+  for (const PlanResult& row : rows)
+    if (counts(row))
+      bins.add(std::log10(static_cast<double>(row.predicted_s)), std::log10(row.seconds));
+  std::sort(ratios.begin(), ratios.end());
+  const auto quantile = [&](double share) {
+    return ratios[static_cast<std::size_t>(share * static_cast<double>(ratios.size() - 1))];
+  };
+  std::string html = fmt::format(
+      "<p>{} plans were predicted. Half of them took {:.2f} to {:.2f} times as long as foreseen, "
+      "nine "
+      "of ten {:.2f} to {:.2f} times.</p>\n",
+      ratios.size(), quantile(0.25), quantile(0.75), quantile(0.05), quantile(0.95));
+  Plot plot;
+  const std::string data = plot.add_data(bins.rows());
+  const std::string ideal = plot.add_data({{bins.left, bins.left}, {bins.right, bins.right}});
+  add_binned(plot, bins);
+  plot.add("set xlabel 'predicted, s'; set ylabel 'actual, s'");
+  std::string ticks;
+  for (int power = static_cast<int>(std::ceil(bins.left));
+       power <= static_cast<int>(std::floor(bins.right)); ++power)
+    ticks += fmt::format("{}'{:g}' {}", ticks.empty() ? "" : ", ", std::pow(10, power), power);
+  if (!ticks.empty()) plot.add(fmt::format("set xtics ({}); set ytics ({})", ticks, ticks));
+  plot.add(fmt::format(
+      "plot {} with lines linetype 4 dashtype 2, {} using 1:2:3 with points pointtype 5 "
+      "pointsize 0.8 palette",
+      ideal, data));
+  return html + inline_plot(plot, 460);
+}
+
+std::string lane_name(const Lane& lane) {
+  return fmt::format("rank {} thread {}, {}", lane.rank, lane.thread, lane.device);
+}
+
+/// How busy each lane was, as a strip of colours.
+std::string timeline(const std::vector<Lane>& lanes, const TimeLedger& ledger) {
+  constexpr std::size_t bins = 400;
+  constexpr std::size_t most_named = 40;
+  std::vector<Lane> shown;
+  std::copy_if(lanes.begin(), lanes.end(), std::back_inserter(shown),
+               [&](const Lane& lane) { return lane.session == ledger.session; });
+  Plot plot;
+  const std::string data = plot.add_data(busy_shares(shown, ledger.wall_s, bins));
+  plot.add(
+      "set palette defined (0 '#f3f1f6', 1 '#4a1c76'); set cbrange [0:1]; unset colorbox; unset "
+      "grid");
+  plot.add(fmt::format("set xrange [0:{:.10g}]; set yrange [{}.5:-0.5]", ledger.wall_s,
+                       static_cast<std::int64_t>(shown.size()) - 1));
+  plot.add("set xlabel 's since the session began'");
+  std::string names;
+  const std::size_t step = (shown.size() + most_named - 1) / most_named;
+  for (std::size_t i = 0; i < shown.size(); i += std::max<std::size_t>(step, 1))
+    names +=
+        fmt::format("{}{} {}", names.empty() ? "" : ", ", Plot::quoted(lane_name(shown[i])), i);
+  plot.add(fmt::format("set ytics ({})", names));
+  plot.add(fmt::format("plot {} matrix using (($1+0.5)*{:.10g}):2:3 with image", data,
+                       ledger.wall_s / static_cast<double>(bins)));
+  const auto height = static_cast<int>(std::min<std::size_t>(90 + 18 * shown.size(), 900));
+  return inline_plot(plot, height);
+}
+
+std::string ledger_table(const TimeLedger& ledger) {
+  std::vector<std::vector<std::string>> rows{{"where", "thread time", "share"}};
+  for (const auto& [name, seconds] : ledger.entries)
+    rows.push_back(
+        {name, duration_text(seconds), fmt::format("{:.2f} %", 100 * seconds / ledger.total_s())});
+  rows.push_back({fmt::format("all: {} threads x {}", ledger.threads, duration_text(ledger.wall_s)),
+                  duration_text(ledger.total_s()), "100.00 %"});
+  return table("lrr", rows);
+}
+
+std::string facts(const Summary& summary, const WallTime& wall, const ResultReader& reader) {
+  std::vector<std::vector<std::string>> rows{{"", ""}};
+  rows.push_back({"plans", std::to_string(summary.plans)});
+  for (const auto& [status, count] : summary.by_status)
+    rows.push_back({"  " + std::string(to_string(status)), std::to_string(count)});
+  if (!summary.solved.empty()) {
+    const auto share = [&](std::size_t count) {
+      return fmt::format(
+          "{} ({:.1f} %)", count,
+          100 * static_cast<double>(count) / static_cast<double>(summary.solved.size()));
+    };
+    rows.push_back({"average mean temperature", fmt::format("{:.3f} °C", summary.mean_of_means)});
+    rows.push_back(
+        {"standard deviation of the means", fmt::format("{:.4f} °C", summary.std_of_means)});
+    rows.push_back({"average standard deviation within a plan",
+                    fmt::format("{:.3f} °C", summary.mean_of_stds)});
+    rows.push_back({"plans with at least half above 18 °C", share(summary.half_above_18)});
+    rows.push_back({"plans with at least half below 15 °C", share(summary.half_below_15)});
+  }
+  rows.push_back({"core time", duration_text(summary.core_seconds)});
+  if (wall.seconds > 0)
+    rows.push_back({"wall time", fmt::format("{}, {:.2f} plans/s", duration_text(wall.seconds),
+                                             wall.plans / wall.seconds)});
+  if (!reader.closed_well())
+    rows.push_back({"state", "still being written, or killed: go on with --resume"});
+  for (const auto& [name, value] : reader.settings()) rows.push_back({name, value});
+  return table("lr", rows);
+}
+
+std::string sessions_table(const ResultReader& reader) {
+  std::vector<std::vector<std::string>> rows{
+      {"session", "started", "ended", "end", "solved", "failed", "wall time"}};
+  const auto& sessions = reader.sessions();
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    const auto text = [&](const char* name) {
+      const auto found = sessions[i].find(name);
+      return found == sessions[i].end() ? std::string("?") : found->second;
+    };
+    const std::string seconds = text("seconds");
+    rows.push_back({std::to_string(i), text("started_utc"), text("ended_utc"),
+                    sessions[i].contains("end") ? text("end") : "killed, or still running",
+                    text("solved"), text("failed"),
+                    seconds == "?" ? "?" : duration_text(std::strtod(seconds.c_str(), nullptr))});
+  }
+  return table("llllrrr", rows);
+}
+
+std::string failures(const Summary& summary, const std::filesystem::path& file) {
+  if (summary.failed.empty()) return "<p>None.</p>\n";
+  std::map<std::string, std::vector<const PlanResult*>> by_cause;
+  for (const PlanResult* plan : summary.failed) {
+    // The sentence without the plan's name is the cause.
+    std::string cause = plan->error;
+    if (const auto at = cause.find(plan->id); at != std::string::npos)
+      cause.replace(at, plan->id.size(), "ID");
+    by_cause[cause].push_back(plan);
+  }
+  std::vector<std::vector<std::string>> rows{{"plans", "cause", "such as", "to try again"}};
+  for (const auto& [cause, plans] : by_cause) {
+    std::string ids;
+    for (std::size_t i = 0; i < std::min<std::size_t>(plans.size(), 3); ++i)
+      ids += (i > 0 ? ", " : "") + plans[i]->id;
+    rows.push_back({std::to_string(plans.size()), cause, ids,
+                    fmt::format("wallheat solve {} --data PLANS", plans.front()->id)});
+  }
+  return table("rlll", rows) +
+         fmt::format(
+             "<p>All of them again: <code>wallheat run --data PLANS --out {} --resume</code></p>\n",
+             escaped(file.string()));
+}
+
+std::string extremes(const Summary& summary, const ResultReader& reader) {
+  std::vector<const PlanResult*> plans = summary.solved;
+  std::erase_if(plans,
+                [](const PlanResult* plan) { return !std::isfinite(plan->statistics.mean_temp); });
+  std::sort(plans.begin(), plans.end(), [](const auto* a, const auto* b) {
+    return a->statistics.mean_temp < b->statistics.mean_temp;
+  });
+  constexpr std::size_t most = 5;
+  std::vector<const PlanResult*> shown(
+      plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(std::min(plans.size(), most)));
+  if (plans.size() > most)
+    shown.insert(shown.end(),
+                 plans.end() - static_cast<std::ptrdiff_t>(std::min(plans.size() - most, most)),
+                 plans.end());
+  std::vector<std::vector<std::string>> rows{
+      {"plan", "mean", "below 15 °C", "above 18 °C", "iterations"}};
+  FieldPicture picture;
+  for (const PlanResult* plan : shown) {
+    const Statistics& s = plan->statistics;
+    rows.push_back({plan->id, fmt::format("{:.3f} °C", s.mean_temp),
+                    fmt::format("{:.1f} %", s.pct_below_15),
+                    fmt::format("{:.1f} %", s.pct_above_18), std::to_string(plan->iterations)});
+    if (auto field = reader.field(plan->index)) {
+      for (double& value : field->cells)
+        if (value == 0) value = std::nan("");  // neither wall nor room
+      picture.panels.push_back(
+          {fmt::format("{} mean {:.2f} °C", printable(plan->id), s.mean_temp), *std::move(field)});
+    }
+  }
+  std::string html = table("lrrrr", rows);
+  if (!picture.panels.empty()) {
+    picture.columns = most;
+    picture.side = 160;
+    html += inline_svg(picture.draw(PlotFormat::svg));
+  }
+  return html;
+}
+
+constexpr std::string_view style =
+    R"(body{font:15px/1.45 system-ui,sans-serif;color:#262a33;margin:2em auto;max-width:960px;padding:0 1em}
+h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #d0d4da}
+table{border-collapse:collapse;margin:.6em 0}td,th{padding:.15em .8em .15em 0;vertical-align:top;font-weight:400}
+th{color:#686e7a;text-align:left}.r{text-align:right;font-variant-numeric:tabular-nums}
+.plot svg{max-width:100%;height:auto}code{background:#f3f1f6;padding:.1em .3em}p.small{color:#686e7a;font-size:.85em}
+@media print{section{break-inside:avoid}body{margin:0}})";
+
+}  // namespace
+
+std::string report_page(const std::filesystem::path& file, const ResultReader& reader) {
+  const Summary summary = summary_of(chosen_rows(reader.rows(), {}));
+  const std::vector<Lane> lanes = lanes_of(reader.rows());
+  const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
+  const std::string name = escaped(file.filename().string());
+  std::string html = fmt::format(
+      "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n<meta "
+      "http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta "
+      "name=viewport "
+      "content=\"width=device-width\">\n<title>{}: "
+      "report</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n",
+      name, style, name);
+  html += section("Answers", facts(summary, wall_time(reader.sessions()), reader));
+  if (!summary.solved.empty()) {
+    html += section("Mean temperatures",
+                    inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
+    html += section("Mean and spread of each plan", scatter(summary));
+    html += section("Coldest and warmest plans", extremes(summary, reader));
+  }
+  html += section("Failed plans", failures(summary, file));
+  for (const TimeLedger& ledger : ledgers) {
+    const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
+    html += section("Where the time went" + of, ledger_table(ledger));
+    html += section(
+        "Threads over time" + of,
+        "<p>A row a solver thread; the darker, the busier.</p>\n" + timeline(lanes, ledger));
+  }
+  html += section("Predicted and actual time of plans", predictions(reader.rows()));
+  html += section("Sessions", sessions_table(reader));
+  for (const std::string& sentence : reader.damage())
+    html += fmt::format("<p>{}</p>\n", escaped(sentence));
+  html += fmt::format("<p class=small>wallheat {}</p>\n</body></html>\n", version());
+  return html;
+}
+
+std::string report_json(const std::filesystem::path& file, const ResultReader& reader) {
+  const WallTime wall = wall_time(reader.sessions());
+  const Summary summary = summary_of(chosen_rows(reader.rows(), {}));
+  Json json{{"file", file.string()}};
+  json["summary"] = Json::parse(to_json_text(summary, &wall, reader.closed_well()));
+  json["settings"] = reader.settings();
+  json["sessions"] = reader.sessions();
+  const std::vector<Lane> lanes = lanes_of(reader.rows());
+  json["ledgers"] = Json::array();
+  for (const TimeLedger& ledger : ledgers_of(lanes, reader.sessions())) {
+    Json entry{{"session", ledger.session}, {"threads", ledger.threads}, {"wall_s", ledger.wall_s}};
+    for (const auto& [name, seconds] : ledger.entries) entry["thread_seconds"][name] = seconds;
+    json["ledgers"].push_back(std::move(entry));
+  }
+  json["lanes"] = Json::array();
+  for (const Lane& lane : lanes)
+    json["lanes"].push_back({{"session", lane.session},
+                             {"rank", lane.rank},
+                             {"thread", lane.thread},
+                             {"host", lane.host},
+                             {"device", lane.device},
+                             {"plans", lane.plans.size()}});
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string trace_json(const ResultReader& reader) {
+  Json events = Json::array();
+  constexpr double us = 1e6;
+  for (const Lane& lane : lanes_of(reader.rows())) {
+    // Chrome's ids are numbers: a process for each rank of each session.
+    const auto process = static_cast<std::int64_t>(lane.session) * 1'000'000 + lane.rank;
+    events.push_back({{"ph", "M"},
+                      {"name", "process_name"},
+                      {"pid", process},
+                      {"args",
+                       {{"name", fmt::format("session {} rank {}: {} on {}", lane.session,
+                                             lane.rank, lane.device, lane.host)}}}});
+    for (const PlanResult* plan : lane.plans) {
+      events.push_back(
+          {{"ph", "X"},
+           {"name", plan->id},
+           {"cat", std::string(to_string(plan->status))},
+           {"pid", process},
+           {"tid", lane.thread},
+           {"ts", plan->started_s * us},
+           {"dur", plan->seconds * us},
+           {"args", {{"iterations", plan->iterations}, {"cells", plan->interior_cells}}}});
+      double at = plan->started_s;
+      const PlanPhases& phases = plan->phases;
+      for (const auto& [name, seconds] : {std::pair{"read", phases.read_s},
+                                          {"hash", phases.hash_s},
+                                          {"solve", phases.solve_s},
+                                          {"statistics", phases.statistics_s},
+                                          {"compress", phases.compress_s}}) {
+        if (seconds > 0)
+          events.push_back({{"ph", "X"},
+                            {"name", name},
+                            {"pid", process},
+                            {"tid", lane.thread},
+                            {"ts", at * us},
+                            {"dur", static_cast<double>(seconds) * us}});
+        at += static_cast<double>(seconds);
+      }
+    }
+  }
+  return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump(
+             -1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace wallheat

@@ -1,0 +1,151 @@
+#include "report/time_ledger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+namespace wallheat {
+namespace {
+
+double number(const Attributes& session, const char* name) {
+  const auto found = session.find(name);
+  return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+/// What a lane's plans took, and the gaps around them.
+struct LaneTimes {
+  std::array<double, 6> in_plans{};  // reading, hashing, solving, statistics, compressing, other
+  double before_first = 0;
+  double between = 0;
+  double after_last = 0;
+};
+
+LaneTimes times_of(const Lane& lane, double wall_s) {
+  LaneTimes times;
+  double end = 0;
+  for (const PlanResult* plan : lane.plans) {
+    // Clocks are read on both sides of a message: a plan may seem to begin before the last ended.
+    const double start = std::clamp(plan->started_s, end, wall_s);
+    const double stop = std::clamp(plan->started_s + plan->seconds, start, wall_s);
+    (plan == lane.plans.front() ? times.before_first : times.between) += start - end;
+    const PlanPhases& phases = plan->phases;
+    const std::array parts{phases.read_s, phases.hash_s, phases.solve_s, phases.statistics_s,
+                           phases.compress_s};
+    // As much of each phase as the clamped stretch leaves room for.
+    const double scale = plan->seconds > 0 ? (stop - start) / plan->seconds : 0;
+    double left = stop - start;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const double part = std::min(static_cast<double>(parts.at(i)) * scale, left);
+      times.in_plans.at(i) += part;
+      left -= part;
+    }
+    times.in_plans.back() += left;
+    end = stop;
+  }
+  times.after_last = wall_s - end;
+  return times;
+}
+
+}  // namespace
+
+std::vector<Lane> lanes_of(const std::vector<PlanResult>& rows) {
+  std::map<std::tuple<std::uint32_t, std::int32_t, std::int32_t>, Lane> lanes;
+  for (const PlanResult& row : rows) {
+    if (row.thread < 0 || !std::isfinite(row.started_s)) continue;
+    Lane& lane = lanes[{row.session, row.rank, row.thread}];
+    if (lane.plans.empty()) {
+      lane.session = row.session;
+      lane.rank = row.rank;
+      lane.thread = row.thread;
+      lane.host = row.host;
+      lane.device = row.device;
+    }
+    lane.plans.push_back(&row);
+  }
+  std::vector<Lane> all;
+  for (auto& [key, lane] : lanes) {
+    std::stable_sort(lane.plans.begin(), lane.plans.end(),
+                     [](const auto* a, const auto* b) { return a->started_s < b->started_s; });
+    all.push_back(std::move(lane));
+  }
+  return all;
+}
+
+std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
+                                   const std::vector<Attributes>& sessions) {
+  std::vector<TimeLedger> ledgers;
+  for (std::uint32_t session = 0; session < sessions.size(); ++session) {
+    const Attributes& facts = sessions[session];
+    TimeLedger ledger{session, 0, number(facts, "seconds"), {}};
+    LaneTimes sum;
+    std::size_t with_plans = 0;
+    double all_idle_from = 0;  // when the last plan of all ended
+    for (const Lane& lane : lanes) {
+      if (lane.session != session) continue;
+      const LaneTimes times = times_of(lane, ledger.wall_s);
+      for (std::size_t i = 0; i < sum.in_plans.size(); ++i)
+        sum.in_plans.at(i) += times.in_plans.at(i);
+      sum.before_first += times.before_first;
+      sum.between += times.between;
+      sum.after_last += times.after_last;
+      all_idle_from = std::max(all_idle_from, ledger.wall_s - times.after_last);
+      ++with_plans;
+    }
+    if (with_plans == 0 || !(ledger.wall_s > 0)) continue;
+    ledger.threads = std::max(with_plans, static_cast<std::size_t>(number(facts, "threads")));
+    const auto idle = static_cast<double>(ledger.threads - with_plans) * ledger.wall_s;
+    const double end_of_run = (ledger.wall_s - all_idle_from) * static_cast<double>(with_plans);
+    // What failed, what another had answered, and what the end cut short left no row: it lies in
+    // the gaps between and after a lane's plans.
+    double gaps = sum.between + std::max(sum.after_last - end_of_run, 0.0) + idle;
+    const auto taken = [&](const char* name) {
+      const double seconds = std::min(number(facts, name), gaps);
+      gaps -= seconds;
+      return seconds;
+    };
+    const double failed = taken("failed_seconds");
+    const double repeated = taken("repeated_seconds");
+    const double abandoned = taken("abandoned_seconds");
+    const double between = std::min(sum.between, gaps);
+    ledger.entries = {{"solving", sum.in_plans[2]},
+                      {"reading", sum.in_plans[0]},
+                      {"hashing", sum.in_plans[1]},
+                      {"statistics", sum.in_plans[3]},
+                      {"compressing", sum.in_plans[4]},
+                      {"other work on plans", sum.in_plans[5]},
+                      {"start: until a thread's first plan", sum.before_first},
+                      {"between plans: waiting for rank 0", between},
+                      {"no work left for this thread", gaps - between},
+                      {"end of the run", std::min(end_of_run, sum.after_last)},
+                      {"lost to failures", failed},
+                      {"repeated copies", repeated},
+                      {"cut short by the end", abandoned}};
+    ledgers.push_back(std::move(ledger));
+  }
+  return ledgers;
+}
+
+std::vector<std::vector<double>> busy_shares(const std::vector<Lane>& lanes, double wall_s,
+                                             std::size_t bins) {
+  std::vector<std::vector<double>> shares;
+  const double width = wall_s / static_cast<double>(bins);
+  for (const Lane& lane : lanes) {
+    std::vector<double>& of_lane = shares.emplace_back(bins, 0.0);
+    for (const PlanResult* plan : lane.plans) {
+      const double start = std::clamp(plan->started_s, 0.0, wall_s);
+      const double stop = std::clamp(plan->started_s + plan->seconds, start, wall_s);
+      const auto first = static_cast<std::size_t>(start / width);
+      for (std::size_t bin = first; bin < bins && static_cast<double>(bin) * width < stop; ++bin) {
+        const double from = std::max(start, static_cast<double>(bin) * width);
+        const double to = std::min(stop, static_cast<double>(bin + 1) * width);
+        of_lane[bin] = std::min(of_lane[bin] + std::max(to - from, 0.0) / width, 1.0);
+      }
+    }
+  }
+  return shares;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+
+/// A solver thread of a session, and the plans that it solved, in order.
+struct Lane {
+  std::uint32_t session = 0;
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  std::string host;
+  std::string device;
+  std::vector<const PlanResult*> plans;  ///< ascending by started_s
+};
+
+/// All lanes with a plan whose start and thread are known, by session, rank and thread.
+[[nodiscard]] std::vector<Lane> lanes_of(const std::vector<PlanResult>& rows);
+
+/// Where the time of a session's solver threads went, in s; the entries add up to threads x wall
+/// time.
+struct TimeLedger {
+  std::uint32_t session = 0;
+  std::size_t threads = 0;
+  double wall_s = 0;
+  std::vector<std::pair<std::string, double>> entries;
+
+  [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
+};
+
+/// A ledger for each session that ended by itself and has lanes; a killed one leaves no end.
+[[nodiscard]] std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
+                                                 const std::vector<Attributes>& sessions);
+
+/// The share of time that each lane solved, in `bins` equal stretches of 0 to wall_s: shape (lanes,
+/// bins).
+[[nodiscard]] std::vector<std::vector<double>> busy_shares(const std::vector<Lane>& lanes,
+                                                           double wall_s, std::size_t bins);
+
+}  // namespace wallheat
