@@ -41,8 +41,6 @@ struct Summary {
   std::uint64_t cells_in_doubt = 0;  ///< near 15 or 18 °C
   double core_seconds = 0;           ///< of all rows
   Histogram histogram;               ///< of the means
-  double core_seconds = 0;  ///< of all rows
-  Histogram histogram;      ///< of the means
   /// Where the time of plans went whose phases are known, by name, in s; in order. `other` is what
   /// no phase covers.
   std::vector<std::pair<std::string, double>> phases;
