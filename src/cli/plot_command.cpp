@@ -160,6 +160,7 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one refusal after the other
 int plot_command(const Arguments& arguments) {
   std::vector<std::string> names;
   std::filesystem::path data;

@@ -27,7 +27,7 @@ struct FieldPicture {
   std::vector<FieldPanel> panels;
   std::size_t columns = 1;   ///< panels in a row
   std::size_t side = 900;    ///< pixels of a panel's longer side, at most
-  std::string colours = "";  ///< one of colour_maps(); empty: the default
+  std::string colours;       ///< one of colour_maps(); empty: the default
   bool around_zero = false;  ///< differences: as far below zero as above it
   std::string unit = "°C";
 

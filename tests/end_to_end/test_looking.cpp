@@ -107,5 +107,46 @@ TEST_F(Looking, writes_a_field_as_an_array) {
   expect_refusal("export r.h5 --field nix -o x.npy", 1, "no plan \"nix\"");
 }
 
+TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
+  EXPECT_EQ(shell("wallheat report r.h5 --out run.html").status, 0);
+  const std::string page = bytes("run.html");
+  EXPECT_THAT(page, StartsWith("<!doctype html>"));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  for (const char* part : {"average mean temperature", "Coldest and warmest plans",
+                           "Where the time went", "100.00 %", "Threads over time", "Sessions"})
+    EXPECT_THAT(page, HasSubstr(part));
+  for (const char* outside : {"<script", "src=\"http", "href=\"http", "url("})
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  EXPECT_THAT(shell("wallheat report r.h5 --json").out, HasSubstr("\"thread_seconds\""));
+  expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
+  expect_refusal("report r.h5", 2, "either --out or --json");
+  expect_refusal("report plans/building_ids.txt --out x.html", 1, "building_ids.txt");
+}
+
+TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
+  EXPECT_EQ(shell("echo rubbish > plans/00002_domain.npy;"
+                  "wallheat run --data plans --out failed.h5 --max-attempts 1")
+                .status,
+            3);
+  EXPECT_EQ(shell("wallheat report failed.h5 --out failed.html").status, 0);
+  EXPECT_THAT(bytes("failed.html"),
+              AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("ID_domain.npy")));
+  EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
+                  "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal;"
+                  "wallheat report k.h5 --out killed.html")
+                .status,
+            0);
+  EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
+}
+
+TEST_F(Looking, writes_a_trace_of_every_plan) {
+  EXPECT_EQ(shell("wallheat trace r.h5 --out trace.json").status, 0);
+  const std::string trace = bytes("trace.json");
+  EXPECT_THAT(trace, StartsWith("{\"traceEvents\":["));
+  for (const char* id : {"00001", "00006"}) EXPECT_THAT(trace, HasSubstr(id));
+  EXPECT_THAT(trace, HasSubstr("\"name\":\"solve\""));
+  expect_refusal("trace r.h5 --out trace.json", 1, "trace.json exists");
+}
+
 }  // namespace
 }  // namespace wallheat

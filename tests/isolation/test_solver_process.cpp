@@ -20,6 +20,7 @@
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/without_times.hpp"
 #include "wallheat/error.hpp"
 
 // Plans that are solved in a child process. What the child does wrong stands in faulty_solver.cpp.
@@ -63,9 +64,9 @@ std::vector<pid_t> children_of(pid_t parent) {
 }
 
 /// Names the fields of two results that differ, but for the time they took.
-bool same(PlanResult a, PlanResult b) {
-  a.seconds = b.seconds = 0;
-  return encode(FromWorker(Report{{}, {a}})) == encode(FromWorker(Report{{}, {b}}));
+bool same(const PlanResult& a, const PlanResult& b) {
+  return encode(FromWorker(Report{{}, {without_times(a)}})) ==
+         encode(FromWorker(Report{{}, {without_times(b)}}));
 }
 
 class IsolatedJobTest : public testing::Test {

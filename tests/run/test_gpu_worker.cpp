@@ -17,6 +17,7 @@
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/without_times.hpp"
 #include "wallheat/error.hpp"
 
 // Workers that solve on a GPU: many plans at once in one child process, and what becomes of them
@@ -77,10 +78,9 @@ class GpuWorkerTest : public testing::Test {
   void expect_sound(const PlanResult& result) const {
     JobSettings cpu = settings();
     cpu.solver.gpu.reset();
-    PlanResult expected = make_plan_job(cpu)({result.index, result.id}, {});
-    expected.seconds = result.seconds;
-    EXPECT_TRUE(encode(FromWorker(Report{{}, {result}})) ==
-                encode(FromWorker(Report{{}, {expected}})))
+    const PlanResult expected = make_plan_job(cpu)({result.index, result.id}, {});
+    EXPECT_TRUE(encode(FromWorker(Report{{}, {without_times(result)}})) ==
+                encode(FromWorker(Report{{}, {without_times(expected)}})))
         << result.id << ": " << result.error;
   }
 
@@ -305,8 +305,8 @@ class FakeGpuRun : public testing::Test {
   [[nodiscard]] std::vector<PlanResult> rows(const std::string& file) const {
     std::vector<PlanResult> rows;
     const ResultReader reader(path(file));
-    for (PlanResult row : reader.rows()) {
-      row.seconds = 0;
+    for (const PlanResult& each : reader.rows()) {
+      PlanResult row = without_times(each);
       row.rank = 0;
       row.device.clear();
       rows.push_back(row);

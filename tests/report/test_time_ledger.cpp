@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "report/time_ledger.hpp"
+
+namespace wallheat {
+namespace {
+
+PlanResult plan(std::int32_t rank, std::int32_t thread, double started_s, double seconds) {
+  PlanResult row;
+  row.status = PlanStatus::converged;
+  row.rank = rank;
+  row.thread = thread;
+  row.started_s = started_s;
+  row.seconds = seconds;
+  row.phases.read_s = static_cast<float>(seconds / 4);
+  row.phases.solve_s = static_cast<float>(seconds / 2);
+  return row;
+}
+
+double entry(const TimeLedger& ledger, const std::string& part) {
+  for (const auto& [name, seconds] : ledger.entries)
+    if (name.find(part) != std::string::npos) return seconds;
+  ADD_FAILURE() << "no entry " << part;
+  return 0;
+}
+
+double sum(const TimeLedger& ledger) {
+  return std::accumulate(ledger.entries.begin(), ledger.entries.end(), 0.0,
+                         [](double all, const auto& entry) { return all + entry.second; });
+}
+
+TEST(Lanes, hold_the_plans_of_a_thread_in_order) {
+  std::vector<PlanResult> rows{plan(2, 0, 5, 1), plan(1, 0, 3, 1), plan(2, 0, 1, 1)};
+  rows.emplace_back();  // pending
+  rows.push_back(plan(1, 1, 0, 1));
+  rows.back().started_s = std::nan("");  // of a version that did not tell
+  const auto lanes = lanes_of(rows);
+  ASSERT_EQ(lanes.size(), 2U);
+  EXPECT_EQ(lanes[0].rank, 1);
+  EXPECT_EQ(lanes[1].plans.front()->started_s, 1);
+}
+
+TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
+  // Two threads of ten seconds: one begins after 1 s, waits from 5 to 6 and ends at 8; the other
+  // ends at 4.
+  const std::vector<PlanResult> rows{plan(1, 0, 1, 4), plan(1, 0, 6, 2), plan(1, 1, 0, 4)};
+  const auto ledgers =
+      ledgers_of(lanes_of(rows), {{{"seconds", "10"}, {"threads", "2"}, {"failed_seconds", "3"}}});
+  ASSERT_EQ(ledgers.size(), 1U);
+  const TimeLedger& ledger = ledgers.front();
+  EXPECT_DOUBLE_EQ(ledger.total_s(), 20);
+  EXPECT_NEAR(sum(ledger), 20, 1e-9);
+  EXPECT_NEAR(entry(ledger, "solving"), 5, 1e-6);
+  EXPECT_NEAR(entry(ledger, "reading"), 2.5, 1e-6);
+  EXPECT_NEAR(entry(ledger, "other work"), 2.5, 1e-6);
+  EXPECT_NEAR(entry(ledger, "start"), 1, 1e-9);
+  EXPECT_NEAR(entry(ledger, "between"), 1, 1e-9);
+  EXPECT_NEAR(entry(ledger, "failures"), 3, 1e-9);
+  EXPECT_NEAR(entry(ledger, "no work left"), 1, 1e-9) << "4 s idle, 3 of them with a failure";
+  EXPECT_NEAR(entry(ledger, "end of the run"), 4, 1e-9);
+}
+
+TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
+  std::vector<PlanResult> rows;
+  for (int i = 0; i < 50; ++i) rows.push_back(plan(1, i % 3, i * 0.7 - 2, 1 + i % 4));
+  const auto ledgers = ledgers_of(lanes_of(rows), {{{"seconds", "20"},
+                                                    {"threads", "5"},
+                                                    {"failed_seconds", "1000"},
+                                                    {"repeated_seconds", "1000"}}});
+  ASSERT_EQ(ledgers.size(), 1U);
+  EXPECT_NEAR(sum(ledgers[0]), 100, 1e-6);
+  for (const auto& [name, seconds] : ledgers[0].entries) EXPECT_GE(seconds, -1e-9) << name;
+}
+
+TEST(TimeLedger, leaves_out_sessions_that_were_killed) {
+  std::vector<PlanResult> rows{plan(1, 0, 1, 4), plan(1, 0, 1, 2)};
+  rows[1].session = 1;
+  const auto ledgers = ledgers_of(lanes_of(rows), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
+  ASSERT_EQ(ledgers.size(), 1U);
+  EXPECT_EQ(ledgers[0].session, 1U);
+}
+
+TEST(BusyShares, are_those_of_each_stretch_of_time) {
+  const std::vector<PlanResult> rows{plan(1, 0, 1, 2), plan(1, 0, 3, 0.5)};
+  const auto shares = busy_shares(lanes_of(rows), 4, 4);
+  ASSERT_EQ(shares.size(), 1U);
+  EXPECT_THAT(shares[0], testing::ElementsAre(0, 1, 1, 0.5));
+}
+
+}  // namespace
+}  // namespace wallheat

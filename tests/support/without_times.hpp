@@ -1,0 +1,20 @@
+#pragma once
+
+#include <limits>
+
+#include "wallheat/plan_result.hpp"
+
+namespace wallheat {
+
+/// A result without what differs from try to try: how long it took, when and where.
+inline PlanResult without_times(PlanResult result) {
+  result.seconds = 0;
+  result.session = 0;
+  result.thread = -1;
+  result.started_s = std::numeric_limits<double>::quiet_NaN();
+  result.predicted_s = std::numeric_limits<float>::quiet_NaN();
+  result.phases = {};
+  return result;
+}
+
+}  // namespace wallheat
