@@ -288,4 +288,13 @@ void print_json(const FileStatus& look) {
   fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
+void print_line(const FileStatus& look) {
+  const auto rate = look.plans_per_s();
+  const auto left = look.seconds_left();
+  fmt::print("{} {}: {} solved, {} failed, {} pending{}{}\n", utc_now(), to_string(look.state),
+             look.solved, look.failed.size(), look.pending,
+             rate && *rate > 0 ? fmt::format(", {:.2f} plans/s", *rate) : "",
+             left ? fmt::format(", {} left", duration_text(*left)) : "");
+}
+
 }  // namespace wallheat

@@ -48,5 +48,7 @@ struct FileStatus {
 /// Prints it to stdout, for people or as one JSON object.
 void print_text(const FileStatus& look);
 void print_json(const FileStatus& look);
+/// The same in one line, with the time of day (UTC).
+void print_line(const FileStatus& look);
 
 }  // namespace wallheat

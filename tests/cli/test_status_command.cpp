@@ -110,6 +110,23 @@ TEST_F(Status, of_a_run_that_stopped_early_is_how_to_go_on) {
   EXPECT_THAT(finished.out, AllOf(HasSubstr("pending  3"), HasSubstr("--resume")));
 }
 
+TEST_F(Status, is_told_a_line_a_look_until_nobody_writes_the_file) {
+  auto results = create();
+  Process watching({WALLHEAT_PROGRAM, "status", file_, "--watch", "--interval", "0.01"});
+  wait_until("a look at the living run", [&] {
+    return watching.out().find("being written: 0 solved, 0 failed, 4 pending\n") !=
+           std::string::npos;
+  });
+  store_all(results, PlanStatus::failed);
+  close(results);
+  EXPECT_EQ(watching.wait(), 3);
+  EXPECT_THAT(watching.out(), testing::EndsWith("closed well: 3 solved, 1 failed, 0 pending, 1.50 "
+                                                "plans/s\n"));
+  const Finished both = run_program({WALLHEAT_PROGRAM, "status", file_, "--watch", "--json"});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status", file_, "--interval", "0"}).status, 2);
+}
+
 TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   auto results = create();
   store(results, 0, PlanStatus::converged);
@@ -120,7 +137,7 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
       finished.out,
       AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
             HasSubstr("solved   1"), HasSubstr("12.50 plans/s"), HasSubstr("left       3 min 20 s"),
-            HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("c (3."),
+            HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("c ("),
             HasSubstr("iteration 512, delta 0.12 °C"), HasSubstr("GPU: 512 W\n")));
   const auto seen = json();
   EXPECT_EQ(seen["state"], "being written");
