@@ -152,7 +152,8 @@ class Page {
   /// Where a panel's cells are drawn: in the middle of its place.
   [[nodiscard]] Box place_of(std::size_t panel) const {
     const auto column = static_cast<double>(panel % columns_);
-    const auto row = static_cast<double>(panel / columns_);
+    const std::size_t above_it = panel / columns_;  // rows of panels
+    const auto row = static_cast<double>(above_it);
     const auto [width, height] = sizes_[panel];
     const double left = margin + column * (cell_width_ + gap) + (cell_width_ - width) / 2;
     const double above =
@@ -225,6 +226,7 @@ bool in_building(const FloorPlan& plan, std::size_t cell) {
 const std::vector<std::string>& colour_maps() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
+    all.reserve(maps.size());
     for (const ColourMap& map : maps) all.emplace_back(map.name);
     return all;
   }();
