@@ -7,16 +7,17 @@
 // Everything is in an unnamed namespace, for the reason that cpu/sweep.hpp gives.
 
 namespace wallheat {
+// NOLINTBEGIN(misc-definitions-in-headers): each of those files is to have code of its own
 namespace {
 
 /// Eight words of ones or zeros for each mask of a block: a row is loaded as a vector.
 struct Lanes {
-  constexpr Lanes() : of() {
+  constexpr Lanes() {
     for (std::size_t mask = 0; mask < 256; ++mask)
       for (std::size_t lane = 0; lane < room_block; ++lane)
         of[mask][lane] = std::uint64_t{0} - (mask >> lane & 1U);
   }
-  std::uint64_t of[256][room_block];
+  std::uint64_t of[256][room_block] = {};
 };
 alignas(64) constexpr Lanes lanes{};
 
@@ -203,4 +204,5 @@ template <class Vectors>
 constexpr RoomSweeps all_sweeps = {jacobi, copy, scale, expand<Vectors>};
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace wallheat

@@ -7,6 +7,7 @@
 // across lanes and nothing is contracted to FMA, so all sets give the same bits.
 
 namespace wallheat {
+// NOLINTBEGIN(misc-definitions-in-headers): each of those files is to have code of its own
 namespace {
 
 /// Calls body(cell, col) for all cells of the strips; no call may depend on another.
@@ -147,6 +148,7 @@ void residual(const LevelData& level, const float* x, const float* right, float*
 
 /// The nine weights of a coarse cell.
 struct Weights {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeros first would cost in a hot loop
   explicit Weights(const LevelData& coarse, std::ptrdiff_t i) {
     for (int place = 0; place < 9; ++place) at[place] = coarse.weights[place][i];
   }
@@ -427,4 +429,5 @@ constexpr SteadyKernels all_kernels = {
 };
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace wallheat
