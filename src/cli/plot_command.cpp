@@ -31,15 +31,12 @@ enum class Show { start, mask, field, difference };
 
 std::vector<Show> shown(const std::string& names) {
   std::vector<Show> shows;
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end = std::min(names.find(',', begin), names.size());
-    shows.push_back(choose<Show>("show", names.substr(begin, end - begin),
+  for (const std::string& name : words_of(names))
+    shows.push_back(choose<Show>("show", name,
                                  {{"start", Show::start},
                                   {"mask", Show::mask},
                                   {"field", Show::field},
                                   {"difference", Show::difference}}));
-    begin = end + 1;
-  }
   return shows;
 }
 
@@ -74,10 +71,19 @@ class Fields {
           fmt::format("{} has no field of plan \"{}\": name the floor plans by --data to "
                       "solve it again, or run with --save-fields",
                       file_, printable(id)));
+    if (!solver_) {
+      solve_with_ = recorded_solver(file_, reader_);
+      const std::string by = recorded_solver_text(reader_);
+      if (by != solve_with_.solver_text())
+        throw RunError(
+            fmt::format("{} was solved by {}, and this wallheat has {}: no plan of it can "
+                        "be solved again here",
+                        file_, by, solve_with_.solver_text()));
+      solver_ = solve_with_.make();
+    }
     print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
                 printable(id));
-    if (!solver_) solver_ = SolverOptions{limits(), false, available_isas().back()}.make();
-    return solver_->solve(plans_->load(id), limits(), {})->field;
+    return solver_->solve(plans_->load(id), solve_with_.limits, {})->field;
   }
 
  private:
@@ -88,25 +94,11 @@ class Fields {
     return found->second;
   }
 
-  /// Those that the file was made with.
-  [[nodiscard]] Limits limits() const {
-    const auto number = [&](const char* name) {
-      const auto found = reader_.settings().find(name);
-      const std::string text = found == reader_.settings().end() ? "" : found->second;
-      char* end = nullptr;
-      const double value = std::strtod(text.c_str(), &end);
-      if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e18))
-        throw RunError(fmt::format("{} does not say its {}, so no plan of it can be solved again",
-                                   file_, name));
-      return value;
-    };
-    return {number("tolerance"), static_cast<std::int64_t>(number("max_iterations"))};
-  }
-
   std::string file_;
   ResultReader reader_;
   SharedPlanSource plans_;
   std::map<std::string, std::size_t> indices_;
+  SolverOptions solve_with_;
   std::unique_ptr<Solver> solver_;  // for fields that are not stored
 };
 

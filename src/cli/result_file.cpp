@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstdlib>
+
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "view/output_file.hpp"
@@ -31,6 +34,51 @@ ResultReader open_result_file(const std::string& file) {
   for (const std::string& sentence : reader.damage())
     print_error("wallheat: {}", printable(sentence));
   return reader;
+}
+
+namespace {
+
+std::string setting_of(const std::string& file, const ResultReader& reader, const char* name) {
+  const auto found = reader.settings().find(name);
+  if (found == reader.settings().end())
+    throw RunError(fmt::format("{} does not say its {}", file, name));
+  return found->second;
+}
+
+double number_of(const std::string& file, const ResultReader& reader, const char* name) {
+  const std::string text = setting_of(file, reader, name);
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e18))
+    throw RunError(fmt::format("{}: its {} is '{}'", file, name, text));
+  return value;
+}
+
+}  // namespace
+
+SolverOptions recorded_solver(const std::string& file, const ResultReader& reader) {
+  const std::string name = setting_of(file, reader, "solver");
+  (void)setting_of(file, reader, "solver_version");
+  SolverOptions made_with;
+  made_with.isa = available_isas().back();
+  for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady})
+    if (name == to_string(kind)) made_with.kind = kind;
+  made_with.limits.max_iterations =
+      static_cast<std::int64_t>(number_of(file, reader, "max_iterations"));
+  if (made_with.kind == SolverKind::steady) {
+    made_with.limits.accuracy = number_of(file, reader, "accuracy");
+  } else {
+    made_with.limits.tolerance = number_of(file, reader, "tolerance");
+  }
+  return made_with;
+}
+
+std::string recorded_solver_text(const ResultReader& reader) {
+  const auto text = [&](const char* name) {
+    const auto found = reader.settings().find(name);
+    return found == reader.settings().end() ? std::string("?") : found->second;
+  };
+  return text("solver") + " " + text("solver_version");
 }
 
 std::vector<const PlanResult*> selected_rows(const std::string& file, const ResultReader& reader,

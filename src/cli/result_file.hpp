@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "report/gnuplot.hpp"
 #include "report/row_table.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/result_reader.hpp"
 
 // What the commands share that look at result files and draw.
@@ -23,6 +24,12 @@ void declare_where(Options& options, std::string& where);
 
 /// Opens it and tells of its damage on stderr.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
+
+/// The solver that a file was made with: its kind and limits, with the best instruction set here.
+/// Throws RunError where the file does not say them.
+[[nodiscard]] SolverOptions recorded_solver(const std::string& file, const ResultReader& reader);
+/// Its name and version as the file has them; "?" for what it does not say.
+[[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
 
 /// The rows that are chosen; `reader` must live as long. Throws RunError if --where fits none.
 [[nodiscard]] std::vector<const PlanResult*> selected_rows(const std::string& file,

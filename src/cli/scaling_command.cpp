@@ -50,16 +50,6 @@ struct ScalingOptions {
 
 constexpr std::size_t most_workers = 1'000'000'000;
 
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 /// The whole text as a number.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {

@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/result_file.hpp"
 #include "core/parallel_for.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
@@ -72,44 +73,21 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
 
 /// What the file was made with. Throws RunError if it cannot be repeated.
 SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& options) {
-  const auto setting = [&](const char* name) {
-    const auto found = reader.settings().find(name);
-    if (found == reader.settings().end())
-      throw RunError(fmt::format("{} does not say its {}", options.file.string(), name));
-    return found->second;
-  };
-  const auto number = [&](const char* name) {
-    const std::string text = setting(name);
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e18))
-      throw RunError(fmt::format("{}: its {} is '{}'", options.file.string(), name, text));
-    return value;
-  };
-  const std::string solver = setting("solver") + " " + setting("solver_version");
-  SolverOptions made_with;
-  made_with.isa = available_isas().back();
+  SolverOptions made_with = recorded_solver(options.file.string(), reader);
   made_with.reference = options.backend == "reference";
-  for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady})
-    if (setting("solver") == to_string(kind)) made_with.kind = kind;
-  const std::string own = made_with.solver_text();
-  if (options.recomputes() && made_with.reference && made_with.kind != SolverKind::jacobi) {
+  if (!options.recomputes()) return made_with;
+  const std::string solver = recorded_solver_text(reader);
+  if (made_with.reference && made_with.kind != SolverKind::jacobi) {
     throw RunError(
         fmt::format("{} was solved by {}, of which there is no reference back end: leave "
                     "out --solver-backend reference",
                     options.file.string(), solver));
   }
-  if (options.recomputes() && solver != own) {
+  if (solver != made_with.solver_text()) {
     throw RunError(
         fmt::format("{} was solved by {}, and this wallheat has {}: verify it with that one, or "
                     "give --sample 0",
-                    options.file.string(), solver, own));
-  }
-  made_with.limits.max_iterations = static_cast<std::int64_t>(number("max_iterations"));
-  if (made_with.kind == SolverKind::steady) {
-    made_with.limits.accuracy = number("accuracy");
-  } else {
-    made_with.limits.tolerance = number("tolerance");
+                    options.file.string(), solver, made_with.solver_text()));
   }
   return made_with;
 }

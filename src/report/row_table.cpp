@@ -105,14 +105,11 @@ std::vector<RowColumn> columns_named(const std::string& option, const std::strin
   std::vector<std::string> known{"all"};
   for (const RowColumn& column : all) known.push_back(column.name);
   std::vector<RowColumn> columns;
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end = std::min(names.find(',', begin), names.size());
-    const std::string name = names.substr(begin, end - begin);
+  for (const std::string& name : words_of(names)) {
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const RowColumn& column) { return column.name == name; });
     if (found == all.end()) refuse_value(option, name, known);
     columns.push_back(*found);
-    begin = end + 1;
   }
   return columns;
 }

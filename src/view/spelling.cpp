@@ -55,6 +55,16 @@ std::string did_you_mean(const std::string& given, const std::vector<std::string
   return fmt::format("; did you mean '{}'?", *nearest);
 }
 
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
 void refuse_value(const std::string& option, const std::string& word,
                   const std::vector<std::string>& values) {
   throw UsageError(fmt::format("--{} must be one of {}, not '{}'{}", option,

@@ -10,6 +10,9 @@ namespace wallheat {
 [[nodiscard]] std::string did_you_mean(const std::string& given,
                                        const std::vector<std::string>& choices);
 
+/// What stands between the commas of a list; one empty word for an empty list.
+[[nodiscard]] std::vector<std::string> words_of(const std::string& list);
+
 /// Throws UsageError: the word is not among the values that an option can have.
 [[noreturn]] void refuse_value(const std::string& option, const std::string& word,
                                const std::vector<std::string>& values);

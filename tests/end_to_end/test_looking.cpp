@@ -93,6 +93,17 @@ TEST_F(Looking, solves_what_is_not_stored_and_says_so) {
   EXPECT_EQ(bytes("a.svg"), bytes("b.svg"));
 }
 
+TEST_F(Looking, solves_it_with_the_solver_that_the_file_was_made_with) {
+  EXPECT_EQ(shell("for solver in steady fastforward; do for fields in '' --save-fields; do "
+                  "wallheat run --data plans --out $solver$fields.h5 --solver $solver $fields && "
+                  "wallheat plot ./$solver$fields.h5 00003 --data plans --show field "
+                  "-o ./$solver$fields.svg || exit 1; done; done")
+                .status,
+            0);
+  for (const std::string solver : {"steady", "fastforward"})
+    EXPECT_EQ(bytes(solver + ".svg"), bytes(solver + "--save-fields.svg"));
+}
+
 TEST_F(Looking, writes_a_field_as_an_array) {
   EXPECT_EQ(shell("wallheat export r.h5 --field 00002 -o field.npy &&"
                   "wallheat solve 00002 --data plans --npy solved.npy")
