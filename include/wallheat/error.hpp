@@ -10,7 +10,7 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The plan is too large for this device; another may solve it.
+/// The plan is too much for this device; another may solve it.
 struct DeviceTooSmall : InputError {
   using InputError::InputError;
 };

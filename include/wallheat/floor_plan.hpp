@@ -13,6 +13,11 @@ namespace wallheat {
 struct FloorPlan {
   Grid<double> domain;  ///< start field in °C; cells that are not interior keep it for ever
   Grid<std::uint8_t> interior;  ///< 1 where the cell is room and is updated, else 0; same shape
+  /// f of Poisson's equation -laplace(u) = f, in °C per square of the unit of Limits::spacing, same
+  /// shape; counts at interior cells. Empty (0 x 0) where there is no source.
+  Grid<double> source{};
+
+  [[nodiscard]] bool has_source() const { return !source.cells.empty(); }
 };
 
 /// Size and time stamp of an input file: tells, without reading it, whether it may have changed.
@@ -22,13 +27,14 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-/// The stamps of {id}_domain.npy and {id}_interior.npy.
-using PlanStamps = std::array<FileStamp, 2>;
+/// The stamps of {id}_domain.npy, {id}_interior.npy and {id}_source.npy; the last is that of an
+/// empty file where there is no source.
+using PlanStamps = std::array<FileStamp, 3>;
 
-/// Reads {id}_domain.npy (float64, float32 or whole numbers) and {id}_interior.npy (bool, uint8, or
-/// any numbers that are 0 or 1) from a directory. Throws InputError if either is missing or
-/// malformed, their shapes differ, a grid has no cells, or a value is NaN, infinite or beyond
-/// 1e300.
+/// Reads {id}_domain.npy (float64, float32 or whole numbers), {id}_interior.npy (bool, uint8, or
+/// any numbers that are 0 or 1) and, if there is one, {id}_source.npy (numbers as in the domain)
+/// from a directory. Throws InputError if one of the first two is missing or any is malformed,
+/// their shapes differ, a grid has no cells, or a value is NaN, infinite or beyond 1e300.
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 
@@ -36,11 +42,12 @@ using PlanStamps = std::array<FileStamp, 2>;
 [[nodiscard]] Grid<std::uint8_t> load_interior(const std::filesystem::path& directory,
                                                const std::string& id);
 
-/// Writes a plan as load_floor_plan reads it, float64 and bool in C order. Throws RunError.
+/// Writes a plan as load_floor_plan reads it, float64 and bool in C order; where it has no source,
+/// a file with one is removed. Throws RunError.
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);
 
-/// The stamps of a plan's two files. Throws InputError if one is missing.
+/// The stamps of a plan's files. Throws InputError if one of the first two is missing.
 [[nodiscard]] PlanStamps floor_plan_stamps(const std::filesystem::path& directory,
                                            const std::string& id);
 
@@ -48,13 +55,13 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
 [[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
                                          const std::string& id);
 
-/// The largest value, either way, that a start field may have: four neighbours of this size still
-/// have a finite sum, so no iteration can make an infinity.
+/// The largest value, either way, that a start field or a source may have: four neighbours of this
+/// size still have a finite sum, so no iteration can make an infinity.
 inline constexpr double largest_value = 1e300;
 
 /// Throws InputError "<where>: the value in row r, column c is ..." where one is NaN, infinite or
 /// beyond largest_value.
-void check_values(const Grid<double>& domain, const std::string& where);
+void check_values(const Grid<double>& values, const std::string& where);
 
 /// Number of interior cells.
 [[nodiscard]] std::int64_t count_interior(const FloorPlan& plan);

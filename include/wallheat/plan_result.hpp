@@ -59,7 +59,7 @@ enum class PlanStatus : std::uint8_t {
   TEXT(64, host, shown, "of the worker")                                                                             \
   TEXT(64, device, shown, "that solved it")                                                                          \
   TEXT(64, solver, shown, "name and version")                                                                        \
-  NUMBER(std::uint64_t, input_hash, 0, answer, "of the plan's shape, start field and mask")                          \
+  NUMBER(std::uint64_t, input_hash, 0, answer, "of the plan's shape, start field, mask and source")                          \
   PART(std::int64_t, domain_size, input_stamps[0].size_bytes, kept, "bytes of the domain file")                      \
   PART(std::int64_t, domain_mtime_ns, input_stamps[0].mtime_ns, kept, "ns since the epoch")                          \
   PART(std::int64_t, interior_size, input_stamps[1].size_bytes, kept, "bytes of the interior file")                  \
@@ -83,6 +83,8 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(std::uint32_t, cells_in_doubt, 0, answer,                                                                   \
          "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 1e-9 °C")                 \
   NUMBER(std::uint32_t, session, 0, kept, "of the file, from 0, in which the plan was last worked on")               \
+  PART(std::int64_t, source_size, input_stamps[2].size_bytes, kept, "bytes of the source file; 0 without one")       \
+  PART(std::int64_t, source_mtime_ns, input_stamps[2].mtime_ns, kept, "ns since the epoch")                          \
   NUMBER(double, started_s, std::numeric_limits<double>::quiet_NaN(), shown,                                         \
          "s from the beginning of the session to the plan's start, by rank 0's clock")                               \
   NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \

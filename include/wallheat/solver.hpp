@@ -23,20 +23,29 @@ enum class SolverKind {
 
 [[nodiscard]] std::string_view to_string(SolverKind kind);
 
-/// When an iteration ends.
+/// How the change of an iteration ("delta") is measured.
+enum class Norm {
+  max,  ///< the largest |new - old| of a cell
+  l2,   ///< the root of the sum of all (new - old)^2, added in the order of numpy.sum
+};
+
+[[nodiscard]] std::string_view to_string(Norm norm);
+
+/// When an iteration ends, and how far apart the cells are.
 struct Limits {
   double tolerance = 1e-4;  ///< °C; stops when delta < tolerance (strict)
   std::int64_t max_iterations = 20000;
   double accuracy =
       1e-8;  ///< °C; the steady solver's: no cell may be farther from the steady state
+  Norm norm = Norm::max;  ///< of delta
+  double spacing = 1;     ///< of the cells, in the unit of the source; matters to sources only
 };
 
 /// The steady state that a solver found.
 struct Solution {
   Grid<double> field;  ///< °C, shape of the plan
   std::int64_t iterations = 0;
-  double last_delta =
-      0;  ///< largest |new - old| of the last iteration in °C; NaN if there was none
+  double last_delta = 0;  ///< of the last iteration in °C; NaN if there was none
   bool converged = false;
   /// °C: no cell is farther than that from the steady state. NaN where nothing is proven.
   double bound = std::numeric_limits<double>::quiet_NaN();

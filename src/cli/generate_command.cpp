@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "core/generator.hpp"
+#include "core/python_float.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 
@@ -27,8 +28,8 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
   };
   require_none(ids_file);
   for (std::int64_t index = 0; index < count; ++index) {
-    require_none(directory / (id_of(index) + "_domain.npy"));
-    require_none(directory / (id_of(index) + "_interior.npy"));
+    for (const char* ending : {"_domain.npy", "_interior.npy", "_source.npy"})
+      require_none(directory / (id_of(index) + ending));
   }
 }
 
@@ -38,22 +39,29 @@ int generate_command(const Arguments& arguments) {
   std::filesystem::path out;
   std::int64_t count = 0;
   std::uint64_t seed = 0;
+  std::string kind;
   std::int64_t size = 0;
   bool overwrite = false;
   Options options("generate --out DIR [options]",
                   "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
                   "is the same on every machine and does not depend on --count.");
+  options.add()("kind", po::value(&kind)->default_value("floorplan")->value_name("NAME"),
+                "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
+                "one in the middle, plan 00002 everywhere, the others some anywhere)");
   options.add()("out,o", po::value(&out)->value_name("DIR"),
                 "directory to write to; made if missing");
   options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
                 "number of plans");
   options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
-  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
-                "cells along each side of the grid, 16 to 16384");
+  options.add()("size", po::value(&size)->value_name("CELLS"),
+                "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add()("overwrite", po::bool_switch(&overwrite),
                 "replace the plans of a directory that has some");
   options.require({"out"});
   if (!options.parse(arguments)) return exit_done;
+  const auto generate = choose<FloorPlan (*)(std::uint64_t, std::uint64_t, std::size_t)>(
+      "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
+  if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
   if (count < 1) throw UsageError("--count must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
@@ -68,9 +76,8 @@ int generate_command(const Arguments& arguments) {
   std::string ids;
   for (std::int64_t index = 0; index < count; ++index) {
     const std::string id = id_of(index);
-    save_floor_plan(out, id,
-                    generate_floor_plan(seed, static_cast<std::uint64_t>(index),
-                                        static_cast<std::size_t>(size)));
+    save_floor_plan(
+        out, id, generate(seed, static_cast<std::uint64_t>(index), static_cast<std::size_t>(size)));
     ids += id + "\n";
   }
   // The list comes last: a directory that has one is complete.
@@ -81,6 +88,9 @@ int generate_command(const Arguments& arguments) {
     throw RunError(
         fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
   fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
+  if (generate == generate_poisson_plan)
+    fmt::print("a plate is 1 wide: solve them with --spacing {}\n",
+               python_float(1 / static_cast<double>(size)));
   return exit_done;
 }
 

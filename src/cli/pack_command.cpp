@@ -52,8 +52,9 @@ int pack_command(const Arguments& arguments) {
                   "compared before the file gets its name. A plan that cannot be read is left out, "
                   "with the reason, and fails in a run.\nExit status: 0 all packed, 1 nothing "
                   "written, 2 wrong usage, 3 packed, but some plans were left out.");
-  options.add()("data,d", po::value(&data)->value_name("PLANS"),
-                "directory with ID_domain.npy and ID_interior.npy, or another pack");
+  options.add()(
+      "data,d", po::value(&data)->value_name("PLANS"),
+      "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or another pack");
   options.add()("out,o", po::value(&out)->value_name("FILE"), "the pack to make");
   options.add()("id", po::value(&ids)->value_name("ID"),
                 "pack this plan (also as an argument); default: all of --ids");

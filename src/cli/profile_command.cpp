@@ -9,6 +9,7 @@
 #include "cli/run_option_parser.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
+#include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
 
@@ -24,8 +25,10 @@ int profile_command(const Arguments& arguments) {
       "by step, as a line profiler shows it for NumPy; and what the solver takes for the "
       "same bits.");
   options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
-  options.add()("data,d", po::value(&data)->value_name("PLANS"),
-                "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
+  options.add()(
+      "data,d", po::value(&data)->value_name("PLANS"),
+      "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
+      "them");
   options.add()("json", po::bool_switch(&json), "print one JSON object");
   solver_options.declare(options);
   options.positional("id", 1);
@@ -33,6 +36,9 @@ int profile_command(const Arguments& arguments) {
   if (!options.parse(arguments)) return exit_done;
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = open_plan_source(data)->load(id);
+  if (plan.has_source() || solver.limits.norm != Norm::max)
+    throw RunError(fmt::format(
+        "plan {}: the published program that is profiled has neither sources nor --norm l2", id));
   const ReferenceProfile profile = profile_reference(plan, solver);
   if (json) {
     fmt::print("{}", to_json_text(profile, id, solver.device_text()));

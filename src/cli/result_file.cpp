@@ -70,6 +70,15 @@ SolverOptions recorded_solver(const std::string& file, const ResultReader& reade
   } else {
     made_with.limits.tolerance = number_of(file, reader, "tolerance");
   }
+  // Runs store these two only where they are not the default.
+  if (reader.settings().contains("spacing"))
+    made_with.limits.spacing = number_of(file, reader, "spacing");
+  if (reader.settings().contains("norm")) {
+    const std::string norm = setting_of(file, reader, "norm");
+    if (norm != to_string(Norm::l2))
+      throw RunError(fmt::format("{}: its norm is '{}'", file, norm));
+    made_with.limits.norm = Norm::l2;
+  }
   return made_with;
 }
 

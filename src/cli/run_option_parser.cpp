@@ -38,7 +38,13 @@ void SolverOptionParser::declare(Options& options) {
                 "bound, faster still); the last two run on CPUs only");
   options.add()("tolerance",
                 po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
-                "stop when no cell changes by this much in an iteration, in °C (not steady)");
+                "stop when an iteration changes less than this, in °C (not steady)");
+  options.add()("norm", po::value(&norm_)->default_value("max")->value_name("NAME"),
+                "how that change is measured: max (the largest of a cell) or l2 (the root of the "
+                "sum of squares; on CPUs only)");
+  options.add()("spacing", po::value(&spacing_)->default_value(1, "1")->value_name("LENGTH"),
+                "distance between neighbouring cells, in the unit in which a plan's source is "
+                "given per square; matters to plans with ID_source.npy only");
   options.add()("accuracy",
                 po::value(&accuracy_)->default_value(1e-8, "1e-8")->value_name("DEGREES"),
                 "no cell may be farther than this from the steady state, in °C (steady only)");
@@ -58,9 +64,12 @@ SolverOptions SolverOptionParser::finish() const {
     throw UsageError("--tolerance must be a number of at least 0 (°C)");
   if (!std::isfinite(accuracy_) || accuracy_ <= 0)
     throw UsageError("--accuracy must be a number above 0 (°C)");
+  if (!std::isfinite(spacing_) || spacing_ <= 0)
+    throw UsageError("--spacing must be a number above 0");
   if (max_iterations_ < 1) throw UsageError("--max-iterations must be at least 1");
   SolverOptions solver;
-  solver.limits = {tolerance_, max_iterations_, accuracy_};
+  const Norm norm = choose<Norm>("norm", norm_, {{"max", Norm::max}, {"l2", Norm::l2}});
+  solver.limits = {tolerance_, max_iterations_, accuracy_, norm, spacing_};
   solver.kind = choose<SolverKind>("solver", kind_,
                                    {{"jacobi", SolverKind::jacobi},
                                     {"fastforward", SolverKind::fastforward},
@@ -82,6 +91,8 @@ Arguments SolverOptionParser::arguments() const {
   return {"--solver=" + kind_,
           fmt::format("--tolerance={}", tolerance_),
           fmt::format("--accuracy={}", accuracy_),
+          "--norm=" + norm_,
+          fmt::format("--spacing={}", spacing_),
           fmt::format("--max-iterations={}", max_iterations_),
           "--solver-backend=" + backend_,
           "--isa=" + isa_};
@@ -102,8 +113,8 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                   "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
                   "failed, 75 stopped early with work left (run again with --resume).");
   options.add()("data,d", po::value(&run.data)->value_name("PLANS"),
-                "directory with ID_domain.npy and ID_interior.npy, or a file that 'wallheat pack' "
-                "made of one");
+                "directory with ID_domain.npy, ID_interior.npy and, for plans with heat sources, "
+                "ID_source.npy, or a file that 'wallheat pack' made of one");
   options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
   options.add()("id", po::value(&run.ids)->value_name("ID"),
                 "solve this plan (also as an argument); default: all of --ids");
@@ -196,7 +207,11 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (run.solver.kind != SolverKind::jacobi && run.device == DeviceChoice::gpu)
     throw UsageError(fmt::format("--solver {} runs on the CPU, so leave out --device gpu",
                                  to_string(run.solver.kind)));
-  if (run.solver.reference || run.solver.kind != SolverKind::jacobi) run.device = DeviceChoice::cpu;
+  if (run.solver.limits.norm != Norm::max && run.device == DeviceChoice::gpu)
+    throw UsageError("--norm l2 runs on the CPU, so leave out --device gpu");
+  if (run.solver.reference || run.solver.limits.norm != Norm::max ||
+      run.solver.kind != SolverKind::jacobi)
+    run.device = DeviceChoice::cpu;
   const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
   run.progress = choose<ProgressStyle>("progress", progress,
                                        {{"auto", automatic},

@@ -32,6 +32,8 @@ class SolverOptionParser {
   std::string kind_;
   double tolerance_ = 0;
   double accuracy_ = 0;
+  std::string norm_;
+  double spacing_ = 0;
   std::int64_t max_iterations_ = 0;
   std::string backend_;
   std::string isa_;

@@ -152,8 +152,8 @@ Source source_of(const Options& options) {
           fmt::format("--{} has no meaning for {}; it is for {}", option, chosen->text, which));
   };
   only_with("workers", {Source::runs, Source::replay}, "--data and --replay");
-  for (const char* option : {"ids", "first", "repeat", "solver", "tolerance", "accuracy",
-                             "max-iterations", "solver-backend", "isa"})
+  for (const char* option : {"ids", "first", "repeat", "solver", "tolerance", "norm", "spacing",
+                             "accuracy", "max-iterations", "solver-backend", "isa"})
     only_with(option, {Source::runs}, "--data");
   for (const char* option : {"schedule", "overhead"})
     only_with(option, {Source::replay}, "--replay");

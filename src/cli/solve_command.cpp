@@ -50,8 +50,10 @@ int solve_command(const Arguments& arguments) {
   Options options("solve ID --data PLANS [options]",
                   "Solves one floor plan and prints its statistics.");
   options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
-  options.add()("data,d", po::value(&data)->value_name("PLANS"),
-                "directory with ID_domain.npy and ID_interior.npy, or a pack of them");
+  options.add()(
+      "data,d", po::value(&data)->value_name("PLANS"),
+      "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
+      "them");
   options.add()("png", po::value(&png)->value_name("FILE"),
                 "draw start field and steady state side by side");
   options.add()("npy", po::value(&npy)->value_name("FILE"),

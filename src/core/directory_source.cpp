@@ -59,12 +59,17 @@ class DirectorySource final : public PlanSource {
     try {
       npy::read_float(domain,
                       {[&](GridShape of_domain) { to.shape(shape = of_domain); }, to.domain});
-      npy::read_mask(interior, {[&](GridShape of_mask) {
-                                  if (of_mask != shape)
-                                    throw InputError(interior.string() +
-                                                     ": its shape differs from the domain's");
-                                },
-                                to.interior});
+      const auto same_shape = [&](const std::filesystem::path& file) {
+        return [file, shape](GridShape found) {
+          if (found != shape)
+            throw InputError(file.string() + ": its shape differs from the domain's");
+        };
+      };
+      npy::read_mask(interior, {same_shape(interior), to.interior});
+      if (has_source_file(directory_, id)) {
+        const auto file = source_file(directory_, id);
+        npy::read_float(file, {same_shape(file), to.source});
+      }
     } catch (const InputError&) {
       expect_available(directory_);
       throw;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 
 #include "core/floor_plan_files.hpp"
 #include "core/npy.hpp"
@@ -40,17 +41,35 @@ std::filesystem::path interior_file(const std::filesystem::path& directory, cons
   return directory / (id + "_interior.npy");
 }
 
+std::filesystem::path source_file(const std::filesystem::path& directory, const std::string& id) {
+  check_id(id);
+  return directory / (id + "_source.npy");
+}
+
+bool has_source_file(const std::filesystem::path& directory, const std::string& id) {
+  std::error_code unknown;
+  const auto status = std::filesystem::symlink_status(source_file(directory, id), unknown);
+  return status.type() != std::filesystem::file_type::not_found;
+}
+
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
   const auto domain_path = domain_file(directory, id);
   const auto interior_path = interior_file(directory, id);
   FloorPlan plan{npy::read_float(domain_path), npy::read_mask(interior_path)};
-  if (plan.domain.rows != plan.interior.rows || plan.domain.cols != plan.interior.cols) {
-    throw InputError(interior_path.string() + ": its shape " +
-                     shape_text(plan.interior.rows, plan.interior.cols) +
+  const auto require_shape_of_domain = [&](const std::filesystem::path& file, const auto& grid) {
+    if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
+    throw InputError(file.string() + ": its shape " + shape_text(grid.rows, grid.cols) +
                      " differs from the domain's, " +
                      shape_text(plan.domain.rows, plan.domain.cols));
-  }
+  };
+  require_shape_of_domain(interior_path, plan.interior);
   check_values(plan.domain, domain_path.string());
+  if (has_source_file(directory, id)) {
+    const auto source_path = source_file(directory, id);
+    plan.source = npy::read_float(source_path);
+    require_shape_of_domain(source_path, plan.source);
+    check_values(plan.source, source_path.string());
+  }
   return plan;
 }
 
@@ -62,23 +81,33 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
                      const FloorPlan& plan) {
   npy::write_float(domain_file(directory, id), plan.domain);
   npy::write_mask(interior_file(directory, id), plan.interior);
+  const auto source = source_file(directory, id);
+  if (plan.has_source()) {
+    npy::write_float(source, plan.source);
+    return;
+  }
+  std::error_code error;
+  std::filesystem::remove(source, error);
+  if (error) throw RunError(source.string() + " cannot be removed: " + error.message());
 }
 
 PlanStamps floor_plan_stamps(const std::filesystem::path& directory, const std::string& id) {
-  return {stamp(domain_file(directory, id)), stamp(interior_file(directory, id))};
+  PlanStamps stamps{stamp(domain_file(directory, id)), stamp(interior_file(directory, id))};
+  if (has_source_file(directory, id)) stamps[2] = stamp(source_file(directory, id));
+  return stamps;
 }
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
   return npy::read_shape(domain_file(directory, id));
 }
 
-void check_values(const Grid<double>& domain, const std::string& where) {
-  const auto bad = std::find_if_not(domain.cells.begin(), domain.cells.end(),
+void check_values(const Grid<double>& values, const std::string& where) {
+  const auto bad = std::find_if_not(values.cells.begin(), values.cells.end(),
                                     [](double value) { return std::abs(value) <= largest_value; });
-  if (bad == domain.cells.end()) return;
-  const auto cell = static_cast<std::size_t>(bad - domain.cells.begin());
-  throw InputError(where + ": the value in row " + std::to_string(cell / domain.cols) +
-                   ", column " + std::to_string(cell % domain.cols) + " is " +
+  if (bad == values.cells.end()) return;
+  const auto cell = static_cast<std::size_t>(bad - values.cells.begin());
+  throw InputError(where + ": the value in row " + std::to_string(cell / values.cols) +
+                   ", column " + std::to_string(cell % values.cols) + " is " +
                    (std::isnan(*bad)   ? "NaN"
                     : std::isinf(*bad) ? "infinite"
                                        : "too large for the sum of four neighbours"));

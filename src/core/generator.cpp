@@ -149,6 +149,13 @@ FloorPlan to_plan(const Grid<Material>& cells) {
   return plan;
 }
 
+void require_possible(std::size_t size) {
+  if (size < 16 || size > 16384) {
+    throw RunError("cannot generate a floor plan of size " + std::to_string(size) +
+                   ": choose a size within 16 to 16384.");
+  }
+}
+
 /// The whole root of a number below 40000.
 Length whole_root(Length number) {
   Length root = 0;
@@ -159,10 +166,7 @@ Length whole_root(Length number) {
 }  // namespace
 
 FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size_t size) {
-  if (size < 16 || size > 16384) {
-    throw RunError("cannot generate a floor plan of size " + std::to_string(size) +
-                   ": choose a size within 16 to 16384.");
-  }
+  require_possible(size);
   Random random(Random::mix(seed + 0x632be59bd9b4e019U) ^ Random::mix(~index));
   // Steps of the golden ratio and of the root of two spread what is aimed at evenly over the plans.
   const std::uint64_t phase = Random::mix(seed ^ 0x9e6c63d0676a9a99U);
@@ -194,6 +198,28 @@ FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size
       hang = grid_side / 40;  // only outer wall on the edge: further
     }
   }
+}
+
+FloorPlan generate_poisson_plan(std::uint64_t seed, std::uint64_t index, std::size_t size) {
+  require_possible(size);
+  FloorPlan plan{Grid<double>(size, size), Grid<std::uint8_t>(size, size, 1),
+                 Grid<double>(size, size, index == 1 ? 1.0 : 0.0)};
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::uint8_t* edge : {&plan.interior(0, i), &plan.interior(size - 1, i),
+                               &plan.interior(i, 0), &plan.interior(i, size - 1)})
+      *edge = 0;
+  if (index == 0) plan.source(size / 2, size / 2) = 10000;
+  if (index < 2) return plan;
+  Random random(Random::mix(seed + 0x632be59bd9b4e019U) ^ Random::mix(~index));
+  const auto place = [&] {
+    return static_cast<std::size_t>(random.between(1, static_cast<Length>(size) - 2));
+  };
+  for (Length sources = random.between(1, 8); sources > 0; --sources) {
+    const std::size_t row = place();
+    const std::size_t col = place();
+    plan.source(row, col) = static_cast<double>(random.between(1000, 20000));
+  }
+  return plan;
 }
 
 }  // namespace wallheat

@@ -19,4 +19,11 @@ namespace wallheat {
 [[nodiscard]] FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index,
                                             std::size_t size);
 
+/// A square plate with edges of 0 °C and heat sources, for Poisson's equation with a spacing of
+/// 1 / size: plan 0 has a source of 10000 in the middle cell (row and column size / 2), plan 1 a
+/// source of 1 everywhere, later ones one to eight cells of 1000 to 20000 anywhere. The same
+/// everywhere, as above. Throws RunError if size is not within 16 to 16384.
+[[nodiscard]] FloorPlan generate_poisson_plan(std::uint64_t seed, std::uint64_t index,
+                                              std::size_t size);
+
 }  // namespace wallheat

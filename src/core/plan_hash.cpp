@@ -9,7 +9,8 @@
 namespace wallheat {
 namespace {
 
-/// To be given the shape, then all of the start field, then all of the mask.
+/// To be given the shape, then all of the start field, all of the mask, and all of the source if
+/// there is one.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState(), XXH3_freeState) {
@@ -37,6 +38,7 @@ std::uint64_t plan_hash(const FloorPlan& plan) {
   hasher.add(GridShape{plan.domain.rows, plan.domain.cols});
   hasher.add(std::span<const double>(plan.domain.cells));
   hasher.add(std::span<const std::uint8_t>(plan.interior.cells));
+  hasher.add(std::span<const double>(plan.source.cells));
   return hasher.digest();
 }
 
@@ -44,7 +46,7 @@ std::uint64_t input_hash(const PlanSource& source, const std::string& id) {
   if (const auto stated = source.stated_hash(id)) return *stated;
   Hasher hasher;
   const auto add = [&](const auto& part) { hasher.add(part); };
-  source.load_in_pieces(id, {add, add, add});
+  source.load_in_pieces(id, {add, add, add, add});
   return hasher.digest();
 }
 

@@ -56,6 +56,7 @@ void PlanSource::load_in_pieces(const std::string& id, const PlanPieces& to) con
   to.shape({plan.domain.rows, plan.domain.cols});
   to.domain(plan.domain.cells);
   to.interior(plan.interior.cells);
+  if (plan.has_source()) to.source(plan.source.cells);
 }
 
 }  // namespace wallheat

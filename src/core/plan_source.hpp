@@ -41,7 +41,8 @@ auto read_of(const std::filesystem::path& source, Read read) {
 struct PlanPieces {
   std::function<void(GridShape)> shape;                         ///< first
   std::function<void(std::span<const double>)> domain;          ///< then all of it, row by row
-  std::function<void(std::span<const std::uint8_t>)> interior;  ///< and last this
+  std::function<void(std::span<const std::uint8_t>)> interior;  ///< then this
+  std::function<void(std::span<const double>)> source;          ///< last this, if it has one
 };
 
 /// Where floor plans come from: a directory, or a pack (wallheat/plan_pack.hpp). Several threads
@@ -73,8 +74,9 @@ class PlanSource {
 
 using SharedPlanSource = std::shared_ptr<const PlanSource>;
 
-/// A directory with ID_domain.npy, ID_interior.npy and, if the plans are to have an order of their
-/// own or only some are meant, building_ids.txt. Looks at nothing yet.
+/// A directory with ID_domain.npy, ID_interior.npy, ID_source.npy if the plan has a source, and, if
+/// the plans are to have an order of their own or only some are meant, building_ids.txt. Looks at
+/// nothing yet.
 [[nodiscard]] SharedPlanSource directory_source(std::filesystem::path directory);
 
 }  // namespace wallheat

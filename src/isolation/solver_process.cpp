@@ -145,7 +145,7 @@ void live_in_lane(FileDescriptor socket, const JobSource& source, const SolverSe
 
 template <class Visit, Is<Limits> R>
 void fields_of(Visit& visit, R& limits) {
-  visit(limits.tolerance, limits.max_iterations, limits.accuracy);
+  visit(limits.tolerance, limits.max_iterations, limits.accuracy, limits.norm, limits.spacing);
 }
 template <class Visit, Is<SolverOptions> R>
 void fields_of(Visit& visit, R& solver) {
@@ -175,6 +175,8 @@ SolverSetup decode_setup(std::span<const std::byte> bytes) {
   if (isa < Isa::baseline || isa > Isa::avx512) throw DecodeError("no such instruction set");
   const SolverKind kind = setup.settings.solver.kind;
   if (kind < SolverKind::jacobi || kind > SolverKind::steady) throw DecodeError("no such solver");
+  const Norm norm = setup.settings.solver.limits.norm;
+  if (norm < Norm::max || norm > Norm::l2) throw DecodeError("no such norm");
   constexpr std::chrono::hours longest{1};
   if (!(setup.progress_interval >= std::chrono::hours::zero() &&
         setup.progress_interval <= longest))

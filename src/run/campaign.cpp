@@ -176,15 +176,22 @@ DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
                         const std::vector<QueuedPlan>& plans, spdlog::logger& logger) {
   if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
   std::vector<GridShape> shapes;
+  bool any_source = false;
   // Evenly over the list, as the largest may come first.
   constexpr std::size_t looks = 16;
   for (std::size_t look = 0; look < std::min(looks, plans.size()); ++look) {
     const Task& task = plans[look * plans.size() / std::min(looks, plans.size())].task;
     try {
       shapes.push_back(source.shape(task.id));
+      any_source = any_source || source.stamps(task.id)[2] != FileStamp{};
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }
+  }
+  if (any_source) {
+    if (!gpu_support().gpus.empty())
+      logger.info("plans have sources, which GPUs do not take yet, so the CPU solves them");
+    return DeviceChoice::cpu;
   }
   if (worth_a_gpu(shapes)) return options.device;
   if (!gpu_support().gpus.empty())

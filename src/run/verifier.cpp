@@ -11,6 +11,7 @@
 #include "core/plan_hash.hpp"
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
+#include "solve/source.hpp"
 #include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"
 
@@ -27,8 +28,8 @@ struct Range {
 };
 
 /// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
-/// it; a little wider, by what rounding can add.
-Range possible_temperatures(const FloorPlan& plan, const PlanResult& answer) {
+/// it; wider by what a source can make, and a little, by what rounding can add.
+Range possible_temperatures(const FloorPlan& plan, const PlanResult& answer, const Limits& limits) {
   Range range;
   const auto widen = [&](double value) {
     range.low = std::min(range.low, value);
@@ -42,6 +43,14 @@ Range possible_temperatures(const FloorPlan& plan, const PlanResult& answer) {
     for (std::size_t col = 0; col < cols; col += step) {
       if (plan.interior(row, col) != 0) widen(0);
     }
+  }
+  if (plan.has_source()) {
+    Grid<double> warming = source_terms(plan, limits);
+    Grid<double> cooling = warming;
+    for (double& term : warming.cells) term = std::max(term, 0.0);
+    for (double& term : cooling.cells) term = std::min(term, 0.0);
+    range.high += largest_made_by(warming);
+    range.low -= largest_made_by(cooling);
   }
   // An update rounds four times, each time by at most half an epsilon of up to four values; the
   // mean adds one rounding a cell.
@@ -124,11 +133,11 @@ void check_row(const PlanResult& row, const SolverOptions& made_with, Findings& 
 }
 
 /// The maximum principle, and that fixed cells are still what they were.
-void check_temperatures(const PlanResult& row, const FloorPlan& plan,
+void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limits& limits,
                         const std::optional<Grid<double>>& field, Findings& findings) {
   if (row.status == PlanStatus::empty) return;
   const auto wrong = [&](const std::string& what) { findings.add(Check::physics, row.id, what); };
-  const Range range = possible_temperatures(plan, row);
+  const Range range = possible_temperatures(plan, row, limits);
   const auto interior_cells = static_cast<double>(row.interior_cells);
   const double mean = row.statistics.mean_temp;
   const bool sum_may_overflow = std::isinf(interior_cells * range.largest());
@@ -186,7 +195,7 @@ Findings Verifier::examine(std::size_t index, Solver* solver) const {
   if (!plans_) return findings;
   const auto plan = unchanged_plan(row, findings);
   if (!plan) return findings;
-  check_temperatures(row, *plan, field, findings);
+  check_temperatures(row, *plan, made_with_.limits, field, findings);
   if (field) {
     PlanResult expected = row;
     expected.statistics = statistics(*field, plan->interior);
@@ -238,7 +247,7 @@ std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Finding
 /// Computes the bound anew, from the field and the plan alone.
 void Verifier::prove_bound(const PlanResult& row, const FloorPlan& plan, const Grid<double>& field,
                            Findings& findings) const {
-  const double proven = proven_error_bound(plan, field);
+  const double proven = proven_error_bound(plan, made_with_.limits, field);
   constexpr double rounding = 1e-6;  // of the bound itself, which is computed in another order
   if (!(proven <= row.error_bound * (1 + rounding))) {
     findings.add(Check::physics, row.id,

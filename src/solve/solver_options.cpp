@@ -32,6 +32,8 @@ std::string_view to_string(SolverKind kind) {
   return "unknown";
 }
 
+std::string_view to_string(Norm norm) { return norm == Norm::max ? "max" : "l2"; }
+
 std::unique_ptr<Solver> SolverOptions::make() const {
   switch (kind) {
     case SolverKind::fastforward:
@@ -61,7 +63,9 @@ std::map<std::string, std::string> SolverOptions::settings() const {
     settings["accuracy"] = python_float(limits.accuracy);
   } else {
     settings["tolerance"] = python_float(limits.tolerance);
+    if (limits.norm != Norm::max) settings["norm"] = to_string(limits.norm);
   }
+  if (limits.spacing != 1) settings["spacing"] = python_float(limits.spacing);
   return settings;
 }
 

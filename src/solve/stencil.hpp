@@ -14,6 +14,13 @@ constexpr double updated(double left, double right, double up, double down) {
   return 0.25 * neighbour_sum(left, right, up, down);
 }
 
+/// The same with a source, whose term (spacing^2 f) is added in the order of the program for
+/// Poisson's equation that it reproduces: rows before columns.
+constexpr double updated_with_source(double left, double right, double up, double down,
+                                     double term) {
+  return 0.25 * (neighbour_sum(up, down, left, right) + term);
+}
+
 /// True where an iteration with this largest change is the last.
 constexpr bool has_converged(double delta, double tolerance) { return delta < tolerance; }
 

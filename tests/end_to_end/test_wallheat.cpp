@@ -596,6 +596,83 @@ TEST_F(Wallheat, gives_the_same_answers_of_every_solver_with_any_number_of_ranks
   EXPECT_THAT(gpu.err, HasSubstr("leave out --device gpu"));
 }
 
+TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
+  const Words of_plates{"--norm", "l2", "--spacing", "0.0208", "--save-fields"};
+  ASSERT_EQ(wallheat({"generate", "--kind", "poisson", "--out", path("plans"), "--size", "48",
+                      "--count", "5"})
+                .status,
+            0);
+  for (const std::string solver : {"jacobi", "fastforward", "steady"}) {
+    SCOPED_TRACE(solver);
+    const std::string out = solver + ".h5";
+    Words words = run(of_plates, out);
+    words.insert(words.end(), {"--solver", solver});
+    const Finished solved = wallheat(words);
+    ASSERT_EQ(solved.status, 0) << solved.err;
+    const Finished verified =
+        wallheat({"verify", path(out), "--data", path("plans"), "--sample", "5"});
+    EXPECT_EQ(verified.status, 0) << verified.out << verified.err;
+    // Another distance of the cells is another problem.
+    words.insert(words.end(), {"--resume", "--spacing", "0.03"});
+    const Finished mixed = wallheat(words);
+    EXPECT_EQ(mixed.status, 2) << "an option given twice";
+    words = run({"--resume", "--norm", "l2", "--save-fields", "--solver", solver}, out);
+    const Finished other = wallheat(words);
+    EXPECT_EQ(other.status, 1);
+    EXPECT_THAT(other.err, HasSubstr("spacing"));
+  }
+  // A source that changed, and one that is gone.
+  const FloorPlan plan = load_floor_plan(path("plans"), "00003");
+  FloorPlan changed = plan;
+  changed.source(5, 5) += 1;
+  save_floor_plan(path("plans"), "00003", changed);
+  std::filesystem::remove(path("plans/00004_source.npy"));
+  Words words = run(of_plates, "jacobi.h5");
+  words.push_back("--resume");
+  const Finished refused = wallheat(words);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("00003"), HasSubstr("00004")));
+  const Finished verified = wallheat({"verify", path("jacobi.h5"), "--data", path("plans")});
+  EXPECT_NE(verified.status, 0);
+  EXPECT_THAT(verified.out + verified.err, HasSubstr("has changed since it was solved"));
+}
+
+TEST_F(Wallheat, fails_plans_whose_source_is_wrong_and_no_other) {
+  ASSERT_EQ(wallheat({"generate", "--kind", "poisson", "--out", path("plans"), "--size", "20",
+                      "--count", "4"})
+                .status,
+            0);
+  const auto source_of = [&](const std::string& id, const FloorPlan& plan) {
+    save_floor_plan(path("other"), id, plan);
+    std::filesystem::copy_file(path("other/" + id + "_source.npy"),
+                               path("plans/" + id + "_source.npy"),
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  std::filesystem::create_directory(path("other"));
+  FloorPlan wide = room(20, 21);
+  wide.source = Grid<double>(20, 21, 1.0);
+  source_of("00001", wide);
+  FloorPlan undefined = room(20, 20);
+  undefined.source = Grid<double>(20, 20, 1.0);
+  undefined.source(3, 4) = std::nan("");
+  source_of("00002", undefined);
+  std::filesystem::remove(path("plans/00003_source.npy"));
+  std::filesystem::create_symlink("nowhere", path("plans/00003_source.npy"));
+  const Finished solved = wallheat(run({"--max-attempts", "1"}));
+  EXPECT_EQ(solved.status, 3) << solved.err;
+  const ResultReader reader(directory_ / "results.h5");
+  EXPECT_THAT(reader.rows()[0].error,
+              AllOf(HasSubstr("00001_source.npy"), HasSubstr("its shape 20 x 21 differs")));
+  EXPECT_THAT(reader.rows()[1].error,
+              AllOf(HasSubstr("00002_source.npy"), HasSubstr("row 3, column 4 is NaN")));
+  EXPECT_THAT(reader.rows()[2].error, HasSubstr("00003_source.npy: no such file"));
+  EXPECT_EQ(reader.rows()[3].status, PlanStatus::converged);
+  // A pack leaves them out, with the same reasons.
+  const Finished packed = wallheat({"pack", "--data", path("plans"), "--out", path("plans.h5")});
+  EXPECT_THAT(packed.out + packed.err,
+              AllOf(HasSubstr("00001_source.npy"), HasSubstr("00002_source.npy")));
+}
+
 TEST_F(Wallheat, compares_its_solvers) {
   const Words few{"bench", "--solvers", "--plans", "1", "--size", "64", "--repeat", "1"};
   EXPECT_THAT(wallheat(few).out, AllOf(HasSubstr("jacobi"), HasSubstr("fastforward"),

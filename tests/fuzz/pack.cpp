@@ -107,7 +107,7 @@ std::string pack(std::span<const Patch> forgeries) {
     }
     store::seal(row);
   }
-  store::write_pack_rows(file, rows);
+  store::write_pack_rows(file, rows, {});
   file.close("close the pack");
   static constexpr std::array<odd::Place, 4> places{
       {{"/", "wallheat"}, {"/", "format_version"}, {"/", "layer_names"}, {"/plans", nullptr}}};

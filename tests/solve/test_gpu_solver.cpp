@@ -43,6 +43,20 @@ TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
   }
 }
 
+TEST_P(EveryKernel, leaves_sources_and_the_2_norm_to_the_cpu) {
+  const auto solver = host_solver(GetParam());
+  const auto refusal = [&](const FloorPlan& plan, const Limits& limits) -> std::string {
+    try {
+      (void)solver->solve(plan, limits, {});
+    } catch (const DeviceTooSmall& error) {
+      return error.what();
+    }
+    return "not refused";
+  };
+  EXPECT_THAT(refusal(generate_poisson_plan(1, 0, 16), {}), testing::HasSubstr("has a source"));
+  EXPECT_THAT(refusal(room(9, 9), {.norm = Norm::l2}), testing::HasSubstr("2-norm"));
+}
+
 TEST_P(EveryKernel, stops_exactly_at_the_limit_of_iterations) {
   const auto reference = make_reference_solver();
   const auto solver = host_solver(GetParam());

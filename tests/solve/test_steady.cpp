@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "solve/steady/error_bound.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "wallheat/error.hpp"
@@ -17,7 +18,7 @@ namespace {
 const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
 /// The steady state by a sparse direct solve, refined in extended precision.
-std::vector<long double> steady_state(const FloorPlan& plan) {
+std::vector<long double> steady_state(const FloorPlan& plan, double spacing = 1) {
   const std::size_t rows = plan.domain.rows;
   const std::size_t cols = plan.domain.cols;
   std::vector<int> number(rows * cols, -1);
@@ -53,6 +54,10 @@ std::vector<long double> steady_state(const FloorPlan& plan) {
     for (std::size_t cell = 0; cell < number.size(); ++cell) {
       if (number[cell] < 0) continue;
       long double sum = -4 * state[cell];
+      if (plan.has_source()) {
+        const long double side = spacing;
+        sum += side * side * static_cast<long double>(plan.source.cells[cell]);
+      }
       for_each_neighbour(cell, [&](std::size_t other) { sum += state[other]; });
       residual[number[cell]] = static_cast<double>(sum);
     }
@@ -110,6 +115,28 @@ TEST(SteadySolver, is_within_its_bound_of_a_direct_solve_for_random_plans) {
   }
   RecordProperty("smallest_bound_over_error", std::to_string(tightest));
   std::printf("%u random plans; bound / error is %.3g at least\n", plans, tightest);
+}
+
+TEST(SteadySolver, is_within_its_bound_of_a_direct_solve_with_sources) {
+  const auto solver = make_steady_solver(available_isas().back());
+  std::mt19937 random(15);
+  for (int number = 0; number < 60; ++number) {
+    FloorPlan plan =
+        random_plan(1 + random() % 70, 1 + random() % 70, 30 + random() % 71, random());
+    if (number % 3 == 0) std::fill(plan.domain.cells.begin(), plan.domain.cells.end(), 0.0);
+    plan.source = Grid<double>(plan.domain.rows, plan.domain.cols);
+    for (double& value : plan.source.cells)
+      if (random() % 4 == 0) value = static_cast<double>(random() % 2001) - 1000;
+    const Limits limits{.max_iterations = 100, .accuracy = 1e-8, .spacing = 0.1};
+    const Solution solution = *solver->solve(plan, limits, {});
+    EXPECT_TRUE(solution.converged) << number;
+    EXPECT_LE(solution.bound, limits.accuracy) << number;
+    EXPECT_LE(largest_difference(solution.field, steady_state(plan, limits.spacing)),
+              solution.bound)
+        << number;
+    EXPECT_LE(proven_error_bound(plan, limits, solution.field), solution.bound * (1 + 1e-6))
+        << number;
+  }
 }
 
 TEST(SteadySolver, takes_few_iterations_whatever_the_rooms_look_like) {

@@ -124,7 +124,7 @@ void write_pack(const fs::path& path, const std::function<void(store::PackRow&)>
     if (change) change(rows[i]);
     store::seal(rows[i]);
   }
-  store::write_pack_rows(file, rows);
+  store::write_pack_rows(file, rows, {});
   file.close("close");
 }
 

@@ -354,8 +354,8 @@ TEST_F(PlanPackTest, refuses_a_pack_of_another_version_and_files_of_another_kind
     H5Fclose(made);
     return refusal<RunError>([&] { (void)open_plan_source(file()); });
   };
-  EXPECT_THAT(refused("plans", "2"),
-              AllOf(HasSubstr("format version 2"), HasSubstr("version 1 only")));
+  EXPECT_THAT(refused("plans", "3"),
+              AllOf(HasSubstr("format version 3"), HasSubstr("versions 1 and 2 only")));
   EXPECT_THAT(refused("results", "2"), HasSubstr("holds results, not floor plans"));
   EXPECT_THAT(refused("something", "1"), HasSubstr("no pack of floor plans"));
 }

@@ -9,17 +9,18 @@
 
 namespace wallheat {
 
-void CompactFields::resize(std::size_t cells) {
+void CompactFields::resize(std::size_t fields, std::size_t cells) {
   // Fields begin a quarter of a page apart: else the processor takes a load from one of them for a
   // load of what was just stored in the same place of another page.
   constexpr std::size_t page = 4096 / sizeof(double);
   stride_ = (cells + page - 1) / page * page + page / 4;
-  if (3 * stride_ <= capacity_) return;
+  if (fields * stride_ <= capacity_) return;
   constexpr std::size_t alignment = block_width * sizeof(double);
   capacity_ = 0;
-  cells_.reset(static_cast<double*>(std::aligned_alloc(alignment, 3 * stride_ * sizeof(double))));
+  cells_.reset(
+      static_cast<double*>(std::aligned_alloc(alignment, fields * stride_ * sizeof(double))));
   if (!cells_) throw std::bad_alloc();
-  capacity_ = 3 * stride_;
+  capacity_ = fields * stride_;
 }
 
 void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, int levels) {

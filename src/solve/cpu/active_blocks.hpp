@@ -10,12 +10,12 @@
 
 namespace wallheat {
 
-/// Room for the values of the stored blocks of three fields, aligned for full-width loads.
+/// Room for the values of the stored blocks of some fields, aligned for full-width loads.
 class CompactFields {
  public:
-  /// Makes room for so many cells a field; what was in it is gone.
-  void resize(std::size_t cells);
-  /// Field 0, 1 or 2.
+  /// Makes room for so many fields of so many cells; what was in it is gone.
+  void resize(std::size_t fields, std::size_t cells);
+  /// A field, counted from 0.
   [[nodiscard]] double* operator[](std::size_t field) { return cells_.get() + field * stride_; }
 
  private:

@@ -31,13 +31,14 @@ constexpr Scaling scaling_at(int level, Scaling first) {
 ///
 /// `Vector` is an instruction set: what it calls a vector, and what it can do with it. Everything
 /// is inlined, so that what is an array here becomes registers.
-template <class Vector, int levels, Scaling scaling, bool with_delta>
+template <class Vector, int levels, Scaling scaling, bool with_delta, bool with_source>
 class Walk {
   using Type = typename Vector::Type;
 
  public:
   [[gnu::always_inline]] Walk(const SweepFields& fields, const Run& run)
       : start_(fields.start - fields.even), odd_(fields.odd - fields.even) {
+    if constexpr (with_source) source_ = fields.source - fields.even;
     // The compiler must not know what the three indices have in common: it would make nine row
     // pointers and an index of six pointers and three indices, and run out of registers.
     asm("" : "+r"(start_), "+r"(odd_), "+r"(even_));
@@ -77,6 +78,7 @@ class Walk {
   template <bool is_masked>
   [[gnu::always_inline]] void update(const std::uint32_t* word, int vector) {
     update_from<0, is_masked>(Vector::load(from(0, 0)), word, vector);
+    if constexpr (with_source) source_ += Vector::lanes;
     start_ += Vector::lanes;
     odd_ += Vector::lanes;
     even_ += Vector::lanes;
@@ -90,7 +92,9 @@ class Walk {
     const Type after = Vector::load(from(level, level + 1) + Vector::lanes);
     const Type up = Vector::load(from(level, level + 2));
     const Type sides = Vector::add(left_[level], Vector::right(old, after));
-    Type value = times(sum_factor(here), Vector::add(Vector::add(sides, up), down));
+    Type sum = Vector::add(Vector::add(sides, up), down);
+    if constexpr (with_source) sum = Vector::add(sum, Vector::load(row_[level + 1] + source_));
+    Type value = times(sum_factor(here), sum);
     left_[level] = Vector::left(old, after);
     here_[level] = after;
     const Type kept = times(kept_factor(here), old);
@@ -109,17 +113,19 @@ class Walk {
   std::ptrdiff_t start_;  ///< from a row of `even` to where the walk is in the field `start`
   std::ptrdiff_t odd_;    ///< the same for `odd`
   std::ptrdiff_t even_ = 0;
-  Type left_[levels];  ///< the left neighbours of here_
+  std::ptrdiff_t source_ = 0;  ///< the same for the source
+  Type left_[levels];          ///< the left neighbours of here_
   Type here_[levels];
   Type largest_ = Vector::zero();
 };
 
 /// Returns the largest change if it is asked for, else 0.
-template <class Vector, int levels, Scaling scaling, bool with_delta = false>
+template <class Vector, int levels, Scaling scaling, bool with_delta = false,
+          bool with_source = false>
 double walk(const SweepFields& fields, const Runs& runs) {
   auto largest = Vector::zero();
   for (const Run* run = runs.begin; run != runs.end; ++run) {
-    Walk<Vector, levels, scaling, with_delta> walk(fields, *run);
+    Walk<Vector, levels, scaling, with_delta, with_source> walk(fields, *run);
     const std::uint32_t* word = runs.words + run->first_word;
     for (std::uint32_t part = 0; part < run->parts; ++part) {
       const std::uint32_t head = *word++;
@@ -136,20 +142,26 @@ double walk(const SweepFields& fields, const Runs& runs) {
   return with_delta ? Vector::largest_lane(largest) : 0;
 }
 
-template <class Vector, Scaling scaling>
+template <class Vector, Scaling scaling, bool with_source = false>
 void sweep(const SweepFields& fields, const Runs& runs, int levels) {
   if (levels == Vector::levels) {
-    walk<Vector, Vector::levels, scaling>(fields, runs);
+    walk<Vector, Vector::levels, scaling, false, with_source>(fields, runs);
   } else if (levels == 1) {
-    walk<Vector, 1, scaling>(fields, runs);
+    walk<Vector, 1, scaling, false, with_source>(fields, runs);
   } else {
-    walk<Vector, Vector::levels - 1, scaling>(fields, runs);
+    walk<Vector, Vector::levels - 1, scaling, false, with_source>(fields, runs);
   }
 }
 
 template <class Vector, Scaling scaling>
 double sweep_with_delta(const double* from, double* to, const Runs& runs) {
   return walk<Vector, 1, scaling, true>({from, to, to}, runs);
+}
+
+template <class Vector>
+double sweep_with_source_and_delta(const double* from, double* to, const double* source,
+                                   const Runs& runs) {
+  return walk<Vector, 1, Scaling::none, true, true>({from, to, to, source}, runs);
 }
 
 /// In 16 chains: more than it takes to hide how long an addition lasts, and no more than registers.
@@ -178,6 +190,8 @@ Sweeps sweeps_of() {
           sweep<Vector, Scaling::to_fourfold>,
           sweep_with_delta<Vector, Scaling::none>,
           sweep_with_delta<Vector, Scaling::from_fourfold>,
+          sweep<Vector, Scaling::none, true>,
+          sweep_with_source_and_delta<Vector>,
           add<Vector>};
 }
 

@@ -5,6 +5,8 @@
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/cpu/isa.hpp"
+#include "solve/distance.hpp"
+#include "solve/source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 
@@ -50,31 +52,65 @@ bool fourfold_is_exact(const FloorPlan& plan) {
   return true;
 }
 
+/// `terms`: what an update adds to the sum of the neighbours; may be empty.
+Convergence convergence_of(const FloorPlan& plan, const Grid<double>& terms, const Limits& limits) {
+  double largest = largest_iterate(plan, terms);
+  // The 2-norm of as much rounding in each cell. What the sum of squares rounds is far less.
+  if (limits.norm == Norm::l2)
+    largest = std::max(largest, limits.tolerance) *
+              std::sqrt(static_cast<double>(plan.domain.cells.size()));
+  return {limits.tolerance, limits.max_iterations, largest};
+}
+
 class JacobiSolver final : public Solver {
  public:
   explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
+    if (!plan.has_source()) return iterate(plan, {}, limits, control);
+    // The order of the sum is that of updated_with_source(), which is the usual one with rows and
+    // columns exchanged.
+    auto solution = iterate({transposed(plan.domain), transposed(plan.interior)},
+                            transposed(source_terms(plan, limits)), limits, control);
+    if (solution) solution->field = transposed(solution->field);
+    return solution;
+  }
+
+ private:
+  /// `terms`: what an update adds to the sum of the neighbours; then the plan is transposed.
+  std::optional<Solution> iterate(const FloorPlan& plan, const Grid<double>& terms,
+                                  const Limits& limits, const SolveControl& control) {
+    const bool with_source = !terms.cells.empty();
     blocks_.assign(plan.interior, sweeps_.levels);
-    fields_.resize(blocks_.size());
+    fields_.resize(with_source ? 4 : 3, blocks_.size());
     current_ = fields_[0];
     odd_ = fields_[1];
     even_ = fields_[2];
+    source_ = with_source ? fields_[3] : nullptr;
+    if (with_source) blocks_.load(terms, source_);
     const Runs all = blocks_.runs(0, blocks_.fronts());
     // All three start alike: a sweep only writes blocks that hold interior cells.
-    const bool fourfold = fourfold_is_exact(plan);
+    const bool fourfold = !with_source && fourfold_is_exact(plan);
     blocks_.load(plan.domain, current_);
     std::copy_n(current_, blocks_.size(), even_);
     std::transform(current_, current_ + blocks_.size(), odd_,
                    [&](double value) { return fourfold ? 4 * value : value; });
-    const auto sweep = fourfold ? sweeps_.fourfold : sweeps_.plain;
-    const auto sweep_from_odd = fourfold ? sweeps_.with_delta_from_fourfold : sweeps_.with_delta;
+    const auto sweep = with_source ? sweeps_.with_source
+                       : fourfold  ? sweeps_.fourfold
+                                   : sweeps_.plain;
+    /// Makes the last sweep of a window and returns its delta.
+    const auto look = [&](const double* from) {
+      const bool from_fourfold = fourfold && from == odd_;
+      const double largest = with_source ? sweeps_.with_source_and_delta(from, even_, source_, all)
+                             : from_fourfold ? sweeps_.with_delta_from_fourfold(from, even_, all)
+                                             : sweeps_.with_delta(from, even_, all);
+      return limits.norm == Norm::max
+                 ? largest
+                 : distance_between(from, from_fourfold ? 0.25 : 1, plan.domain, with_source);
+    };
 
-    double largest_value = 0;
-    for (const double value : plan.domain.cells)
-      largest_value = std::max(largest_value, std::abs(value));
-    Convergence convergence(limits.tolerance, limits.max_iterations, largest_value);
+    Convergence convergence = convergence_of(plan, terms, limits);
     while (!convergence.finished()) {
       const std::int64_t window = convergence.window();
       // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
@@ -88,8 +124,7 @@ class JacobiSolver final : public Solver {
         from = even_;
       }
       if (control.stop.stop_requested()) return std::nullopt;
-      const double delta =
-          window == 1 ? sweeps_.with_delta(current_, even_, all) : sweep_from_odd(odd_, even_, all);
+      const double delta = look(window == 1 ? current_ : odd_);
       if (!convergence.accept(delta)) continue;
       std::swap(current_, even_);
       if (control.progress) control.progress(convergence.iterations(), delta);
@@ -100,7 +135,18 @@ class JacobiSolver final : public Solver {
     return result;
   }
 
- private:
+  /// The 2-norm of even_ - factor * from.
+  double distance_between(const double* from, double factor, const Grid<double>& domain,
+                          bool is_transposed) {
+    // What is not stored does not change.
+    before_ = after_ = Grid<double>(domain.rows, domain.cols);
+    blocks_.store(from, before_);
+    blocks_.store(even_, after_);
+    for (double& value : before_.cells) value *= factor;
+    return is_transposed ? distance(transposed(after_), transposed(before_))
+                         : distance(after_, before_);
+  }
+
   /// Makes `count` sweeps, of which the first reads `start`, in groups of as many as are fused. The
   /// groups take turns, each with `step` fronts, at a distance of as many rows as it has levels:
   /// what it reads has just been finished by the group before. So a row is read from an outer cache
@@ -117,7 +163,7 @@ class JacobiSolver final : public Solver {
         const std::size_t begin = std::max(front, lag) - lag;
         const std::size_t end = std::min(std::max(front + step, lag) - lag, fronts);
         if (begin >= end) continue;
-        sweep({lag == 0 ? start : even_, odd_, even_}, blocks_.runs(begin, end),
+        sweep({lag == 0 ? start : even_, odd_, even_, source_}, blocks_.runs(begin, end),
               static_cast<int>(std::min(levels, count - lag)));
       }
     }
@@ -130,6 +176,9 @@ class JacobiSolver final : public Solver {
   double* current_ = nullptr;
   double* odd_ = nullptr;
   double* even_ = nullptr;
+  double* source_ = nullptr;
+  Grid<double> before_;  ///< of which the 2-norm is computed
+  Grid<double> after_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "solve/distance.hpp"
+#include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"
 
@@ -17,6 +19,7 @@ class ReferenceSolver final : public Solver {
     Solution result{plan.domain, 0, std::numeric_limits<double>::quiet_NaN(), false};
     Grid<double>& field = result.field;
     Grid<double> next = field;
+    const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
     // The grid lies in a ring of zeros that is never updated.
     const auto at = [&](std::size_t row, std::size_t col) {
       return row < rows && col < cols ? field(row, col) : 0.0;
@@ -28,11 +31,17 @@ class ReferenceSolver final : public Solver {
         for (std::size_t col = 0; col < cols; ++col) {
           if (plan.interior(row, col) == 0) continue;
           // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
-          next(row, col) =
-              updated(at(row, col - 1), at(row, col + 1), at(row - 1, col), at(row + 1, col));
+          const double left = at(row, col - 1);
+          const double right = at(row, col + 1);
+          const double up = at(row - 1, col);
+          const double down = at(row + 1, col);
+          next(row, col) = plan.has_source()
+                               ? updated_with_source(left, right, up, down, terms(row, col))
+                               : updated(left, right, up, down);
           delta = std::max(delta, std::abs(next(row, col) - field(row, col)));
         }
       }
+      if (limits.norm == Norm::l2) delta = distance(next, field);
       std::swap(field.cells, next.cells);
       ++result.iterations;
       result.last_delta = delta;

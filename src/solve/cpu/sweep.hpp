@@ -46,6 +46,7 @@ struct SweepFields {
   const double* start;
   double* odd;
   double* even;
+  const double* source = nullptr;  ///< added to the sum of the neighbours; for `with_source` only
 };
 
 /// How the values of the field that a sweep reads, and of the one that it writes, are kept. Four
@@ -70,6 +71,10 @@ struct Sweeps {
   double (*with_delta)(const double* from, double* to, const Runs& runs);
   /// The same with `from` holding fourfold temperatures.
   double (*with_delta_from_fourfold)(const double* from, double* to, const Runs& runs);
+  /// What `plain` and `with_delta` do, with a source.
+  void (*with_source)(const SweepFields& fields, const Runs& runs, int levels);
+  double (*with_source_and_delta)(const double* from, double* to, const double* source,
+                                  const Runs& runs);
   /// Makes nothing but additions, in independent chains; returns how many numbers were added.
   std::int64_t (*add)(std::int64_t rounds);
 };

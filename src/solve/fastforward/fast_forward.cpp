@@ -1,13 +1,13 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "solve/fastforward/isa_sweeps.hpp"
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/fastforward/rooms.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/source.hpp"
 #include "solve/zeroed_array.hpp"
 #include "wallheat/solver.hpp"
 
@@ -15,7 +15,7 @@
 // symmetric and its spectrum within (-1, 1). With T_j the Chebyshev polynomials and x^m = sum of
 // c_j T_j(x), c_j >= 0 and sum 1, m iterations are the convex combination
 //   u[k + m] = sum of c_j y_j,  y_0 = u[k],  y_1 = J u[k] + b,
-//   y_{j+1} = (left + right + up + down)(y_j) / 2 - y_{j-1},
+//   y_{j+1} = ((left + right + up + down)(y_j) + source) / 2 - y_{j-1},
 // with fixed cells kept, as y_j minus the steady state is T_j(J) of what it was. About 6.8 sqrt(m)
 // terms matter (power_expansion.hpp).
 //
@@ -83,7 +83,9 @@ class FastForwardSolver final : public Solver {
   /// Nothing where it is not worth it.
   std::optional<Solution> try_to_jump(const FloorPlan& plan, const Limits& limits,
                                       const SolveControl& control) {
-    const double largest = largest_magnitude(plan.domain, [](std::size_t) { return true; });
+    const bool with_source = plan.has_source();
+    const Grid<double> terms = with_source ? source_terms(plan, limits) : Grid<double>();
+    const double largest = largest_iterate(plan, terms);
     const double scale = std::max(1.0, largest / usual_temperature);
     const RoomLayout layout({plan.domain.rows, plan.domain.cols});
     if (limits.max_iterations < worth_it || largest > highest_temperature ||
@@ -95,11 +97,13 @@ class FastForwardSolver final : public Solver {
     tail_ = tail_at_usual / scale;
     doubt_ = doubt_at_usual * scale;
     doubt_after_one_jump_ = doubt_after_one_jump * scale;
+    if (limits.norm == Norm::l2)
+      doubt_ *= std::sqrt(static_cast<double>(std::max<std::int64_t>(count_interior(plan), 1)));
     if (limits.tolerance > 0 && limits.tolerance < 100 * doubt_) return std::nullopt;
 
     std::vector<RoomState> rooms = ranked_rooms(plan, layout, largest);
     if (rooms.empty() || !(rooms.front().estimate >= worth_it)) return std::nullopt;
-    load(plan.domain, layout);
+    load(plan.domain, terms, layout);
     work_ = 0;
     std::int64_t end = limits.max_iterations;
     if (limits.tolerance > 0) end = find_end(rooms);
@@ -122,7 +126,9 @@ class FastForwardSolver final : public Solver {
   /// The one that will take longest first.
   [[nodiscard]] std::vector<RoomState> ranked_rooms(const FloorPlan& plan, const RoomLayout& layout,
                                                     double largest) const {
-    constexpr std::int64_t small = 1000;  // cells
+    // All rooms count in the 2-norm, so they are taken to the end together.
+    const bool apart = limits_.norm == Norm::max;
+    const std::int64_t small = apart ? 1000 : std::numeric_limits<std::int64_t>::max();  // cells
     std::vector<RoomState> states;
     for (Room& room : find_rooms(plan.interior, layout, small)) {
       states.emplace_back();
@@ -132,7 +138,11 @@ class FastForwardSolver final : public Solver {
       state.pairs = state.room.pairs(layout);
       if (limits_.tolerance > 0) {
         // Most of the largest value is about the distance from the steady state at the start.
-        state.estimate = std::min(estimate_iterations(state.room, 0.6 * largest, limits_.tolerance),
+        // The 2-norm of a wave is half of its height times the root of the number of cells.
+        const double tolerance =
+            apart ? limits_.tolerance
+                  : 2 * limits_.tolerance / std::sqrt(static_cast<double>(state.room.cells));
+        state.estimate = std::min(estimate_iterations(state.room, 0.6 * largest, tolerance),
                                   static_cast<double>(limits_.max_iterations));
       } else {
         state.estimate = static_cast<double>(limits_.max_iterations);
@@ -144,22 +154,26 @@ class FastForwardSolver final : public Solver {
     return states;
   }
 
-  void load(const Grid<double>& domain, const RoomLayout& layout) {
-    const std::array<double**, 5> fields{&state_, &trial_, &even_, &odd_, &sum_};
-    if (shape_ != layout.shape) {
+  void load(const Grid<double>& domain, const Grid<double>& terms, const RoomLayout& layout) {
+    const bool with_source = !terms.cells.empty();
+    std::vector<double**> fields{&state_, &trial_, &even_, &odd_, &sum_};
+    if (with_source) fields.push_back(&source_);
+    if (shape_ != layout.shape || with_source != (source_ != nullptr)) {
       // Fields that lie a multiple of a page apart get in each other's way: the processor takes
       // a load to depend on a store if the last twelve bits of their addresses agree.
       constexpr std::size_t page = 4096 / sizeof(double);
       const std::size_t spacing = (layout.size() + page - 1) / page * page + page / 5 / 8 * 8;
       memory_ = {};  // first, so that the peak is not both
+      source_ = nullptr;
       memory_ = ZeroedArray<double>(fields.size() * spacing);
       for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = memory_.data() + i * spacing;
       shape_ = layout.shape;
     }
     for (double** field : fields) {
       if (field == &trial_) continue;  // nothing is read there but what was written
+      const Grid<double>& values = field == &source_ ? terms : domain;
       for (std::size_t row = 0; row < domain.rows; ++row)
-        std::copy_n(&domain(row, 0), domain.cols, *field + layout.cell(row, 0));
+        std::copy_n(&values(row, 0), domain.cols, *field + layout.cell(row, 0));
     }
   }
 
@@ -231,8 +245,8 @@ class FastForwardSolver final : public Solver {
   /// does not decay any more.
   std::int64_t end_before(const RoomState& room, std::int64_t target, double delta) {
     sweeps_.copy(room.rows, trial_, even_);
-    (void)sweeps_.jacobi(room.rows, even_, odd_);
-    const double after = sweeps_.jacobi(room.rows, odd_, even_);
+    (void)iterate(room.rows, even_, odd_);
+    const double after = iterate(room.rows, odd_, even_);
     count_work(room, room.iterations, 2);
     const double back = std::log(limits_.tolerance / delta) / (std::log(delta / after) / 2);
     constexpr std::int64_t margin = 4;
@@ -265,7 +279,7 @@ class FastForwardSolver final : public Solver {
   }
 
   void sweep(RoomState& room) {
-    const double delta = sweeps_.jacobi(room.rows, state_, trial_);
+    const double delta = iterate(room.rows, state_, trial_);
     count_work(room, room.iterations);
     accept(room, room.iterations + 1, delta);
   }
@@ -278,11 +292,11 @@ class FastForwardSolver final : public Solver {
     if (count % 2 == 0) {
       sweeps_.copy(rows, state_, even_);
     } else {
-      sweeps_.jacobi(rows, state_, even_);
+      (void)iterate(rows, state_, even_);
     }
     const std::vector<double> factors = power_expansion(count - count % 2, tail_);
     sweeps_.scale(rows, factors[0], even_, sum_);
-    sweeps_.jacobi(rows, even_, odd_);
+    (void)iterate(rows, even_, odd_);
     // The pairs of a group follow each other at a distance of two rows.
     constexpr std::size_t distance = 2;
     const std::size_t fronts = room.pairs.fronts;
@@ -295,7 +309,7 @@ class FastForwardSolver final : public Solver {
           const std::size_t begin = std::min(first > lag ? first - lag : 0, fronts);
           const std::size_t end = std::min(first + chunk > lag ? first + chunk - lag : 0, fronts);
           if (begin < end)
-            sweeps_.expand(room.pairs, begin, end, {even_, odd_, sum_},
+            sweeps_.expand(room.pairs, begin, end, {even_, odd_, sum_, source_},
                            factors[2 * (first_pair + pair) + 2]);
         }
       }
@@ -305,7 +319,13 @@ class FastForwardSolver final : public Solver {
                  static_cast<std::int64_t>(2 * in_group));
     }
     count_work(room, room.iterations + count, 3);
-    return sweeps_.jacobi(rows, sum_, trial_);
+    return iterate(rows, sum_, trial_);
+  }
+
+  /// Makes one iteration and returns its delta.
+  double iterate(const RoomRows& rows, const double* from, double* to) const {
+    const RoomChange change = sweeps_.jacobi(rows, from, to, source_);
+    return limits_.norm == Norm::max ? change.largest : std::sqrt(change.squares);
   }
 
   /// `trial_` is where the room is now.
@@ -339,6 +359,7 @@ class FastForwardSolver final : public Solver {
   double* even_ = nullptr;   ///< the terms of an expansion
   double* odd_ = nullptr;
   double* sum_ = nullptr;
+  double* source_ = nullptr;  ///< null where there is none
 };
 
 }  // namespace

@@ -60,21 +60,33 @@ template <class Body>
   return rows.segments + rows.begin[rows.rows];
 }
 
-double jacobi(const RoomRows& rows, const double* from, double* to) {
+template <bool with_source>
+RoomChange jacobi(const RoomRows& rows, const double* from, double* to, const double* source) {
   const std::ptrdiff_t stride = rows.stride;
   double largest[room_block] = {};
+  double squares[room_block] = {};
   for_each_lane(
       rows.segments, end_of(rows),
-      [=, &largest](std::ptrdiff_t i, std::ptrdiff_t lane, std::uint64_t mask) {
-        const double value = updated(from[i - 1], from[i + 1], from[i - stride], from[i + stride]);
+      [=, &largest, &squares](std::ptrdiff_t i, std::ptrdiff_t lane, std::uint64_t mask) {
+        double sum = neighbour_sum(from[i - 1], from[i + 1], from[i - stride], from[i + stride]);
+        if constexpr (with_source) sum += source[i];
+        const double value = 0.25 * sum;
         const double difference = value - from[i];
         const double change = select(mask, difference < 0 ? -difference : difference, 0.0);
         largest[lane] = change > largest[lane] ? change : largest[lane];
+        squares[lane] += change * change;
         to[i] = select(mask, value, to[i]);
       });
-  double most = 0;
-  for (const double change : largest) most = change > most ? change : most;
-  return most;
+  RoomChange found{0, 0};
+  for (const double change : largest)
+    found.largest = change > found.largest ? change : found.largest;
+  for (const double sum : squares) found.squares += sum;
+  return found;
+}
+
+RoomChange any_jacobi(const RoomRows& rows, const double* from, double* to, const double* source) {
+  return source != nullptr ? jacobi<true>(rows, from, to, source)
+                           : jacobi<false>(rows, from, to, source);
 }
 
 void copy(const RoomRows& rows, const double* from, double* to) {
@@ -98,7 +110,7 @@ void scale(const RoomRows& rows, double factor, const double* from, double* to) 
 /// `Vectors` has the types Values and Bits, of doubles and words as wide as the processor's
 /// registers (GCC and Clang know such types), and shifts: from_left(before, here) and
 /// from_right(here, after) are the values a lane to the left or right of `here`.
-template <class Vectors>
+template <class Vectors, bool with_source>
 class PairWalk {
   using Values = typename Vectors::Values;
   using Bits = typename Vectors::Bits;
@@ -110,6 +122,7 @@ class PairWalk {
       : even_(fields.even + cell),
         odd_(fields.odd + cell),
         sum_(fields.sum + cell),
+        source_(with_source ? fields.source + cell : nullptr),
         stride_(stride),
         factor_(factor),
         odd_before_(load(odd_ - width)),
@@ -146,6 +159,7 @@ class PairWalk {
     Values sum =
         Vectors::from_left(odd_before_, odd_here_) + Vectors::from_right(odd_here_, odd_after);
     sum = (sum + odd_above) + load(odd_ + stride_);
+    if constexpr (with_source) sum = sum + load(source_);
     const Values even = choose(0.5 * sum - even_old, even_old, false);
     store(even_, even);
     const Values total = load(sum_);
@@ -155,6 +169,7 @@ class PairWalk {
     sum =
         Vectors::from_left(even_before_, even_here_) + Vectors::from_right(even_here_, even_after);
     sum = (sum + load(even_ - 2 * stride_)) + even;
+    if constexpr (with_source) sum = sum + load(source_ - stride_);
     store(odd_ - stride_, choose(0.5 * sum - odd_above, odd_above, true));
 
     odd_before_ = odd_here_;
@@ -164,11 +179,13 @@ class PairWalk {
     even_ += width;
     odd_ += width;
     sum_ += width;
+    if constexpr (with_source) source_ += width;
   }
 
   double* even_;
   double* odd_;
   double* sum_;
+  const double* source_;
   std::ptrdiff_t stride_;
   double factor_;
   Values odd_before_;
@@ -177,10 +194,10 @@ class PairWalk {
   Values even_here_;
 };
 
-template <class Vectors>
+template <class Vectors, bool with_source>
 void expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
             const ExpansionFields& fields, double factor) {
-  using Walk = PairWalk<Vectors>;
+  using Walk = PairWalk<Vectors, with_source>;
   constexpr auto block = static_cast<std::ptrdiff_t>(room_block);
   const PairSegment* const end = pairs.segments + pairs.begin[last];
   for (const PairSegment* segment = pairs.segments + pairs.begin[first]; segment != end;
@@ -201,7 +218,16 @@ void expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
 }
 
 template <class Vectors>
-constexpr RoomSweeps all_sweeps = {jacobi, copy, scale, expand<Vectors>};
+void any_expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
+                const ExpansionFields& fields, double factor) {
+  if (fields.source != nullptr)
+    expand<Vectors, true>(pairs, first, last, fields, factor);
+  else
+    expand<Vectors, false>(pairs, first, last, fields, factor);
+}
+
+template <class Vectors>
+constexpr RoomSweeps all_sweeps = {any_jacobi, copy, scale, any_expand<Vectors>};
 
 }  // namespace
 // NOLINTEND(misc-definitions-in-headers)

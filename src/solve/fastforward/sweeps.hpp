@@ -52,18 +52,26 @@ struct ExpansionFields {
   double* even;  ///< y[2 k]
   double* odd;   ///< y[2 k + 1]
   double* sum;
+  const double* source;  ///< added to the sum of the neighbours; null where there is none
+};
+
+/// What an iteration changes.
+struct RoomChange {
+  double largest;  ///< |new - old|
+  double squares;  ///< the sum of (new - old)^2
 };
 
 /// Sweeps touch the cells of the room only, and read those next to them.
 struct RoomSweeps {
-  /// to = a Jacobi iteration of from; returns the largest change.
-  double (*jacobi)(const RoomRows&, const double* from, double* to);
+  /// to = a Jacobi iteration of from, with a source if that is not null.
+  RoomChange (*jacobi)(const RoomRows&, const double* from, double* to, const double* source);
   /// to = from
   void (*copy)(const RoomRows&, const double* from, double* to);
   /// to = factor from
   void (*scale)(const RoomRows&, double factor, const double* from, double* to);
-  /// Makes two steps y[j + 1] = (left + right + up + down)(y[j]) / 2 - y[j - 1] for j = 2 k + 1 and
-  /// 2 k + 2 at fronts `first` to `last` - 1, and adds factor y[2 k + 2] to the sum.
+  /// Makes two steps y[j + 1] = ((left + right + up + down)(y[j]) + source) / 2 - y[j - 1] for
+  /// j = 2 k + 1 and 2 k + 2 at fronts `first` to `last` - 1, and adds factor y[2 k + 2] to the
+  /// sum.
   void (*expand)(const RoomPairs&, std::size_t first, std::size_t last, const ExpansionFields&,
                  double factor);
 };

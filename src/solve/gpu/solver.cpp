@@ -105,6 +105,14 @@ class StreamSolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
+    if (plan.has_source())
+      throw DeviceTooSmall(
+          "it has a source, which GPUs do not take yet; solve it on a CPU "
+          "(--device cpu)");
+    if (limits.norm != Norm::max)
+      throw DeviceTooSmall(
+          "GPUs do not measure changes by the 2-norm yet; solve it on a CPU "
+          "(--device cpu)");
     const Range range(plan.domain);
     Convergence convergence(limits.tolerance, limits.max_iterations, range.magnitude());
     Solution solution{plan.domain, 0, 0, false};

@@ -26,6 +26,7 @@ void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
 
 void ConjugateGradients::start_with_ones() {
   std::fill_n(answer_.data(), size_, 0.0);
+  source_ = {};
   const Level& level = multigrid_.finest();
   for (const Strip* strip = level.data.begin; strip != level.data.end; ++strip) {
     for (std::size_t i = strip->cell; i < strip->cell + strip->cells; ++i) {
@@ -37,8 +38,16 @@ void ConjugateGradients::start_with_ones() {
   residual_now_ = level.active > 0 ? 1 : 0;
 }
 
-void ConjugateGradients::start(const Grid<double>& domain, double factor) {
+void ConjugateGradients::start(const Grid<double>& domain, const Grid<double>& source,
+                               double factor) {
   const Level& level = multigrid_.finest();
+  if (!source.cells.empty()) {
+    source_ = ZeroedArray<double>(level.size);
+    for (std::size_t row = 0; row < source.rows; ++row)
+      std::transform(&source(row, 0), &source(row, 0) + source.cols,
+                     source_.data() + level.cell(row, 0),
+                     [=](double value) { return factor * value; });
+  }
   for (std::size_t row = 0; row < domain.rows; ++row) {
     double* answer = answer_.data() + level.cell(row, 0);
     const float* inverse = level.data.inverse + level.cell(row, 0);
@@ -113,7 +122,8 @@ void ConjugateGradients::store(double factor, Grid<double>& field) const {
 }
 
 Conjugate ConjugateGradients::vectors() const {
-  return {answer_.data(), residual_.data(), multigrid_.finest().right, direction_.data()};
+  return {answer_.data(), residual_.data(), multigrid_.finest().right, direction_.data(),
+          source_.data()};
 }
 
 double ConjugateGradients::sum_of_columns() {

@@ -10,11 +10,11 @@
 
 namespace wallheat {
 
-/// Conjugate gradients for 4 u - sum of the four neighbours = 0 at interior cells, preconditioned
-/// by multigrid in single precision (Saad, "Iterative methods for sparse linear systems", 2003,
-/// algorithm 9.1). The search directions are single precision, but the residual takes up their
-/// exact products in double precision, so it stays that of the answer. Keeps its memory from plan
-/// to plan.
+/// Conjugate gradients for 4 u - sum of the four neighbours = source at interior cells,
+/// preconditioned by multigrid in single precision (Saad, "Iterative methods for sparse linear
+/// systems", 2003, algorithm 9.1). The search directions are single precision, but the residual
+/// takes up their exact products in double precision, so it stays that of the answer. Keeps its
+/// memory from plan to plan.
 class ConjugateGradients {
  public:
   explicit ConjugateGradients(SteadyKernels kernels) : kernels_(kernels), multigrid_(kernels) {}
@@ -24,8 +24,9 @@ class ConjugateGradients {
 
   /// Sets out from w = 0 for 4 w - sum of the neighbours = 1 and w = 0 at all other cells.
   void start_with_ones();
-  /// Sets out from 0 at interior cells and from `factor` times the domain's value at the others.
-  void start(const Grid<double>& domain, double factor);
+  /// Sets out from 0 at interior cells and from `factor` times the domain's value at the others,
+  /// with `factor` times the source; an empty one is none.
+  void start(const Grid<double>& domain, const Grid<double>& source, double factor);
 
   struct Progress {
     std::int64_t iterations = 0;
@@ -37,7 +38,7 @@ class ConjugateGradients {
                    const std::function<bool(const Progress&)>& stopped);
 
   struct Measured {
-    double residual = 0;          ///< the largest sum of neighbours - 4 u, either way
+    double residual = 0;          ///< the largest sum of neighbours + source - 4 u, either way
     double highest_residual = 0;  ///< the same with its sign
     double answer = 0;            ///< the largest answer at an interior cell, either way
   };
@@ -57,6 +58,7 @@ class ConjugateGradients {
   ZeroedArray<double> answer_;
   ZeroedArray<double> residual_;
   ZeroedArray<float> direction_;
+  ZeroedArray<double> source_;  ///< empty where there is none
   std::size_t size_ = 0;
   std::vector<double> columns_;   ///< what a loop sums up, or the largest it found, by column
   std::vector<double> extremes_;  ///< the same of measure()

@@ -4,19 +4,22 @@
 #include <cmath>
 #include <limits>
 
+#include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/rounding.hpp"
 
 namespace wallheat {
 namespace {
 
-/// What the sum of a field's four neighbours is above four times its value, at interior cells.
+/// What the sum of a field's four neighbours and the source is above four times its value, at
+/// interior cells.
 struct Residuals {
   double largest = 0;  ///< either way
   double highest = -std::numeric_limits<double>::infinity();
 };
 
-Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& interior) {
+Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& interior,
+                       const Grid<double>& terms) {
   const auto at = [&](std::size_t row, std::size_t col) {
     return row < field.rows && col < field.cols ? field(row, col) : 0.0;
   };
@@ -25,8 +28,8 @@ Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& inte
     for (std::size_t col = 0; col < field.cols; ++col) {
       if (interior(row, col) == 0) continue;
       // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
-      const double sum =
-          ((at(row, col - 1) + at(row, col + 1)) + at(row - 1, col)) + at(row + 1, col);
+      double sum = ((at(row, col - 1) + at(row, col + 1)) + at(row - 1, col)) + at(row + 1, col);
+      if (!terms.cells.empty()) sum += terms(row, col);
       const double residual = sum - 4 * field(row, col);
       found.largest = std::max(found.largest, std::abs(residual));
       found.highest = std::max(found.highest, residual);
@@ -44,7 +47,8 @@ double largest_of(const Grid<double>& field) {
 
 }  // namespace
 
-double proven_error_bound(const FloorPlan& plan, const Grid<double>& field) {
+double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Grid<double>& field) {
+  const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
   Grid<double> w(plan.interior.rows, plan.interior.cols);
   ConjugateGradients gradients(baseline_steady_kernels());
   gradients.assign(plan.interior);
@@ -52,9 +56,10 @@ double proven_error_bound(const FloorPlan& plan, const Grid<double>& field) {
   constexpr std::int64_t enough = 200;
   gradients.iterate(0.5, enough, {});
   gradients.store(1, w);
-  const double error = error_per_residual(largest_of(w), residuals_of(w, plan.interior).highest);
-  const double largest = residuals_of(field, plan.interior).largest;
-  return error_bound_of(error, largest, largest_of(field));
+  const double error =
+      error_per_residual(largest_of(w), residuals_of(w, plan.interior, {}).highest);
+  const double largest = residuals_of(field, plan.interior, terms).largest;
+  return error_bound_of(error, largest, largest_of(field), largest_of(terms));
 }
 
 }  // namespace wallheat

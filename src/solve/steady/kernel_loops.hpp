@@ -387,15 +387,18 @@ void dot(const LevelData& level, const float* a, const float* b, double* columns
 double larger(double one, double other) { return one > other ? one : other; }
 double size_of(double value) { return value < 0 ? -value : value; }
 
+template <bool with_source>
 void measure(const LevelData& level, const Conjugate& vectors, const Extremes& columns) {
   const std::ptrdiff_t stride = level.stride;
   const float* const inverse = level.inverse;
   const double* const x = vectors.answer;
   double* const r = vectors.residual;
   float* const rounded = vectors.rounded;
+  const double* const source = vectors.source;
   const Extremes largest = columns;
   for_each_cell(level, [=](std::ptrdiff_t i, std::ptrdiff_t col) {
-    const double sum = ((x[i - 1] + x[i + 1]) + x[i - stride]) + x[i + stride];
+    double sum = ((x[i - 1] + x[i + 1]) + x[i - stride]) + x[i + stride];
+    if constexpr (with_source) sum += source[i];
     const double one = 4 * static_cast<double>(inverse[i]);  // 0 where the cell is not active
     const double left = one * (sum - 4 * x[i]);
     r[i] = left;
@@ -404,6 +407,13 @@ void measure(const LevelData& level, const Conjugate& vectors, const Extremes& c
     largest.highest[col] = larger(left - (1 - one) * 1e300, largest.highest[col]);
     largest.answer[col] = larger(one * size_of(x[i]), largest.answer[col]);
   });
+}
+
+void any_measure(const LevelData& level, const Conjugate& vectors, const Extremes& columns) {
+  if (vectors.source != nullptr)
+    measure<true>(level, vectors, columns);
+  else
+    measure<false>(level, vectors, columns);
 }
 
 void advance(const LevelData& level, const Conjugate& vectors, double alpha, double* columns) {
@@ -425,7 +435,7 @@ void advance(const LevelData& level, const Conjugate& vectors, double alpha, dou
 
 constexpr SteadyKernels all_kernels = {
     smooth, smooth_from_zero, residual, restrict_residual, add_correction, interpolate, coarsen,
-    turn,   curvature,        dot,      measure,           advance,
+    turn,   curvature,        dot,      any_measure,       advance,
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ struct Conjugate {
   double* residual;
   float* rounded;  ///< the residual in single precision
   float* direction;
+  const double* source;  ///< null where there is none
 };
 
 /// What measure() finds, a value for each column; all must be 0 before, `highest` below everything.
@@ -87,7 +88,8 @@ struct SteadyKernels {
   void (*curvature)(const LevelData&, const float* direction, double* columns);
   /// columns += a b
   void (*dot)(const LevelData&, const float* a, const float* b, double* columns);
-  /// residual = sum of the neighbours - 4 answer, where `answer` has its fixed values, too.
+  /// residual = sum of the neighbours + source - 4 answer, where `answer` has its fixed values,
+  /// too.
   void (*measure)(const LevelData&, const Conjugate&, const Extremes& columns);
   /// answer += alpha direction; residual -= alpha A direction; columns = max(columns, |residual|)
   void (*advance)(const LevelData&, const Conjugate&, double alpha, double* columns);

@@ -6,11 +6,13 @@
 
 namespace wallheat {
 
-/// By how much a computed sum of neighbours - 4 u can be wrong, for values up to `largest`: the
-/// additions round values up to 2, 3 and 4 times that, each by half an epsilon; and a half more for
-/// good measure.
-inline double rounding_of_residual(double largest) {
-  return 5 * std::numeric_limits<double>::epsilon() * largest;
+/// By how much a computed sum of neighbours + source - 4 u can be wrong, for values up to
+/// `largest`: the additions round values up to 2, 3 and 4 times that, each by half an epsilon; and
+/// a half more for good measure. A source up to `largest_source` is spacing^2 f, rounded twice, and
+/// its addition rounds values up to 4 times the largest and itself.
+inline double rounding_of_residual(double largest, double largest_source = 0) {
+  const double with_source = largest_source > 0 ? 2 * largest + 2 * largest_source : 0;
+  return std::numeric_limits<double>::epsilon() * (5 * largest + with_source);
 }
 
 /// A factor W so that no cell is farther than W times the largest residual from the steady state:
@@ -25,10 +27,11 @@ inline double error_per_residual(double largest_w, double highest_residual) {
 }
 
 /// How far from the steady state a cell of a field can be, of which the largest residual and the
-/// largest value are given.
-inline double error_bound_of(double error_per_residual, double residual, double largest) {
+/// largest value are given, and the largest value of the source.
+inline double error_bound_of(double error_per_residual, double residual, double largest,
+                             double largest_source) {
   constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
-  return error_per_residual * (slack * residual + rounding_of_residual(largest));
+  return error_per_residual * (slack * residual + rounding_of_residual(largest, largest_source));
 }
 
 }  // namespace wallheat

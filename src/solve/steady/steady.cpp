@@ -6,6 +6,7 @@
 
 #include "core/python_float.hpp"
 #include "solve/largest_value.hpp"
+#include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/isa_kernels.hpp"
@@ -16,8 +17,8 @@
 namespace wallheat {
 namespace {
 
-/// The power of two that brings the largest fixed value to between 0.5 and 1, so that single
-/// precision neither over- nor underflows, and no digit is lost.
+/// The power of two that brings the largest value to between 0.5 and 1, so that single precision
+/// neither over- nor underflows, and no digit is lost.
 double scale_of(double largest) {
   if (largest == 0) return 1;
   int exponent = 0;
@@ -40,18 +41,22 @@ class SteadySolver final : public Solver {
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
     const FlushSubnormals flush;
+    const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
     gradients_.assign(plan.interior);
     const double largest_fixed = largest_magnitude(
         plan.domain, [&](std::size_t cell) { return plan.interior.cells[cell] == 0; });
-    const double scale = scale_of(largest_fixed);
+    const double largest_term = largest_magnitude(terms, [](std::size_t) { return true; });
+    // What fixed cells and the source can make of the others, in the steady state.
+    const double largest = largest_fixed + largest_made_by(terms);
+    const double scale = scale_of(largest);
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();
     };
     const double error_of_residual = find_error_per_residual(stopped);
     if (control.stop.stop_requested()) return std::nullopt;
 
-    gradients_.start(plan.domain, scale);
-    const double rounding = rounding_of_residual(largest_fixed * scale);
+    gradients_.start(plan.domain, terms, scale);
+    const double rounding = rounding_of_residual(largest * scale, largest_term * scale);
     // Rounding leaves a residual about as large as what it can hide, up to three times that.
     const double floor = error_of_residual * rounding / scale;
     if (!(limits.accuracy >= 1.5 * floor)) refuse(limits.accuracy, 4 * floor);
@@ -76,9 +81,10 @@ class SteadySolver final : public Solver {
     }
     Solution result{plan.domain, iterations, found.residual / 4 / scale, false};
     gradients_.store(1 / scale, result.field);
-    result.bound = error_bound_of(error_of_residual, found.residual,
-                                  std::max(found.answer, largest_fixed * scale)) /
-                   scale;
+    result.bound =
+        error_bound_of(error_of_residual, found.residual,
+                       std::max(found.answer, largest_fixed * scale), largest_term * scale) /
+        scale;
     result.uncertainty = result.bound;
     result.converged = result.bound <= limits.accuracy;
     if (!result.converged && iterations < limits.max_iterations)

@@ -17,7 +17,10 @@ constexpr const char* rows_name = "/plans";
 constexpr const char* codes_name = "/codes";
 constexpr const char* interior_name = "/interior";
 constexpr const char* values_name = "/values";
+constexpr const char* sources_name = "/sources";
 constexpr const char* version_of_pack = "1";
+/// A program that does not know sources must not solve these plans as if they had none.
+constexpr const char* version_with_sources = "2";
 constexpr hsize_t rows_of_chunk = 4096;
 
 std::uint32_t checksum_of(const PackRow& row) {
@@ -104,6 +107,22 @@ std::uint64_t write_values(const Handle& file, const std::string& name,
   return address;
 }
 
+void write_rows(const Handle& file, const char* name, const std::vector<PackRow>& rows) {
+  const std::string task = "write the list of plans";
+  const auto type = row_type();
+  const hsize_t size = rows.size();
+  const hsize_t chunk = std::min(size, rows_of_chunk);
+  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
+  checked(H5Pset_chunk(creation.get(), 1, &chunk), task);
+  checked(H5Pset_shuffle(creation.get()), task);
+  checked(H5Pset_deflate(creation.get(), 6), task);
+  const Handle table(H5Dcreate2(file.get(), name, type.get(), space.get(), H5P_DEFAULT,
+                                creation.get(), H5P_DEFAULT),
+                     H5Dclose, task);
+  checked(H5Dwrite(table.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), task);
+}
+
 /// HDF5's own filters would inflate whatever a chunk holds, however much that is.
 std::vector<PackRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsize_t count,
                                         std::uint64_t file_bytes) {
@@ -121,6 +140,22 @@ std::vector<PackRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsiz
   return rows;
 }
 
+void read_rows(const Handle& file, const char* name, std::uint64_t file_bytes,
+               const std::function<void(const PackRow&)>& take) {
+  const std::string task = "read the list of plans";
+  const auto type = row_type();
+  const Handle table = open_dataset(file.get(), name, {type.get(), {0}, {0}});
+  const hsize_t count = size_of(table).front();
+  const hsize_t chunk = chunk_of(table).front();
+  // As deflate cannot do better than 1032 : 1, more rows than that were never written.
+  if (chunk > rows_of_chunk || count > file_bytes * 1100 / sizeof(PackRow))
+    throw Hdf5Error("cannot " + task);
+  for (hsize_t first = 0; first < count; first += chunk) {
+    const auto rows = read_chunk_of_rows(table, first, chunk, file_bytes);
+    for (hsize_t i = 0; i < std::min(chunk, count - first); ++i) take(rows[i]);
+  }
+}
+
 }  // namespace
 
 void seal(PackRow& row) { row.row_crc32 = checksum_of(row); }
@@ -128,7 +163,6 @@ void seal(PackRow& row) { row.row_crc32 = checksum_of(row); }
 bool is_intact(const PackRow& row) { return row.row_crc32 == checksum_of(row); }
 
 void begin_pack(const Handle& file) {
-  write_attributes(file, "/", {{"wallheat", "plans"}, {"format_version", version_of_pack}});
   for (const char* name : {codes_name, interior_name, values_name}) {
     const auto task = std::string("create the group ") + name;
     Handle(H5Gcreate2(file.get(), name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, task);
@@ -154,20 +188,13 @@ void write_plan(const Handle& file, std::size_t number, const PackedPlan& plan, 
                        crc32_of(plan.codes, crc32_of(std::as_bytes(std::span(plan.values)))));
 }
 
-void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows) {
-  const std::string task = "write the list of plans";
-  const auto type = row_type();
-  const hsize_t size = rows.size();
-  const hsize_t chunk = std::min(size, rows_of_chunk);
-  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
-  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
-  checked(H5Pset_chunk(creation.get(), 1, &chunk), task);
-  checked(H5Pset_shuffle(creation.get()), task);
-  checked(H5Pset_deflate(creation.get(), 6), task);
-  const Handle table(H5Dcreate2(file.get(), rows_name, type.get(), space.get(), H5P_DEFAULT,
-                                creation.get(), H5P_DEFAULT),
-                     H5Dclose, task);
-  checked(H5Dwrite(table.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), task);
+void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows,
+                     const std::vector<PackRow>& sources) {
+  write_rows(file, rows_name, rows);
+  if (!sources.empty()) write_rows(file, sources_name, sources);
+  write_attributes(file, "/",
+                   {{"wallheat", "plans"},
+                    {"format_version", sources.empty() ? version_of_pack : version_with_sources}});
 }
 
 void require_pack(const Handle& file, const std::filesystem::path& path) {
@@ -182,27 +209,21 @@ void require_pack(const Handle& file, const std::filesystem::path& path) {
                    " is an HDF5 file, but no pack of floor plans that "
                    "'wallheat pack' made");
   }
-  if (marks["format_version"] != version_of_pack) {
-    throw RunError(path.string() + " is a pack of format version " + marks["format_version"] +
-                   ", but this wallheat knows version " + version_of_pack +
+  const std::string& version = marks["format_version"];
+  if (version != version_of_pack && version != version_with_sources) {
+    throw RunError(path.string() + " is a pack of format version " + version +
+                   ", but this wallheat knows versions " + version_of_pack + " and " +
+                   version_with_sources +
                    " only; use the wallheat that wrote it, or pack the plans anew");
   }
 }
 
 void read_pack_rows(const Handle& file, std::uint64_t file_bytes,
-                    const std::function<void(const PackRow&)>& take) {
-  const std::string task = "read the list of plans";
-  const auto type = row_type();
-  const Handle table = open_dataset(file.get(), rows_name, {type.get(), {0}, {0}});
-  const hsize_t count = size_of(table).front();
-  const hsize_t chunk = chunk_of(table).front();
-  // As deflate cannot do better than 1032 : 1, more rows than that were never written.
-  if (chunk > rows_of_chunk || count > file_bytes * 1100 / sizeof(PackRow))
-    throw Hdf5Error("cannot " + task);
-  for (hsize_t first = 0; first < count; first += chunk) {
-    const auto rows = read_chunk_of_rows(table, first, chunk, file_bytes);
-    for (hsize_t i = 0; i < std::min(chunk, count - first); ++i) take(rows[i]);
-  }
+                    const std::function<void(const PackRow&)>& take,
+                    const std::function<void(const PackRow&)>& take_source) {
+  read_rows(file, rows_name, file_bytes, take);
+  if (read_attributes(file, "/")["format_version"] == version_with_sources)
+    read_rows(file, sources_name, file_bytes, take_source);
 }
 
 }  // namespace wallheat::store

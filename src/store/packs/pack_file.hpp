@@ -34,17 +34,20 @@ static_assert(sizeof(PackRow) == 464, "a gap in PackRow would store, and check, 
 void seal(PackRow& row);
 [[nodiscard]] bool is_intact(const PackRow& row);
 
-/// Makes the groups of a new pack, and says that it is one.
+/// Makes the groups of a new pack.
 void begin_pack(const Handle& file);
-/// Stores plan number `number` and where it lies: all of `row` but id, hash and interior_cells.
+/// Stores a plan under a number and where it lies: all of `row` but id, hash and interior_cells.
 void write_plan(const Handle& file, std::size_t number, const PackedPlan& plan, PackRow& row);
-/// To be called once, with all rows sealed.
-void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows);
+/// To be called once, with all rows sealed. `sources`: for each plan with a source a row of the
+/// same id, that of a plan whose start field is the source.
+void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows,
+                     const std::vector<PackRow>& sources);
 
 /// Throws RunError if the file is no pack, or one of another format version.
 void require_pack(const Handle& file, const std::filesystem::path& path);
-/// Hands over one row after the other, unchecked.
+/// Hands over one row after the other, unchecked; those of the plans, then those of the sources.
 void read_pack_rows(const Handle& file, std::uint64_t file_bytes,
-                    const std::function<void(const PackRow&)>& take);
+                    const std::function<void(const PackRow&)>& take,
+                    const std::function<void(const PackRow&)>& take_source);
 
 }  // namespace wallheat::store

@@ -40,7 +40,9 @@ class PlanPack final : public PlanSource {
       : path_(path), file_(result_path(path), O_RDONLY), stamp_(stamp_of(file_, path)) {
     const Handle file = open_file(path, Access::read);
     require_pack(file, path);
-    read_pack_rows(file, file_.size(), [&](const PackRow& row) { take(row); });
+    read_pack_rows(
+        file, file_.size(), [&](const PackRow& row) { ids_.push_back(take(row, entries_)); },
+        [&](const PackRow& row) { (void)take(row, sources_); });
   }
 
   [[nodiscard]] fs::path path() const override { return path_; }
@@ -68,10 +70,10 @@ class PlanPack final : public PlanSource {
 
   [[nodiscard]] GridShape shape(const std::string& id) const override { return find(id).shape; }
 
-  /// Of the pack, twice: it stands for both of a plan's files.
+  /// Of the pack, which stands for each of a plan's files.
   [[nodiscard]] PlanStamps stamps(const std::string& id) const override {
     (void)find(id);
-    return {stamp_, stamp_};
+    return {stamp_, stamp_, sources_.contains(id) ? stamp_ : FileStamp{}};
   }
 
  private:
@@ -94,14 +96,24 @@ class PlanPack final : public PlanSource {
   FloorPlan decode_plan(const std::string& id, const Entry& entry) const {
     try {
       const Chunks chunks = read(entry);
-      FloorPlan plan{decode_domain(entry.shape, entry.kind, chunks.values, chunks.codes),
+      FloorPlan plan{decode_field(id, entry, chunks),
                      decode_interior(entry.shape, chunks.interior)};
-      if (!are_possible(chunks.values) || entry.kind == CodeKind::value)
-        check_values(plan.domain, path_.string() + ": plan " + id);
+      if (const auto source = sources_.find(id); source != sources_.end()) {
+        if (source->second.shape != entry.shape) refuse(id, "its source has another shape");
+        plan.source = decode_field(id + ", source", source->second, read(source->second));
+      }
       return plan;
     } catch (const DecodeError& error) {
       refuse(id, error.what());
     }
+  }
+
+  Grid<double> decode_field(const std::string& what, const Entry& entry,
+                            const Chunks& chunks) const {
+    auto field = decode_domain(entry.shape, entry.kind, chunks.values, chunks.codes);
+    if (!are_possible(chunks.values) || entry.kind == CodeKind::value)
+      check_values(field, path_.string() + ": plan " + what);
+    return field;
   }
 
   Grid<std::uint8_t> decode_mask(const std::string& id, const Entry& entry) const {
@@ -112,17 +124,20 @@ class PlanPack final : public PlanSource {
     }
   }
 
-  void take(const PackRow& row) {
+  using Entries = std::unordered_map<std::string, Entry>;
+
+  /// Adds a row to some entries and returns its plan.
+  static std::string take(const PackRow& row, Entries& entries) {
     const auto kind = static_cast<CodeKind>(row.code_bytes);
     const bool left_out = row.rows == 0;
     const bool possible =
         kind == CodeKind::byte || kind == CodeKind::word || kind == CodeKind::value;
     std::string id = get_text(row.id);
     if (!is_intact(row) || (!left_out && !possible) || row.value_count > 65536 || id.empty()) {
-      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
+      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(entries.size()) +
                       " is damaged");
     }
-    const bool is_new = entries_
+    const bool is_new = entries
                             .emplace(id, Entry{{row.rows, row.cols},
                                                kind,
                                                row.value_count,
@@ -136,10 +151,10 @@ class PlanPack final : public PlanSource {
                                                left_out ? get_text(row.reason) : ""})
                             .second;
     if (!is_new) {
-      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(ids_.size()) +
+      throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(entries.size()) +
                       " is damaged, as it names a plan again");
     }
-    ids_.push_back(std::move(id));
+    return id;
   }
 
   /// Throws InputError if there is no such plan.
@@ -189,7 +204,8 @@ class PlanPack final : public PlanSource {
   PosixFile file_;
   FileStamp stamp_;
   std::vector<std::string> ids_;
-  std::unordered_map<std::string, Entry> entries_;
+  Entries entries_;
+  Entries sources_;  ///< what their start fields are said to be
 };
 
 }  // namespace

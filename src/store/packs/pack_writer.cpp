@@ -21,7 +21,8 @@ namespace {
 
 /// A plan on its way into the pack.
 struct Item {
-  std::optional<PackedPlan> plan;  ///< nothing where it is left out
+  std::optional<PackedPlan> plan;    ///< nothing where it is left out
+  std::optional<PackedPlan> source;  ///< as if it were the start field
   std::uint64_t hash = 0;
   std::int64_t interior_cells = 0;
   std::string reason;
@@ -50,7 +51,7 @@ class Packing {
                        " plan(s) can be read, thus nothing was written; the first: " +
                        report_.left_out.front().reason);
       }
-      write_pack_rows(file, rows_);
+      write_pack_rows(file, rows_, sources_);
       file.close("close " + temporary_.string());
       sync_file(temporary_);
       check();
@@ -92,9 +93,13 @@ class Packing {
       item.hash = options_.hash(plan);
       item.interior_cells = count_interior(plan);
       item.plan = encode_plan(plan);
+      if (plan.has_source()) item.source = encode_plan({plan.source, plan.interior});
       // HDF5 counts the bytes of a chunk in 32 bits.
       const auto most = std::numeric_limits<std::uint32_t>::max();
-      if (plan.domain.cells.size() > most / static_cast<std::uint32_t>(item.plan->kind)) {
+      const auto fits = [&](const PackedPlan& packed) {
+        return plan.domain.cells.size() <= most / static_cast<std::uint32_t>(packed.kind);
+      };
+      if (!fits(*item.plan) || (item.source && !fits(*item.source))) {
         item.plan.reset();
         item.reason = "plan " + id + " has more cells than a pack can hold";
       }
@@ -113,8 +118,15 @@ class Packing {
       row.input_hash = item.hash;
       row.interior_cells = item.interior_cells;
       write_plan(file, number, *item.plan, row);
+      if (item.source) {
+        PackRow source{};
+        put_text(source.id, ids_[number]);
+        write_plan(file, ids_.size() + sources_.size(), *item.source, source);
+        seal(source);
+        sources_.push_back(source);
+      }
       ++report_.plans;
-      constexpr std::size_t bytes_of_cell = sizeof(double) + 1;
+      const std::size_t bytes_of_cell = sizeof(double) * (item.source ? 2 : 1) + 1;
       report_.bytes_in += item.plan->shape.rows * item.plan->shape.cols * bytes_of_cell;
     } else {
       put_text(row.reason, item.reason);
@@ -156,6 +168,7 @@ class Packing {
   const std::vector<std::string>& ids_;
   const PackOptions& options_;
   std::vector<PackRow> rows_;
+  std::vector<PackRow> sources_;
   PackReport report_;
 };
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "wallheat/floor_plan.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+
+/// What an update adds to the sum of a cell's neighbours: spacing^2 f at interior cells, 0 at the
+/// others, in °C; shape of the plan, which has a source. Throws InputError if an iterate could
+/// become larger than largest_value.
+[[nodiscard]] Grid<double> source_terms(const FloorPlan& plan, const Limits& limits);
+
+/// A magnitude that nothing exceeds, in °C, of what such terms alone make from a start of 0; 0
+/// where there are none.
+[[nodiscard]] double largest_made_by(const Grid<double>& terms);
+
+/// A magnitude that no value of an iterate exceeds, in °C, for a start field and what
+/// source_terms() gives; nothing is added to the largest of the start field where there are none.
+[[nodiscard]] double largest_iterate(const FloorPlan& plan, const Grid<double>& terms);
+
+template <class T>
+[[nodiscard]] Grid<T> transposed(const Grid<T>& grid) {
+  Grid<T> turned(grid.cols, grid.rows);
+  for (std::size_t row = 0; row < grid.rows; ++row)
+    for (std::size_t col = 0; col < grid.cols; ++col) turned(col, row) = grid(row, col);
+  return turned;
+}
+
+}  // namespace wallheat
