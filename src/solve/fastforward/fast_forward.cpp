@@ -308,9 +308,14 @@ class FastForwardSolver final : public Solver {
           const std::size_t lag = distance * pair;
           const std::size_t begin = std::min(first > lag ? first - lag : 0, fronts);
           const std::size_t end = std::min(first + chunk > lag ? first + chunk - lag : 0, fronts);
-          if (begin < end)
-            sweeps_.expand(room.pairs, begin, end, {even_, odd_, sum_, source_},
-                           factors[2 * (first_pair + pair) + 2]);
+          if (begin == end) continue;
+          // Every second pair adds two terms to the sum, and the last one what is left over.
+          const std::size_t number = first_pair + pair;
+          const TermShares shares{number % 2 == 1 ? factors[2 * number] : 0,
+                                  factors[2 * number + 2]};
+          const bool adds = number % 2 == 1 || number + 1 == pairs;
+          sweeps_.expand(room.pairs, begin, end, {even_, odd_, sum_, source_},
+                         adds ? &shares : nullptr);
         }
       }
       count_work(room,

@@ -101,17 +101,11 @@ void add_front(const std::vector<Block>& here, const std::vector<Block>& above, 
     const std::size_t col = std::min(one, other);
     const unsigned lower = one == col ? here[i++].mask : 0U;
     const unsigned upper = other == col ? above[j++].mask : 0U;
-    const bool full = (lower & upper) == all_cells;
-    if (col != expected || (!full && room.pair_segments.back().full > 0)) {
+    if (col != expected)
       room.pair_segments.push_back({static_cast<std::uint32_t>(origin + col),
-                                    static_cast<std::uint32_t>(room.pair_masks.size()), 0, 0});
-    }
-    if (full) {
-      ++room.pair_segments.back().full;
-    } else {
-      ++room.pair_segments.back().masked;
-      room.pair_masks.push_back(static_cast<std::uint16_t>(lower | upper << 8U));
-    }
+                                    static_cast<std::uint32_t>(room.pair_masks.size()), 0});
+    ++room.pair_segments.back().blocks;
+    room.pair_masks.push_back(static_cast<std::uint16_t>(lower | upper << 8U));
     expected = col + room_block;
   }
   room.pair_begin.push_back(static_cast<std::uint32_t>(room.pair_segments.size()));

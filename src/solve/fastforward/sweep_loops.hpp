@@ -21,6 +21,27 @@ struct Lanes {
 };
 alignas(64) constexpr Lanes lanes{};
 
+/// For processors without masks of their own: what PairWalk asks of masks, with Lanes.
+template <class Values, class Bits>
+struct TableMasks {
+  static constexpr bool skips_masks = true;
+  static Bits mask(const std::uint16_t* masks, int row, std::ptrdiff_t lane) {
+    Bits bits;
+    __builtin_memcpy(&bits, &lanes.of[*masks >> 8 * row & 0xff][lane], sizeof bits);
+    return bits;
+  }
+  static Values add(Bits mask, Values one, Values other) { return choose(mask, one + other, one); }
+  static Values subtract(Bits mask, Values one, Values other) {
+    return choose(mask, one - other, other);
+  }
+
+ private:
+  static Values choose(Bits mask, Values yes, Values no) {
+    return __builtin_bit_cast(
+        Values, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
+  }
+};
+
 /// `yes` where the mask is ones, else `no`; without a branch, which would not become a vector.
 [[gnu::always_inline]] inline double select(std::uint64_t mask, double yes, double no) {
   const auto bits = (__builtin_bit_cast(std::uint64_t, yes) & mask) |
@@ -109,38 +130,43 @@ void scale(const RoomRows& rows, double factor, const double* from, double* to) 
 ///
 /// `Vectors` has the types Values and Bits, of doubles and words as wide as the processor's
 /// registers (GCC and Clang know such types), and shifts: from_left(before, here) and
-/// from_right(here, after) are the values a lane to the left or right of `here`.
-template <class Vectors, bool with_source>
+/// from_right(here, after) are the values a lane to the left or right of `here`. Of two rows' masks
+/// of a block, mask(masks, row, lane) is what concerns the vector that begins at `lane`: of the row
+/// itself (0) or of the one above (1). Where it is set, add(mask, one, other) is one + other, else
+/// one; subtract(mask, one, other) is one - other, else other. If `skips_masks`, full blocks are
+/// worth a branch.
+template <class Vectors, bool with_source, bool with_sum>
 class PairWalk {
   using Values = typename Vectors::Values;
-  using Bits = typename Vectors::Bits;
 
  public:
   static constexpr std::ptrdiff_t width = sizeof(Values) / sizeof(double);
 
-  PairWalk(const ExpansionFields& fields, std::ptrdiff_t cell, std::ptrdiff_t stride, double factor)
+  PairWalk(const ExpansionFields& fields, std::ptrdiff_t cell, std::ptrdiff_t stride,
+           TermShares shares)
       : even_(fields.even + cell),
         odd_(fields.odd + cell),
         sum_(fields.sum + cell),
         source_(with_source ? fields.source + cell : nullptr),
         stride_(stride),
-        factor_(factor),
+        shares_(shares),
         odd_before_(load(odd_ - width)),
         odd_here_(load(odd_)),
         even_before_(load(even_ - stride - width)),
         even_here_(load(even_ - stride)) {}
 
   void full() {
-    step([](Values updated, Values, bool) { return updated; });
+    step([](Values one, Values other) { return one - other; },
+         [](Values one, Values other) { return one + other; },
+         [](Values one, Values other) { return one - other; });
   }
-  /// With the masks of this vector's lanes in the row and in the one above.
-  void masked(const std::uint64_t* here, const std::uint64_t* above) {
-    step([=](Values updated, Values old, bool second) {
-      Bits mask;
-      __builtin_memcpy(&mask, second ? above : here, sizeof mask);
-      return __builtin_bit_cast(Values, (__builtin_bit_cast(Bits, updated) & mask) |
-                                            (__builtin_bit_cast(Bits, old) & ~mask));
-    });
+  /// With the masks of a block, of which the vector begins at `lane`.
+  void masked(const std::uint16_t* masks, std::ptrdiff_t lane) {
+    const auto here = Vectors::mask(masks, 0, lane);
+    const auto above = Vectors::mask(masks, 1, lane);
+    step([=](Values one, Values other) { return Vectors::subtract(here, one, other); },
+         [=](Values one, Values other) { return Vectors::add(here, one, other); },
+         [=](Values one, Values other) { return Vectors::subtract(above, one, other); });
   }
 
  private:
@@ -151,8 +177,8 @@ class PairWalk {
   }
   static void store(double* to, Values values) { __builtin_memcpy(to, &values, sizeof values); }
 
-  template <class Choose>
-  [[gnu::always_inline]] void step(Choose choose) {
+  template <class Subtract, class Add, class SubtractAbove>
+  [[gnu::always_inline]] void step(Subtract subtract, Add add, SubtractAbove subtract_above) {
     const Values odd_after = load(odd_ + width);
     const Values odd_above = load(odd_ - stride_);
     const Values even_old = load(even_);
@@ -160,17 +186,17 @@ class PairWalk {
         Vectors::from_left(odd_before_, odd_here_) + Vectors::from_right(odd_here_, odd_after);
     sum = (sum + odd_above) + load(odd_ + stride_);
     if constexpr (with_source) sum = sum + load(source_);
-    const Values even = choose(0.5 * sum - even_old, even_old, false);
+    const Values even = subtract(0.5 * sum, even_old);
     store(even_, even);
-    const Values total = load(sum_);
-    store(sum_, choose(total + factor_ * even, total, false));
+    if constexpr (with_sum)
+      store(sum_, add(load(sum_), shares_.before * even_old + shares_.after * even));
 
     const Values even_after = load(even_ - stride_ + width);
     sum =
         Vectors::from_left(even_before_, even_here_) + Vectors::from_right(even_here_, even_after);
     sum = (sum + load(even_ - 2 * stride_)) + even;
     if constexpr (with_source) sum = sum + load(source_ - stride_);
-    store(odd_ - stride_, choose(0.5 * sum - odd_above, odd_above, true));
+    store(odd_ - stride_, subtract_above(0.5 * sum, odd_above));
 
     odd_before_ = odd_here_;
     odd_here_ = odd_after;
@@ -178,7 +204,7 @@ class PairWalk {
     even_here_ = even_after;
     even_ += width;
     odd_ += width;
-    sum_ += width;
+    if constexpr (with_sum) sum_ += width;
     if constexpr (with_source) source_ += width;
   }
 
@@ -187,43 +213,48 @@ class PairWalk {
   double* sum_;
   const double* source_;
   std::ptrdiff_t stride_;
-  double factor_;
+  TermShares shares_;
   Values odd_before_;
   Values odd_here_;
   Values even_before_;  // in the row above
   Values even_here_;
 };
 
-template <class Vectors, bool with_source>
+template <class Vectors, bool with_source, bool with_sum>
 void expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
-            const ExpansionFields& fields, double factor) {
-  using Walk = PairWalk<Vectors, with_source>;
+            const ExpansionFields& fields, TermShares shares) {
+  using Walk = PairWalk<Vectors, with_source, with_sum>;
   constexpr auto block = static_cast<std::ptrdiff_t>(room_block);
   const PairSegment* const end = pairs.segments + pairs.begin[last];
   for (const PairSegment* segment = pairs.segments + pairs.begin[first]; segment != end;
        ++segment) {
-    Walk walk(fields, static_cast<std::ptrdiff_t>(segment->cell), pairs.stride, factor);
-    const std::uint16_t* const masks = pairs.masks + segment->masks;
+    Walk walk(fields, static_cast<std::ptrdiff_t>(segment->cell), pairs.stride, shares);
+    const std::uint16_t* masks = pairs.masks + segment->masks;
+    constexpr std::uint16_t all = 0xffff;
 #pragma GCC unroll 1
-    for (std::uint32_t number = 0; number < segment->masked; ++number) {
-      const std::uint64_t* here = lanes.of[masks[number] & 0xffU];
-      const std::uint64_t* above = lanes.of[masks[number] >> 8U];
-      for (std::ptrdiff_t lane = 0; lane < block; lane += Walk::width)
-        walk.masked(here + lane, above + lane);
+    for (const std::uint16_t* const after = masks + segment->blocks; masks != after; ++masks) {
+      if (Vectors::skips_masks && *masks == all) {
+        for (std::ptrdiff_t lane = 0; lane < block; lane += Walk::width) walk.full();
+      } else {
+        for (std::ptrdiff_t lane = 0; lane < block; lane += Walk::width) walk.masked(masks, lane);
+      }
     }
-#pragma GCC unroll 1
-    for (std::uint32_t vector = segment->full * (block / Walk::width); vector > 0; --vector)
-      walk.full();
   }
 }
 
 template <class Vectors>
 void any_expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
-                const ExpansionFields& fields, double factor) {
-  if (fields.source != nullptr)
-    expand<Vectors, true>(pairs, first, last, fields, factor);
+                const ExpansionFields& fields, const TermShares* shares) {
+  const bool with_source = fields.source != nullptr;
+  const TermShares given = shares != nullptr ? *shares : TermShares{};
+  if (with_source && shares != nullptr)
+    expand<Vectors, true, true>(pairs, first, last, fields, given);
+  else if (with_source)
+    expand<Vectors, true, false>(pairs, first, last, fields, given);
+  else if (shares != nullptr)
+    expand<Vectors, false, true>(pairs, first, last, fields, given);
   else
-    expand<Vectors, false>(pairs, first, last, fields, factor);
+    expand<Vectors, false, false>(pairs, first, last, fields, given);
 }
 
 template <class Vectors>

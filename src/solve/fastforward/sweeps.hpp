@@ -28,13 +28,11 @@ struct RoomRows {
   std::ptrdiff_t stride;  ///< from a cell to the one below it
 };
 
-/// Neighbouring blocks in which a cell of a row or of the row above it is of the room: blocks with
-/// masks, then blocks that belong to the room as a whole in both rows.
+/// Neighbouring blocks in which a cell of a row or of the row above it is of the room.
 struct PairSegment {
   std::uint32_t cell;   ///< offset of the first block's first cell in the lower row
   std::uint32_t masks;  ///< number of the first block's mask
-  std::uint32_t masked;
-  std::uint32_t full;
+  std::uint32_t blocks;
 };
 
 /// What two steps at once go along: the first of them in a row, the second in the row above it.
@@ -55,6 +53,12 @@ struct ExpansionFields {
   const double* source;  ///< added to the sum of the neighbours; null where there is none
 };
 
+/// By how much the even terms before and after two steps count in the sum.
+struct TermShares {
+  double before;
+  double after;
+};
+
 /// What an iteration changes.
 struct RoomChange {
   double largest;  ///< |new - old|
@@ -70,10 +74,10 @@ struct RoomSweeps {
   /// to = factor from
   void (*scale)(const RoomRows&, double factor, const double* from, double* to);
   /// Makes two steps y[j + 1] = ((left + right + up + down)(y[j]) + source) / 2 - y[j - 1] for
-  /// j = 2 k + 1 and 2 k + 2 at fronts `first` to `last` - 1, and adds factor y[2 k + 2] to the
-  /// sum.
+  /// j = 2 k + 1 and 2 k + 2 at fronts `first` to `last` - 1. Where `shares` is not null, adds
+  /// before y[2 k] + after y[2 k + 2] to the sum.
   void (*expand)(const RoomPairs&, std::size_t first, std::size_t last, const ExpansionFields&,
-                 double factor);
+                 const TermShares* shares);
 };
 
 [[nodiscard]] RoomSweeps baseline_room_sweeps();

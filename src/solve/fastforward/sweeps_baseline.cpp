@@ -3,9 +3,11 @@
 namespace wallheat {
 namespace {
 
-struct Vectors {
-  using Values = double __attribute__((vector_size(16)));
-  using Bits = std::uint64_t __attribute__((vector_size(16)));
+using Doubles = double __attribute__((vector_size(16)));
+using Words = std::uint64_t __attribute__((vector_size(16)));
+
+struct Vectors : TableMasks<Doubles, Words> {
+  using Values = Doubles;
   static Values from_left(Values before, Values here) {
     return __builtin_shufflevector(before, here, 1, 2);
   }
