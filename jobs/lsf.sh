@@ -30,15 +30,24 @@ WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch} \
   "${wallheat[@]}" run --resume "$@" &
 run=$!
 
-# Two minutes before the time limit (-wt, -wa) the run is asked to stop. SIGINT and SIGTERM come
-# with bkill: then the job must not come back.
-cancelled=
-trap 'kill -USR1 $run' USR1
-trap 'cancelled=yes; kill -USR1 $run' INT TERM
+# Before the time limit (-wt, -wa) the run is asked to stop. SIGINT and SIGTERM come with bkill: then
+# the job must not come back.
+stopped_by=''
+trap 'stopped_by=limit; kill -USR1 $run' USR1
+trap 'stopped_by=cancel; kill -USR1 $run' INT TERM
 while kill -0 $run 2> /dev/null; do wait $run; done
 wait $run
 status=$?
 rm -f "$hosts"
 
-[ $status != 75 ] || [ -z "$cancelled" ] || exit 143
-exit $status   # 75 sends the job back into the queue (-Q), and it goes on
+[ $status = 75 ] || exit $status
+case $stopped_by in
+  cancel)
+    echo "The job was cancelled (bkill); what was solved is stored. To go on, submit it again."
+    exit 143
+    ;;
+  limit) echo "LSF's signal stopped the run before the job's time limit, with work left." ;;
+  *) echo "The run stopped with work left; the lines above say why." ;;
+esac
+echo "The job goes back into the queue (-Q) and goes on from there."
+exit $status

@@ -24,17 +24,24 @@ workers=1   # on each node; with GPUs: one for each GPU
   "${wallheat[@]}" run --resume "$@" &
 run=$!
 
-# Two minutes before the time limit (--signal) the run is asked to stop. Slurm looks at its clocks
-# only every half a minute. SIGTERM comes with scancel: then the job must not come back.
-cancelled=
-trap 'kill -USR1 $run' USR1
-trap 'cancelled=yes; kill -USR1 $run' TERM
+# Before the time limit (--signal) Slurm asks the run to stop; it looks at its clocks only every half
+# a minute. SIGTERM comes with scancel: then the job must not come back.
+stopped_by=''
+trap 'stopped_by=limit; kill -USR1 $run' USR1
+trap 'stopped_by=cancel; kill -USR1 $run' TERM
 while kill -0 $run 2> /dev/null; do wait $run; done
 wait $run
 status=$?
 
-if [ $status = 75 ] && [ -z "$cancelled" ]; then
-  echo "Work is left: the job goes back into the queue."
-  scontrol requeue "$SLURM_JOB_ID" || echo "It could not; submit it again, and it goes on." >&2
-fi
+[ $status = 75 ] || exit $status
+case $stopped_by in
+  cancel)
+    echo "The job was cancelled (scancel); what was solved is stored. To go on, submit it again."
+    exit $status
+    ;;
+  limit) echo "Slurm's signal stopped the run before the job's time limit, with work left." ;;
+  *) echo "The run stopped with work left; the lines above say why." ;;
+esac
+if scontrol requeue "$SLURM_JOB_ID"; then echo "The job goes back into the queue and goes on from there."
+else echo "The job could not be put back into the queue; submit it again, and it goes on." >&2; fi
 exit $status

@@ -3,7 +3,7 @@
 #
 #   jobs/submit.sh [OPTIONS] -- --data DIR --out FILE [OPTIONS OF wallheat run]
 #
-#   --dry-run             print what would be submitted; submit nothing
+#   --dry-run             print what would be submitted, even if it could not run; submit nothing
 #   --scheduler NAME      slurm or lsf (default: whichever is here)
 #   --nodes N             nodes for each job (default: 1)
 #   --gpus G              GPUs on each node (default: 0)
@@ -18,6 +18,7 @@
 #   jobs/submit.sh --nodes 4 --dry-run -- --data plans --out results.h5
 #   jobs/submit.sh --array 16 -- --data plans --out results.h5 --save-fields
 #
+# Nothing is submitted that cannot run: 'wallheat run --check' looks first.
 # A job that its time limit stops goes back into the queue and takes up where it was. Submit the
 # same again after any other end: what is solved is not solved again.
 set -euo pipefail
@@ -82,17 +83,25 @@ if [ -z "$scheduler" ]; then
   else wrong_usage "neither sbatch nor bsub is here; say --scheduler slurm or lsf"; fi
 fi
 
-# The program knows its options: it says what is wrong with them. Where it cannot be started here, the
-# job will tell.
+# The program says what would stop the run: options, plans, an existing file's settings, the disk.
+# Where it cannot be started here, the job will tell. The parts of an array are alike.
 status=0
-answer=$(set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "${run_options[@]}" --shard none --print-out 2>&1) || status=$?
+answer=$(set +eu; eval "$setup" > /dev/null
+  "${wallheat[@]}" run --resume "${run_options[@]}" --shard "${array:+1/}${array:-none}" --check=job 2>&1) || status=$?
 case $status:$answer in
-  0:*) ;;
-  2:*"wallheat: "*) printf '%s\n' "$answer" >&2; exit 2 ;;
-  *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so the options are not checked" >&2 ;;
+  0:*) sed -n 's/^warning  */submit.sh: /p' <<< "$answer" >&2 ;;
+  [12]:*"wallheat: "*)
+    sed -n '/^problem \|^wallheat: /p' <<< "$answer" >&2
+    [ "$status$dry_run" = 1yes ] || exit "$status"
+    ;;
+  *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2 ;;
 esac
 
 # --- The two schedulers --------------------------------------------------------------------------
+
+# The run is asked to stop so long before the time limit: two minutes, or a tenth of a short limit.
+limit_s=$(((10#${time%:*} * 60 + 10#${time#*:}) * 60))
+warning_s=$((limit_s < 1200 ? limit_s / 10 : 120))
 
 directives() { printf "#$1 %s\n" "${@:2}"; }
 
@@ -103,7 +112,7 @@ slurm_header() {
   if [ -n "$cores_per_node" ]; then options+=(--cpus-per-task="$cores_per_node"); else options+=(--exclusive); fi
   [ "$gpus" = 0 ] || options+=("${slurm_gpu_option//\{\}/$gpus}")
   [ -z "$array" ] || options+=(--array="1-$array")
-  options+=(--time="$time:00" --signal=B:USR1@120 --open-mode=append --requeue --no-kill)
+  options+=(--time="$time:00" "--signal=B:USR1@$warning_s" --open-mode=append --requeue --no-kill)
   directives SBATCH "${options[@]}" "${slurm_options[@]}"
 }
 slurm_merge_header() {
@@ -120,7 +129,7 @@ lsf_header() {
   [ -z "$array" ] || options=("-J \"${name}[1-$array]\"" "-o $name-%J_%I.out")
   options+=("-n $((nodes * cores_per_node))" "-R \"span[ptile=$cores_per_node]\"")
   [ "$gpus" = 0 ] || options+=("${lsf_gpu_option//\{\}/$gpus}")
-  options+=("-W $time" "-wt 2" "-wa USR1" "-Q \"75\"" "-r")
+  options+=("-W $time" "-wt $(((warning_s + 59) / 60))" "-wa USR1" "-Q \"75\"" "-r")
   directives BSUB "${options[@]}"
   lsf_site_options
 }

@@ -6,8 +6,11 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_option_parser.hpp"
+#include "core/exit_status.hpp"
+#include "core/printable.hpp"
 #include "mpi/mpi_link.hpp"
 #include "run/exit_status_file.hpp"
+#include "run/readiness.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/results/result_path.hpp"
@@ -33,6 +36,22 @@ void check_files(const RunOptions& options) {
   if (options.overwrite) require_own_results(options.out);
 }
 
+/// Prints what can be told before the start. Returns an ExitStatus.
+int print_readiness(const RunOptions& options) {
+  const Readiness found = examine_readiness(options);
+  for (const auto& [about, sentence] : found.facts)
+    fmt::print("{:<9} {}\n", about, printable(sentence));
+  for (const std::string& warning : found.warnings)
+    fmt::print("warning   {}\n", printable(warning));
+  for (const std::string& problem : found.problems)
+    fmt::print("problem   {}\n", printable(problem));
+  if (found.problems.empty()) {
+    fmt::print("ready     the same command without --check starts the run\n");
+    return exit_done;
+  }
+  throw RunError(fmt::format("the run cannot start: {} problem(s)", found.problems.size()));
+}
+
 }  // namespace
 
 int run_command(const Arguments& arguments) {
@@ -49,6 +68,8 @@ int run_command(const Arguments& arguments) {
     return exit_done;
   }
   if (launched_rank() == 0) check_files(*options);
+  if (options->check != CheckFor::nothing)
+    return launched_rank() == 0 ? print_readiness(*options) : exit_done;
   return run(*options);
 }
 

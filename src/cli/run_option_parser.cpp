@@ -105,6 +105,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   std::string progress;
   std::string shard;
   std::string time_limit;
+  std::string check;
   std::int64_t first = 0;
 
   Options options("run --data PLANS --out FILE [options] [ID ...]",
@@ -164,6 +165,10 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
       "print-out", po::bool_switch(&run.print_out),
       "print the result file that these options mean (a shard's part, links followed) and "
       "exit; for scripts");
+  options.add()("check",
+                po::value(&check)->implicit_value("here")->default_value("no")->value_name("WHERE"),
+                "only say what the run would do and what would stop it, all at once; here (also "
+                "plain --check), or job, for a run on other nodes, whose GPUs are not here");
   options.add()("events", po::value(&run.events)->value_name("FILE"),
                 "add what happens as JSON lines to FILE");
   options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
@@ -190,13 +195,16 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   }
   run.out = shard_path(run.out, run.shard);
   if (time_limit == "auto") {
-    if (launched_rank() == 0 && !run.print_out) {
+    if (launched_rank() == 0 && !run.print_out && check == "no") {
       if (const auto end = scheduled_end())
         run.end = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
     }
   } else if (time_limit != "none") {
     run.end = std::chrono::steady_clock::now() + parse_duration(time_limit);
   }
+  run.check = choose<CheckFor>(
+      "check", check,
+      {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
   run.first = static_cast<std::size_t>(first);
   run.solver = solver.finish();
   run.device = choose<DeviceChoice>(

@@ -14,6 +14,9 @@
 
 namespace wallheat {
 
+/// Whether to look only at what a run needs, and where it would be.
+enum class CheckFor { nothing, this_machine, a_job };
+
 /// What `wallheat run` was asked to do.
 struct RunOptions {
   std::filesystem::path data;
@@ -36,6 +39,7 @@ struct RunOptions {
   double worker_timeout_s = 0;
   std::filesystem::path exit_status_file;  ///< empty: none
   bool print_out = false;                  ///< only say where the results would go
+  CheckFor check = CheckFor::nothing;
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;

@@ -69,6 +69,8 @@ wait_until 60 "five plans are solved" results_stored "$events" 5
 on scancel "$job"
 job_over 60
 check "scancel: the job is cancelled, and stays so" same JobState=CANCELLED "$(state "$job")"
+check "scancel: it says what happened and how to go on" in_log cancelled "was cancelled (scancel); what was solved is stored. To go on"
+check "scancel: no noise of the launcher" not grep -qE "PMIX|Killed|srun: error" "$scratch"/logs/cancelled-*.out
 check "scancel: the file is closed" closed "$result"
 check "scancel: it happened in the middle" unfinished "$events"
 wait_until 20 "scancel: no process is left" no_process_left
@@ -86,10 +88,19 @@ job_over 600
 check "a time limit: the job completes in the end" same JobState=COMPLETED "$(state "$job")"
 check "a time limit: the file equals that of an undisturbed run" equals_undisturbed "$result"
 
-# What fails says so in one sentence.
+check "a time limit: it says that it was the limit" in_log limit "Slurm's signal stopped the run before the job's time limit"
+
+# What cannot run is not submitted; what fails later says so in one sentence.
 good=$plans plans=$scratch/none
-submit failed --nodes 2
+(submit failed --nodes 2) > /dev/null
+check "a run that cannot start is not submitted" same "" "$(on squeue -h)"
+check "it says why" contains "$scratch/failed.submit" "there is no directory or pack"
+cp -r "$good" "$plans"
+{ cat "$scratch/site.sh"; echo 'slurm_options=(--hold)'; } > "$scratch/held-site.sh"
+submit failed --nodes 2 --site "$scratch/held-site.sh"
+rm -r "$plans"
 plans=$good
+on scontrol release "$job"
 job_over 60
 check "a run that fails: the job fails" same JobState=FAILED "$(state "$job")"
 check "a run that fails: it says why" in_log failed "there is no directory or pack"

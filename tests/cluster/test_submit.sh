@@ -51,7 +51,7 @@ for line in '#SBATCH --nodes=4' '#SBATCH --gres=gpu:8' '#SBATCH --array=1-16' '#
   'parts=16' '"${wallheat[@]}" merge --out'; do has "$line"; done
 has_not --exclusive
 has '--save-fields --shard "$SLURM_ARRAY_TASK_ID/16"'
-check "it says that the options are not checked, as there is no such program" contains "$said" "are not checked"
+check "it says that nothing is checked, as there is no such program" contains "$said" "nothing is checked"
 
 submit --scheduler lsf --site "$scratch/site.sh" --nodes 3 --gpus 2 --array 4 --workers 5 --dry-run "${plans[@]}"
 check "the job scripts for LSF are well-formed" bash -n "$job"
@@ -88,16 +88,48 @@ refused "wallheat: --out is missing" "${here_submit[@]}" -- --data plans
 refused "wallheat: there is no option '--sav-fields'; did you mean '--save-fields'?" "${here_submit[@]}" "${plans[@]}" --sav-fields
 printf 'data = plans\nout = "from config.h5"\noverwrite = true\n' > "$scratch/overwrite.cfg"
 refused "exclude each other" "${here_submit[@]}" -- -c "$scratch/overwrite.cfg"
-for words in "-oout/results.h5 -dplans" "-c $scratch/run.cfg"; do
-  printf 'data = plans\nout = out/results.h5\nresume = true\n' > "$scratch/run.cfg"
+"$wallheat" generate --out "$scratch/plans" --count 13 --size 32 > /dev/null
+mkdir -p "$scratch/out"
+for words in "-o$scratch/out/results.h5 -d$scratch/plans" "-c $scratch/run.cfg"; do
+  printf 'data = %s\nout = %s\nresume = true\n' "$scratch/plans" "$scratch/out/results.h5" > "$scratch/run.cfg"
   # shellcheck disable=SC2086  # several words
   submit "${here_submit[@]}" --array 12 -- $words
   check "$words: taken" same 0 $?
 done
 
+# What cannot run is not submitted.
+printf '#!/bin/bash\ncat > "%s"\necho 7\n' "$scratch/submitted" > "$scratch/bin/sbatch"
+chmod +x "$scratch/bin/sbatch"
+PATH=$scratch/bin:$PATH
+here_submit=(--site "$scratch/here.sh" --scheduler slurm)
+not_submitted() {  # SENTENCE WORDS...
+  submit "${@:2}"
+  check "refused: ${*:2}" same 1 $?
+  check "it says why" contains "$said" "$1"
+  check "nothing is submitted" not test -e "$scratch/submitted"
+}
+not_submitted "there is no directory or pack" "${here_submit[@]}" -- --data "$scratch/none" --out "$scratch/out/r.h5"
+not_submitted "there is no directory" "${here_submit[@]}" -- --data "$scratch/plans" --out "$scratch/none/r.h5"
+"$wallheat" run --data "$scratch/plans" --out "$scratch/out/other.h5" --tolerance 0.01 --log-level error
+not_submitted "was made with other settings" "${here_submit[@]}" -- --data "$scratch/plans" --out "$scratch/out/other.h5"
+not_submitted "cannot be read" "${here_submit[@]}" -- --data "$scratch/plans" --out "$scratch/out/r.h5" --ids "$scratch/no-ids"
+submit "${here_submit[@]}" --gpus 1 -- --data "$scratch/plans" --out "$scratch/out/r.h5" --device gpu
+check "GPUs need not be where the job is submitted" same 0 $?
+check "the job is submitted" contains "$scratch/submitted" "--device gpu"
+rm "$scratch/plans/00003_interior.npy"
+submit "${here_submit[@]}" -- --data "$scratch/plans" --out "$scratch/out/r.h5"
+check "a plan that cannot be read is no reason to submit nothing" same 0 $?
+check "but it is said" contains "$said" "1 plan(s) cannot be read and will fail"
+for limit in 0:01=6 0:19=114 0:20=120 08:09=120; do
+  submit --scheduler slurm --time "${limit%=*}" --dry-run "${plans[@]}"
+  has "--signal=B:USR1@${limit#*=}"
+done
+submit "${here_submit[@]}" --dry-run --array 12 -- --data "$scratch/none" --out "$scratch/out/results.h5"
+check "a dry run prints the job all the same" same 0 $?
+check "and says what is wrong" contains "$said" "there is no directory or pack"
+
 # The merge, of parts that are there: all of them, and nothing else.
 sed -n '/^# ==== after it/,$p' "$job" > "$scratch/merge"
-mkdir -p "$scratch/out"
 touch "$scratch"/out/{results.part-{01..12}-of-12.h5,results.part-1-of-2.h5,other.part-01-of-12.h5}
 sed -i 's/^wallheat=.*/wallheat() { case $1 in merge) printf "%s\\n" "$@" ;; *) "'"${wallheat//\//\\/}"'" "$@" ;; esac; }; wallheat=(wallheat)/' "$scratch/merge"
 (cd "$scratch" && bash "$scratch/merge") > "$scratch/merged"

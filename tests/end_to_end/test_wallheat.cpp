@@ -637,6 +637,41 @@ TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
   EXPECT_THAT(verified.out + verified.err, HasSubstr("has changed since it was solved"));
 }
 
+TEST_F(Wallheat, tells_before_the_start_all_that_would_stop_a_run) {
+  generate(5, 24);
+  const Finished ready = wallheat(run({"--check", "--save-fields"}));
+  EXPECT_EQ(ready.status, 0) << ready.err;
+  EXPECT_THAT(ready.out, AllOf(HasSubstr("5 plan(s)"), HasSubstr("24 x 24 cells"),
+                               HasSubstr("are free in"), HasSubstr("ready")));
+  EXPECT_FALSE(std::filesystem::exists(path("results.h5"))) << "nothing is started";
+  EXPECT_FALSE(std::filesystem::exists(path("results.h5.lock")));
+
+  ASSERT_EQ(wallheat(run({"--first", "2"})).status, 0);
+  const std::string before = file_text(path("results.h5"));
+  EXPECT_THAT(wallheat(run({"--check", "--resume"})).out, HasSubstr("has answers to 2 of 5 plans"));
+  // All at once: another tolerance, no GPU, no place for the events.
+  const Finished many = wallheat(run({"--check", "--resume", "--tolerance", "0.01", "--device",
+                                      "gpu", "--events", path("nowhere/events")}));
+  EXPECT_EQ(many.status, 1);
+  EXPECT_THAT(many.out, AllOf(HasSubstr("problem   " + path("results.h5")),
+                              HasSubstr("tolerance: the file has 0.0001, this run 0.01"),
+                              HasSubstr("problem   there is no directory " + path("nowhere"))));
+  if (wallheat({"devices"}).out.find("no GPU") != std::string::npos) {
+    EXPECT_THAT(many.out, HasSubstr("problem   --device gpu is not possible here"));
+  }
+  EXPECT_EQ(wallheat(run({"--check=job", "--resume", "--device", "gpu"})).status, 0)
+      << "GPUs are where the job will be";
+  EXPECT_THAT(wallheat(run({"--check"})).out, HasSubstr("exists; go on with it by --resume"));
+
+  std::filesystem::remove(path("plans/00001_domain.npy"));  // solved
+  std::filesystem::remove(path("plans/00004_interior.npy"));
+  const Finished changed = wallheat(run({"--check", "--resume"}));
+  EXPECT_EQ(changed.status, 1);
+  EXPECT_THAT(changed.out, AllOf(HasSubstr("warning   2 plan(s) cannot be read and will fail"),
+                                 HasSubstr("already solved have changed since: 00001")));
+  EXPECT_EQ(file_text(path("results.h5")), before);
+}
+
 TEST_F(Wallheat, fails_plans_whose_source_is_wrong_and_no_other) {
   ASSERT_EQ(wallheat({"generate", "--kind", "poisson", "--out", path("plans"), "--size", "20",
                       "--count", "4"})

@@ -2,6 +2,7 @@
 
 #include "io/file_lock.hpp"
 #include "store/results/boundary.hpp"
+#include "store/results/open_for_reading.hpp"
 #include "store/results/open_for_writing.hpp"
 #include "store/results/own_file.hpp"
 #include "store/results/session.hpp"
@@ -22,6 +23,22 @@ std::vector<PlanResult> results_of(const Snapshot& snapshot) {
   return results;
 }
 
+/// Throws RunError where a new file may not take this name.
+void require_free(const fs::path& path, bool overwrite) {
+  if (!overwrite && (fs::exists(path) || fs::exists(log_path(path)))) {
+    throw RunError(path.string() + (fs::exists(path) ? " exists" : " has a log of a killed run") +
+                   "; go on with it by --resume, or replace it by --overwrite");
+  }
+  require_own(path, OwnKind::results);
+}
+
+/// Throws RunError where a file was made for something else than `plan`; the refusal must come
+/// before anything is changed.
+void require_use_for(const fs::path& path, const Snapshot& snapshot, const StorePlan& plan) {
+  require_agreement(path, snapshot, plan);
+  if (needs_new_layout(snapshot, plan)) static_cast<void>(rearranged(path, snapshot, plan));
+}
+
 }  // namespace
 
 class ResultStore::Impl {
@@ -30,12 +47,7 @@ class ResultStore::Impl {
       : path_(std::move(path)), lock_(std::move(lock)), session_attributes_(std::move(session)) {}
 
   void create(const StorePlan& plan, bool overwrite) {
-    if (!overwrite && (fs::exists(path_) || fs::exists(log_path(path_)))) {
-      throw RunError(path_.string() +
-                     (fs::exists(path_) ? " exists" : " has a log of a killed run") +
-                     "; go on with it by --resume, or replace it by --overwrite");
-    }
-    require_own(path_, OwnKind::results);
+    require_free(path_, overwrite);
     remove_leftovers(path_);
     snapshot_ = snapshot_for(path_, plan);
     restored_ = results_of(*snapshot_);
@@ -50,11 +62,8 @@ class ResultStore::Impl {
     auto found = in_one_sentence(
         path_, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"},
         [&] { return open_for_writing(path_, damage); });
-    require_agreement(path_, found.snapshot, plan);
+    require_use_for(path_, found.snapshot, plan);
     const bool new_layout = needs_new_layout(found.snapshot, plan);
-    // Also where nothing has to be rearranged yet: the refusal must come before anything is
-    // changed.
-    if (new_layout) static_cast<void>(rearranged(path_, found.snapshot, plan));
     remove_leftovers(path_);
     if (found.superseded_log) remove_durably(log_path(path_));
     if (found.needs_recovery) take_up(path_, found, damage);
@@ -159,6 +168,27 @@ ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
     }
     if (report != nullptr) *report = std::move(damage.sentences);
     return ResultStore(std::move(impl));
+  });
+}
+
+std::vector<PlanResult> ResultStore::look(const fs::path& file, const StorePlan& plan,
+                                          Opening opening, std::vector<std::string>* report) {
+  return in_one_sentence(file, to_resume, [&] {
+    const auto path = real_path(file);
+    return with_file_lock(path, [&] {
+      StorePlan checked_plan = plan;
+      checked_plan.settings = storable(plan.settings);
+      if (opening != Opening::resume) {
+        require_free(path, opening == Opening::overwrite);
+        return results_of(snapshot_for(path, checked_plan));
+      }
+      require_one_name(path);
+      ReadView view = open_for_reading(path, Offsets::leave_out);
+      view.snapshot.offsets.resize(view.snapshot.rows.size(), -1);
+      require_use_for(path, view.snapshot, checked_plan);
+      if (report != nullptr) *report = std::move(view.damage);
+      return results_of(view.snapshot);
+    });
   });
 }
 

@@ -38,6 +38,13 @@ class ResultStore {
                                           const Attributes& session,
                                           std::vector<std::string>* report = nullptr);
 
+  enum class Opening { create, overwrite, resume };
+  /// The rows that create() or resume() would begin with, or the RunError that they would throw.
+  /// Changes nothing; the lock is held for a moment.
+  [[nodiscard]] static std::vector<PlanResult> look(const std::filesystem::path& file,
+                                                    const StorePlan& plan, Opening opening,
+                                                    std::vector<std::string>* report = nullptr);
+
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
   ResultStore(const ResultStore&) = delete;

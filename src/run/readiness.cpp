@@ -1,0 +1,225 @@
+#include "run/readiness.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "run/catalogue.hpp"
+#include "solve/gpu/device.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "store/results/result_path.hpp"
+#include "store/results/result_store.hpp"
+#include "store/results/row.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+std::string bytes_text(double bytes) {
+  for (const char* unit : {"B", "kB", "MB", "GB"}) {
+    if (bytes < 1000) return fmt::format("{:.3g} {}", bytes, unit);
+    bytes /= 1000;
+  }
+  return fmt::format("{:.4g} TB", bytes);
+}
+
+std::string few_of(const std::vector<std::string>& all) {
+  constexpr std::size_t few = 3;
+  const std::size_t shown = std::min(few, all.size());
+  return fmt::format("{}{}",
+                     fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), "; "),
+                     all.size() > few ? fmt::format("; and {} more", all.size() - few) : "");
+}
+
+class Examination {
+ public:
+  explicit Examination(const RunOptions& options) : options_(options) {}
+
+  Readiness run() {
+    find([&] { look_at_plans(); });
+    find([&] { look_at_results(); });
+    find([&] { look_at_room(); });
+    find([&] { look_at_solver(); });
+    if (!options_.events.empty()) find([&] { look_at_directory(options_.events); });
+    return std::move(found_);
+  }
+
+ private:
+  /// One problem does not keep the others from being found.
+  void find(const std::function<void()>& look) {
+    try {
+      look();
+    } catch (const std::exception& error) {
+      found_.problems.emplace_back(error.what());
+    }
+  }
+  void tell(const char* about, std::string sentence) {
+    found_.facts.emplace_back(about, std::move(sentence));
+  }
+
+  void look_at_plans() {
+    source_ = open_plan_source(options_.data);
+    ids_ = requested_plans(*source_, options_.ids, options_.ids_file, options_.first);
+    if (!ids_->note.empty()) found_.warnings.push_back(ids_->note);
+    if (!ids_->duplicates.empty())
+      found_.warnings.push_back(
+          fmt::format("{} plan(s) are named more than once and solved once: {}",
+                      ids_->duplicates.size(), few_of(ids_->duplicates)));
+    std::vector<std::string> unreadable;
+    std::size_t mine = 0;
+    std::size_t sources = 0;
+    GridShape least{SIZE_MAX, SIZE_MAX};
+    GridShape most;
+    shapes_.assign(ids_->ids.size(), {});
+    for (std::size_t plan = 0; plan < ids_->ids.size(); ++plan) {
+      if (!options_.shard.holds(plan)) continue;
+      ++mine;
+      const std::string& id = ids_->ids[plan];
+      try {
+        if (source_->stamps(id)[2] != FileStamp{}) ++sources;
+        const GridShape shape = shapes_[plan] = source_->shape(id);
+        if (shape.rows * shape.cols > most.rows * most.cols) most = shape;
+        if (least.rows == SIZE_MAX || shape.rows * shape.cols < least.rows * least.cols)
+          least = shape;
+      } catch (const InputError& error) {
+        unreadable.emplace_back(error.what());
+      }
+    }
+    const std::string text =
+        fmt::format("{} plan(s) in {}{}{}", mine, options_.data.string(),
+                    unreadable.size() == mine ? ""
+                    : least == most           ? fmt::format(", {} x {} cells", most.rows, most.cols)
+                                    : fmt::format(", from {} x {} to {} x {} cells", least.rows,
+                                                  least.cols, most.rows, most.cols),
+                    sources > 0 ? fmt::format(", {} with a source", sources) : "");
+    tell("plans", text);
+    if (mine == 0)
+      found_.problems.push_back(fmt::format("shard {} of {} plan(s) has none to solve",
+                                            options_.shard.text(), ids_->ids.size()));
+    else if (unreadable.size() == mine)
+      found_.problems.push_back(fmt::format("no plan can be read: {}", few_of(unreadable)));
+    else if (!unreadable.empty())
+      found_.warnings.push_back(fmt::format("{} plan(s) cannot be read and will fail: {}",
+                                            unreadable.size(), few_of(unreadable)));
+  }
+
+  void look_at_results() {
+    look_at_directory(options_.out);
+    if (!ids_) return;
+    StorePlan plan{ids_->ids, options_.solver.settings(), options_.save_fields, {}};
+    if (options_.save_fields) plan.shapes = shapes_;
+    const bool resumes = options_.resume && has_results(options_.out);
+    std::vector<std::string> report;
+    rows_ = ResultStore::look(options_.out, plan,
+                              resumes              ? ResultStore::Opening::resume
+                              : options_.overwrite ? ResultStore::Opening::overwrite
+                                                   : ResultStore::Opening::create,
+                              &report);
+    found_.warnings.insert(found_.warnings.end(), report.begin(), report.end());
+    if (!resumes) {
+      tell("results", fmt::format("{} will be {}", options_.out.string(),
+                                  std::filesystem::exists(options_.out) ? "replaced" : "made"));
+      return;
+    }
+    const auto answered = std::count_if(
+        rows_.begin(), rows_.end(), [](const PlanResult& row) { return is_answer(row.status); });
+    tell("results", fmt::format("{} has answers to {} of {} plans", options_.out.string(), answered,
+                                ids_->ids.size()));
+    const InputChanges changes = changed_inputs(*source_, rows_, [] { return false; });
+    std::vector<std::string> changed;
+    for (const auto* inputs : {&changes.changed, &changes.unreadable})
+      for (const ChangedInput& input : *inputs)
+        changed.push_back(fmt::format("{} ({})", input.id, input.why));
+    if (!changed.empty())
+      found_.problems.push_back(
+          fmt::format("{} plan(s) that are already solved have changed since: {}", changed.size(),
+                      few_of(changed)));
+  }
+
+  void look_at_room() {
+    if (!ids_) return;
+    std::size_t plans = 0;
+    double cells = 0;
+    for (std::size_t plan = 0; plan < shapes_.size(); ++plan) {
+      if (!options_.shard.holds(plan)) continue;
+      if (plan < rows_.size() && is_answer(rows_[plan].status)) continue;
+      ++plans;
+      cells += static_cast<double>(shapes_[plan].rows) * static_cast<double>(shapes_[plan].cols);
+    }
+    // A row is in the file and, until the end, in the log. Of real floor plans' fields a quarter is
+    // left when they are compressed (src/store/README.md); one that is nothing but room keeps
+    // nearly all.
+    constexpr double usual_share = 0.25;
+    const double rows = 2.0 * sizeof(store::Row) * static_cast<double>(plans);
+    const double fields = options_.save_fields ? cells * sizeof(double) : 0;
+    const double usual = rows + usual_share * fields;
+    const auto folder = std::filesystem::absolute(result_path(options_.out)).parent_path();
+    std::error_code absent;  // which is a problem of its own
+    const auto space = std::filesystem::space(folder, absent);
+    if (absent) return;
+    const auto free = static_cast<double>(space.available);
+    tell("disk", fmt::format("about {} to store{}, {} are free in {}", bytes_text(usual),
+                             options_.save_fields
+                                 ? fmt::format(" (a quarter of the fields' {})", bytes_text(fields))
+                                 : "",
+                             bytes_text(free), folder.string()));
+    if (usual > free)
+      found_.problems.push_back(
+          fmt::format("{} has room for {} only, and the results need about {}: make room, or name "
+                      "a --out elsewhere",
+                      folder.string(), bytes_text(free), bytes_text(usual)));
+    else if (rows + fields > free)
+      found_.warnings.push_back(
+          fmt::format("{} has room for {}: enough for fields of usual floor plans, but not for "
+                      "ones that are nothing but room",
+                      folder.string(), bytes_text(free)));
+  }
+
+  void look_at_solver() {
+    (void)options_.solver.make();
+    std::vector<std::string> settings;
+    for (const auto& [name, value] : options_.solver.settings())
+      if (name != "solver" && name != "solver_version")
+        settings.push_back(fmt::format("{} {}", name, value));
+    tell("solver",
+         fmt::format("{} ({})", options_.solver.solver_text(), fmt::join(settings, ", ")));
+    if (options_.device != DeviceChoice::gpu) return;
+    const GpuSupport support = gpu_support();
+    if (support.can_solve) {
+      tell("gpu", fmt::format("{} here", support.gpus.size()));
+    } else if (options_.check == CheckFor::this_machine) {
+      found_.problems.push_back("--device gpu is not possible here: " + support.reason);
+    } else {
+      tell("gpu", "not looked for: the job's nodes must have them");
+    }
+  }
+
+  static void look_at_directory(const std::filesystem::path& file) {
+    const auto folder = std::filesystem::absolute(result_path(file)).parent_path();
+    if (!std::filesystem::is_directory(folder))
+      throw RunError(fmt::format("there is no directory {}; make it, or name another file than {}",
+                                 folder.string(), file.string()));
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+      throw RunError(fmt::format("nothing can be written into {}; name another file than {}",
+                                 folder.string(), file.string()));
+  }
+
+  const RunOptions& options_;
+  Readiness found_;
+  SharedPlanSource source_;
+  std::optional<PlanIds> ids_;
+  std::vector<GridShape> shapes_;  // {0, 0} where unknown
+  std::vector<PlanResult> rows_;
+};
+
+}  // namespace
+
+Readiness examine_readiness(const RunOptions& options) { return Examination(options).run(); }
+
+}  // namespace wallheat
