@@ -69,6 +69,7 @@ case $version in
   4)
     survive=(--enable-recovery)
     default OMPI_MCA_hwloc_base_binding_policy none    # workers choose their cores themselves
+    default OMPI_MCA_odls_base_sigkill_timeout 4       # a scheduler's SIGTERM leaves time to close the file
     default OMPI_MCA_oob_tcp_keepalive_time 2          # a cut cable is noticed within 6 s
     default OMPI_MCA_oob_tcp_keepalive_intvl 1
     default OMPI_MCA_oob_tcp_keepalive_probes 3
@@ -90,12 +91,28 @@ for left in "$result".exit-status.*; do
   if [ -n "$(find "$left" -mmin +60 2> /dev/null)" ]; then rm -f "$left"; fi
 done
 
+# What Open MPI says of ranks that end, or are lost, as they should; before the run has begun it is a
+# sign of something wrong.
+without_noise() {
+  local line
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+      '['*' PMIX ERROR: '* | '['*' ORTE_ERROR_LOG: '* | 'mpirun: Forwarding signal '*)
+        if [ -e "$scratch/began" ]; then continue; fi ;;
+    esac
+    printf '%s\n' "$line"
+  done >&2
+}
+
+exec {messages}> >(without_noise)
+reader=$!
 set -m  # mpirun in a process group of its own: a Ctrl-C reaches it through this script alone
 "$mpirun" "${survive[@]}" --report-uri "$scratch/uri" "${mpirun_options[@]}" "$@" \
-  --exit-status-file "$exit_status_file" < /dev/null &
+  --exit-status-file "$exit_status_file" < /dev/null 2>&"$messages" {messages}>&- &
 pid=$!
 disown "$pid"  # or bash reports its death
 set +m
+exec {messages}>&-
 
 # --- Until it ends -------------------------------------------------------------------------------
 
@@ -108,13 +125,17 @@ interrupt() {
 trap ask_to_stop TERM USR1 HUP
 trap interrupt INT
 
+# pause SECONDS: no program that a scheduler could kill, of which bash would tell.
+exec {clock}<> <(:)
+pause() { read -rt "$1" -u "$clock"; }
+
 running() { kill -0 "$pid" 2> /dev/null; }
 # wait_for_end SECONDS
 wait_for_end() {
   local i
   for ((i = 0; i < 5 * $1; ++i)); do
     running || return 0
-    sleep 0.2
+    pause 0.2
   done
   ! running
 }
@@ -141,7 +162,7 @@ sign_of_life() { stat -c '%i %y' "$result.status" 2> /dev/null; }
 
 last_sign=$(sign_of_life) heard=$SECONDS began='' asked_at=$SECONDS
 while running; do
-  sleep 0.2
+  pause 0.2
   if [ -s "$exit_status_file" ]; then
     wait_for_end $closing_s || end_mpirun 5
     break
@@ -149,6 +170,7 @@ while running; do
   sign=$(sign_of_life)
   if [ -n "$sign" ] && [ "$sign" != "$last_sign" ]; then
     last_sign=$sign heard=$SECONDS began=${began:-$SECONDS}
+    : > "$scratch/began"
   elif [ $((SECONDS - heard)) -ge $((began ? silence_s : 2 * silence_s)) ]; then
     say "no sign of life from rank 0 for $((SECONDS - heard)) s; ending the run"
     kill -USR1 "$pid" 2> /dev/null  # it may still be able to close its file
@@ -160,6 +182,12 @@ while running; do
 done
 
 # --- What it leaves ------------------------------------------------------------------------------
+
+# All that mpirun has said comes first; not for ever, as something that it has left may hold its stderr.
+for _ in {1..10}; do
+  kill -0 "$reader" 2> /dev/null || break
+  pause 0.1
+done
 
 # Shared memory of ranks that were killed: its name holds the job's number, which is in the URI.
 uri=$(cat "$scratch/uri" 2> /dev/null)

@@ -50,6 +50,33 @@ check "a worker that never leaves does not keep the run from ending, with its ow
 check "nothing is said about it" same '' "$(cat "$scratch/log")"
 tidy
 
+# A program in the place of mpirun that talks as mpirun does: before the run has begun, and after.
+cat > "$scratch/noisy-mpirun" <<'END'
+#!/bin/bash
+[ "$1" != --version ] || exec mpirun --version
+noise() {
+  echo "[n1:123] PMIX ERROR: BAD-PARAM in file pmix_event_notification.c at line 1033" >&2
+  echo "[n1:123] [[8916,0],0] ORTE_ERROR_LOG: Data unpack would read past end of buffer" >&2
+  echo "mpirun: Forwarding signal 18 to job" >&2
+}
+noise
+echo "solving" >&2
+while [ "$1" != --out ]; do shift; done
+: > "$2.status"
+until [ -e "$BEGUN"/began ] || [ -n "$(find "$BEGUN" -maxdepth 2 -name began)" ]; do :; done
+noise
+printf 'last words' >&2
+while [ "$1" != --exit-status-file ]; do shift; done
+echo 0 > "$2"
+END
+chmod +x "$scratch/noisy-mpirun"
+mkdir -p "$scratch/tmp"
+rm -f "$scratch/results.h5.status"
+start TMPDIR="$scratch/tmp" BEGUN="$scratch/tmp" MPIRUN="$scratch/noisy-mpirun"
+check "an mpirun that talks too much is no obstacle" ends_with 0
+check "what it says before the run has begun is passed on, and no noise after" \
+  same "3 solving last words" "$(grep -c 'n1:123\|Forwarding' "$scratch/log") $(grep -xF 'solving' "$scratch/log") $(tail -n 1 "$scratch/log")"
+
 touch -d '2 hours ago' "$scratch/results.h5.exit-status.elsewhere.1"
 started
 echo 0 > "$STAND_IN/end"
