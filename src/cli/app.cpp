@@ -7,14 +7,19 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string_view>
 
 #include "cli/commands.hpp"
+#include "cli/manual.hpp"
+#include "cli/options.hpp"
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "io/print_error.hpp"
+#include "isolation/solver_process.hpp"
 #include "mpi/mpi_link.hpp"
 #include "solve/gpu/device.hpp"
+#include "view/output_file.hpp"
 #include "view/spelling.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -27,6 +32,9 @@ struct Command {
   std::string_view purpose;
   int (*function)(const Arguments&);
 };
+
+int completion_command(const Arguments& arguments);
+int manual_command(const Arguments& arguments);
 
 constexpr std::array commands{
     Command{"run", "solve many floor plans into one HDF5 file, under mpirun or alone", run_command},
@@ -52,8 +60,25 @@ constexpr std::array commands{
     Command{"bench", "measure the solver against what this machine could do at best",
             bench_command},
     Command{"profile", "show where the published algorithm spends its time", profile_command},
-    Command{"solver-process", "", solver_process_command},  // not for people
+    Command{"completion", "complete commands and options in bash, zsh or fish", completion_command},
+    Command{"manual", "print a manual page for man", manual_command},
+    Command{"solver-process", "",  // not for people
+            [](const Arguments& arguments) { return solver_process_command(arguments); }},
 };
+
+/// All that are for people.
+std::vector<CommandEntry> entries() {
+  std::vector<CommandEntry> found;
+  for (const Command& command : commands) {
+    if (command.purpose.empty()) continue;
+    CommandEntry entry{std::string(command.name), std::string(command.purpose), {}};
+    Arguments describe;
+    describe.describe = &entry.text;
+    (void)command.function(describe);
+    found.push_back(std::move(entry));
+  }
+  return found;
+}
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names{"help", "version"};
@@ -67,9 +92,9 @@ std::string overview() {
   std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
   for (const Command& command : commands) {
     if (!command.purpose.empty())
-      text += fmt::format("  {:<10}{}\n", command.name, command.purpose);
+      text += fmt::format("  {:<12}{}\n", command.name, command.purpose);
   }
-  return folded_for(STDOUT_FILENO, text, 12) +
+  return folded_for(STDOUT_FILENO, text, 14) +
          folded_for(
              STDOUT_FILENO,
              "\n'wallheat help COMMAND' lists a command's options; 'wallheat version' prints the "
@@ -84,6 +109,51 @@ const Command& command_named(const std::string& name) {
   }
   throw UsageError(fmt::format("there is no command '{}'{}", printable(name),
                                did_you_mean(name, command_names())));
+}
+
+int completion_command(const Arguments& arguments) {
+  std::string shell;
+  Options options("completion SHELL",
+                  "Prints what completes wallheat's commands and options with the tab key.\n"
+                  "bash: wallheat completion bash > ~/.local/share/bash-completion/completions/"
+                  "wallheat\nzsh: wallheat completion zsh > _wallheat, in a directory of fpath\n"
+                  "fish: wallheat completion fish > ~/.config/fish/completions/wallheat.fish");
+  options.add()("shell", boost::program_options::value(&shell)->value_name("NAME"),
+                "bash, zsh or fish (also as an argument)");
+  options.positional("shell", 1);
+  options.require({"shell"});
+  if (!options.parse(arguments)) return exit_done;
+  const auto completion = choose<std::string (*)(const std::vector<CommandEntry>&)>(
+      "shell", shell,
+      {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}});
+  fmt::print("{}", completion(entries()));
+  return exit_done;
+}
+
+int manual_command(const Arguments& arguments) {
+  std::string name;
+  std::filesystem::path folder;
+  Options options("manual [COMMAND]",
+                  "Prints the manual page of a command, or of the program. To read it: wallheat "
+                  "manual run | man -l -");
+  options.add()("command", boost::program_options::value(&name)->value_name("NAME"),
+                "the command (also as an argument)");
+  options.add()("all", boost::program_options::value(&folder)->value_name("DIR"),
+                "write all pages into this directory, for an installation; replaces them");
+  options.positional("command", 1);
+  if (!options.parse(arguments)) return exit_done;
+  if (!name.empty()) (void)command_named(name);
+  const auto all = entries();
+  if (!folder.empty()) {
+    write_output(folder / "wallheat.1", manual_page(all));
+    for (const CommandEntry& entry : all)
+      write_output(folder / ("wallheat-" + entry.name + ".1"), manual_page(entry));
+    return exit_done;
+  }
+  if (name.empty()) fmt::print("{}", manual_page(all));
+  for (const CommandEntry& entry : all)
+    if (entry.name == name) fmt::print("{}", manual_page(entry));
+  return exit_done;
 }
 
 /// Where stdin, stdout or stderr is closed, the next file that is opened would take its place, and

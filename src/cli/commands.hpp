@@ -1,13 +1,9 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "cli/arguments.hpp"
 #include "core/exit_status.hpp"
 
 namespace wallheat {
-
-using Arguments = std::vector<std::string>;
 
 // One function a command; each returns an ExitStatus and throws UsageError or RunError.
 int run_command(const Arguments& arguments);
@@ -29,7 +25,6 @@ int verify_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 int status_command(const Arguments& arguments);
-int solver_process_command(const Arguments& arguments);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.
 int app_main(const Arguments& arguments);

@@ -81,7 +81,11 @@ void Options::positional(const char* name, int max_count) {
 
 void Options::require(std::vector<std::string> names) { required_ = std::move(names); }
 
-bool Options::parse(const std::vector<std::string>& arguments) {
+bool Options::parse(const Arguments& arguments) {
+  if (arguments.describe != nullptr) {
+    *arguments.describe = text();
+    return false;
+  }
   std::string given;
   for (const std::string& argument : arguments) given += argument + "\n";
   try {
@@ -102,6 +106,31 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     throw UsageError(sentence(error, given));
   }
   return true;
+}
+
+CommandText Options::text() {
+  CommandText text{synopsis_, purpose_, {}};
+  po::options_description all;
+  add_all_to(all);
+  for (const auto& option : all.options()) {
+    OptionText one;
+    one.name = option->long_name();
+    const std::string letter =
+        option->canonical_display_name(po::command_line_style::allow_dash_for_short);
+    if (letter.size() == 2 && letter[0] == '-') one.letter = letter[1];
+    one.text = option->description();
+    if (option->semantic()->max_tokens() > 0) {
+      // "NAME (=default)", or "[=NAME(=what it means without a value)] (=default)"
+      one.value = option->semantic()->name();
+      if (const auto at = one.value.rfind(" (="); at != std::string::npos) {
+        one.usual = one.value.substr(at + 3, one.value.size() - at - 4);
+        one.value.resize(at);
+      }
+      if (one.value.starts_with("[=")) one.value = one.value.substr(2, one.value.find('(') - 2);
+    }
+    text.options.push_back(std::move(one));
+  }
+  return text;
 }
 
 void Options::add_all_to(po::options_description& options) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "view/spelling.hpp"
 
 namespace boost {
@@ -51,9 +52,9 @@ class Options {
   /// Names options that must be given.
   void require(std::vector<std::string> names);
 
-  /// Fills the declared variables. Returns false if --help or --print-config was asked for and
-  /// printed. Throws UsageError.
-  [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
+  /// Fills the declared variables. Returns false if that was not asked for: if the arguments want a
+  /// description, or --help or --print-config, which is printed. Throws UsageError.
+  [[nodiscard]] bool parse(const Arguments& arguments);
 
   /// Whether somebody gave this option, on the command line or in a file: its value is not just the
   /// default.
@@ -64,6 +65,7 @@ class Options {
   [[nodiscard]] std::string configuration() const;
 
  private:
+  [[nodiscard]] CommandText text();
   void add_all_to(boost::program_options::options_description& options);
   void read_command_line(const std::vector<std::string>& arguments);
   void read_configuration(const std::string& file);

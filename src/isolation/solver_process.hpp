@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "core/bytes.hpp"
@@ -36,5 +37,9 @@ struct SolverSetup {
 /// What a solver process does: solves with the jobs of what `open` gives until the other side is
 /// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.
 int serve_plans(const std::function<JobSource(const JobSettings&)>& open);
+
+/// The command that 'wallheat run' starts for itself. Returns an ExitStatus; throws UsageError where
+/// anybody else does. The arguments mean nothing.
+int solver_process_command(const std::vector<std::string>& arguments);
 
 }  // namespace wallheat

@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+
+// Manual pages and completion, as the tools that they are for take them.
+
+namespace wallheat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
+
+const std::string program = WALLHEAT_PROGRAM;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(run_program({program, "help"}).out))
+    if (line.starts_with("  ") && line[2] != ' ')
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return names;
+}
+
+bool is_here(const std::string& tool) {
+  return run_program({"sh", "-c", "command -v " + tool}).status == 0;
+}
+
+class Manual : public testing::Test {
+ protected:
+  std::string saved(const std::string& name, const std::vector<std::string>& words) {
+    std::vector<std::string> command{program};
+    command.insert(command.end(), words.begin(), words.end());
+    const Finished made = run_program(command);
+    EXPECT_EQ(made.status, 0) << made.err;
+    const auto file = directory_ / name;
+    std::ofstream(file) << made.out;
+    return file.string();
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Manual, has_a_page_of_each_command_that_names_its_options) {
+  const auto names = command_names();
+  EXPECT_THAT(names, IsSupersetOf({"run", "summary", "manual", "completion"}));
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const std::string page = file_text(saved(name, {"manual", name}));
+    std::size_t options = 0;
+    for (const std::string& line : lines_of(run_program({program, name, "--help"}).out)) {
+      const auto dashes = line.find("--");
+      const auto first = line.find_first_not_of(' ');
+      if (dashes == std::string::npos || first == std::string::npos || line[first] != '-') continue;
+      std::string option = line.substr(dashes, line.find_first_of(" =[", dashes) - dashes);
+      for (auto at = option.find('-'); at != std::string::npos; at = option.find('-', at + 2))
+        option.insert(at, "\\");
+      EXPECT_THAT(page, HasSubstr("\\fB" + option + "\\fR"));
+      ++options;
+    }
+    EXPECT_GE(options, 3U) << "--help, --config and --print-config at least";
+    EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS"));
+  }
+  EXPECT_EQ(run_program({program, "manual", "rnu"}).status, 2);
+}
+
+TEST_F(Manual, writes_all_pages_for_an_installation) {
+  ASSERT_EQ(run_program({program, "manual", "--all", directory_.path().string()}).status, 0);
+  EXPECT_EQ(file_text(directory_ / "wallheat-run.1"), run_program({program, "manual", "run"}).out);
+  EXPECT_EQ(file_text(directory_ / "wallheat.1"), run_program({program, "manual"}).out);
+  const auto pages = std::filesystem::directory_iterator(directory_.path());
+  EXPECT_EQ(std::distance(begin(pages), end(pages)), command_names().size() + 1);
+}
+
+TEST_F(Manual, is_formatted_without_a_warning) {
+  if (!is_here("groff")) GTEST_SKIP() << "groff is not installed (groff-base)";
+  auto names = command_names();
+  names.emplace_back();  // the program's own page
+  for (const std::string& name : names) {
+    const std::string page = saved("page", {"manual", name});
+    const Finished shown = run_program({"groff", "-man", "-Tutf8", "-ww", "-rLL=200n", page});
+    EXPECT_EQ(shown.status, 0);
+    EXPECT_THAT(shown.err, IsEmpty()) << name;
+    EXPECT_THAT(shown.out, Not(HasSubstr("\\"))) << name;
+  }
+}
+
+TEST_F(Manual, completes_commands_options_and_files_in_bash) {
+  const std::string script = saved("completion", {"completion", "bash"});
+  const auto completed = [&](const std::string& words) {
+    const std::string line =
+        "source '" + script + "'; cd '" + directory_.path().string() + "'; COMP_WORDS=(" + words +
+        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _wallheat; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    const Finished found = run_program({"bash", "-c", line});
+    EXPECT_EQ(found.err, "");
+    return lines_of(found.out);
+  };
+  EXPECT_THAT(completed("wallheat sum"), ElementsAre("summary"));
+  EXPECT_THAT(completed("wallheat run --sav"), ElementsAre("--save-fields"));
+  EXPECT_THAT(completed("wallheat summary --sav"), ElementsAre(""));
+  EXPECT_THAT(completed("wallheat run --data compl"), ElementsAre("completion"));
+}
+
+TEST_F(Manual, gives_other_shells_what_they_understand) {
+  const std::string zsh = saved("_wallheat", {"completion", "zsh"});
+  const std::string fish = saved("wallheat.fish", {"completion", "fish"});
+  for (const std::string& name : command_names()) {
+    EXPECT_THAT(file_text(zsh), HasSubstr("'" + name + ":"));
+    EXPECT_THAT(file_text(fish), HasSubstr("-a " + name + " -d"));
+  }
+  EXPECT_EQ(run_program({program, "completion", "tcsh"}).status, 2);
+  bool tried = false;
+  for (const auto& [shell, file] : {std::pair("zsh", zsh), std::pair("fish", fish)}) {
+    if (!is_here(shell)) continue;
+    tried = true;
+    const Finished parsed = run_program({shell, "-n", file});
+    EXPECT_EQ(parsed.status, 0) << parsed.err;
+  }
+  if (!tried) GTEST_SKIP() << "neither zsh nor fish is installed: not parsed by them";
+}
+
+}  // namespace
+}  // namespace wallheat
