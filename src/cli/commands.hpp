@@ -28,6 +28,7 @@ int repair_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
+int monitor_command(const Arguments& arguments);
 int status_command(const Arguments& arguments);
 int solver_process_command(const Arguments& arguments);
 
