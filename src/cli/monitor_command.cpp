@@ -119,8 +119,8 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
       options.duration.empty()
           ? std::numeric_limits<double>::infinity()
           : start_s + static_cast<double>(parse_duration(options.duration).count());
-  Output output(options);
   catch_stop_signals();
+  Output output(options);
   NodeTelemetry node(start_s);
   const auto tell_problems = [&] {
     for (const std::string& sentence : node.take_problems())

@@ -87,10 +87,10 @@ std::string to_json_text(const std::vector<SeriesSummary>& summaries) {
 }
 
 RecordingPlot recording_plot(const Recording& recording, const std::string& title) {
-  std::vector<std::pair<const char*, std::vector<const Series*>>> drawn;
+  std::vector<std::pair<Panel, std::vector<const Series*>>> drawn;
   for (const Panel& panel : panels)
     if (auto series = drawn_in(panel, recording); !series.empty())
-      drawn.emplace_back(panel.label, std::move(series));
+      drawn.emplace_back(panel, std::move(series));
   if (drawn.empty()) throw RunError("there is nothing to draw: no reading is known");
   RecordingPlot picture;
   Plot& plot = picture.plot;
@@ -102,11 +102,11 @@ RecordingPlot recording_plot(const Recording& recording, const std::string& titl
   for (const Series& series : recording.series)
     if (!series.seconds.empty()) end = std::max(end, series.seconds.back());
   plot.add(fmt::format("set xrange [0:{:.10g}]", end > 0 ? end : 1));
-  for (const auto& [label, all] : drawn) {
+  for (const auto& [panel, all] : drawn) {
     if (all == drawn.back().second)
       plot.add(recording.has_times ? "set xlabel 's'" : "set xlabel 'sample'");
-    plot.add("set ylabel " + Plot::quoted(label));
-    plot.add("set yrange [0:*]");
+    plot.add("set ylabel " + Plot::quoted(panel.label));
+    plot.add(panel.unit == std::string_view("%") ? "set yrange [0:100]" : "set yrange [0:*]");
     std::string curves = "plot ";
     for (const Series* series : all) {
       std::vector<std::vector<double>> rows;
