@@ -87,6 +87,25 @@ std::string scatter(const Summary& summary) {
   return inline_plot(plot, 460);
 }
 
+/// Marks of an axis of seconds that goes from one logarithm to another one: 1, 2, 5, 10, ...; more
+/// of them where these were few.
+std::string ticks_of_seconds(double from, double to) {
+  const std::vector<double> leading = to - from > 0.8
+                                          ? std::vector<double>{1, 2, 5}
+                                          : std::vector<double>{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
+  std::string ticks;
+  for (int power = static_cast<int>(std::floor(from)); power <= static_cast<int>(std::ceil(to));
+       ++power) {
+    for (const double digit : leading) {
+      const double place = power + std::log10(digit);
+      if (place < from || place > to) continue;
+      ticks += fmt::format("{}'{:g}' {:.10g}", ticks.empty() ? "" : ", ",
+                           digit * std::pow(10, power), place);
+    }
+  }
+  return ticks;
+}
+
 std::string predictions(const std::vector<PlanResult>& rows) {
   Bins bins;
   bins.left = bins.bottom = 1e300;
@@ -98,8 +117,8 @@ std::string predictions(const std::vector<PlanResult>& rows) {
     ratios.push_back(row.seconds / static_cast<double>(row.predicted_s));
     for (const double value :
          {std::log10(row.seconds), std::log10(static_cast<double>(row.predicted_s))}) {
-      bins.left = bins.bottom = std::min(bins.left, value - 0.05);
-      bins.right = bins.top = std::max(bins.right, value + 0.05);
+      bins.left = bins.bottom = std::min(bins.left, value - 0.1);
+      bins.right = bins.top = std::max(bins.right, value + 0.1);
     }
   }
   if (ratios.empty())
@@ -122,11 +141,8 @@ std::string predictions(const std::vector<PlanResult>& rows) {
   const std::string ideal = plot.add_data({{bins.left, bins.left}, {bins.right, bins.right}});
   add_binned(plot, bins);
   plot.add("set xlabel 'predicted, s'; set ylabel 'actual, s'");
-  std::string ticks;
-  for (int power = static_cast<int>(std::ceil(bins.left));
-       power <= static_cast<int>(std::floor(bins.right)); ++power)
-    ticks += fmt::format("{}'{:g}' {}", ticks.empty() ? "" : ", ", std::pow(10, power), power);
-  if (!ticks.empty()) plot.add(fmt::format("set xtics ({}); set ytics ({})", ticks, ticks));
+  const std::string ticks = ticks_of_seconds(bins.left, bins.right);
+  plot.add(fmt::format("set xtics ({}); set ytics ({})", ticks, ticks));
   plot.add(fmt::format(
       "plot {} with lines linetype 4 dashtype 2, {} using 1:2:3 with points pointtype 5 "
       "pointsize 0.8 palette",
