@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -98,8 +99,10 @@ class GpuTelemetry::Impl {
     nvml::FieldValue field{};
     field.field = nvml::field_memory_temperature;
     if (read(fields_, 1, &field) && field.status == nvml::success &&
-        field.type == nvml::type_unsigned)
-      sample.memory_temperature_c = field.value.as_unsigned;
+        field.type == nvml::type_unsigned) {
+      std::memcpy(&value, field.value.data(), sizeof value);
+      sample.memory_temperature_c = value;
+    }
     unsigned long long large = 0;
     if (read(slowdown_, &large)) sample.slowdown = large;
     if (read(ecc_errors_, nvml::error_uncorrected, nvml::counter_volatile, &large))

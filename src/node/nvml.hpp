@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 // The part of NVML that is read here, declared as NVIDIA's "NVML API Reference Guide" documents its
@@ -28,11 +29,7 @@ struct FieldValue {
   long long latency_us;
   int type;
   Status status;
-  union {
-    double as_double;
-    unsigned as_unsigned;
-    unsigned long long as_long;
-  } value;
+  alignas(8) std::array<std::byte, 8> value;  ///< what it holds depends on the type
 };
 
 // Values of enumerations.
