@@ -21,6 +21,8 @@ packages=(
 if [ "${1:-}" = tests ]; then
   packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
   packages+=(libeigen3-dev)                                  # direct solves, to check the steady solver
+  # It looks at the report page. Ubuntu has it as a snap only; without it that test is skipped.
+  if grep -qx 'ID=debian' /etc/os-release 2> /dev/null; then packages+=(chromium); fi
 fi
 
 if ! command -v dpkg-query > /dev/null; then

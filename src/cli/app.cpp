@@ -49,6 +49,8 @@ constexpr std::array commands{
     Command{"report", "make one HTML page of a run", report_command},
     Command{"trace", "write what each thread did when, for Perfetto", trace_command},
     Command{"status", "look at a run from outside, or at what it left", status_command},
+    Command{"monitor", "show how busy this node's cpus and GPUs are, or what was recorded",
+            monitor_command},
     Command{"merge", "gather the result files of a job array's shards into one", merge_command},
     Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
     Command{"verify", "check a result file against its floor plans", verify_command},

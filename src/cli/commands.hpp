@@ -24,6 +24,7 @@ int repair_command(const Arguments& arguments);
 int verify_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
+int monitor_command(const Arguments& arguments);
 int status_command(const Arguments& arguments);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.

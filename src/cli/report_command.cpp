@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -13,11 +15,12 @@ namespace po = boost::program_options;
 namespace wallheat {
 namespace {
 
-/// FILE and --out, checked.
-void check_files(const std::string& file, const std::filesystem::path& out, bool overwrite,
-                 std::string_view beginning) {
+/// FILE, --compare and --out, checked.
+void check_files(const std::string& file, const std::string& other,
+                 const std::filesystem::path& out, bool overwrite, std::string_view beginning) {
   CommandFiles files;
   files.reads_store("FILE", file);
+  files.reads_store("--compare", other);
   files.writes("--out", out);
   files.require_different();
   require_replaceable(out, overwrite, beginning);
@@ -27,6 +30,7 @@ void check_files(const std::string& file, const std::filesystem::path& out, bool
 
 int report_command(const Arguments& arguments) {
   std::string file;
+  std::string compare;
   std::filesystem::path out;
   bool overwrite = false;
   bool json = false;
@@ -38,16 +42,28 @@ int report_command(const Arguments& arguments) {
       "live, or may have been killed.");
   declare_result_file(options, file);
   options.add()("out,o", po::value(&out)->value_name("PAGE"), "the page, as run.html");
+  options.add()("compare", po::value(&compare)->value_name("FILE"),
+                "another result file: tell what differs in settings, times, answers, and where the "
+                "time went");
   options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing page");
   options.add()("json", po::bool_switch(&json), "print the data as one JSON object instead");
   if (!options.parse(arguments)) return exit_done;
   if (json == !out.empty()) throw UsageError("give either --out or --json");
+  if (!json) check_files(file, compare, out, overwrite, "<!doctype html>\n");
+  const ResultReader reader = open_result_file(file);
+  const ReportedRun run{file, reader};
+  std::optional<ResultReader> other_reader;
+  std::optional<ReportedRun> other;
+  if (!compare.empty()) {
+    other_reader.emplace(open_result_file(compare));
+    other.emplace(ReportedRun{compare, *other_reader});
+  }
+  const ReportedRun* const compared = other ? &*other : nullptr;
   if (json) {
-    fmt::print("{}", report_json(file, open_result_file(file)));
+    fmt::print("{}", report_json(run, compared));
     return exit_done;
   }
-  check_files(file, out, overwrite, "<!doctype html>\n");
-  write_output(out, report_page(file, open_result_file(file)));
+  write_output(out, report_page(run, compared));
   fmt::print("{}\n", out.string());
   return exit_done;
 }
@@ -65,7 +81,7 @@ int trace_command(const Arguments& arguments) {
   options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing trace");
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
-  check_files(file, out, overwrite, "{\"traceEvents\":[");
+  check_files(file, "", out, overwrite, "{\"traceEvents\":[");
   write_output(out, trace_json(open_result_file(file)));
   return exit_done;
 }

@@ -102,7 +102,7 @@ std::vector<const PlanResult*> selected_rows(const std::string& file, const Resu
 void PictureFile::declare(Options& options, const char* option, const char* help) {
   option_ = std::string(option).substr(0, std::string(option).find(','));
   options.add()(option, po::value(&path_)->value_name("FILE"), help);
-  options.add()("overwrite", po::bool_switch(&overwrite_), "replace an existing picture");
+  options.add()("overwrite", po::bool_switch(&overwrite_), "replace an existing file");
 }
 
 void PictureFile::check() const {

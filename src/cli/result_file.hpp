@@ -43,6 +43,7 @@ class PictureFile {
   void declare(Options& options, const char* option, const char* help);
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] bool wanted() const { return !path_.empty(); }
+  [[nodiscard]] bool overwrite() const { return overwrite_; }
   /// Before anything is computed: throws UsageError for another ending, RunError where a file is in
   /// the way.
   void check() const;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "cli/command_files.hpp"
@@ -22,6 +23,7 @@
 #include "run/signals.hpp"
 #include "run/timed_run.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
@@ -43,6 +45,7 @@ struct ScalingOptions {
   std::string replay;
   std::string schedules;
   double overhead_s = 0;
+  double slowdown = 1;
   std::string times;
   PictureFile picture;
   bool json = false;
@@ -155,7 +158,7 @@ Source source_of(const Options& options) {
   for (const char* option : {"ids", "first", "repeat", "solver", "tolerance", "norm", "spacing",
                              "accuracy", "max-iterations", "solver-backend", "isa"})
     only_with(option, {Source::runs}, "--data");
-  for (const char* option : {"schedule", "overhead"})
+  for (const char* option : {"schedule", "overhead", "slowdown"})
     only_with(option, {Source::replay}, "--replay");
   return chosen->source;
 }
@@ -208,13 +211,29 @@ Scaling of_files(const std::vector<std::string>& files) {
       points, "add the file of a run with one worker ('wallheat run --threads 1 --device cpu')");
 }
 
+/// How many workers the run had whose seconds are stored, if it was always the same number.
+std::optional<std::size_t> stored_workers(const ResultReader& reader) {
+  std::set<std::size_t> workers;
+  for (const Attributes& session : reader.sessions())
+    if (const auto count = workers_of(session)) workers.insert(*count);
+  if (workers.size() != 1) return std::nullopt;
+  return *workers.begin();
+}
+
 std::vector<Scaling> replay(const ScalingOptions& options) {
   const auto schedules = schedules_of(options.schedules);
   constexpr std::size_t most = 1024;
   const auto counts = worker_counts(options.workers, most);
   if (!std::isfinite(options.overhead_s) || options.overhead_s < 0)
     throw UsageError("--overhead must be a number of at least 0 (seconds)");
+  if (!std::isfinite(options.slowdown) || options.slowdown < 1)
+    throw UsageError("--slowdown must be a number of at least 1");
   const ResultReader reader = open_result_file(options.replay);
+  const auto stored_with = stored_workers(reader);
+  if (options.slowdown > 1 && !stored_with)
+    throw RunError(options.replay +
+                   " does not say how many workers its seconds are from, or they are from several "
+                   "numbers, so --slowdown cannot be applied");
   std::vector<double> seconds;
   for (const PlanResult& row : reader.rows())
     if (row.status != PlanStatus::pending) seconds.push_back(row.seconds);
@@ -225,12 +244,16 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
   std::vector<Scaling> scalings;
   for (const Schedule schedule : schedules) {
     const Replay plans(seconds, schedule, options.overhead_s);
-    const double one_worker_s = plans.seconds(1);
+    const auto seconds_with = [&](std::size_t workers) {
+      return plans.seconds(workers) *
+             slowdown_beside_others(options.slowdown, stored_with.value_or(1), workers);
+    };
+    const double one_worker_s = seconds_with(1);
     if (!(one_worker_s > 0))
       throw RunError(options.replay + " has no seconds of its plans to replay");
     std::vector<ScalingPoint> points;
     points.reserve(counts.size());
-    for (const std::size_t workers : counts) points.push_back({workers, plans.seconds(workers)});
+    for (const std::size_t workers : counts) points.push_back({workers, seconds_with(workers)});
     scalings.push_back(scaling_of(std::string(to_string(schedule)), points, one_worker_s));
   }
   return scalings;
@@ -278,6 +301,10 @@ int scaling_command(const Arguments& arguments) {
       "'wallheat run' does), separated by commas");
   options.add()("overhead", po::value(&scaling.overhead_s)->default_value(0)->value_name("SECONDS"),
                 "with --replay: what each plan costs its worker beside its stored seconds");
+  options.add()("slowdown", po::value(&scaling.slowdown)->default_value(1)->value_name("FACTOR"),
+                "with --replay: how many times as long a plan takes where several workers work as "
+                "where one works alone, as cores share memory, clock and power; 'wallheat compare "
+                "one.h5 two.h5' tells it by the core s a plan");
   scaling.picture.declare(options, "plot",
                           "draw the speed-ups, Amdahl's curve and the ideal line as PNG, SVG or "
                           "PDF, by the file's ending");
@@ -312,6 +339,8 @@ int scaling_command(const Arguments& arguments) {
     case Source::replay:
       scalings = replay(scaling);
       text = fmt::format("replay of {}", scaling.replay);
+      if (scaling.slowdown > 1)
+        text += fmt::format(", plans {:g} times as long beside others", scaling.slowdown);
       break;
     case Source::times:
       scalings = {against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")};
@@ -323,6 +352,11 @@ int scaling_command(const Arguments& arguments) {
     fmt::print("{}", to_json_text(scalings, text));
   } else {
     print_scalings(scalings);
+    if (source == Source::replay && scaling.slowdown == 1)
+      print_line(
+          "every plan is taken to last as long beside other workers as it did in the stored run; "
+          "--slowdown changes that",
+          2);
     if (scaling.picture.wanted()) fmt::print("picture  {}\n", scaling.picture.path().string());
   }
   return exit_done;

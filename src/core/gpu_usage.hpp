@@ -13,11 +13,16 @@ struct GpuSample {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   /// % of the driver's latest interval (1/6 to 1 s) in which any kernel ran.
   double utilisation_pct = unknown;
+  double memory_utilisation_pct = unknown;  ///< % of it in which memory was read or written
+  double encoder_pct = unknown;             ///< how busy the video encoder was, %; so the decoder
+  double decoder_pct = unknown;
   double memory_used_bytes = unknown;  ///< by all processes
   double memory_total_bytes = unknown;
   double power_w = unknown;
-  double temperature_c = unknown;  ///< °C
+  double temperature_c = unknown;         ///< °C
+  double memory_temperature_c = unknown;  ///< °C
   double sm_clock_mhz = unknown;
+  double memory_clock_mhz = unknown;
   double energy_j = unknown;  ///< since the first sample
   /// Memory errors that ECC could not correct, since the driver was loaded.
   double uncorrected_ecc_errors = unknown;

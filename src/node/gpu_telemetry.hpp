@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/gpu_usage.hpp"
 
@@ -32,6 +33,16 @@ class GpuTelemetry {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// A GPU of this node as NVML, and so nvidia-smi, knows it, hidden by CUDA_VISIBLE_DEVICES or not.
+struct NvmlGpu {
+  unsigned index = 0;
+  std::string uuid;
+  std::string name;
+};
+/// All that answer, ascending by index. Throws RunError, with a clause that says why, where there
+/// is no NVML.
+[[nodiscard]] std::vector<NvmlGpu> nvml_gpus(const std::string& library = "libnvidia-ml.so.1");
 
 /// Samples a GPU in a thread of its own, as a driver in trouble may not answer for long.
 class GpuSampler {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 // The part of NVML that is read here, declared as NVIDIA's "NVML API Reference Guide" documents its
 // stable interface: toolkits do not always bring nvml.h, and the driver always brings the library.
 
@@ -18,9 +21,24 @@ struct Memory {
   unsigned long long used;
 };
 
+/// What can be asked for by a number alone; the caller fills in `field`.
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long time_us;
+  long long latency_us;
+  int type;
+  Status status;
+  alignas(8) std::array<std::byte, 8> value;  ///< what it holds depends on the type
+};
+
 // Values of enumerations.
 inline constexpr int temperature_gpu = 0;
 inline constexpr int clock_sm = 1;
+inline constexpr int clock_memory = 2;
+inline constexpr unsigned field_memory_temperature = 82;
+inline constexpr int type_unsigned = 1;
+inline constexpr std::size_t longest_text = 96;  ///< of UUIDs and names, with the 0 at the end
 inline constexpr int error_uncorrected = 1;
 inline constexpr int counter_volatile = 0;
 

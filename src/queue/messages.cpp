@@ -60,9 +60,10 @@ void fields_of(Visit& visit, R& progress) {
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {
-  visit(sample.utilisation_pct, sample.memory_used_bytes, sample.memory_total_bytes, sample.power_w,
-        sample.temperature_c, sample.sm_clock_mhz, sample.energy_j, sample.uncorrected_ecc_errors,
-        sample.slowdown);
+  visit(sample.utilisation_pct, sample.memory_utilisation_pct, sample.encoder_pct,
+        sample.decoder_pct, sample.memory_used_bytes, sample.memory_total_bytes, sample.power_w,
+        sample.temperature_c, sample.memory_temperature_c, sample.sm_clock_mhz,
+        sample.memory_clock_mhz, sample.energy_j, sample.uncorrected_ecc_errors, sample.slowdown);
 }
 template <class Visit, Is<Heartbeat> R>
 void fields_of(Visit& visit, R& heartbeat) {

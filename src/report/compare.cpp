@@ -138,6 +138,7 @@ class Tally {
   [[nodiscard]] Comparison::Column column() const {
     Comparison::Column column = column_;
     if (values_ > 0) column.mean = sum_ / static_cast<double>(values_);
+    if (values_ == 0) column.largest = column.mean = std::nan("");  // no plan has a number in both
     return column;
   }
 

@@ -33,8 +33,8 @@ struct Comparison {
   struct Column {
     std::string name;
     std::size_t differing = 0;  ///< plans, bit by bit
-    double largest = 0;         ///< absolute; plans with NaN aside
-    double mean = 0;            ///< absolute, over all compared plans without NaN
+    double largest = 0;         ///< absolute; plans with NaN aside; NaN where there are no others
+    double mean = 0;            ///< absolute, over the same
     std::string plan;           ///< with the largest; empty where none differs
   };
   struct Status {
@@ -80,6 +80,20 @@ struct CompareReport {
   std::vector<ProgramTime> times;       ///< ratios are against the first
   std::size_t plans = 0;                ///< for how many the hours are
 };
+/// Text for a table; `alignment` as in print_table.
+struct TextTable {
+  std::string alignment;
+  std::vector<std::vector<std::string>> rows;
+};
+/// The settings that differ, under a head; empty where none does.
+[[nodiscard]] TextTable settings_table(const Comparison& found);
+/// How many plans, and which; without a head. Lists name `longest_list` ids at most.
+[[nodiscard]] TextTable plans_table(const Comparison& found, std::size_t longest_list);
+/// The differences of each column and of the fields, under a head; empty where no plan is in both.
+[[nodiscard]] TextTable columns_table(const Comparison& found);
+/// Under a head; empty where no time is known.
+[[nodiscard]] TextTable times_table(const CompareReport& report);
+
 /// For people; lists name `longest_list` ids at most.
 void print_report(const CompareReport& report, std::size_t longest_list);
 /// One JSON object, with all ids.

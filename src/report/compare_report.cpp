@@ -26,50 +26,6 @@ std::string list_text(const std::vector<std::string>& ids, std::size_t longest) 
                      ids.size() > shown ? ", ..." : "");
 }
 
-void print_settings(const Comparison& found) {
-  if (found.settings.empty()) return print_line("settings, version and devices are the same", 4);
-  std::vector<std::vector<std::string>> rows{{"what differs", found.first, found.second}};
-  for (const auto& [name, first, second] : found.settings) rows.push_back({name, first, second});
-  print_table("lll", rows, 0);
-}
-
-void print_plans(const Comparison& found, std::size_t longest) {
-  std::vector<std::vector<std::string>> rows{
-      {"plans with an answer in both", fmt::format("{}", found.compared)},
-      {"  identical to the last bit", fmt::format("{}", found.identical)}};
-  if (!found.other_inputs.empty())
-    rows.push_back({"  of other floor plans", list_text(found.other_inputs, longest)});
-  rows.push_back({"plans only in " + found.first, list_text(found.only_first, longest)});
-  rows.push_back({"plans only in " + found.second, list_text(found.only_second, longest)});
-  if (found.has_settings) {  // a CSV tells no status
-    std::vector<std::string> statuses;
-    statuses.reserve(found.statuses.size());
-    for (const auto& [id, first, second] : found.statuses)
-      statuses.push_back(fmt::format("{} ({}, then {})", id, to_string(first), to_string(second)));
-    rows.push_back({"plans with another status", list_text(statuses, longest)});
-  }
-  print_table("ll", rows, 0);
-}
-
-void print_columns(const Comparison& found) {
-  if (found.compared == 0) return;
-  std::vector<std::vector<std::string>> rows{
-      {"absolute difference", "plans", "largest", "mean", "largest in plan"}};
-  const auto add = [&](const Comparison::Column& column) {
-    const auto number = [](double value) { return fmt::format("{:.6g}", value); };
-    rows.push_back({column.name, fmt::format("{}", column.differing), number(column.largest),
-                    number(column.mean), column.plan.empty() ? "-" : column.plan});
-  };
-  for (const Comparison::Column& column : found.columns) add(column);
-  if (found.fields) add(*found.fields);
-  fmt::print("\n");
-  print_table("lrrrl", rows, 0);
-  if (found.fields)
-    print_line(fmt::format("field: over all cells of the {} plans whose fields both files hold",
-                           found.compared_fields),
-               4);
-}
-
 void print_histogram(const Comparison& found) {
   const Histogram histogram = found.histogram();
   if (histogram.bins.empty()) return;
@@ -99,21 +55,8 @@ void print_histogram(const Comparison& found) {
                4);
 }
 
-void print_times(const CompareReport& report) {
-  if (report.times.empty()) return;
-  std::vector<std::vector<std::string>> rows{{"program", "workers", "core s a plan", "s a plan",
-                                              "speed", fmt::format("s for {} plans", report.plans),
-                                              "hours"}};
-  for (const ProgramTime& time : report.times) {
-    const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
-    rows.push_back(
-        {time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
-         time.core_seconds_a_plan ? seconds_text(*time.core_seconds_a_plan) : "-",
-         seconds_text(time.seconds_a_plan),
-         fmt::format("{:.2f} x", report.times.front().seconds_a_plan / time.seconds_a_plan),
-         fmt::format("{:.1f}", all_s), fmt::format("{:.2f}", all_s / seconds_an_hour)});
-  }
-  print_table("lrrrrrr", rows, 0);
+void print(const TextTable& table) {
+  if (!table.rows.empty()) print_table(table.alignment, table.rows, 0);
 }
 
 /// JSON knows neither NaN nor infinity.
@@ -213,16 +156,84 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
 
 }  // namespace
 
+TextTable settings_table(const Comparison& found) {
+  if (found.settings.empty()) return {};
+  TextTable table{"lll", {{"what differs", found.first, found.second}}};
+  for (const auto& [name, first, second] : found.settings)
+    table.rows.push_back({name, first, second});
+  return table;
+}
+
+TextTable plans_table(const Comparison& found, std::size_t longest_list) {
+  TextTable table{"ll",
+                  {{"plans with an answer in both", fmt::format("{}", found.compared)},
+                   {"  identical to the last bit", fmt::format("{}", found.identical)}}};
+  auto& rows = table.rows;
+  if (!found.other_inputs.empty())
+    rows.push_back({"  of other floor plans", list_text(found.other_inputs, longest_list)});
+  rows.push_back({"plans only in " + found.first, list_text(found.only_first, longest_list)});
+  rows.push_back({"plans only in " + found.second, list_text(found.only_second, longest_list)});
+  if (found.has_settings) {  // a CSV tells no status
+    std::vector<std::string> statuses;
+    statuses.reserve(found.statuses.size());
+    for (const auto& [id, first, second] : found.statuses)
+      statuses.push_back(fmt::format("{} ({}, then {})", id, to_string(first), to_string(second)));
+    rows.push_back({"plans with another status", list_text(statuses, longest_list)});
+  }
+  return table;
+}
+
+TextTable columns_table(const Comparison& found) {
+  if (found.compared == 0) return {};
+  TextTable table{"lrrrl",
+                  {{"absolute difference", "plans", "largest", "mean", "largest in plan"}}};
+  const auto add = [&](const Comparison::Column& column) {
+    const auto number = [](double value) {
+      return std::isnan(value) ? "-" : fmt::format("{:.6g}", value);
+    };
+    table.rows.push_back({column.name, fmt::format("{}", column.differing), number(column.largest),
+                          number(column.mean), column.plan.empty() ? "-" : column.plan});
+  };
+  for (const Comparison::Column& column : found.columns) add(column);
+  if (found.fields) add(*found.fields);
+  return table;
+}
+
+TextTable times_table(const CompareReport& report) {
+  if (report.times.empty()) return {};
+  TextTable table{"lrrrrrr",
+                  {{"program", "workers", "core s a plan", "s a plan", "speed",
+                    fmt::format("s for {} plans", report.plans), "hours"}}};
+  for (const ProgramTime& time : report.times) {
+    const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
+    table.rows.push_back(
+        {time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
+         time.core_seconds_a_plan ? seconds_text(*time.core_seconds_a_plan) : "-",
+         seconds_text(time.seconds_a_plan),
+         fmt::format("{:.2f} x", report.times.front().seconds_a_plan / time.seconds_a_plan),
+         fmt::format("{:.1f}", all_s), fmt::format("{:.2f}", all_s / seconds_an_hour)});
+  }
+  return table;
+}
+
 void print_report(const CompareReport& report, std::size_t longest_list) {
   for (const Comparison& found : report.comparisons) {
     print_line(fmt::format("{} against {}", found.second, found.first), 4);
-    if (found.has_settings) print_settings(found);
-    print_plans(found, longest_list);
-    print_columns(found);
+    if (found.has_settings) {
+      print(settings_table(found));
+      if (found.settings.empty()) print_line("settings, version and devices are the same", 4);
+    }
+    print(plans_table(found, longest_list));
+    if (found.compared > 0) fmt::print("\n");
+    print(columns_table(found));
+    if (found.fields)
+      print_line(fmt::format("field: over all cells of the {} plans whose fields both files hold",
+                             found.compared_fields),
+                 4);
     print_histogram(found);
     fmt::print("\n");
   }
-  print_times(report);
+  print(times_table(report));
 }
 
 std::string to_json_text(const CompareReport& report) {

@@ -15,6 +15,8 @@
 #include "core/version.hpp"
 #include "report/field_picture.hpp"
 #include "report/gnuplot.hpp"
+#include "report/html.hpp"
+#include "report/page_comparison.hpp"
 #include "report/row_table.hpp"
 #include "report/summary.hpp"
 #include "report/time_ledger.hpp"
@@ -23,58 +25,6 @@
 
 namespace wallheat {
 namespace {
-
-constexpr int plot_width = 900;
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char letter : printable(text)) {
-    switch (letter) {
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '&':
-        html += "&amp;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += letter;
-    }
-  }
-  return html;
-}
-
-/// The first row is the head; `alignment` as in print_table.
-std::string table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows) {
-  std::string html = "<table>";
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    html += "<tr>";
-    const char* tag = r == 0 ? "th" : "td";
-    for (std::size_t c = 0; c < rows[r].size(); ++c)
-      html += fmt::format("<{} class={}>{}</{}>", tag, alignment[c], escaped(rows[r][c]), tag);
-    html += "</tr>\n";
-  }
-  return html + "</table>\n";
-}
-
-std::string section(const std::string& title, const std::string& body) {
-  return fmt::format("<section><h2>{}</h2>\n{}</section>\n", escaped(title), body);
-}
-
-/// gnuplot's picture as an element of the page: from <svg on.
-std::string inline_svg(const std::string& svg) {
-  const auto begin = svg.find("<svg");
-  return "<div class=plot>" + svg.substr(begin == std::string::npos ? 0 : begin) + "</div>\n";
-}
-
-std::string inline_plot(const Plot& plot, int height) {
-  return inline_svg(plot.draw(PlotFormat::svg, plot_width, height));
-}
 
 /// Values on a grid of bins, so that a page with a million plans is no larger than one with a
 /// thousand.
@@ -137,6 +87,25 @@ std::string scatter(const Summary& summary) {
   return inline_plot(plot, 460);
 }
 
+/// Marks of an axis of seconds that goes from one logarithm to another one: 1, 2, 5, 10, ...; more
+/// of them where these were few.
+std::string ticks_of_seconds(double from, double to) {
+  const std::vector<double> leading = to - from > 0.8
+                                          ? std::vector<double>{1, 2, 5}
+                                          : std::vector<double>{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
+  std::string ticks;
+  for (int power = static_cast<int>(std::floor(from)); power <= static_cast<int>(std::ceil(to));
+       ++power) {
+    for (const double digit : leading) {
+      const double place = power + std::log10(digit);
+      if (place < from || place > to) continue;
+      ticks += fmt::format("{}'{:g}' {:.10g}", ticks.empty() ? "" : ", ",
+                           digit * std::pow(10, power), place);
+    }
+  }
+  return ticks;
+}
+
 std::string predictions(const std::vector<PlanResult>& rows) {
   Bins bins;
   bins.left = bins.bottom = 1e300;
@@ -148,8 +117,8 @@ std::string predictions(const std::vector<PlanResult>& rows) {
     ratios.push_back(row.seconds / static_cast<double>(row.predicted_s));
     for (const double value :
          {std::log10(row.seconds), std::log10(static_cast<double>(row.predicted_s))}) {
-      bins.left = bins.bottom = std::min(bins.left, value - 0.05);
-      bins.right = bins.top = std::max(bins.right, value + 0.05);
+      bins.left = bins.bottom = std::min(bins.left, value - 0.1);
+      bins.right = bins.top = std::max(bins.right, value + 0.1);
     }
   }
   if (ratios.empty())
@@ -172,11 +141,8 @@ std::string predictions(const std::vector<PlanResult>& rows) {
   const std::string ideal = plot.add_data({{bins.left, bins.left}, {bins.right, bins.right}});
   add_binned(plot, bins);
   plot.add("set xlabel 'predicted, s'; set ylabel 'actual, s'");
-  std::string ticks;
-  for (int power = static_cast<int>(std::ceil(bins.left));
-       power <= static_cast<int>(std::floor(bins.right)); ++power)
-    ticks += fmt::format("{}'{:g}' {}", ticks.empty() ? "" : ", ", std::pow(10, power), power);
-  if (!ticks.empty()) plot.add(fmt::format("set xtics ({}); set ytics ({})", ticks, ticks));
+  const std::string ticks = ticks_of_seconds(bins.left, bins.right);
+  plot.add(fmt::format("set xtics ({}); set ytics ({})", ticks, ticks));
   plot.add(fmt::format(
       "plot {} with lines linetype 4 dashtype 2, {} using 1:2:3 with points pointtype 5 "
       "pointsize 0.8 palette",
@@ -223,6 +189,16 @@ std::string ledger_table(const TimeLedger& ledger) {
   rows.push_back({fmt::format("all: {} threads x {}", ledger.threads, duration_text(ledger.wall_s)),
                   duration_text(ledger.total_s()), "100.00 %"});
   return table("lrr", rows);
+}
+
+Json to_json(const std::vector<TimeLedger>& ledgers) {
+  Json json = Json::array();
+  for (const TimeLedger& ledger : ledgers) {
+    Json entry{{"session", ledger.session}, {"threads", ledger.threads}, {"wall_s", ledger.wall_s}};
+    for (const auto& [name, seconds] : ledger.entries) entry["thread_seconds"][name] = seconds;
+    json.push_back(std::move(entry));
+  }
+  return json;
 }
 
 std::string facts(const Summary& summary, const WallTime& wall, const ResultReader& reader) {
@@ -334,30 +310,18 @@ std::string extremes(const Summary& summary, const ResultReader& reader) {
   return html;
 }
 
-constexpr std::string_view style =
-    R"(body{font:15px/1.45 system-ui,sans-serif;color:#262a33;margin:2em auto;max-width:960px;padding:0 1em}
-h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #d0d4da}
-table{border-collapse:collapse;margin:.6em 0}td,th{padding:.15em .8em .15em 0;vertical-align:top;font-weight:400}
-th{color:#686e7a;text-align:left}.r{text-align:right;font-variant-numeric:tabular-nums}
-.plot svg{max-width:100%;height:auto}code{background:#f3f1f6;padding:.1em .3em}p.small{color:#686e7a;font-size:.85em}
-@media print{section{break-inside:avoid}body{margin:0}})";
-
 }  // namespace
 
-std::string report_page(const std::filesystem::path& file, const ResultReader& reader) {
+std::string report_page(const ReportedRun& run, const ReportedRun* other) {
+  const std::filesystem::path& file = run.file;
+  const ResultReader& reader = run.reader;
   const Summary summary = summary_of(chosen_rows(reader.rows(), {}));
   const std::vector<Lane> lanes = lanes_of(reader.rows());
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
-  const std::string name = escaped(file.filename().string());
-  std::string html = fmt::format(
-      "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n<meta "
-      "http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta "
-      "name=viewport "
-      "content=\"width=device-width\">\n<title>{}: "
-      "report</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n",
-      name, style, name);
+  std::string html = page_beginning(file.filename().string());
   html += section("Answers", facts(summary, wall_time(reader.sessions()), reader));
+  if (other != nullptr)
+    html += section("Compared with " + other->file.string(), comparison_html(run, *other));
   if (!summary.solved.empty()) {
     html += section("Mean temperatures",
                     inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
@@ -380,20 +344,16 @@ std::string report_page(const std::filesystem::path& file, const ResultReader& r
   return html;
 }
 
-std::string report_json(const std::filesystem::path& file, const ResultReader& reader) {
+std::string report_json(const ReportedRun& run, const ReportedRun* other) {
+  const ResultReader& reader = run.reader;
   const WallTime wall = wall_time(reader.sessions());
   const Summary summary = summary_of(chosen_rows(reader.rows(), {}));
-  Json json{{"file", file.string()}};
+  Json json{{"file", run.file.string()}};
   json["summary"] = Json::parse(to_json_text(summary, &wall, reader.closed_well()));
   json["settings"] = reader.settings();
   json["sessions"] = reader.sessions();
   const std::vector<Lane> lanes = lanes_of(reader.rows());
-  json["ledgers"] = Json::array();
-  for (const TimeLedger& ledger : ledgers_of(lanes, reader.sessions())) {
-    Json entry{{"session", ledger.session}, {"threads", ledger.threads}, {"wall_s", ledger.wall_s}};
-    for (const auto& [name, seconds] : ledger.entries) entry["thread_seconds"][name] = seconds;
-    json["ledgers"].push_back(std::move(entry));
-  }
+  json["ledgers"] = to_json(ledgers_of(lanes, reader.sessions()));
   json["lanes"] = Json::array();
   for (const Lane& lane : lanes)
     json["lanes"].push_back({{"session", lane.session},
@@ -402,6 +362,7 @@ std::string report_json(const std::filesystem::path& file, const ResultReader& r
                              {"host", lane.host},
                              {"device", lane.device},
                              {"plans", lane.plans.size()}});
+  if (other != nullptr) json["comparison"] = comparison_json(run, *other);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -53,4 +53,9 @@ double Replay::of_shares(std::size_t workers) const {
   return longest;
 }
 
+double slowdown_beside_others(double slowdown, std::size_t stored_with, std::size_t workers) {
+  if ((stored_with > 1) == (workers > 1)) return 1;
+  return workers > 1 ? slowdown : 1 / slowdown;
+}
+
 }  // namespace wallheat

@@ -29,4 +29,10 @@ class Replay {
   Schedule schedule_;
 };
 
+/// What stored seconds of plans are to be multiplied by for so many workers: `slowdown` is how many
+/// times as long a plan takes beside others as alone, and the seconds are of a run with
+/// `stored_with` workers.
+[[nodiscard]] double slowdown_beside_others(double slowdown, std::size_t stored_with,
+                                            std::size_t workers);
+
 }  // namespace wallheat

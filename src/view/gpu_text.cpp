@@ -14,13 +14,18 @@
 namespace wallheat {
 namespace {
 
-constexpr std::array<std::pair<const char*, double GpuSample::*>, 8> readings{{
+constexpr std::array<std::pair<const char*, double GpuSample::*>, 13> readings{{
     {"utilisation_pct", &GpuSample::utilisation_pct},
+    {"memory_utilisation_pct", &GpuSample::memory_utilisation_pct},
+    {"encoder_pct", &GpuSample::encoder_pct},
+    {"decoder_pct", &GpuSample::decoder_pct},
     {"memory_used_bytes", &GpuSample::memory_used_bytes},
     {"memory_total_bytes", &GpuSample::memory_total_bytes},
     {"power_w", &GpuSample::power_w},
     {"temperature_c", &GpuSample::temperature_c},
+    {"memory_temperature_c", &GpuSample::memory_temperature_c},
     {"sm_clock_mhz", &GpuSample::sm_clock_mhz},
+    {"memory_clock_mhz", &GpuSample::memory_clock_mhz},
     {"energy_j", &GpuSample::energy_j},
     {"uncorrected_ecc_errors", &GpuSample::uncorrected_ecc_errors},
 }};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "support/process.hpp"
 
@@ -59,6 +60,16 @@ TEST_F(Runs, are_measured_compared_and_predicted) {
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("static\n"), HasSubstr("dynamic\n"),
                                    HasSubstr("   1024  "), Not(HasSubstr("longest-first"))));
   EXPECT_THAT(file_text(directory_ / "s.svg"), HasSubstr("strong scaling: replay of a.h5"));
+  EXPECT_THAT(predicted.out, HasSubstr("as long beside other workers as it did"));
+  const auto points = [&](const std::string& option) {
+    return nlohmann::json::parse(
+        script("wallheat scaling --replay a.h5 --workers 1,2 --json " + option)
+            .out)["scalings"][0]["points"];
+  };
+  const auto plain = points("");
+  const auto slower = points("--slowdown 1.25");
+  EXPECT_EQ(slower[0]["seconds"], plain[0]["seconds"]);
+  EXPECT_DOUBLE_EQ(slower[1]["seconds"], 1.25 * plain[1]["seconds"].get<double>());
   EXPECT_THAT(script("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out,
               HasSubstr("  4  105.00      2.02      50.5 %  0.673    3.06\n"));
 }
@@ -77,6 +88,8 @@ TEST_F(Runs, whose_scaling_cannot_be_told_are_refused) {
   expect_refused("scaling --replay a.h5 --workers 1,two", 2, "not 'two'");
   expect_refused("scaling --replay a.h5 --schedule dinamic", 2, "did you mean 'dynamic'?");
   expect_refused("scaling --replay a.h5 --overhead -1", 2, "at least 0");
+  expect_refused("scaling --replay a.h5 --slowdown 0.9", 2, "--slowdown must be a number of at");
+  expect_refused("scaling --data plans --slowdown 2", 2, "--slowdown has no meaning for");
   expect_refused("scaling --data plans --workers 2", 2, "add 1 to --workers");
   expect_refused("scaling --data plans --workers 1,1000000", 1, "this machine has");
   expect_refused("scaling --data nowhere --workers 1", 1, "nowhere");

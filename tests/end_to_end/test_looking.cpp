@@ -1,6 +1,8 @@
 // The commands that look at results: list, summary, plot, export of a field.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/npy.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
@@ -132,6 +134,52 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
   expect_refusal("report r.h5", 2, "either --out or --json");
   expect_refusal("report plans/building_ids.txt --out x.html", 1, "building_ids.txt");
+}
+
+TEST_F(Looking, puts_another_run_beside_the_page) {
+  EXPECT_EQ(shell("wallheat report r.h5 --compare coarse.h5 --out both.html").status, 0);
+  const std::string page = bytes("both.html");
+  std::size_t place = 0;  // settings come first
+  for (const char* part :
+       {"Compared with coarse.h5", "what differs", "tolerance", "s a plan",
+        "identical to the last bit", "largest in plan", "thread time", "Mean temperatures"}) {
+    place = page.find(part, place);
+    EXPECT_NE(place, std::string::npos) << part;
+  }
+  const auto json =
+      nlohmann::json::parse(shell("wallheat report r.h5 --compare coarse.h5 --json").out);
+  const auto& comparison = json["comparison"];
+  EXPECT_EQ(comparison["file"], "coarse.h5");
+  EXPECT_EQ(comparison["comparisons"][0]["settings"][0]["name"], "tolerance");
+  EXPECT_EQ(comparison["comparisons"][0]["compared"], 6);
+  EXPECT_EQ(comparison["times"].size(), 2U);
+  EXPECT_GT(comparison["other_thread_seconds"]["solving"], 0);
+  double thread_seconds = 0;
+  for (const auto& [name, seconds] : comparison["thread_seconds"].items())
+    thread_seconds += seconds.get<double>();
+  const auto& ledger = json["ledgers"][0];
+  EXPECT_NEAR(thread_seconds, ledger["threads"].get<double>() * ledger["wall_s"].get<double>(),
+              1e-9);
+  EXPECT_FALSE(
+      nlohmann::json::parse(shell("wallheat report r.h5 --json").out).contains("comparison"));
+  EXPECT_EQ(shell("wallheat report r.h5 --compare r.h5 --out same.html").status, 0);
+  EXPECT_THAT(bytes("same.html"), HasSubstr("Settings, version and devices are the same"));
+  expect_refusal("report r.h5 --compare coarse.h5 --out both.html", 1, "both.html exists");
+  expect_refusal("report r.h5 --compare coarse.h5 --overwrite --out coarse.h5", 2,
+                 "--compare and --out are one file");
+  expect_refusal("report r.h5 --compare none.h5 --out x.html", 1, "none.h5");
+  expect_refusal("report r.h5 --compare plans/building_ids.txt --out x.html", 1,
+                 "building_ids.txt");
+}
+
+TEST_F(Looking, puts_a_killed_run_beside_the_page) {
+  EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
+                  "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal;"
+                  "wallheat report r.h5 --compare k.h5 --out x.html")
+                .status,
+            0);
+  EXPECT_THAT(bytes("x.html"), AllOf(HasSubstr("No session of k.h5 left its wall time"),
+                                     HasSubstr("k.h5 does not tell where its time went")));
 }
 
 TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {

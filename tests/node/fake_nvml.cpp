@@ -4,7 +4,9 @@
 //   GPU-failing   answers once, and is lost then
 // With OLD_DRIVER, functions that came later are missing.
 
+#include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace {
 
@@ -36,6 +38,17 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
+struct FieldValue {
+  unsigned field, scope;
+  long long time_us, latency_us;
+  int type;
+  Status status;
+  union {
+    unsigned number;
+    double real;
+  } value;
+};
+
 }  // namespace
 
 extern "C" {
@@ -45,6 +58,22 @@ int nvmlShutdown() { return success; }
 const char* nvmlErrorString(int status) {
   if (status == not_found) return "Not Found";
   return status == gpu_is_lost ? "GPU is lost" : "some other error";
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = std::size(devices);
+  return success;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device** device) {
+  *device = &devices[index];
+  return success;
+}
+int nvmlDeviceGetUUID(Device* device, char* uuid, unsigned length) {
+  (void)std::snprintf(uuid, length, "%s", device->uuid);
+  return success;
+}
+int nvmlDeviceGetName(Device*, char* name, unsigned length) {
+  (void)std::snprintf(name, length, "Fake GPU");
+  return success;
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, Device** device) {
   for (Device& known : devices) {
@@ -72,7 +101,16 @@ int nvmlDeviceGetTemperature(Device* device, int sensor, unsigned* celsius) {
   return sensor == 0 ? tell(device, celsius, 61U) : not_supported;
 }
 int nvmlDeviceGetClockInfo(Device* device, int type, unsigned* mhz) {
+  if (type == 2) return tell(device, mhz, 2619U);
   return type == 1 ? tell(device, mhz, 1980U) : not_supported;
+}
+int nvmlDeviceGetEncoderUtilization(Device* device, unsigned* pct, unsigned* interval_us) {
+  *interval_us = 167'000;
+  return tell(device, pct, 3U);
+}
+int nvmlDeviceGetDecoderUtilization(Device* device, unsigned* pct, unsigned* interval_us) {
+  *interval_us = 167'000;
+  return tell(device, pct, 5U);
 }
 #ifndef OLD_DRIVER
 int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
@@ -81,6 +119,12 @@ int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* mill
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(Device* device, unsigned long long* reasons) {
   return tell(device, reasons, 0x5ULL);  // idle, and the power cap
+}
+int nvmlDeviceGetFieldValues(Device* device, int count, FieldValue* fields) {
+  if (count != 1) return not_supported;
+  fields->type = 1;
+  fields->status = fields->field == 82 ? tell(device, &fields->value.number, 74U) : not_supported;
+  return success;
 }
 int nvmlDeviceGetTotalEccErrors(Device* device, int kind, int counter, unsigned long long* count) {
   return kind == 1 && counter == 0 ? tell(device, count, 2ULL) : not_supported;

@@ -34,7 +34,12 @@ TEST(GpuTelemetry, reads_all_that_a_gpu_tells) {
   EXPECT_EQ(first.memory_total_bytes, 150e9);
   EXPECT_EQ(first.power_w, 512.5);
   EXPECT_EQ(first.temperature_c, 61);
+  EXPECT_EQ(first.memory_utilisation_pct, 40);
+  EXPECT_EQ(first.encoder_pct, 3);
+  EXPECT_EQ(first.decoder_pct, 5);
+  EXPECT_EQ(first.memory_temperature_c, 74);
   EXPECT_EQ(first.sm_clock_mhz, 1980);
+  EXPECT_EQ(first.memory_clock_mhz, 2619);
   EXPECT_EQ(first.uncorrected_ecc_errors, 2);
   EXPECT_THAT(slowdown_reasons(first.slowdown), ElementsAre("power cap"));
   EXPECT_EQ(first.energy_j, 0);
@@ -48,6 +53,7 @@ TEST(GpuTelemetry, of_an_older_driver_lacks_some_readings_and_integrates_the_ene
   const GpuSample first = gpu.sample();
   EXPECT_EQ(first.utilisation_pct, 97);
   EXPECT_TRUE(std::isnan(first.uncorrected_ecc_errors));
+  EXPECT_TRUE(std::isnan(first.memory_temperature_c));
   EXPECT_EQ(first.slowdown, 0U);
   EXPECT_EQ(first.energy_j, 0);
   const double energy_j = gpu.sample().energy_j;
@@ -62,6 +68,15 @@ TEST(GpuTelemetry, says_what_little_an_unsupported_gpu_tells) {
   EXPECT_TRUE(std::isnan(sample.utilisation_pct));
   EXPECT_TRUE(std::isnan(sample.memory_used_bytes));
   EXPECT_TRUE(std::isnan(sample.sm_clock_mhz));
+}
+
+TEST(GpuTelemetry, finds_all_gpus_of_a_node) {
+  const std::vector<NvmlGpu> gpus = nvml_gpus(driver);
+  ASSERT_EQ(gpus.size(), 3U);
+  EXPECT_EQ(gpus[2].index, 2U);
+  EXPECT_EQ(gpus[2].uuid, "GPU-failing");
+  EXPECT_EQ(gpus[2].name, "Fake GPU");
+  EXPECT_THROW((void)nvml_gpus("libno-such-driver.so.1"), RunError);
 }
 
 TEST(GpuTelemetry, says_why_there_is_none) {

@@ -36,7 +36,24 @@ PlanResult full_result() {
   return result;
 }
 
-GpuSample full_sample() { return {97, 3e9, 141e9, 512.5, 61, 1980, 7e4, 1, 0x24}; }
+GpuSample full_sample() {
+  GpuSample sample;
+  sample.utilisation_pct = 97;
+  sample.memory_utilisation_pct = 40;
+  sample.encoder_pct = 3;
+  sample.decoder_pct = 5;
+  sample.memory_used_bytes = 3e9;
+  sample.memory_total_bytes = 141e9;
+  sample.power_w = 512.5;
+  sample.temperature_c = 61;
+  sample.memory_temperature_c = 74;
+  sample.sm_clock_mhz = 1980;
+  sample.memory_clock_mhz = 2619;
+  sample.energy_j = 7e4;
+  sample.uncorrected_ecc_errors = 1;
+  sample.slowdown = 0x24;
+  return sample;
+}
 
 std::vector<FromWorker> from_worker() {
   return {Hello{{"node7",
@@ -127,11 +144,16 @@ TEST(Messages, carry_every_reading_of_a_gpu) {
       std::get<Heartbeat>(decode_from_worker(encode(Heartbeat{{}, full_sample()})));
   ASSERT_TRUE(heartbeat.gpu);
   EXPECT_EQ(heartbeat.gpu->utilisation_pct, 97);
+  EXPECT_EQ(heartbeat.gpu->memory_utilisation_pct, 40);
+  EXPECT_EQ(heartbeat.gpu->encoder_pct, 3);
+  EXPECT_EQ(heartbeat.gpu->decoder_pct, 5);
   EXPECT_EQ(heartbeat.gpu->memory_used_bytes, 3e9);
   EXPECT_EQ(heartbeat.gpu->memory_total_bytes, 141e9);
   EXPECT_EQ(heartbeat.gpu->power_w, 512.5);
   EXPECT_EQ(heartbeat.gpu->temperature_c, 61);
+  EXPECT_EQ(heartbeat.gpu->memory_temperature_c, 74);
   EXPECT_EQ(heartbeat.gpu->sm_clock_mhz, 1980);
+  EXPECT_EQ(heartbeat.gpu->memory_clock_mhz, 2619);
   EXPECT_EQ(heartbeat.gpu->energy_j, 7e4);
   EXPECT_EQ(heartbeat.gpu->uncorrected_ecc_errors, 1);
   EXPECT_EQ(heartbeat.gpu->slowdown, 0x24U);

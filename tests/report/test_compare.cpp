@@ -101,7 +101,7 @@ TEST_F(TwoFiles, name_a_plan_that_is_a_number_in_one_only) {
   const Comparison found = compared({{solved("a", 12)}}, {{solved("a", nan)}});
   EXPECT_EQ(found.columns[0].differing, 1U);
   EXPECT_EQ(found.columns[0].plan, "a");
-  EXPECT_EQ(found.columns[0].largest, 0);
+  EXPECT_TRUE(std::isnan(found.columns[0].largest));
   EXPECT_FALSE(found.equal());
 }
 

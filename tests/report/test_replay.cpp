@@ -43,6 +43,13 @@ TEST(Replay, charges_the_overhead_for_each_plan) {
   }
 }
 
+TEST(Replay, knows_that_plans_take_longer_beside_others) {
+  EXPECT_EQ(slowdown_beside_others(1.25, 1, 1), 1) << "as it was stored";
+  EXPECT_EQ(slowdown_beside_others(1.25, 1, 8), 1.25);
+  EXPECT_EQ(slowdown_beside_others(1.25, 4, 8), 1) << "it was beside others then, too";
+  EXPECT_EQ(slowdown_beside_others(1.25, 4, 1), 0.8);
+}
+
 TEST(Replay, gives_the_next_plan_to_the_first_worker_that_is_free) {
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "node/node_telemetry.hpp"
+#include "report/recording.hpp"
+#include "run/batch_job.hpp"
+#include "run/signals.hpp"
+#include "view/node_text.hpp"
+#include "view/output_file.hpp"
+#include "view/terminal.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace wallheat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct MonitorOptions {
+  fs::path file;
+  std::string interval;
+  std::string duration;
+  std::int64_t samples = 0;
+  fs::path csv;
+  bool json = false;
+  PictureFile picture;
+};
+
+double seconds_now() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// As parse_duration, and parts of a second: "0.5" or "0.5s".
+double interval_seconds(const std::string& text) {
+  constexpr double least_s = 0.01;
+  constexpr double most_s = 86400;
+  char* end = nullptr;
+  double seconds = std::strtod(text.c_str(), &end);
+  const std::string rest = end;
+  if (text.empty() || !(rest.empty() || rest == "s"))
+    seconds = static_cast<double>(parse_duration(text).count());
+  if (!(seconds >= least_s && seconds <= most_s))
+    throw UsageError("--interval must be from 0.01 s to a day, not '" + text + "'");
+  return seconds;
+}
+
+/// False where a stop was asked for.
+bool wait_until(double then_s) {
+  constexpr double look_s = 0.1;
+  while (!stop_requested()) {
+    const double left_s = then_s - seconds_now();
+    if (left_s <= 0) return true;
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left_s, look_s)));
+  }
+  return false;
+}
+
+/// Where the samples go: to a CSV, as JSON to stdout, or as lines to people.
+class Output {
+ public:
+  explicit Output(const MonitorOptions& options)
+      : options_(options), at_terminal_(terminal_columns(STDOUT_FILENO).has_value()) {
+    if (!options.csv.empty()) csv_.open(options.csv, std::ios::trunc);
+    check();
+  }
+
+  void add(const NodeSample& sample, const std::vector<NvmlGpu>& gpus, const NodeColumns& columns,
+           const std::vector<double>& values) {
+    if (csv_.is_open()) {
+      if (samples_ == 0) csv_ << csv_head(columns) << '\n';
+      // At once, so that a reader sees it and a kill loses nothing.
+      csv_ << csv_row(utc_now(), values) << std::endl;
+    } else if (options_.json) {
+      fmt::print("{}\n", json_row(utc_now(), columns, values));
+    } else {
+      constexpr std::size_t samples_a_heading = 20;
+      if (samples_ == 0 || (at_terminal_ && samples_ % samples_a_heading == 0))
+        for (const std::string& line : node_heading(!gpus.empty())) print_line(line, 2);
+      for (const std::string& line : node_lines(sample, gpus)) print_line(line, 2);
+    }
+    ++samples_;
+    check();
+    (void)std::fflush(stdout);
+  }
+
+ private:
+  void check() const {
+    if (csv_.is_open() ? !csv_ : !options_.csv.empty())
+      throw RunError(options_.csv.string() + " cannot be written");
+  }
+
+  const MonitorOptions& options_;
+  bool at_terminal_;
+  std::ofstream csv_;
+  std::size_t samples_ = 0;
+};
+
+/// Until a stop is asked for, or it has been long enough.
+std::vector<SeriesSummary> watch(const MonitorOptions& options) {
+  const double interval_s = interval_seconds(options.interval);
+  const double start_s = seconds_now();
+  const double end_s =
+      options.duration.empty()
+          ? std::numeric_limits<double>::infinity()
+          : start_s + static_cast<double>(parse_duration(options.duration).count());
+  catch_stop_signals();
+  Output output(options);
+  NodeTelemetry node(start_s);
+  const auto tell_problems = [&] {
+    for (const std::string& sentence : node.take_problems())
+      print_error("wallheat: {}", printable(sentence));
+  };
+  tell_problems();
+  std::vector<SeriesSummary> summaries;
+  std::optional<NodeColumns> columns;
+  for (std::int64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
+    const double next_s = start_s + static_cast<double>(taken + 1) * interval_s;
+    if (next_s > end_s || !wait_until(next_s)) break;
+    const NodeSample sample = node.sample(seconds_now());
+    tell_problems();
+    if (!columns) {
+      columns.emplace(sample, node.gpus());
+      for (const std::string& name : columns->names())
+        summaries.push_back({name, std::string(unit_of_column(name)), 0, 0, {}});
+    }
+    const std::vector<double> values = columns->values(sample);
+    for (std::size_t i = 0; i < values.size(); ++i) summaries[i].add(values[i]);
+    output.add(sample, node.gpus(), *columns, values);
+  }
+  if (!summaries.empty()) summaries.erase(summaries.begin());  // the seconds
+  return summaries;
+}
+
+/// Throws UsageError where options of a recording and of one that is to be made stand together.
+void check(const MonitorOptions& monitor, const Options& options) {
+  if (monitor.file.empty()) {
+    if (monitor.picture.wanted())
+      throw UsageError("--plot draws a recording; make one with --csv and name it");
+    if (options.was_given("samples") && monitor.samples < 1)
+      throw UsageError("--samples must be at least 1");
+    if (monitor.json && !monitor.csv.empty()) throw UsageError("give either --csv or --json");
+    return;
+  }
+  for (const char* option : {"interval", "duration", "samples", "csv"})
+    if (options.was_given(option))
+      throw UsageError(fmt::format("--{} has no meaning for a recording that is there", option));
+}
+
+}  // namespace
+
+int monitor_command(const Arguments& arguments) {
+  MonitorOptions monitor;
+  Options options(
+      "monitor [FILE] [options]",
+      "Shows what this node does, whatever runs on it: how busy its cpus are (%), memory in use "
+      "(ram, MiB), power of its sockets (W; RAPL, where this user may read it), and of each GPU "
+      "(NVML) what 'nvidia-smi dmon' shows under the same names: power (pwr, W), temperatures "
+      "(gtemp, mtemp, C), time with a kernel at work (sm, %), with memory at work (mem, %), video "
+      "codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). It ends by Ctrl-C "
+      "or SIGTERM, with means and largest values.\n"
+      "monitor FILE tells these of a recording: what --csv wrote, or a listing of 'nvidia-smi "
+      "dmon' or 'nvidia-smi stats'.");
+  options.add()("file", po::value(&monitor.file)->value_name("FILE"),
+                "a recording (also as an argument)");
+  options.add()("interval,i", po::value(&monitor.interval)->default_value("1s")->value_name("TIME"),
+                "between samples, as 0.5, 1s or 1m");
+  options.add()("duration", po::value(&monitor.duration)->value_name("TIME"),
+                "end after so long, as 90s, 30m or 1h30m; default: never");
+  options.add()("samples,n",
+                po::value(&monitor.samples)->default_value(0, "without end")->value_name("N"),
+                "end after so many samples");
+  options.add()(
+      "csv", po::value(&monitor.csv)->value_name("FILE"),
+      "write the samples to a CSV file, a row each, instead of showing them; with columns "
+      "also for each cpu and for energies since the start (J)");
+  options.add()("json", po::bool_switch(&monitor.json),
+                "print one JSON object a line: the samples, then the summary");
+  monitor.picture.declare(options, "plot",
+                          "draw the recording FILE as PNG, SVG or PDF, by the file's ending");
+  options.positional("file", 1);
+  if (!options.parse(arguments)) return exit_done;
+  check(monitor, options);
+
+  CommandFiles files;
+  files.reads("FILE", monitor.file);
+  files.writes("--csv", monitor.csv);
+  files.writes("--plot", monitor.picture.path());
+  files.require_different();
+  monitor.picture.check();
+  if (!monitor.csv.empty())
+    require_replaceable(monitor.csv, monitor.picture.overwrite(), "time,seconds,");
+
+  std::vector<SeriesSummary> summaries;
+  if (monitor.file.empty()) {
+    summaries = watch(monitor);
+  } else {
+    const Recording recording = read_recording(monitor.file);
+    summaries = summary_of(recording);
+    monitor.picture.write_bytes([&](PlotFormat format) {
+      constexpr int width = 960;
+      const RecordingPlot picture = recording_plot(recording, monitor.file.filename().string());
+      return picture.plot.draw(format, width, picture.height);
+    });
+  }
+  if (monitor.json) {
+    fmt::print("{}", to_json_text(summaries));
+  } else {
+    print_summary(summaries);
+    if (monitor.picture.wanted()) fmt::print("\npicture  {}\n", monitor.picture.path().string());
+  }
+  return exit_done;
+}
+
+}  // namespace wallheat

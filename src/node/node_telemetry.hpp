@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/cpu_telemetry.hpp"
+#include "node/gpu_telemetry.hpp"
+
+namespace wallheat {
+
+/// What a node did at one moment, or since the moment before.
+struct NodeSample {
+  double seconds = 0;  ///< since the first look
+  CpuSample cpu;
+  std::vector<GpuSample> gpus;  ///< in the order of NodeTelemetry::gpus()
+};
+
+/// Reads the processors, the memory and all GPUs of this node.
+class NodeTelemetry {
+ public:
+  /// Takes the first look, at `now_s` of any clock that goes steadily. `gpu_library` is NVML's.
+  /// Throws RunError as CpuTelemetry.
+  explicit NodeTelemetry(double now_s, const std::string& gpu_library = "libnvidia-ml.so.1");
+
+  [[nodiscard]] const std::vector<NvmlGpu>& gpus() const { return gpus_; }
+  /// A GPU that does not answer any more has no readings from then on.
+  [[nodiscard]] NodeSample sample(double now_s);
+  /// What could not be read, a sentence each, once.
+  [[nodiscard]] std::vector<std::string> take_problems();
+
+ private:
+  /// Empty where NVML does not know the GPU, or it answers no more.
+  using Source = std::optional<GpuTelemetry>;
+
+  void lose(std::size_t gpu, const std::string& why);
+
+  double start_s_;
+  CpuTelemetry cpu_;
+  std::vector<NvmlGpu> gpus_;
+  std::vector<Source> sources_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,117 @@
+#include "report/page_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "report/compare.hpp"
+#include "report/html.hpp"
+#include "report/time_ledger.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+CompareReport compare_runs(const ReportedRun& run, const ReportedRun& other) {
+  const Answers first = answers_of(run.file.string(), run.reader);
+  const Answers second = answers_of(other.file.string(), other.reader);
+  CompareReport report;
+  report.comparisons = {compare(first, second)};
+  report.plans = first.rows.size();
+  for (const ReportedRun* of : {&run, &other})
+    if (auto time = time_of(of->file.string(), of->reader)) report.times.push_back(*time);
+  return report;
+}
+
+/// Where the time of all threads of all sessions went, in s.
+struct ThreadTime {
+  double total_s = 0;
+  std::vector<std::pair<std::string, double>> entries;  ///< empty where no session tells
+};
+
+ThreadTime thread_time(const ReportedRun& run) {
+  ThreadTime time;
+  for (const TimeLedger& ledger : ledgers_of(lanes_of(run.reader.rows()), run.reader.sessions())) {
+    time.total_s += ledger.total_s();
+    if (time.entries.empty()) {
+      time.entries = ledger.entries;
+      continue;
+    }
+    for (std::size_t i = 0; i < time.entries.size(); ++i)
+      time.entries[i].second += ledger.entries.at(i).second;  // all have the same entries
+  }
+  return time;
+}
+
+std::string ledgers_html(const ReportedRun& run, const ReportedRun& other) {
+  const ThreadTime first = thread_time(run);
+  const ThreadTime second = thread_time(other);
+  for (const auto& [time, of] : {std::pair{&first, &run}, std::pair{&second, &other}})
+    if (time->entries.empty())
+      return fmt::format("<p>{} does not tell where its time went.</p>\n",
+                         escaped(of->file.string()));
+  std::vector<std::vector<std::string>> rows{
+      {"thread time", run.file.string(), "share", other.file.string(), "share"}};
+  const auto share = [](double seconds, const ThreadTime& of) {
+    return fmt::format("{:.2f} %", 100 * seconds / of.total_s);
+  };
+  for (std::size_t i = 0; i < first.entries.size(); ++i) {
+    const auto& [name, seconds] = first.entries[i];
+    const double other_seconds = second.entries.at(i).second;
+    rows.push_back({name, duration_text(seconds), share(seconds, first),
+                    duration_text(other_seconds), share(other_seconds, second)});
+  }
+  rows.push_back({"all threads", duration_text(first.total_s), "100.00 %",
+                  duration_text(second.total_s), "100.00 %"});
+  return table("lrrrr", rows);
+}
+
+std::string table_of(const TextTable& text) {
+  return text.rows.empty() ? "" : table(text.alignment, text.rows);
+}
+
+std::string heading(const char* text) { return fmt::format("<h3>{}</h3>\n", text); }
+
+}  // namespace
+
+std::string comparison_html(const ReportedRun& run, const ReportedRun& other) {
+  const CompareReport report = compare_runs(run, other);
+  const Comparison& found = report.comparisons.front();
+  std::string html = heading("Settings");
+  html += found.settings.empty() ? "<p>Settings, version and devices are the same.</p>\n"
+                                 : table_of(settings_table(found));
+  html += heading("Times");
+  for (const ReportedRun* of : {&run, &other})
+    if (!time_of(of->file.string(), of->reader))
+      html +=
+          fmt::format("<p>No session of {} left its wall time.</p>\n", escaped(of->file.string()));
+  html += table_of(times_table(report));
+  html += heading("Answers that differ");
+  constexpr std::size_t longest_list = 20;
+  TextTable plans = plans_table(found, longest_list);
+  plans.rows.insert(plans.rows.begin(), {"", ""});
+  html += table_of(plans) + table_of(columns_table(found));
+  if (found.fields)
+    html +=
+        fmt::format("<p>field: over all cells of the {} plans whose fields both files hold</p>\n",
+                    found.compared_fields);
+  constexpr int height = 420;
+  if (!found.histogram().bins.empty() || report.times.size() > 1)
+    html += inline_plot(compare_plot(report), height);
+  return html + heading("Where the time went") + ledgers_html(run, other);
+}
+
+Json comparison_json(const ReportedRun& run, const ReportedRun& other) {
+  const CompareReport report = compare_runs(run, other);
+  Json json{{"file", other.file.string()}};
+  json.update(Json::parse(to_json_text(report)));
+  for (const auto& [name, of] :
+       {std::pair{"thread_seconds", &run}, std::pair{"other_thread_seconds", &other}}) {
+    json[name] = Json::object();
+    for (const auto& [entry, seconds] : thread_time(*of).entries) json[name][entry] = seconds;
+  }
+  return json;
+}
+
+}  // namespace wallheat

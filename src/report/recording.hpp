@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/gpu_usage.hpp"
+#include "report/gnuplot.hpp"
+
+namespace wallheat {
+
+/// A reading of a node over time, as gpu0_pwr.
+struct Series {
+  std::string name;
+  std::string unit;             ///< as unit_of_column
+  std::vector<double> seconds;  ///< since the first sample; of a list without times 0, 1, 2, ...
+  std::vector<double> values;   ///< NaN where it was not known
+};
+
+/// What a node did.
+struct Recording {
+  std::vector<Series> series;
+  bool has_times = true;
+};
+
+/// Reads what `wallheat monitor --csv` wrote, or a listing of `nvidia-smi dmon` or `nvidia-smi
+/// stats`. Throws RunError, which names the file and the line: another file, a damaged row, no
+/// sample.
+[[nodiscard]] Recording read_recording(const std::filesystem::path& file);
+
+/// A series in three numbers.
+struct SeriesSummary {
+  std::string name;
+  std::string unit;
+  std::size_t samples = 0;  ///< known ones
+  std::size_t zeros = 0;    ///< of these
+  MeanAndMax values;
+
+  void add(double value);
+};
+[[nodiscard]] std::vector<SeriesSummary> summary_of(const Recording& recording);
+/// For people: those that were known once, without single cpus.
+void print_summary(const std::vector<SeriesSummary>& summaries);
+/// {"summary": ...} on one line.
+[[nodiscard]] std::string to_json_text(const std::vector<SeriesSummary>& summaries);
+
+/// A panel over time for each unit; single cpus and energies are left out.
+struct RecordingPlot {
+  Plot plot;
+  int height = 0;
+};
+/// Throws RunError where there is nothing to draw.
+[[nodiscard]] RecordingPlot recording_plot(const Recording& recording, const std::string& title);
+
+}  // namespace wallheat

@@ -1,0 +1,164 @@
+#include "view/node_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include "view/json.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr double bytes_a_mib = 1 << 20;
+
+/// A reading of a GPU, and how wide it is in the table; 0: not in the table.
+struct GpuColumn {
+  const char* name;
+  const char* unit;
+  double GpuSample::*reading;
+  double bytes_a_unit;
+  std::size_t width;
+};
+constexpr std::array gpu_columns{
+    GpuColumn{"pwr", "W", &GpuSample::power_w, 1, 5},
+    GpuColumn{"gtemp", "C", &GpuSample::temperature_c, 1, 5},
+    GpuColumn{"mtemp", "C", &GpuSample::memory_temperature_c, 1, 5},
+    GpuColumn{"sm", "%", &GpuSample::utilisation_pct, 1, 4},
+    GpuColumn{"mem", "%", &GpuSample::memory_utilisation_pct, 1, 4},
+    GpuColumn{"enc", "%", &GpuSample::encoder_pct, 1, 4},
+    GpuColumn{"dec", "%", &GpuSample::decoder_pct, 1, 4},
+    GpuColumn{"mclk", "MHz", &GpuSample::memory_clock_mhz, 1, 5},
+    GpuColumn{"pclk", "MHz", &GpuSample::sm_clock_mhz, 1, 5},
+    GpuColumn{"fb", "MiB", &GpuSample::memory_used_bytes, bytes_a_mib, 7},
+    GpuColumn{"energy", "J", &GpuSample::energy_j, 1, 0},
+};
+
+/// Other tools' names and those of the whole node.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> other_units{
+    {{"seconds", "s"},
+     {"cpu", "%"},
+     {"ram", "MiB"},
+     {"cpu_pwr", "W"},
+     {"cpu_energy", "J"},
+     {"jpg", "%"},
+     {"ofa", "%"},
+     {"gpuUtil", "%"},
+     {"memUtil", "%"},
+     {"encUtil", "%"},
+     {"decUtil", "%"},
+     {"pwrDraw", "W"},
+     {"temp", "C"},
+     {"procClk", "MHz"}}};
+
+std::string gpu_prefix(const NvmlGpu& gpu) { return fmt::format("gpu{}_", gpu.index); }
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char letter) {
+    return std::isdigit(letter) != 0;
+  });
+}
+
+std::string cell(double value, std::size_t width, int decimals = 0) {
+  return std::isnan(value) ? fmt::format("{:>{}}", "-", width)
+                           : fmt::format("{:>{}.{}f}", value, width, decimals);
+}
+
+}  // namespace
+
+NodeColumns::NodeColumns(const NodeSample& sample, const std::vector<NvmlGpu>& gpus)
+    : names_{"seconds", "cpu", "ram", "cpu_pwr", "cpu_energy"} {
+  for (const NvmlGpu& gpu : gpus)
+    for (const GpuColumn& column : gpu_columns) names_.push_back(gpu_prefix(gpu) + column.name);
+  for (const auto& [cpu, pct] : sample.cpu.cpu_pct) {
+    cpus_.push_back(cpu);
+    names_.push_back(fmt::format("cpu{}", cpu));
+  }
+}
+
+std::vector<double> NodeColumns::values(const NodeSample& sample) const {
+  std::vector<double> values{sample.seconds, sample.cpu.busy_pct,
+                             sample.cpu.memory_used_bytes / bytes_a_mib, sample.cpu.power_w,
+                             sample.cpu.energy_j};
+  for (const GpuSample& gpu : sample.gpus)
+    for (const GpuColumn& column : gpu_columns)
+      values.push_back(gpu.*column.reading / column.bytes_a_unit);
+  for (const int cpu : cpus_) {
+    const auto found = sample.cpu.cpu_pct.find(cpu);
+    values.push_back(found == sample.cpu.cpu_pct.end() ? CpuSample::unknown : found->second);
+  }
+  return values;
+}
+
+bool is_single_cpu(std::string_view name) {
+  return name.starts_with("cpu") && is_number(name.substr(3));
+}
+
+std::string_view unit_of_column(std::string_view name) {
+  if (is_single_cpu(name)) return "%";
+  const std::size_t end = name.find('_');
+  if (name.starts_with("gpu") && end != std::string_view::npos &&
+      is_number(name.substr(3, end - 3)))
+    name.remove_prefix(end + 1);
+  for (const GpuColumn& column : gpu_columns)
+    if (name == column.name) return column.unit;
+  for (const auto& [known, unit] : other_units)
+    if (name == known) return unit;
+  return "";
+}
+
+std::string csv_head(const NodeColumns& columns) {
+  return fmt::format("time,{}", fmt::join(columns.names(), ","));
+}
+
+std::string csv_row(const std::string& utc, const std::vector<double>& values) {
+  std::string row = utc;
+  for (const double value : values) row += std::isnan(value) ? "," : fmt::format(",{:.10g}", value);
+  return row;
+}
+
+std::string json_row(const std::string& utc, const NodeColumns& columns,
+                     const std::vector<double>& values) {
+  Json json{{"time", utc}};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    json[columns.names()[i]] = std::isnan(values[i]) ? Json(nullptr) : Json(values[i]);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<std::string> node_heading(bool has_gpus) {
+  std::string names = "#     s  cpu      ram   pwr";
+  std::string units = "#     s    %      MiB     W";
+  if (has_gpus) {
+    names += "  gpu";
+    units += "  Idx";
+    for (const GpuColumn& column : gpu_columns) {
+      if (column.width == 0) continue;
+      names += fmt::format(" {:>{}}", column.name, column.width);
+      units += fmt::format(" {:>{}}", column.unit, column.width);
+    }
+  }
+  return {names, units};
+}
+
+std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus) {
+  const std::string node = cell(sample.seconds, 7, 1) + cell(sample.cpu.busy_pct, 5) +
+                           cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9) +
+                           cell(sample.cpu.power_w, 6);
+  if (gpus.empty()) return {node};
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    std::string line =
+        (i == 0 ? node : std::string(node.size(), ' ')) + fmt::format("{:>5}", gpus[i].index);
+    for (const GpuColumn& column : gpu_columns)
+      if (column.width > 0)
+        line += ' ' + cell(sample.gpus[i].*column.reading / column.bytes_a_unit, column.width);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace wallheat

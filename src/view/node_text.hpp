@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "node/node_telemetry.hpp"
+
+// What a node did, as text. The names of columns are those of `nvidia-smi dmon`.
+
+namespace wallheat {
+
+/// The readings of a node as columns of numbers: seconds since the start; cpu, ram, cpu_pwr and
+/// cpu_energy of the whole node; gpu0_pwr, gpu0_gtemp, ... of each GPU by NVML's index; cpu0, cpu1,
+/// ... of each cpu.
+class NodeColumns {
+ public:
+  /// The cpus are those of `sample`.
+  NodeColumns(const NodeSample& sample, const std::vector<NvmlGpu>& gpus);
+
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  /// In the order of the names; NaN where unknown.
+  [[nodiscard]] std::vector<double> values(const NodeSample& sample) const;
+
+ private:
+  std::vector<int> cpus_;
+  std::vector<std::string> names_;
+};
+
+/// "%", "W", "C", "MHz", "MiB", "J" or "s"; empty for a column that is not known.
+[[nodiscard]] std::string_view unit_of_column(std::string_view name);
+/// Whether it is that of a single cpu, as cpu12.
+[[nodiscard]] bool is_single_cpu(std::string_view name);
+
+/// "time,..." without the end of the line.
+[[nodiscard]] std::string csv_head(const NodeColumns& columns);
+/// A row under it: an unknown value is empty. `utc` is the time as text.
+[[nodiscard]] std::string csv_row(const std::string& utc, const std::vector<double>& values);
+/// One JSON object on a line; an unknown value is null.
+[[nodiscard]] std::string json_row(const std::string& utc, const NodeColumns& columns,
+                                   const std::vector<double>& values);
+
+/// Two lines: names, and units.
+[[nodiscard]] std::vector<std::string> node_heading(bool has_gpus);
+/// A line, or one for each GPU.
+[[nodiscard]] std::vector<std::string> node_lines(const NodeSample& sample,
+                                                  const std::vector<NvmlGpu>& gpus);
+
+}  // namespace wallheat

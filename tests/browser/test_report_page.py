@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Opens pages of `wallheat report` in Chromium, without network.
+
+  test_report_page.py WALLHEAT [--plans N] [--pictures DIRECTORY]
+
+Nothing may be on the console, nothing may be asked of the network, nothing may stick out to the right; what the page
+says must be there without JavaScript, too. Pages with planted mistakes come first: each must be found. --pictures keeps
+what was seen. Exit status: 0 all is well, 1 something is not, 77 skipped, with the reason on stdout.
+"""
+
+import argparse
+import html
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import browser
+
+PLANTED = {  # what is to be found on a page with this on it
+    "console.error": "<script>console.error('planted')</script>",
+    "exception": "<script>throw new Error('planted')</script>",
+    "security": "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'\"><script>1</script>",
+    "asks for http://planted.invalid/a.png": "<img src='http://planted.invalid/a.png'>",
+    "sticks out": "<div style='width:5000px'>planted</div>",
+}
+HEADINGS = ["Answers", "Mean temperatures", "Mean and spread of each plan", "Coldest and warmest plans", "Failed plans",
+            "Where the time went", "Threads over time", "Predicted and actual time of plans", "Sessions"]
+OF_COMPARISON = ["Compared with b.h5", "Settings", "tolerance", "Times", "Answers that differ", "largest in plan"]
+WIDTHS = [1280, 400]  # of a screen and of a telephone, in pixels
+
+
+def look(tab, file, **how):
+    """What is wrong with a page, a sentence each."""
+    tab.open(file.as_uri(), **how)
+    wrong = list(tab.messages)
+    wrong += [f"asks for {url[:80]}" for url in tab.requests if not url.startswith((file.as_uri(), "data:"))]
+    width, room = (tab.value(f"document.documentElement.{name}") for name in ("scrollWidth", "clientWidth"))
+    if width > room:
+        wrong.append(f"sticks out: {width} of {room} pixels")
+    return wrong
+
+
+def check_planted(tab, directory):
+    page = directory / "planted.html"
+    beginning = "<!doctype html><link rel=icon href='data:,'>"
+    page.write_text(f"{beginning}<p>all is well")
+    wrong = [f"a page without mistake: {found}" for found in look(tab, page)]
+    for mistake, text in PLANTED.items():
+        page.write_text(beginning + text)
+        if not any(mistake in found for found in look(tab, page)):
+            wrong.append(f"a planted mistake was not found: {mistake}")
+    return wrong
+
+
+def check_page(tab, page, words, pictures):
+    wrong = []
+    raw = html.unescape(re.sub(r"<(style|svg).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.S))
+    wrong += [f"'{word}' is not in the file's text" for word in words if word not in raw]
+    grounds = {}
+    for width in WIDTHS:
+        for dark in (False, True):
+            for scripts in (True, False):
+                start = time.monotonic()
+                found = look(tab, page, width=width, dark=dark, scripts=scripts)
+                seconds = time.monotonic() - start
+                where = f"{width} pixels, {'dark' if dark else 'light'}, {'with' if scripts else 'without'} scripts"
+                seen = tab.value("document.body.innerText")
+                found += [f"'{word}' is not to be seen" for word in words if word not in seen]
+                heights = tab.value("[...document.querySelectorAll('.plot svg')]"
+                                    ".map(svg => svg.getBoundingClientRect().height)")
+                if not heights or min(heights) < 20:
+                    found.append(f"a plot is not to be seen: their heights are {heights}")
+                wrong += [f"{page.name}, {where}: {each}" for each in found]
+                grounds[dark] = tab.value("getComputedStyle(document.body).backgroundColor")
+            print(f"{page.name}, {where}: there after {seconds:.2f} s", flush=True)
+            if pictures:
+                tab.picture(pictures / f"{page.stem}-{width}-{'dark' if dark else 'light'}.png")
+    if grounds[False] == grounds[True]:
+        wrong.append(f"{page.name}: the dark page is as light as the other one: {grounds[True]}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wallheat", type=pathlib.Path)
+    parser.add_argument("--plans", type=int, default=24, help="in the result file (default: 24)")
+    parser.add_argument("--pictures", type=pathlib.Path, help="keep screenshots in this directory")
+    arguments = parser.parse_args()
+    chromium = browser.find()
+    if not chromium:
+        print("skipped: there is no Chromium here (apt-get install chromium)")
+        sys.exit(77)
+    without_network = browser.without_network()
+    if not without_network:
+        print("this system makes no namespace without network; names are not resolved, and requests are watched")
+    if arguments.pictures:
+        arguments.pictures.mkdir(parents=True, exist_ok=True)
+    wrong = []
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = pathlib.Path(scratch)
+
+        def wallheat(*words):
+            start = time.monotonic()
+            run = subprocess.run([arguments.wallheat.resolve(), *map(str, words)], cwd=directory, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if run.returncode != 0:
+                sys.exit(f"wallheat {' '.join(map(str, words))} ended with status {run.returncode}\n{run.stdout}")
+            return time.monotonic() - start
+
+        # Many plans are small ones: the page tells the same of them.
+        wallheat("generate", "--out", "plans", "--count", arguments.plans, "--size", 48 if arguments.plans < 100 else 16)
+        wallheat("pack", "--data", "plans", "--out", "plans.h5")
+        run = ["run", "--data", "plans.h5", "--progress", "none", "--out"]
+        wallheat(*run, "a.h5", "--save-fields")
+        wallheat(*run, "b.h5", "--tolerance", "0.01")
+        for name, words in {"page": [], "compared": ["--compare", "b.h5"]}.items():
+            seconds = wallheat("report", "a.h5", "--out", f"{name}.html", *words)
+            size = (directory / f"{name}.html").stat().st_size
+            print(f"{name}.html of {arguments.plans} plans: {size} bytes, made in {seconds:.2f} s", flush=True)
+        tab = browser.Browser(chromium, without_network)
+        try:
+            wrong += check_planted(tab, directory)
+            wrong += check_page(tab, directory / "page.html", HEADINGS, arguments.pictures)
+            wrong += check_page(tab, directory / "compared.html", HEADINGS + OF_COMPARISON, arguments.pictures)
+        finally:
+            tab.close()
+    for sentence in wrong:
+        print(sentence)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+// wallheat monitor: live, with a driver that is none, and of recordings.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/terminal.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Monitor : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(directory_ / "driver");
+    std::filesystem::create_symlink(WALLHEAT_FAKE_NVML, directory_ / "driver/libnvidia-ml.so.1");
+  }
+  [[nodiscard]] Finished shell(const std::string& script) const {
+    return run_script(directory_.path(), WALLHEAT_PROGRAM,
+                      "export LD_LIBRARY_PATH=$PWD/driver:$LD_LIBRARY_PATH\n" + script);
+  }
+  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
+    const Finished refused = shell("wallheat monitor " + command);
+    EXPECT_EQ(refused.status, status) << command;
+    EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
+    EXPECT_EQ(refused.out, "") << command;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Monitor, shows_node_and_gpus_and_ends_with_a_summary) {
+  const Finished shown = shell("wallheat monitor --interval 0.01 --samples 3");
+  EXPECT_EQ(shown.status, 0);
+  EXPECT_THAT(shown.out,
+              StartsWith("#     s  cpu      ram   pwr  gpu   pwr gtemp mtemp   sm  mem"));
+  EXPECT_THAT(shown.out, HasSubstr("    0   512    61    74   97   40    3    5  2619  1980"));
+  EXPECT_THAT(shown.out, HasSubstr("    1   200     -     -    -"));
+  EXPECT_THAT(shown.out, HasSubstr("largest"));
+  EXPECT_THAT(shown.out, HasSubstr("gpu0_sm"));
+  EXPECT_THAT(shown.err, HasSubstr("no more readings of GPU 2: NVML says of this GPU"));
+}
+
+TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
+  EXPECT_EQ(shell("wallheat monitor --interval 0.01s --samples 4 --csv m.csv").status, 0);
+  const std::string csv = file_text(directory_ / "m.csv");
+  EXPECT_THAT(csv, StartsWith("time,seconds,cpu,ram,cpu_pwr,cpu_energy,gpu0_pwr,"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+  const Finished read = shell("wallheat monitor m.csv --plot m.svg");
+  EXPECT_EQ(read.status, 0);
+  EXPECT_THAT(read.out, AllOf(HasSubstr("512.5"), HasSubstr("picture  m.svg")));
+  EXPECT_THAT(file_text(directory_ / "m.svg"), HasSubstr("gpu0_pwr"));
+  expect_refusal("m.csv --plot m.svg", 1, "m.svg exists");
+  expect_refusal("-n 1 --csv m.csv", 1, "m.csv exists");
+  expect_refusal("-n 1 --csv m.svg --overwrite", 1, "m.svg is not what this command writes");
+  expect_refusal("-n 1 --csv none/m.csv", 1, "the directory");
+  EXPECT_EQ(shell("wallheat monitor -i 0.01 -n 1 --csv m.csv --overwrite").status, 0);
+  const std::string again = file_text(directory_ / "m.csv");
+  EXPECT_EQ(std::count(again.begin(), again.end(), '\n'), 2);
+}
+
+TEST_F(Monitor, prints_an_object_a_line) {
+  const Finished printed = shell("wallheat monitor --interval 0.01 --samples 2 --json");
+  std::istringstream lines(printed.out);
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);) objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 3U);
+  EXPECT_EQ(objects[0]["gpu0_pclk"], 1980);
+  EXPECT_EQ(objects[0]["gpu1_sm"], nullptr);
+  EXPECT_LT(objects[0]["seconds"], objects[1]["seconds"]);
+  EXPECT_EQ(objects[2]["summary"][0]["name"], "cpu");
+  EXPECT_THAT(shell("wallheat monitor '" WALLHEAT_TEST_DATA "/gpu_util.txt' --json").out,
+              HasSubstr(R"("samples":31)"));
+}
+
+TEST_F(Monitor, ends_cleanly_when_it_is_told_to) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process monitor({WALLHEAT_PROGRAM, "monitor", "--interval", "0.01"});
+    wait_until("a sample", [&] {
+      const std::string out = monitor.out();
+      return std::count(out.begin(), out.end(), '\n') > 3;
+    });
+    monitor.signal(signal);
+    EXPECT_EQ(monitor.wait(), 0);
+    EXPECT_THAT(monitor.out(), HasSubstr("largest"));
+  }
+  const std::string csv = directory_ / "m.csv";
+  Process idle({WALLHEAT_PROGRAM, "monitor", "--interval", "1h", "--csv", csv});
+  wait_until("its file", [&] { return std::filesystem::exists(csv); });
+  idle.signal(SIGTERM);
+  EXPECT_EQ(idle.wait(), 0);
+  EXPECT_THAT(idle.out(), HasSubstr("no sample was taken"));
+}
+
+TEST_F(Monitor, repeats_its_heading_at_a_terminal_only) {
+  const auto headings = [](const std::vector<std::string>& lines) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const std::string& line) { return line.starts_with("#     s  cpu"); });
+  };
+  const std::vector<std::string> command{WALLHEAT_PROGRAM, "monitor", "-i", "0.01", "-n", "21"};
+  EXPECT_EQ(headings(lines_at_terminal(120, command)), 2);
+  const std::string piped = run_program(command).out;
+  EXPECT_EQ(piped.find("#     s"), piped.rfind("#     s  cpu"));
+}
+
+TEST_F(Monitor, refuses_what_it_cannot_do) {
+  expect_refusal("--interval 0.001", 2, "--interval must be from 0.01 s to a day");
+  expect_refusal("--interval soon", 2, "'soon' is no stretch of time");
+  expect_refusal("--samples 0", 2, "--samples must be at least 1");
+  expect_refusal("--csv x.csv --json", 2, "either --csv or --json");
+  expect_refusal("--plot x.png", 2, "--plot draws a recording");
+  expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --interval 1", 2, "--interval has no meaning");
+  expect_refusal("'" WALLHEAT_TEST_DATA "/plain.json'", 1, "plain.json is neither a CSV");
+  expect_refusal("none.csv", 1, "none.csv cannot be opened");
+  expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --plot x.gif", 2, ".png, .svg or .pdf");
+  expect_refusal("--csv /dev/full -n 1 -i 0.01", 1, "/dev/full cannot be written");
+}
+
+}  // namespace
+}  // namespace wallheat

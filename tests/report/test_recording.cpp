@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "report/recording.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class Recordings : public testing::Test {
+ protected:
+  [[nodiscard]] Recording read(const std::string& text) const {
+    std::ofstream(directory_ / "r.txt", std::ios::binary) << text;
+    return read_recording(directory_ / "r.txt");
+  }
+  [[nodiscard]] std::string refusal_of(const std::string& text) const {
+    try {
+      (void)read(text);
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  TemporaryDirectory directory_;
+};
+
+SeriesSummary summary_of_file(const std::string& name, const std::string& series) {
+  for (const SeriesSummary& summary : summary_of(read_recording(WALLHEAT_TEST_DATA "/" + name)))
+    if (summary.name == series) return summary;
+  throw std::runtime_error("no " + series);
+}
+
+TEST_F(Recordings, of_the_documents_have_their_figures) {
+  const SeriesSummary gpu = summary_of_file("gpu_util.txt", "gpu0_gpuUtil");
+  EXPECT_EQ(gpu.samples, 31U);
+  EXPECT_NEAR(gpu.values.mean(), 27.3, 0.05);
+  EXPECT_EQ(gpu.values.max(), 87);
+  EXPECT_EQ(gpu.zeros, 13U);
+  const SeriesSummary memory = summary_of_file("mem_util.txt", "gpu0_memUtil");
+  EXPECT_NEAR(memory.values.mean(), 10.2, 0.05);
+  EXPECT_EQ(memory.values.max(), 31);
+  const SeriesSummary power = summary_of_file("dmon.txt", "gpu0_pwr");
+  EXPECT_EQ(power.samples, 23U);
+  EXPECT_EQ(power.unit, "W");
+  EXPECT_NEAR(power.values.mean(), 70.3, 0.05);
+  EXPECT_EQ(power.values.max(), 183);
+  const SeriesSummary sm = summary_of_file("dmon.txt", "gpu0_sm");
+  EXPECT_NEAR(sm.values.mean(), 27.3, 0.05);
+  EXPECT_EQ(sm.values.max(), 88);
+  EXPECT_EQ(summary_of_file("dmon.txt", "gpu0_mtemp").samples, 0U);
+}
+
+TEST_F(Recordings, of_this_program_are_read_with_what_was_unknown) {
+  const Recording recording = read(
+      "time,seconds,cpu,gpu0_pwr,cpu0\n"
+      "2030-01-01T00:00:00.000Z,1,50,,5\n"
+      "2030-01-01T00:00:02.500Z,3.5,25,200.5,7\n");
+  ASSERT_EQ(recording.series.size(), 3U);
+  EXPECT_TRUE(recording.has_times);
+  EXPECT_EQ(recording.series[1].name, "gpu0_pwr");
+  EXPECT_EQ(recording.series[1].unit, "W");
+  EXPECT_THAT(recording.series[1].seconds, ElementsAre(1, 3.5));
+  EXPECT_TRUE(std::isnan(recording.series[1].values[0]));
+  EXPECT_EQ(recording.series[1].values[1], 200.5);
+  const auto json = nlohmann::json::parse(to_json_text(summary_of(recording)));
+  EXPECT_EQ(json["summary"][1]["samples"], 1);
+  EXPECT_EQ(json["summary"][0]["mean"], 37.5);
+}
+
+TEST_F(Recordings, of_several_gpus_have_headings_again_and_again) {
+  const Recording recording = read(
+      "# gpu   pwr\n# Idx     W\n    0    10\n    1   100\n"
+      "# gpu   pwr\n# Idx     W\n    0    30\n    1     -\n");
+  ASSERT_EQ(recording.series.size(), 2U);
+  EXPECT_FALSE(recording.has_times);
+  EXPECT_THAT(recording.series[0].values, ElementsAre(10, 30));
+  EXPECT_THAT(recording.series[1].seconds, ElementsAre(0, 1));
+  EXPECT_EQ(summary_of(recording)[1].samples, 1U);
+  // dmon -o DT and --format csv.
+  const Recording dated = read(
+      "#Date, Time, gpu, sm\n#YYYYMMDD, HH:MM:SS, Idx, %\n"
+      "20300101, 00:00:01, 0, 7\n");
+  ASSERT_EQ(dated.series.size(), 1U);
+  EXPECT_EQ(dated.series[0].name, "gpu0_sm");
+}
+
+TEST_F(Recordings, with_samples_of_several_readings_have_one_start) {
+  const Recording recording =
+      read("0, gpuUtil , 1000000, 5\n0, gpuUtil , 1500000, 6\n0, memUtil , 2000000, 7\n");
+  ASSERT_EQ(recording.series.size(), 2U);
+  EXPECT_THAT(recording.series[0].seconds, ElementsAre(0, 0.5));
+  EXPECT_THAT(recording.series[1].seconds, ElementsAre(1));
+}
+
+TEST_F(Recordings, that_are_damaged_are_refused_with_the_line) {
+  const std::string own = "time,seconds,cpu\nT,1,50\n";
+  EXPECT_THAT(refusal_of(own + "T,2\n"),
+              AllOf(HasSubstr("r.txt, line 3"), HasSubstr("2 values for 3 columns")));
+  EXPECT_THAT(refusal_of(own + "\nT,2,x\n"), HasSubstr("line 4: 'x' is no number"));
+  EXPECT_THAT(refusal_of(own + "T,,5\n"), HasSubstr("line 3: '' is no number"));
+  EXPECT_THAT(refusal_of("time,seconds,cpu,cpu\n"), HasSubstr("a column is there twice"));
+  const std::string dmon = "# gpu pwr\n# Idx W\n";
+  EXPECT_THAT(refusal_of(dmon + "0 5 6\n"), HasSubstr("line 3: 3 values for 2 columns"));
+  EXPECT_THAT(refusal_of(dmon + "0 nan\n"), HasSubstr("line 3: 'nan' is no number"));
+  EXPECT_THAT(refusal_of("# gpu pwr\n0 5\n"), HasSubstr("line 2: there is no heading"));
+  EXPECT_THAT(refusal_of("# pid pwr\n# Idx W\n0 5\n"), HasSubstr("line 3: there is no heading"));
+  EXPECT_THAT(refusal_of("0, gpuUtil , 1, 5\n0, gpuUtil , 2\n"),
+              HasSubstr("line 2: 3 values for 4 columns"));
+}
+
+TEST_F(Recordings, that_are_none_are_refused) {
+  EXPECT_THAT(refusal_of(""), HasSubstr("is empty"));
+  EXPECT_THAT(refusal_of(" \n\n"), HasSubstr("is empty"));
+  EXPECT_THAT(refusal_of("# gpu pwr\n# Idx W\n"), HasSubstr("holds no sample"));
+  EXPECT_THAT(refusal_of("time,seconds,cpu\n"), HasSubstr("holds no sample"));
+  EXPECT_THAT(refusal_of("building_id,mean_temp\n"), HasSubstr("is neither"));
+  EXPECT_THROW((void)read_recording(directory_ / "none.txt"), RunError);
+}
+
+TEST_F(Recordings, are_drawn_in_a_panel_for_each_unit) {
+  const Recording recording = read(
+      "time,seconds,cpu,gpu0_pwr,gpu0_enc,gpu0_mtemp,cpu_energy,cpu0\n"
+      "T,1,50,100,0,,7,5\nT,2,60,200,0,,9,7\n");
+  const RecordingPlot picture = recording_plot(recording, "r.txt");
+  const std::string svg = picture.plot.draw(PlotFormat::svg, 800, picture.height);
+  for (const char* name : {"busy, %", "power, W", "gpu0_pwr", "cpu"})
+    EXPECT_THAT(svg, HasSubstr(name));
+  for (const char* name : {"gpu0_enc", "temperature", "energy", "cpu0<"})
+    EXPECT_THAT(svg, Not(HasSubstr(name)));
+  EXPECT_THROW((void)recording_plot(read("time,seconds,gpu0_pwr\nT,1,\n"), ""), RunError);
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,74 @@
+#include <gmock/gmock.h>
+
+#include "view/node_text.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::vector<NvmlGpu> gpus{{0, "GPU-a", "A"}, {3, "GPU-b", "B"}};
+
+NodeSample sample_of_two_gpus() {
+  NodeSample sample;
+  sample.seconds = 2.5;
+  sample.cpu.busy_pct = 62.5;
+  sample.cpu.cpu_pct = {{0, 100.0}, {7, 25.0}};
+  sample.cpu.memory_used_bytes = 3 << 20;
+  sample.gpus.resize(2);
+  sample.gpus[0].power_w = 512.5;
+  sample.gpus[1].utilisation_pct = 97;
+  sample.gpus[1].memory_used_bytes = 5 << 20;
+  return sample;
+}
+
+TEST(NodeColumns, are_those_of_the_node_each_gpu_and_each_cpu) {
+  const NodeSample sample = sample_of_two_gpus();
+  const NodeColumns columns(sample, gpus);
+  EXPECT_EQ(csv_head(columns),
+            "time,seconds,cpu,ram,cpu_pwr,cpu_energy,"
+            "gpu0_pwr,gpu0_gtemp,gpu0_mtemp,gpu0_sm,gpu0_mem,gpu0_enc,gpu0_dec,gpu0_mclk,"
+            "gpu0_pclk,gpu0_fb,gpu0_energy,"
+            "gpu3_pwr,gpu3_gtemp,gpu3_mtemp,gpu3_sm,gpu3_mem,gpu3_enc,gpu3_dec,gpu3_mclk,"
+            "gpu3_pclk,gpu3_fb,gpu3_energy,cpu0,cpu7");
+  EXPECT_EQ(csv_row("T", columns.values(sample)),
+            "T,2.5,62.5,3,,,512.5,,,,,,,,,,,,,,97,,,,,,5,,100,25");
+  EXPECT_THAT(json_row("T", columns, columns.values(sample)),
+              AllOf(StartsWith(R"({"time":"T","seconds":2.5,)"), HasSubstr(R"("cpu_pwr":null)"),
+                    HasSubstr(R"("gpu3_sm":97.0)")));
+}
+
+TEST(NodeColumns, keep_their_places_where_a_cpu_goes) {
+  NodeSample sample = sample_of_two_gpus();
+  const NodeColumns columns(sample, gpus);
+  sample.cpu.cpu_pct = {{7, 30.0}, {8, 1.0}};
+  EXPECT_THAT(csv_row("T", columns.values(sample)), testing::EndsWith(",,30"));
+}
+
+TEST(NodeColumns, have_units) {
+  const NodeColumns columns(sample_of_two_gpus(), gpus);
+  for (const std::string& name : columns.names()) EXPECT_NE(unit_of_column(name), "") << name;
+  EXPECT_EQ(unit_of_column("gpu12_fb"), "MiB");
+  EXPECT_EQ(unit_of_column("gpuUtil"), "%");
+  EXPECT_EQ(unit_of_column("cpux"), "");
+}
+
+TEST(NodeLines, stand_under_their_heading) {
+  const auto heading = node_heading(true);
+  const auto lines = node_lines(sample_of_two_gpus(), gpus);
+  ASSERT_EQ(lines.size(), 2U);
+  for (const std::string& line : lines) EXPECT_EQ(line.size(), heading[0].size());
+  EXPECT_EQ(heading[0].size(), heading[1].size());
+  const auto right_end = [&](const std::string& name) {
+    return heading[0].find(" " + name) + name.size() + 1;
+  };
+  EXPECT_EQ(lines[1].substr(right_end("sm") - 2, 2), "97");
+  EXPECT_EQ(lines[1].substr(right_end("gpu") - 1, 1), "3");
+  EXPECT_EQ(lines[0].substr(right_end("cpu") - 2, 2), "62");
+  EXPECT_EQ(node_lines(NodeSample{}, {}).front().size(), node_heading(false)[0].size());
+}
+
+}  // namespace
+}  // namespace wallheat
