@@ -38,8 +38,8 @@ struct SolverSetup {
 /// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.
 int serve_plans(const std::function<JobSource(const JobSettings&)>& open);
 
-/// The command that 'wallheat run' starts for itself. Returns an ExitStatus; throws UsageError where
-/// anybody else does. The arguments mean nothing.
+/// The command that 'wallheat run' starts for itself. Returns an ExitStatus; throws UsageError
+/// where anybody else does. The arguments mean nothing.
 int solver_process_command(const std::vector<std::string>& arguments);
 
 }  // namespace wallheat

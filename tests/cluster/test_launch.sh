@@ -62,8 +62,10 @@ noise() {
 noise
 echo "solving" >&2
 while [ "$1" != --out ]; do shift; done
-: > "$2.status"
-until [ -e "$BEGUN"/began ] || [ -n "$(find "$BEGUN" -maxdepth 2 -name began)" ]; do :; done
+until [ -n "$(find "$BEGUN" -maxdepth 2 -name began)" ]; do
+  touch "$2.status"  # as rank 0 does it every now and then
+  sleep 0.1
+done
 noise
 printf 'last words' >&2
 while [ "$1" != --exit-status-file ]; do shift; done

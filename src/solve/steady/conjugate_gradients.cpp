@@ -48,13 +48,7 @@ void ConjugateGradients::start(const Grid<double>& domain, const Grid<double>& s
                      source_.data() + level.cell(row, 0),
                      [=](double value) { return factor * value; });
   }
-  for (std::size_t row = 0; row < domain.rows; ++row) {
-    double* answer = answer_.data() + level.cell(row, 0);
-    const float* inverse = level.data.inverse + level.cell(row, 0);
-    const double* values = &domain(row, 0);
-    for (std::size_t col = 0; col < domain.cols; ++col)
-      answer[col] = inverse[col] > 0 ? 0 : factor * values[col];
-  }
+  kernels_.begin(level.data, domain.cells.data(), factor, answer_.data());
   for (const Strip* strip = level.data.begin; strip != level.data.end; ++strip)
     std::fill_n(direction_.data() + strip->cell, strip->cells, 0.0F);
   measure();

@@ -387,6 +387,21 @@ void dot(const LevelData& level, const float* a, const float* b, double* columns
 double larger(double one, double other) { return one > other ? one : other; }
 double size_of(double value) { return value < 0 ? -value : value; }
 
+void begin(const LevelData& level, const double* values, double factor, double* answer) {
+  for (std::size_t row = 0; row < level.rows; ++row) {
+    const std::ptrdiff_t first = (static_cast<std::ptrdiff_t>(row) + 1) * level.stride +
+                                 static_cast<std::ptrdiff_t>(strip_width);
+    const float* const inverse = level.inverse + first;
+    const double* const from = values + row * level.cols;
+    double* const to = answer + first;
+#pragma GCC ivdep
+    for (std::size_t col = 0; col < level.cols; ++col) {
+      const double value = factor * from[col];
+      to[col] = inverse[col] > 0 ? 0.0 : value;
+    }
+  }
+}
+
 template <bool with_source>
 void measure(const LevelData& level, const Conjugate& vectors, const Extremes& columns) {
   const std::ptrdiff_t stride = level.stride;
@@ -434,8 +449,10 @@ void advance(const LevelData& level, const Conjugate& vectors, double alpha, dou
 }
 
 constexpr SteadyKernels all_kernels = {
-    smooth, smooth_from_zero, residual, restrict_residual, add_correction, interpolate, coarsen,
-    turn,   curvature,        dot,      any_measure,       advance,
+    smooth,         smooth_from_zero, residual, restrict_residual,
+    add_correction, interpolate,      coarsen,  begin,
+    turn,           curvature,        dot,      any_measure,
+    advance,
 };
 
 }  // namespace

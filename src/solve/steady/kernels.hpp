@@ -82,6 +82,9 @@ struct SteadyKernels {
   // On the finest grid. Sums and maxima are made column by column, so that their order does not
   // depend on the width of a vector; `columns` has level.cols + strip_width zeros before.
 
+  /// answer = 0 at active cells and factor * values at the others, where `values` are those of a
+  /// grid row by row.
+  void (*begin)(const LevelData&, const double* values, double factor, double* answer);
   /// direction = z + beta direction
   void (*turn)(const LevelData&, const float* z, float beta, float* direction);
   /// columns += direction * A direction

@@ -26,6 +26,17 @@ double scale_of(double largest) {
   return std::ldexp(1.0, std::clamp(-exponent, -1020, 1020));
 }
 
+/// The largest magnitude of a fixed value. What a room starts with does not count, but is seldom
+/// larger, and without a look at the mask it is found sooner.
+double largest_fixed_of(const FloorPlan& plan) {
+  const auto& cells = plan.domain.cells;
+  const double of_all = largest_magnitude(plan.domain, [](std::size_t) { return true; });
+  for (std::size_t cell = 0; cell < cells.size(); ++cell)
+    if (std::abs(cells[cell]) == of_all && plan.interior.cells[cell] == 0) return of_all;
+  return largest_magnitude(plan.domain,
+                           [&](std::size_t cell) { return plan.interior.cells[cell] == 0; });
+}
+
 [[noreturn]] void refuse(double accuracy, double floor) {
   std::array<char, 32> rounded_up{};
   std::snprintf(rounded_up.data(), rounded_up.size(), "%.1e", 1.05 * floor);
@@ -43,8 +54,7 @@ class SteadySolver final : public Solver {
     const FlushSubnormals flush;
     const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
     gradients_.assign(plan.interior);
-    const double largest_fixed = largest_magnitude(
-        plan.domain, [&](std::size_t cell) { return plan.interior.cells[cell] == 0; });
+    const double largest_fixed = largest_fixed_of(plan);
     const double largest_term = largest_magnitude(terms, [](std::size_t) { return true; });
     // What fixed cells and the source can make of the others, in the steady state.
     const double largest = largest_fixed + largest_made_by(terms);
