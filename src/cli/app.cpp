@@ -51,6 +51,7 @@ constexpr std::array commands{
     Command{"status", "look at a run from outside, or at what it left", status_command},
     Command{"monitor", "show how busy this node's cpus and GPUs are, or what was recorded",
             monitor_command},
+    Command{"queue", "forecast how long jobs wait in a cluster's queue", queue_command},
     Command{"merge", "gather the result files of a job array's shards into one", merge_command},
     Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
     Command{"verify", "check a result file against its floor plans", verify_command},

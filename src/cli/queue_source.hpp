@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/command_files.hpp"
+#include "cli/options.hpp"
+#include "forecast/job_listing.hpp"
+
+namespace wallheat {
+
+/// Where the history of a queue comes from: the options that commands share which forecast waits.
+class QueueSource {
+ public:
+  void declare(Options& options);
+  void name_files(CommandFiles& files) const;
+  /// Asks the scheduler, or reads what is named, and keeps it where that is wanted. Throws
+  /// UsageError and RunError.
+  [[nodiscard]] JobListing read();
+  /// Whether read() saw no jobs of other users.
+  [[nodiscard]] bool own_jobs() const { return own_; }
+
+ private:
+  [[nodiscard]] JobListing ask_scheduler();
+
+  std::string sacct_;
+  std::string lsf_;
+  std::filesystem::path history_;
+  std::int64_t days_ = 0;
+  bool own_ = false;
+};
+
+/// The text of a file; - is stdin. Throws RunError.
+[[nodiscard]] std::string text_of(const std::string& file);
+
+}  // namespace wallheat
