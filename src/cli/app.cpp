@@ -52,6 +52,8 @@ constexpr std::array commands{
     Command{"monitor", "show how busy this node's cpus and GPUs are, or what was recorded",
             monitor_command},
     Command{"queue", "forecast how long jobs wait in a cluster's queue", queue_command},
+    Command{"advise", "say where to run a campaign: until when it is done, what it costs",
+            advise_command},
     Command{"merge", "gather the result files of a job array's shards into one", merge_command},
     Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
     Command{"verify", "check a result file against its floor plans", verify_command},

@@ -14,7 +14,6 @@
 #include "io/posix_file.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
-#include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
 
@@ -28,7 +27,9 @@ std::optional<std::string> listing_of(const Words& words, const Words& environme
   auto output = output_of(words, {}, environment);
   if (!output) return std::nullopt;
   if (output->status != 0)
-    throw RunError(fmt::format("{} failed: {}", words.front(), printable(output->messages)));
+    throw NoAccounting(
+        fmt::format("{} failed: {}", words.front(),
+                    printable(output->messages.substr(0, output->messages.find('\n')))));
   return std::move(output->out);
 }
 
@@ -103,7 +104,7 @@ JobListing QueueSource::ask_scheduler() {
     return parse_lsf("bjobs", *lsf, std::time(nullptr));
   }
   if (history_.empty() || !std::filesystem::exists(history_))
-    throw RunError(
+    throw NoAccounting(
         "neither sacct nor bjobs is here; save what one of them prints on the cluster, and name it "
         "with --sacct or --lsf");
   print_error("wallheat: neither sacct nor bjobs is here, so only {} is read",

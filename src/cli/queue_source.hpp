@@ -8,8 +8,14 @@
 #include "cli/command_files.hpp"
 #include "cli/options.hpp"
 #include "forecast/job_listing.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
+
+/// No scheduler is here that tells of its jobs.
+struct NoAccounting : RunError {
+  using RunError::RunError;
+};
 
 /// Where the history of a queue comes from: the options that commands share which forecast waits.
 class QueueSource {
@@ -17,7 +23,7 @@ class QueueSource {
   void declare(Options& options);
   void name_files(CommandFiles& files) const;
   /// Asks the scheduler, or reads what is named, and keeps it where that is wanted. Throws
-  /// UsageError and RunError.
+  /// UsageError, NoAccounting, and RunError for a broken listing.
   [[nodiscard]] JobListing read();
   /// Whether read() saw no jobs of other users.
   [[nodiscard]] bool own_jobs() const { return own_; }

@@ -17,7 +17,7 @@
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "report/finished_run.hpp"
-#include "report/replay.hpp"
+#include "forecast/replay.hpp"
 #include "report/scaling.hpp"
 #include "run/catalogue.hpp"
 #include "run/signals.hpp"

@@ -252,7 +252,7 @@ Plot queue_plot(const QueueReport& report, bool means) {
   plot.add(fmt::format("set yrange [{}:*]", least_s));
   plot.add(fmt::format("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4));
   plot.add(fmt::format("set xtics ({})", names));
-  plot.add("set key top left");
+  plot.add("set key outside right top");
   std::string curves;
   const auto classes = report.classes.names();
   for (std::size_t k = 0; k < classes.size(); ++k)
