@@ -64,6 +64,7 @@ constexpr std::array commands{
             devices_command},
     Command{"bench", "measure the solver against what this machine could do at best",
             bench_command},
+    Command{"offload", "say from how many operations on a transfer to a GPU pays", offload_command},
     Command{"profile", "show where the published algorithm spends its time", profile_command},
     Command{"completion", "complete commands and options in bash, zsh or fish", completion_command},
     Command{"manual", "print a manual page for man", manual_command},

@@ -15,6 +15,7 @@ int list_command(const Arguments& arguments);
 int profile_command(const Arguments& arguments);
 int plot_command(const Arguments& arguments);
 int advise_command(const Arguments& arguments);
+int offload_command(const Arguments& arguments);
 int queue_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
