@@ -99,6 +99,8 @@ int queue_command(const Arguments& arguments) {
   picture.check();
 
   const JobListing listing = source.read();
+  if (listing.jobs.empty())
+    throw RunError("no job is in the listing; with more --days sacct looks back further");
   ReplayFile told;
   StatedWaitSink tell;
   if (!replay.empty())

@@ -71,7 +71,7 @@ watcher=$!
 for ((i = 1; i <= jobs; ++i)); do
   cores=$((1 + (i * 7919 % 11) / 3))
   batch --nodes=1 --ntasks=1 --cpus-per-task="$cores" --wrap "sleep $(exponential "$i" 2.5)" > /dev/null
-  [ $((i * 7907 % 13)) -ge 2 ] || sleep "$(exponential "$((i + 5000))" 7)"  # a burst is six or seven jobs
+  [ $((i * 7907 % 13)) -ge 2 ] || sleep "$(exponential "$((i + 5000))" 4)"  # a burst is six or seven jobs
 done
 wait_until 900 "all jobs end" queue_empty
 kill "$watcher"

@@ -105,6 +105,7 @@ TEST_F(Forecasts, of_broken_listings_names_the_line) {
   write("a.txt", job("p", 1, 10) + "12|13\n");
   expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");
   expect_refusal("queue --sacct none.txt", 1, "none.txt");
+  expect_refusal("queue --sacct - < /dev/null", 1, "no job is in the listing");
   expect_refusal("queue --sacct a.txt --lsf a.txt", 2, "exclude each other");
   expect_refusal("queue --sacct a.txt --cpu-hours 4", 2, "--cpu-hours takes the first bound");
   expect_refusal("queue --sacct a.txt --cpu-hours 4,1", 2, "the factor above 1");
