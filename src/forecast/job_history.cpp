@@ -61,11 +61,11 @@ JobListing parse_history(const std::string& name, std::string_view text) {
     job.array = lines.number<std::uint64_t>(fields[2], "array");
     job.partition = listing.names.place_of(fields[3]);
     job.qos = listing.names.place_of(fields[4]);
-    job.submit_s = lines.number<std::int64_t>(fields[5], "submit_s");
-    job.eligible_s = lines.number<std::int64_t>(fields[6], "eligible_s");
-    job.start_s = lines.number<std::int64_t>(fields[7], "start_s");
-    job.until_s = lines.number<std::int64_t>(fields[8], "until_s");
-    job.limit_s = lines.number<std::int64_t>(fields[9], "limit_s");
+    job.submit_s = lines.time_s(fields[5], "submit_s");
+    job.eligible_s = lines.time_s(fields[6], "eligible_s");
+    job.start_s = lines.time_s(fields[7], "start_s");
+    job.until_s = lines.time_s(fields[8], "until_s");
+    job.limit_s = lines.time_s(fields[9], "limit_s");
     job.nodes = lines.number<std::uint32_t>(fields[10], "nodes");
     job.cpus = lines.number<std::uint32_t>(fields[11], "cpus");
     job.memory_bytes = lines.number<double>(fields[12], "memory_bytes");

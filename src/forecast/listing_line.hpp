@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +40,18 @@ class ListingLines {
   template <class Number>
   Number number(std::string_view text, const char* what) const {
     const auto value = number_of<Number>(text);
-    if (!value || *value < 0)
+    if (!value || !(*value >= 0) || !std::isfinite(static_cast<double>(*value)))
       refuse(fmt::format("its {} is '{}', which is no number", what, text.substr(0, longest)));
     return *value;
+  }
+
+  /// A time in s since 1970; years have four digits.
+  std::int64_t time_s(std::string_view text, const char* what) const {
+    constexpr std::int64_t last_s = 253'402'300'799;
+    const auto seconds = number<std::int64_t>(text, what);
+    if (seconds > last_s)
+      refuse(fmt::format("its {} is '{}', which is after the year 9999", what, text));
+    return seconds;
   }
 
   static constexpr std::size_t longest = 40;  // characters of a wrong text that are shown

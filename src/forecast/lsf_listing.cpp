@@ -44,11 +44,13 @@ std::int64_t time_in(const ListingLines& lines, std::string_view text, std::int6
     std::tm copy = time;
     copy.tm_year = year - 1900;
     copy.tm_isdst = -1;
-    return static_cast<std::int64_t>(std::mktime(&copy));
+    const std::time_t seconds = std::mktime(&copy);
+    if (seconds <= 0) wrong();
+    return static_cast<std::int64_t>(seconds);
   };
   if (word != words.end()) {
     const auto year = number_of<int>(*word);
-    if (!year) wrong();
+    if (!year || *year < 1970 || *year > 9999) wrong();
     return seconds_in(*year);
   }
   const std::time_t now = now_s;
@@ -117,6 +119,7 @@ class BhistJob {
       listing_.jobs.push_back(job_);
       waits_ = false;
     } else if (what.find("equeue") != std::string_view::npos && what.starts_with("Pending")) {
+      if (job_.submit_s == 0) return;
       // Back in the queue: it keeps the time of its submission, but waits from now on.
       job_.eligible_s = time_in(lines, when, now_s_);
       job_.start_s = 0;
@@ -126,7 +129,9 @@ class BhistJob {
     }
   }
 
-  void limit(double minutes) { job_.limit_s = static_cast<std::int64_t>(minutes * 60); }
+  void limit(double minutes) {
+    job_.limit_s = static_cast<std::int64_t>(std::min(minutes, 1e9) * 60);
+  }
 
   void finish() {
     if (open_ && waits_ && job_.eligible_s != 0) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include "forecast/job_listing.hpp"
@@ -52,13 +51,12 @@ bool is_unknown(std::string_view time) {
 /// 0 where it is unknown.
 std::int64_t time_in(const ListingLines& lines, std::string_view text, const char* what) {
   if (is_unknown(text)) return 0;
-  const auto seconds = number_of<std::int64_t>(text);
-  if (!seconds || *seconds < 0)
+  if (!number_of<std::int64_t>(text))
     lines.refuse(
         fmt::format("its {} is '{}', which is no time in seconds since 1970; make the "
                     "listing with SLURM_TIME_FORMAT=%s",
                     what, text.substr(0, ListingLines::longest)));
-  return *seconds;
+  return lines.time_s(text, what);
 }
 
 /// "4000M" in bytes; sizes without a unit are MiB.
@@ -152,7 +150,7 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
       if (!asked.empty()) job.cpus = lines.number<std::uint32_t>(asked, "ReqTRES");
     }
     if (const auto minutes = number_of<std::int64_t>(field(limit)); minutes && *minutes > 0)
-      job.limit_s = std::min(*minutes, std::numeric_limits<std::int64_t>::max() / 60) * 60;
+      job.limit_s = std::min<std::int64_t>(*minutes, 1'000'000'000) * 60;
     job.memory_bytes = memory_of(lines, job, field(memory), field(resources));
     listing.jobs.push_back(job);
   }
