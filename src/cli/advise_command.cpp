@@ -256,7 +256,9 @@ int advise_command(const Arguments& arguments) {
   options.add()("best", po::bool_switch(&advise.best),
                 "print only the best, as options of jobs/submit.sh");
   options.add()("json", po::bool_switch(&advise.json), "print one JSON object");
-  if (!options.parse({arguments.begin(), mark})) return exit_done;
+  Arguments before_mark = arguments;
+  before_mark.resize(static_cast<std::size_t>(mark - arguments.begin()));
+  if (!options.parse(before_mark)) return exit_done;
   if (mark == arguments.end())
     throw UsageError("the options of 'wallheat run' are missing; they come after --");
   if (advise.first < 1) throw UsageError("--first must be at least 1");
