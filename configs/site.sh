@@ -26,3 +26,10 @@ setup='
 # The program, as a job calls it: empty takes the one that was built or installed with jobs/submit.sh. In a
 # container, e.g.: wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
 wallheat=()
+
+# For submit.sh --advise: what is known of the partitions, as 'wallheat advise --partition' takes it, for
+# example 'medium:core=2.5e9,watts=400,core-price=0.01' (cell updates a second of a core, W of a busy node,
+# price of a core hour). Empty: all that sinfo tells, at the speed of solved plans or of this machine.
+partitions=()
+# Where the history of the queue is kept, as accounting forgets. Empty: nowhere.
+queue_history=

@@ -11,12 +11,18 @@
 #   --array N             N jobs, each with its share of the plans and its own part file; a last
 #                         job merges the parts into --out
 #   --time HOURS:MINUTES  time limit of a job (default: that of the site file)
+#   --partition NAME      partition or LSF queue (default: what the site file says)
+#   --advise              print where the plans that are left are done soonest, and what it costs
+#                         ('wallheat advise'); submit nothing
+#   --take-advice         the same, but submit the best choice: its partition, nodes, GPUs, array
+#                         and time limit
 #   --name NAME           of the job (default: wallheat)
 #   --site FILE           what is special about your cluster; what it does not say is taken from
 #                         configs/site.sh
 #
 #   jobs/submit.sh --nodes 4 --dry-run -- --data plans --out results.h5
 #   jobs/submit.sh --array 16 -- --data plans --out results.h5 --save-fields
+#   jobs/submit.sh --take-advice -- --data plans --out results.h5
 #
 # Nothing is submitted that cannot run: 'wallheat run --check' looks first.
 # A job that its time limit stops goes back into the queue and takes up where it was. Submit the
@@ -27,12 +33,13 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 wrong_usage() { echo "submit.sh: $*; see 'jobs/submit.sh --help'" >&2; exit 2; }
 fail() { echo "submit.sh: $*" >&2; exit 1; }
 
-dry_run='' scheduler='' nodes=1 gpus=0 workers='' array='' time='' name=wallheat site=$root/configs/site.sh
+dry_run='' scheduler='' nodes=1 gpus=0 workers='' array='' time='' partition='' advice='' name=wallheat site=$root/configs/site.sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   option=$1
   case $option in
     -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     --dry-run) dry_run=yes; shift; continue ;;
+    --advise | --take-advice) advice=$option; shift; continue ;;
   esac
   [ $# -gt 1 ] || wrong_usage "$option: unknown, or its value is missing"
   case $option in
@@ -42,6 +49,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
     --workers) workers=$2 ;;
     --array) array=$2 ;;
     --time) time=$2 ;;
+    --partition) partition=$2 ;;
     --name) name=$2 ;;
     --site) site=$2 ;;
     *) wrong_usage "there is no option $option" ;;
@@ -50,7 +58,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
     --nodes | --workers | --array) [[ $2 =~ ^[1-9][0-9]*$ ]] || wrong_usage "$option must be a number from 1, not '$2'" ;;
     --gpus) [[ $2 =~ ^[0-9]+$ ]] || wrong_usage "--gpus must be a number, not '$2'" ;;
     --time) [[ $2 =~ ^[0-9]+:[0-5][0-9]$ ]] || wrong_usage "--time must be hours:minutes, not '$2'" ;;
-    --name) [[ $2 =~ ^[A-Za-z0-9._-]+$ ]] || wrong_usage "--name must be letters, digits, '.', '_' and '-', not '$2'" ;;
+    --name | --partition) [[ $2 =~ ^[A-Za-z0-9._-]+$ ]] || wrong_usage "$option must be letters, digits, '.', '_' and '-', not '$2'" ;;
   esac
   shift 2
 done
@@ -72,15 +80,53 @@ done
 [ -r "$site" ] || fail "$site cannot be read"
 # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$site"
-time=${time:-$time_limit}
-[ "$array" != 1 ] || array=''  # a single part is the whole
-[[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
 [ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/own-wallheat.sh")")
-workers=${workers:-$((gpus > 0 ? gpus : 1))}
 if [ -z "$scheduler" ]; then
   if command -v sbatch > /dev/null; then scheduler=slurm
   elif command -v bsub > /dev/null; then scheduler=lsf
   else wrong_usage "neither sbatch nor bsub is here; say --scheduler slurm or lsf"; fi
+fi
+
+advise() {
+  local options=() place
+  for place in "${partitions[@]}"; do
+    [ -n "$partition" ] && [ "${place%%:*}" != "$partition" ] || options+=(--partition "$place")
+  done
+  [ -z "$partition" ] || [ ${#options[@]} -gt 0 ] || options=(--partition "$partition")
+  [ -z "$cores_per_node" ] || options+=(--cores-per-node "$cores_per_node")
+  [ -z "$queue_history" ] || options+=(--history "$queue_history")
+  (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" advise "${options[@]}" "$@" -- --resume "${run_options[@]}")
+}
+if [ "$advice" = --advise ]; then
+  advise || exit
+  exit 0
+elif [ "$advice" = --take-advice ]; then
+  best=$(advise --best) || exit
+  echo "submit.sh: the advice is $best" >&2
+  read -ra words <<< "$best"
+  gpus=0 array='' partition=''
+  for ((i = 0; i + 1 < ${#words[@]}; i += 2)); do
+    case ${words[i]} in
+      --partition) partition=${words[i + 1]} ;;
+      --nodes) nodes=${words[i + 1]} ;;
+      --gpus) gpus=${words[i + 1]} ;;
+      --array) array=${words[i + 1]} ;;
+      --time) time=${words[i + 1]} ;;
+      *) fail "this wallheat's advice is not understood: $best" ;;
+    esac
+  done
+fi
+time=${time:-$time_limit}
+[ "$array" != 1 ] || array=''  # a single part is the whole
+[[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
+workers=${workers:-$((gpus > 0 ? gpus : 1))}
+
+# Slurm refuses an array that is too large with "Invalid job array specification", which tells no limit.
+if [ "$scheduler" = slurm ] && [ -n "$array" ] && command -v scontrol > /dev/null; then
+  size=$(scontrol show config 2> /dev/null | sed -n 's/^MaxArraySize *= *\([0-9]*\).*/\1/p') || size=''
+  if [ -n "$size" ] && [ "$array" -ge "$size" ]; then
+    wrong_usage "an array of $array jobs is too large for this Slurm, which takes $((size - 1)) (MaxArraySize $size): say --array $((size - 1)) or fewer, with more --nodes"
+  fi
 fi
 
 # The program says what would stop the run: options, plans, an existing file's settings, the disk.
@@ -113,11 +159,11 @@ slurm_header() {
   [ "$gpus" = 0 ] || options+=("${slurm_gpu_option//\{\}/$gpus}")
   [ -z "$array" ] || options+=(--array="1-$array")
   options+=(--time="$time:00" "--signal=B:USR1@$warning_s" --open-mode=append --requeue --no-kill)
-  directives SBATCH "${options[@]}" "${slurm_options[@]}"
+  directives SBATCH "${options[@]}" "${slurm_options[@]}" ${partition:+--partition="$partition"}
 }
 slurm_merge_header() {
   directives SBATCH --job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1 --ntasks=1 \
-    --time="$time:00" "${slurm_options[@]}"
+    --time="$time:00" "${slurm_options[@]}" ${partition:+--partition="$partition"}
 }
 slurm_submit() { sbatch --parsable "$@" | cut -d ';' -f 1; }
 slurm_index() { echo "\$SLURM_ARRAY_TASK_ID"; }
@@ -137,7 +183,14 @@ lsf_merge_header() {
   directives BSUB "-J $name-merge" "-o $name-merge-%J.out" "-n 1" "-W $time"
   lsf_site_options
 }
-lsf_site_options() { [ ${#lsf_options[@]} = 0 ] || echo "#BSUB ${lsf_options[*]}"; }
+lsf_site_options() {
+  local options=("${lsf_options[@]}")
+  if [ -n "$partition" ]; then
+    case " ${lsf_options[*]} " in *" -q "*) fail "$site: lsf_options has -q, so leave out --partition" ;; esac
+    options+=(-q "$partition")
+  fi
+  [ ${#options[@]} = 0 ] || echo "#BSUB ${options[*]}"
+}
 lsf_submit() { bsub "$@" | sed -n 's/^Job <\([0-9]*\)>.*/\1/p'; }
 lsf_index() { echo "\$LSB_JOBINDEX"; }
 lsf_after() { echo "-w ended($1)"; }

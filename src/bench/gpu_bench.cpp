@@ -166,16 +166,23 @@ bool same_bits(const Solution& a, const Solution& b) {
                      a.field.cells.size() * sizeof(double)) == 0;
 }
 
-/// Median seconds of a plan alone.
-double time_alone(Solver& solver, const FloorPlan& plan, const Limits& limits) {
+struct TimedPlan {
+  double seconds = 0;  ///< median
+  double updates = 0;
+};
+
+/// A plan alone.
+TimedPlan time_alone(Solver& solver, const FloorPlan& plan, const Limits& limits) {
   constexpr int repeats = 5;
   std::vector<double> seconds;
+  double updates = 0;
   for (int run = 0; run < repeats; ++run) {
     const auto start = Clock::now();
-    (void)solver.solve(plan, limits, {}).value();
+    const Solution solution = solver.solve(plan, limits, {}).value();
     seconds.push_back(seconds_since(start));
+    updates = updates_of(plan, solution);
   }
-  return median(std::move(seconds));
+  return {median(std::move(seconds)), updates};
 }
 
 class Measurement {
@@ -243,14 +250,17 @@ class Measurement {
     const std::size_t count = std::min<std::size_t>(settings_.plans.size(), 3);
     std::vector<AloneTime> times;
     const auto on_gpu = gpu_solver_(0);
-    for (std::size_t plan = 0; plan < count; ++plan)
-      times.push_back({plan, time_alone(*on_gpu, settings_.plans[plan], settings_.limits), 0});
+    for (std::size_t plan = 0; plan < count; ++plan) {
+      const auto [seconds, updates] = time_alone(*on_gpu, settings_.plans[plan], settings_.limits);
+      times.push_back({plan, seconds, 0, updates});
+    }
     FirstError error;
     std::jthread([&] {
       try {
         const auto on_cpu = settings_.cpu_solver(0);
         for (AloneTime& time : times)
-          time.cpu_core_s = time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits);
+          time.cpu_core_s =
+              time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits).seconds;
       } catch (...) {
         error.catch_current();
       }
@@ -347,6 +357,21 @@ double GpuBench::speedup_alone() const {
     cpu_s += time.cpu_core_s;
   }
   return cpu_s / gpu_s;
+}
+
+Offload GpuBench::offload(bool pinned) const {
+  double updates = 0;
+  double core_s = 0;
+  for (const AloneTime& time : alone) {
+    updates += time.updates;
+    core_s += time.cpu_core_s;
+  }
+  const double up = pinned ? copies.up_pinned : copies.up_pageable;
+  const double down = pinned ? copies.down_pinned : copies.down_pageable;
+  return {.bytes_per_s = 2 / (1 / up + 1 / down),  // as many bytes go up as down
+          .cpu_per_s = static_cast<double>(cpu_cores) * updates / core_s,
+          .gpu_per_s = best(flows).updates_per_s(),
+          .start_s = sides.empty() ? std::nan("") : 1 / sides.front().gpu_plans_per_s};
 }
 
 double break_even_side(const std::vector<SideRate>& rates) {

@@ -10,6 +10,7 @@
 #include "bench/gpu_ceiling.hpp"
 #include "core/gpu_usage.hpp"
 #include "solve/gpu/device.hpp"
+#include "solve/offload.hpp"
 #include "wallheat/floor_plan.hpp"
 
 namespace wallheat {
@@ -77,6 +78,7 @@ struct AloneTime {
   std::size_t plan = 0;
   double gpu_s = 0;
   double cpu_core_s = 0;
+  double updates = 0;  ///< of interior cells
 };
 
 /// Plans of one size: solved and summarised, from memory.
@@ -112,6 +114,10 @@ struct GpuBench {
   [[nodiscard]] static const Flow& best(const std::vector<Flow>& flows);
   /// How many times as fast the GPU was as a core, over all plans that were alone.
   [[nodiscard]] double speedup_alone() const;
+  /// What was measured, for the rule of offload.hpp, in cell updates: all cores, each as fast as
+  /// one alone, and the GPU with the most plans in flight. The start of a plan is what one of the
+  /// smallest side took, with all that it did; NaN where no sides were measured.
+  [[nodiscard]] Offload offload(bool pinned) const;
 };
 
 /// The side in cells from which on the GPU is the faster one at all larger sides that were

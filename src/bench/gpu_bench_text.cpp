@@ -72,6 +72,28 @@ void add_break_even(Text& text, const GpuBench& bench) {
   }
 }
 
+/// When a transfer pays, by what was measured.
+void add_offload(Text& text, const GpuBench& bench) {
+  constexpr double operations = 4;  // of an update: three additions and a multiplication
+  constexpr double bytes = 8;
+  const auto values = [&](Offload offload, double times) {
+    offload.start_s = 0;
+    return operations * break_even_operations(offload, times * bytes);
+  };
+  const Offload pageable = bench.offload(false);
+  const Offload pinned = bench.offload(true);
+  text.add(
+      "\nwhen a transfer to the GPU pays: B %.1f GB/s pageable, %.1f pinned; C %.1f, G %.1f "
+      "Gflop/s (four for an update)\n",
+      pageable.bytes_per_s * 1e-9, pinned.bytes_per_s * 1e-9, operations * pinned.cpu_per_s * 1e-9,
+      operations * pinned.gpu_per_s * 1e-9);
+  text.add("from %.3g operations a double on one way, %.3g both ways (pinned %.3g, %.3g)\n",
+           values(pageable, 1), values(pageable, 2), values(pinned, 1), values(pinned, 2));
+  if (bench.sides.empty()) return;
+  text.add("so plans pay from %zu x %zu cells on (%.0f us to start one)\n",
+           break_even_plan_side(pageable), break_even_plan_side(pageable), pageable.start_s * 1e6);
+}
+
 void add_kernels(Text& text, const GpuBench& bench) {
   if (bench.kernels.empty()) return;
   text.add("\nkernels (kind, tile, threads of a block at most) and what they did in all this\n");
@@ -107,6 +129,7 @@ std::string to_text(const GpuBench& bench) {
   }
   text.add("%12s  %12s  %12s  %6.1f x\n", "all", "", "", bench.speedup_alone());
   add_break_even(text, bench);
+  add_offload(text, bench);
   add_kernels(text, bench);
   return text.take();
 }

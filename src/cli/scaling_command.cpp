@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -12,12 +11,13 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "cli/run_option_parser.hpp"
+#include "core/number_of.hpp"
 #include "core/printable.hpp"
+#include "forecast/replay.hpp"
 #include "io/print_error.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "report/finished_run.hpp"
-#include "report/replay.hpp"
 #include "report/scaling.hpp"
 #include "run/catalogue.hpp"
 #include "run/signals.hpp"
@@ -52,15 +52,6 @@ struct ScalingOptions {
 };
 
 constexpr std::size_t most_workers = 1'000'000'000;
-
-/// The whole text as a number.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::size_t worker_count(const std::string& option, const std::string& word) {
   const auto count = number_of<std::size_t>(word);

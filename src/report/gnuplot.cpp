@@ -1,22 +1,13 @@
 #include "report/gnuplot.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
-#include <cmath>
-#include <cstring>
-#include <memory>
+#include <utility>
 
-#include "core/file_descriptor.hpp"
 #include "core/printable.hpp"
+#include "io/program_output.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
@@ -54,69 +45,14 @@ std::string terminal(PlotFormat format, int width, int height) {
                      width / 96.0, height / 96.0);
 }
 
-/// A file in memory.
-FileDescriptor memory_file() {
-  FileDescriptor file(::memfd_create("gnuplot", MFD_CLOEXEC));
-  if (file.get() < 0) throw RunError(fmt::format("no memory for a plot: {}", std::strerror(errno)));
-  return file;
-}
-
-void write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw RunError(fmt::format("no memory for a plot: {}", std::strerror(errno)));
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-std::string all_of(int file) {
-  std::string text;
-  std::array<char, 65536> piece{};
-  for (off_t at = 0;;) {
-    const ssize_t got = ::pread(file, piece.data(), piece.size(), at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw RunError(fmt::format("a plot cannot be read: {}", std::strerror(errno)));
-    if (got == 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(got));
-    at += got;
-  }
-}
-
-/// Runs gnuplot on a script; its output and messages go to files, so that nobody waits for a pipe.
-std::string run_gnuplot(std::string_view script) {
-  const FileDescriptor in = memory_file();
-  const FileDescriptor out = memory_file();
-  const FileDescriptor messages = memory_file();
-  write_all(in.get(), script);
-  (void)::lseek(in.get(), 0, SEEK_SET);
-
-  posix_spawn_file_actions_t actions{};
-  (void)::posix_spawn_file_actions_init(&actions);
-  const auto forget = [](posix_spawn_file_actions_t* of) {
-    (void)::posix_spawn_file_actions_destroy(of);
-  };
-  const std::unique_ptr<posix_spawn_file_actions_t, decltype(forget)> destroy(&actions, forget);
-  (void)::posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
-  (void)::posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
-  (void)::posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
+std::string run_gnuplot(const std::string& script) {
   // Without the user's start-up files: a plot is the same for everybody.
-  std::array<std::string, 2> words{"gnuplot", "--default-settings"};
-  std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
-  pid_t child = 0;
-  const int failed =
-      ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments.data(), ::environ);
-  if (failed == ENOENT)
+  auto output = output_of({"gnuplot", "--default-settings"}, script);
+  if (!output)
     throw RunError("plots are drawn by gnuplot, which is not installed here (Debian: gnuplot-nox)");
-  if (failed != 0)
-    throw RunError(fmt::format("gnuplot cannot be started: {}", std::strerror(failed)));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  std::string picture = all_of(out.get());
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || picture.empty())
-    throw RunError("gnuplot failed: " + printable(all_of(messages.get())));
-  return picture;
+  if (output->status != 0 || output->out.empty())
+    throw RunError("gnuplot failed: " + printable(output->messages));
+  return std::move(output->out);
 }
 
 }  // namespace

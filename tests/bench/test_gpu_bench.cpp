@@ -69,6 +69,7 @@ class MeasureGpu : public testing::Test {
     gpu_.device = &device_;
     gpu_.baseline = [](std::size_t) { return make_reference_solver(); };
     gpu_.ceiling = {4e9, 16e9};
+    gpu_.copies = {10e9, 20e9, 30e9, 60e9};
     gpu_.kernels = {{"of a kind", [this](std::size_t) { return device_.make_solver(); }}};
   }
 
@@ -133,11 +134,34 @@ TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {
   EXPECT_THROW((void)measure_gpu(gpu_, settings_), DeviceFault);
 }
 
+TEST(Offload, of_a_benchmark_is_what_was_measured) {
+  GpuBench bench;
+  bench.copies = {
+      .up_pageable = 10e9, .up_pinned = 20e9, .down_pageable = 30e9, .down_pinned = 60e9};
+  bench.alone = {{0, 1, 2, 6e9}, {1, 1, 1, 3e9}};
+  bench.cpu_cores = 4;
+  bench.flows.resize(2);
+  bench.flows[0].seconds = 2;
+  bench.flows[0].updates = 2e11;
+  bench.flows[1].seconds = 1;
+  bench.flows[1].updates = 3e11;
+  EXPECT_TRUE(std::isnan(bench.offload(false).start_s));
+  bench.sides = {{32, 5000, 9000}, {64, 4000, 1000}};
+  const Offload offload = bench.offload(false);
+  EXPECT_DOUBLE_EQ(offload.bytes_per_s, 15e9) << "up and down";
+  EXPECT_DOUBLE_EQ(bench.offload(true).bytes_per_s, 30e9);
+  EXPECT_DOUBLE_EQ(offload.cpu_per_s, 4 * 3e9);
+  EXPECT_DOUBLE_EQ(offload.gpu_per_s, 3e11);
+  EXPECT_DOUBLE_EQ(offload.start_s, 2e-4);
+}
+
 TEST_F(MeasureGpu, says_everything_in_words) {
   const std::string text = to_text(measure_gpu(gpu_, settings_));
-  for (const char* part : {"a fake", "1.0 G cell updates/s by 0.00 T FP64", "in flight",
-                           "end to end, from memory", "a plan alone", "compared  4 plans",
-                           "the kernel of a kind", "a kernel", "2 core(s)", "the GPU is "})
+  for (const char* part :
+       {"a fake", "1.0 G cell updates/s by 0.00 T FP64", "in flight", "end to end, from memory",
+        "a plan alone", "compared  4 plans", "the kernel of a kind", "a kernel", "2 core(s)",
+        "the GPU is ", "when a transfer to the GPU pays: B 15.0 GB/s pageable, 30.0 pinned",
+        "operations a double", "to start one"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 

@@ -136,4 +136,56 @@ sed -i 's/^wallheat=.*/wallheat() { case $1 in merge) printf "%s\\n" "$@" ;; *) 
 check "the merge gets --out" contains "$scratch/merged" "$(cd "$scratch" && pwd -P)/out/results.h5"
 check "the merge gets all parts and no other file" same 15 "$(wc -l < "$scratch/merged")"
 check "the last part is among them" contains "$scratch/merged" /out/results.part-12-of-12.h5
+
+# Advice, from a Slurm that only answers: what it prints, and what it makes of the job.
+mkdir "$scratch/slurm"
+cat > "$scratch/slurm/sinfo" <<'END'
+#!/bin/sh
+echo 'long|up|2|4|(null)|1-00:00:00|1-infinite'
+echo 'now|up|1|4|(null)|2:00:00|1-infinite'
+END
+cat > "$scratch/slurm/scontrol" <<'END'
+#!/bin/sh
+echo 'MaxArraySize            = 11'
+END
+cat > "$scratch/slurm/sacct" <<'END'
+#!/bin/sh
+i=0
+while [ $i -lt 100 ]; do
+  i=$((i + 1))
+  echo "$i|$i|long|q|COMPLETED|$((i * 9000))|$((i * 9000))|$((i * 9000 + 4000))|$((i * 9000 + 5000))|5|1|4|1G|cpu=4"
+  echo "$((i + 500))|$((i + 500))|now|q|COMPLETED|$((i * 9000))|$((i * 9000))|$((i * 9000 + 2))|$((i * 9000 + 5000))|5|1|4|1G|cpu=4"
+done
+END
+chmod +x "$scratch"/slurm/*
+(cd "$scratch" && "$wallheat" generate --out advised --count 4 --size 48 > /dev/null)
+cat > "$scratch/advised.sh" <<END
+wallheat=("$wallheat")
+queue_history="$scratch/history.csv"
+END
+advised() { PATH=$scratch/slurm:$PATH submit --scheduler slurm --site "$scratch/advised.sh" "$@" -- --data "$scratch/advised" --out "$scratch/advised.h5"; }
+advised --advise
+check "--advise ends with 0" same 0 $?
+check "--advise names choices" contains "$job" "1 node of now"
+check "--advise says why" contains "$job" "95 % of such jobs wait 2 s at most"
+has_not SBATCH
+check "the history of the queue is kept" same 202 "$(wc -l < "$scratch/history.csv")"
+advised --take-advice --dry-run
+check "--take-advice says what it takes" contains "$said" "the advice is --partition now --nodes 1 --time 0:05"
+for line in '#SBATCH --partition=now' '#SBATCH --nodes=1' '#SBATCH --time=0:05:00'; do has "$line"; done
+advised --take-advice --partition long --dry-run
+has '#SBATCH --partition=long'
+echo "partitions=(long:core=1e9,watts=400)" >> "$scratch/advised.sh"
+advised --advise
+check "what the site file knows of the partitions is used" contains "$job" kWh
+has_not "of now"
+advised --array 11 --dry-run
+check "an array beyond MaxArraySize is refused" contains "$said" "which takes 10 (MaxArraySize 11)"
+advised --array 10 --dry-run
+has '#SBATCH --array=1-10'
+submit --scheduler lsf --site "$scratch/site.sh" --partition short --dry-run "${plans[@]}"
+check "two queues of LSF are refused" contains "$said" "lsf_options has -q"
+sed 's/^lsf_options=.*/lsf_options=(-P heat)/' "$scratch/site.sh" > "$scratch/other-site.sh"
+submit --scheduler lsf --site "$scratch/other-site.sh" --partition short --dry-run "${plans[@]}"
+has '#BSUB -P heat -q short'
 finish

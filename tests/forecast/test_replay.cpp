@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "report/replay.hpp"
+#include "forecast/replay.hpp"
 
 namespace wallheat {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/replay.hpp"
+#include "forecast/replay.hpp"
 
 #include <algorithm>
 #include <functional>

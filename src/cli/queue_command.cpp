@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/command_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/queue_source.hpp"
+#include "cli/result_file.hpp"
+#include "core/number_of.hpp"
+#include "report/queue_report.hpp"
+#include "view/output_file.hpp"
+#include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace wallheat {
+namespace {
+
+SizeClasses classes_of(const std::string& text, bool by_memory) {
+  const auto words = words_of(text);
+  if (words.size() == 2) {
+    const auto first = number_of<double>(words[0]);
+    const auto factor = number_of<double>(words[1]);
+    if (first && factor && *first > 0 && *factor > 1 && std::isfinite(*first * *factor * *factor))
+      return {*first, *factor, by_memory};
+  }
+  throw UsageError(fmt::format(
+      "--cpu-hours takes the first bound and the factor to the next, as 4,4 for 4, 16 and 64; the "
+      "bound must be above 0 and the factor above 1, not '{}'",
+      text));
+}
+
+/// What each job would have been told, as CSV.
+class ReplayFile {
+ public:
+  void add(const QueueRow& row, const JobRecord& job, const Wait& wait, const StatedWait& stated) {
+    const auto number = [](double value) {
+      return std::isnan(value) ? std::string() : fmt::format("{}", value);
+    };
+    text_ += fmt::format("{},{},{},{},{},{},{},{},{}\n", job.job, job.task, row.partition, row.size,
+                         wait.eligible_s, wait.wait_s, number(stated.median_s),
+                         number(stated.bound_75_s), number(stated.bound_95_s));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ = "job,task,partition,size,eligible_s,wait_s,median_s,bound_75_s,bound_95_s\n";
+};
+
+}  // namespace
+
+int queue_command(const Arguments& arguments) {
+  QueueSource source;
+  std::string partitions;
+  std::string cpu_hours;
+  bool memory = false;
+  std::string qos;
+  bool means = false;
+  std::filesystem::path replay;
+  PictureFile picture;
+  bool json = false;
+  Options options(
+      "queue [options]",
+      "Forecasts how long a job waits in the queue of a Slurm or LSF cluster, from how long others "
+      "waited: upper bounds that half, 75 % and 95 % of the jobs keep, with 95 % confidence, and "
+      "the chance to start soon. For each partition, all jobs and classes of sizes.\nThe wait is "
+      "the time from when a job could start to its start. An array's tasks that start together "
+      "count once. Where waits change, older ones are not used. No user names are read.");
+  options.add()("partition,p", po::value(&partitions)->value_name("NAMES"),
+                "only these partitions (LSF: queues), separated by commas");
+  options.add()("cpu-hours",
+                po::value(&cpu_hours)->default_value("4,4")->value_name("BOUND,FACTOR"),
+                "classes of core hours, cores times time limit: the first bound and the factor to "
+                "the next, thus below 4, to 16, to 64, above");
+  options.add()("memory,m", po::bool_switch(&memory),
+                "classes of GB hours with these bounds in place of core hours");
+  options.add()("qos", po::value(&qos)->value_name("NAME"), "only jobs of this quality of service");
+  source.declare(options);
+  options.add()("means", po::bool_switch(&means),
+                "print the mean waits and numbers of jobs as a table in place of that: waits are "
+                "skewed, so a mean says little of the next one");
+  options.add()("replay", po::value(&replay)->value_name("FILE"),
+                "also write as CSV what each job would have been told when it became eligible: "
+                "median and bounds in s");
+  picture.declare(options, "plot",
+                  "draw the 95 % bounds and medians, or with --means the means, as PNG, SVG or "
+                  "PDF, by the file's ending");
+  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  if (!options.parse(arguments)) return exit_done;
+  if (means && json) throw UsageError("--json has the means, too, so leave out --means");
+  const SizeClasses classes = classes_of(cpu_hours, memory);
+  const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
+  CommandFiles files;
+  source.name_files(files);
+  files.writes("--replay", replay);
+  files.writes("--plot", picture.path());
+  files.require_different();
+  picture.check();
+
+  const JobListing listing = source.read();
+  if (listing.jobs.empty())
+    throw RunError("no job is in the listing; with more --days sacct looks back further");
+  ReplayFile told;
+  StatedWaitSink tell;
+  if (!replay.empty())
+    tell = [&](const QueueRow& row, const JobRecord& job, const Wait& wait,
+               const StatedWait& stated) { told.add(row, job, wait, stated); };
+  QueueReport report;
+  try {
+    report = queue_report(listing, classes, names, qos, tell);
+  } catch (const UnknownPartition&) {
+    if (!means) throw;
+    // The published table has this sentence in its place.
+    fmt::print("error - please call_sacct_for existing partition(s)\n");
+    return exit_failed;
+  }
+  report.own_jobs = source.own_jobs();
+  if (!replay.empty()) write_output(replay, told.text());
+  picture.write([&] { return queue_plot(report, means); });
+  if (json) {
+    fmt::print("{}", to_json_text(report));
+  } else if (means) {
+    print_mean_waits(report);
+  } else {
+    print_queue_report(report);
+  }
+  if (!json && picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
+  return exit_done;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/command_files.hpp"
+#include "cli/options.hpp"
+#include "forecast/job_listing.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+/// No scheduler is here that tells of its jobs.
+struct NoAccounting : RunError {
+  using RunError::RunError;
+};
+
+/// Where the history of a queue comes from: the options that commands share which forecast waits.
+class QueueSource {
+ public:
+  void declare(Options& options);
+  void name_files(CommandFiles& files) const;
+  /// Asks the scheduler, or reads what is named, and keeps it where that is wanted. Throws
+  /// UsageError, NoAccounting, and RunError for a broken listing.
+  [[nodiscard]] JobListing read();
+  /// Whether read() saw no jobs of other users.
+  [[nodiscard]] bool own_jobs() const { return own_; }
+
+ private:
+  [[nodiscard]] JobListing ask_scheduler();
+
+  std::string sacct_;
+  std::string lsf_;
+  std::filesystem::path history_;
+  std::int64_t days_ = 0;
+  bool own_ = false;
+};
+
+/// The text of a file; - is stdin. Throws RunError.
+[[nodiscard]] std::string text_of(const std::string& file);
+
+}  // namespace wallheat

@@ -1,0 +1,308 @@
+#include "forecast/campaign_choices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/number_of.hpp"
+#include "forecast/replay.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr double hour_s = 3600;
+/// Nine of ten predictions of a plan's work are within this factor (work_estimate.hpp).
+constexpr double work_factor = 1.16;
+
+double updates_of(const std::vector<double>& updates) {
+  return std::accumulate(updates.begin(), updates.end(), 0.0);
+}
+
+/// The shares of an array's jobs: every N-th plan.
+std::vector<std::vector<double>> shares_of(const std::vector<double>& plans, std::size_t jobs) {
+  std::vector<std::vector<double>> shares(jobs);
+  for (std::size_t plan = 0; plan < plans.size(); ++plan)
+    shares[plan % jobs].push_back(plans[plan]);
+  return shares;
+}
+
+/// Choices of one place.
+class Chooser {
+ public:
+  Chooser(const CampaignWork& work, const Place& place, const ChoiceLimits& limits,
+          const WaitsOf& waits)
+      : work_(work), place_(place), limits_(limits), waits_(waits) {
+    const Partition& partition = place.partition;
+    cores_ = limits.cores_per_node == 0 ? partition.cores
+                                        : std::min(limits.cores_per_node, partition.cores);
+    for (const double updates : work.updates)
+      core_s_.push_back(place.core_speed > 0 ? updates / place.core_speed
+                        : work.core_s        ? work.core_s(updates)
+                                             : 0);
+  }
+
+  void add_to(std::vector<Choice>& choices) const {
+    const Partition& partition = place_.partition;
+    std::size_t most = partition.nodes;
+    if (limits_.most_nodes != 0) most = std::min(most, limits_.most_nodes);
+    const std::size_t most_of_a_job =
+        partition.most_nodes == 0 ? most : std::min(most, partition.most_nodes);
+    const std::size_t most_jobs =
+        std::min({most, limits_.most_array_tasks, std::max<std::size_t>(work_.updates.size(), 1)});
+    const bool cores_known = cores_ > 0 && (place_.core_speed > 0 || work_.core_s);
+    for (const std::size_t gpus : {std::size_t{0}, partition.gpus}) {
+      if (gpus == 0 ? !cores_known : place_.gpu_speed <= 0) continue;
+      for (std::size_t nodes = 1; nodes <= most_of_a_job; nodes *= 2)
+        choices.push_back(choice(nodes, gpus, 1));
+      for (std::size_t jobs = 2; jobs <= most_jobs; jobs *= 2)
+        choices.push_back(choice(1, gpus, jobs));
+      if (partition.gpus == 0) break;
+    }
+  }
+
+ private:
+  [[nodiscard]] Choice choice(std::size_t nodes, std::size_t gpus, std::size_t jobs) const {
+    Choice choice;
+    choice.partition = place_.partition.name;
+    choice.nodes = nodes;
+    choice.gpus = gpus;
+    choice.jobs = jobs;
+    choice.cores = jobs * nodes * cores_;
+    double all_jobs_s = 0;
+    for (const double job_s : job_seconds(nodes, gpus, jobs)) {
+      all_jobs_s += job_s;
+      choice.run_s = std::max(choice.run_s, job_s);
+    }
+    set_limit(choice);
+    const double node_hours = all_jobs_s * static_cast<double>(nodes) / hour_s;
+    choice.core_hours = node_hours * static_cast<double>(cores_);
+    choice.gpu_hours = node_hours * static_cast<double>(gpus);
+    const double watts = place_.node_watts + static_cast<double>(gpus) * place_.gpu_watts;
+    if (place_.node_watts > 0 && (gpus == 0 || place_.gpu_watts > 0))
+      choice.energy_kwh = node_hours * watts / 1000;
+    if (place_.core_hour_price > 0 || (gpus > 0 && place_.gpu_hour_price > 0))
+      choice.price =
+          choice.core_hours * place_.core_hour_price + choice.gpu_hours * place_.gpu_hour_price;
+    const double asked_hours =
+        static_cast<double>(nodes * cores_) * static_cast<double>(choice.limit_s) / hour_s;
+    if (const WaitForecast* waits = waits_ ? waits_(choice.partition, asked_hours) : nullptr) {
+      const auto wait = [&](double quantile) {
+        auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(jobs)));
+        if (bound) *bound *= static_cast<double>(choice.starts);
+        return bound;
+      };
+      choice.wait_s = wait(0.5);
+      choice.wait_95_s = wait(0.95);
+    }
+    return choice;
+  }
+
+  /// Of each job.
+  [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t gpus,
+                                                std::size_t jobs) const {
+    std::vector<double> seconds;
+    for (const auto& share : shares_of(gpus == 0 ? core_s_ : work_.updates, jobs)) {
+      const double solving_s =
+          gpus == 0 ? Replay(share, Schedule::longest_first, 0).seconds(nodes * cores_)
+                    : updates_of(share) / (place_.gpu_speed * static_cast<double>(nodes * gpus));
+      seconds.push_back(limits_.start_up_s + solving_s);
+    }
+    return seconds;
+  }
+
+  void set_limit(Choice& choice) const {
+    constexpr double reserve = 1.25;
+    constexpr double step_s = 300;
+    constexpr double stop_s = 120;  // before its limit a job is asked to stop
+    const double wanted_s = std::ceil((choice.run_s * reserve + stop_s) / step_s) * step_s;
+    const auto most_s = static_cast<double>(place_.partition.limit_s);
+    choice.limit_s = static_cast<std::int64_t>(wanted_s);
+    if (most_s == 0 || wanted_s <= most_s) return;
+    choice.limit_s = place_.partition.limit_s;
+    const double useful_s = std::max(most_s - stop_s - limits_.start_up_s, most_s / 2);
+    choice.starts = static_cast<std::size_t>(std::max(1.0, std::ceil(choice.run_s / useful_s)));
+    choice.run_s += static_cast<double>(choice.starts - 1) * limits_.start_up_s;
+  }
+
+  const CampaignWork& work_;
+  const Place& place_;
+  const ChoiceLimits& limits_;
+  const WaitsOf& waits_;
+  std::size_t cores_ = 0;
+  std::vector<double> core_s_;  ///< of each plan
+};
+
+/// What the order goes by; infinite where it is unknown.
+double measure(const Choice& choice, ChoiceOrder order) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  switch (order) {
+    case ChoiceOrder::median:
+      return choice.done_s().value_or(unknown);
+    case ChoiceOrder::bound:
+      return choice.done_95_s().value_or(unknown);
+    case ChoiceOrder::core_hours:
+      return choice.core_hours;
+    case ChoiceOrder::energy:
+      return choice.energy_kwh.value_or(unknown);
+    case ChoiceOrder::price:
+      break;
+  }
+  return choice.price.value_or(unknown);
+}
+
+std::string minutes_text(double seconds) {
+  if (std::isinf(seconds)) return "longer than any job before";
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
+  const auto minutes = static_cast<long>(std::lround(seconds / 60));
+  return minutes < 120 ? fmt::format("{} min", minutes)
+                       : fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
+std::string count_text(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::optional<double> Choice::done_s() const {
+  return wait_s ? std::optional(*wait_s + run_s) : std::nullopt;
+}
+
+std::optional<double> Choice::done_95_s() const {
+  return wait_95_s ? std::optional(*wait_95_s + run_s * work_factor) : std::nullopt;
+}
+
+Place place_of(const std::string& text, const std::vector<Partition>& known) {
+  const std::size_t mark = std::min(text.find(':'), text.size());
+  Place place;
+  place.partition.name = text.substr(0, mark);
+  const auto found = std::find_if(known.begin(), known.end(), [&](const Partition& partition) {
+    return partition.name == place.partition.name;
+  });
+  if (found != known.end()) place.partition = *found;
+  double nodes = -1;
+  double cores = -1;
+  double gpus = -1;
+  double limit_hours = -1;
+  const std::pair<const char*, double*> keys[] = {{"nodes", &nodes},
+                                                  {"cores", &cores},
+                                                  {"gpus", &gpus},
+                                                  {"limit", &limit_hours},
+                                                  {"core", &place.core_speed},
+                                                  {"gpu", &place.gpu_speed},
+                                                  {"watts", &place.node_watts},
+                                                  {"gpu-watts", &place.gpu_watts},
+                                                  {"core-price", &place.core_hour_price},
+                                                  {"gpu-price", &place.gpu_hour_price}};
+  std::string rest = text.substr(std::min(mark + 1, text.size()));
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string item = rest.substr(0, end);
+    rest.erase(0, std::min(end + 1, rest.size()));
+    const std::size_t sign = std::min(item.find('='), item.size());
+    const auto key = std::find_if(std::begin(keys), std::end(keys), [&](const auto& each) {
+      return item.substr(0, sign) == each.first;
+    });
+    const auto value =
+        number_of<double>(std::string_view(item).substr(std::min(sign + 1, item.size())));
+    if (key == std::end(keys) || !value || !std::isfinite(*value) || *value < 0)
+      throw UsageError(
+          fmt::format("--partition takes NAME:KEY=NUMBER,... with the keys nodes, cores, gpus, "
+                      "limit, core, gpu, "
+                      "watts, gpu-watts, core-price and gpu-price, not '{}'",
+                      item));
+    *key->second = *value;
+  }
+  constexpr double most = 1e9;
+  if (nodes >= 0) place.partition.nodes = static_cast<std::size_t>(std::min(nodes, most));
+  if (cores >= 0) place.partition.cores = static_cast<std::size_t>(std::min(cores, most));
+  if (gpus >= 0) place.partition.gpus = static_cast<std::size_t>(std::min(gpus, most));
+  if (limit_hours >= 0)
+    place.partition.limit_s = static_cast<std::int64_t>(std::min(limit_hours, most) * hour_s);
+  if (place.partition.nodes == 0 || place.partition.cores == 0)
+    throw UsageError(
+        fmt::format("the nodes and cores of the partition '{0}' are not known; say --partition "
+                    "{0}:nodes=N,cores=N",
+                    place.partition.name));
+  return place;
+}
+
+std::vector<Choice> campaign_choices(const CampaignWork& work, const std::vector<Place>& places,
+                                     const ChoiceLimits& limits, const WaitsOf& waits,
+                                     ChoiceOrder order) {
+  std::vector<Choice> choices;
+  for (const Place& place : places) Chooser(work, place, limits, waits).add_to(choices);
+  // In steps of 2 %, as an order must be one: "nearly equal" is none.
+  const auto step = [&](const Choice& choice) {
+    const double value = measure(choice, order);
+    return std::isfinite(value) && value > 0 ? std::round(std::log(value) / std::log(1.02)) : value;
+  };
+  std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
+    const double of_a = step(a);
+    const double of_b = step(b);
+    if (of_a != of_b) return of_a < of_b;
+    // Without waits the run time is all that is known.
+    if (std::isinf(of_a) && a.run_s != b.run_s) return a.run_s < b.run_s;
+    return a.core_hours < b.core_hours;
+  });
+  return choices;
+}
+
+std::string choice_text(const Choice& choice) {
+  std::string text =
+      choice.jobs > 1 ? fmt::format("an array of {} jobs on {}", choice.jobs, choice.partition)
+                      : fmt::format("{} of {}", count_text(choice.nodes, "node"), choice.partition);
+  if (choice.gpus > 0)
+    text += fmt::format(" with {}{}", count_text(choice.gpus, "GPU"),
+                        choice.jobs > 1 || choice.nodes > 1 ? " each" : "");
+  return text;
+}
+
+std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder order) {
+  const Choice& best = choices.front();
+  std::string name = choice_text(best);
+  const bool begins = !std::isinf(measure(best, order));
+  if (begins && name.front() == 'a') name.front() = 'A';
+  if (std::isinf(measure(best, order))) {
+    const char* const what = order == ChoiceOrder::energy  ? "No watts are"
+                             : order == ChoiceOrder::price ? "No prices are"
+                                                           : "Too little of the waits is";
+    return fmt::format("{} known, so the shortest run comes first: {}, {}.", what, name,
+                       minutes_text(best.run_s));
+  }
+  if (order == ChoiceOrder::core_hours)
+    return fmt::format("{} takes the fewest core hours: {:.2f}.", name, best.core_hours);
+  if (order == ChoiceOrder::energy)
+    return fmt::format("{} takes the least energy: {:.3g} kWh.", name, *best.energy_kwh);
+  if (order == ChoiceOrder::price) return fmt::format("{} costs least: {:.4g}.", name, *best.price);
+  const auto wait_of = [&](const Choice& choice) {
+    return (order == ChoiceOrder::bound ? choice.wait_95_s : choice.wait_s).value_or(0);
+  };
+  const auto fastest =
+      std::min_element(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
+        const bool a_known = std::isfinite(measure(a, order));
+        const bool b_known = std::isfinite(measure(b, order));
+        return a_known != b_known ? a_known : a.run_s < b.run_s;
+      });
+  const char* const half = order == ChoiceOrder::bound ? "95 %" : "half";
+  if (fastest->run_s >= best.run_s * 0.999)
+    return fmt::format(
+        "{} runs for {}, which no other choice undercuts, and {} of such jobs wait {} "
+        "at most.",
+        name, minutes_text(best.run_s), half, minutes_text(wait_of(best)));
+  if (wait_of(*fastest) <= wait_of(best))
+    return fmt::format("{} is done as soon as {}, but for {:.2f} core hours in place of {:.2f}.",
+                       name, choice_text(*fastest), best.core_hours, fastest->core_hours);
+  return fmt::format(
+      "{} runs for {} and waits {} ({} of jobs at most); {} would run for {}, but wait "
+      "{}.",
+      name, minutes_text(best.run_s), minutes_text(wait_of(best)), half, choice_text(*fastest),
+      minutes_text(fastest->run_s), minutes_text(wait_of(*fastest)));
+}
+
+}  // namespace wallheat

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forecast/cluster.hpp"
+#include "forecast/wait_forecast.hpp"
+
+namespace wallheat {
+
+/// Plans that are to be solved, and where that can be.
+struct CampaignWork {
+  std::vector<double> updates;  ///< of each plan: jacobi's cell updates, or what costs as much
+  /// s that a core takes for so many updates, where a partition has no speed of its own; empty:
+  /// unknown.
+  std::function<double(double updates)> core_s = {};
+};
+
+/// A partition with what its nodes can do and cost. 0 where that is not known.
+struct Place {
+  Partition partition;
+  double core_speed = 0;  ///< updates a core makes a second
+  double gpu_speed = 0;   ///< updates a GPU makes a second, with many plans at a time
+  double node_watts = 0;  ///< of a busy node without its GPUs
+  double gpu_watts = 0;   ///< of a busy GPU
+  double core_hour_price = 0;
+  double gpu_hour_price = 0;
+};
+
+/// Reads "NAME" or "NAME:KEY=VALUE,...", with the keys nodes, cores, gpus, limit (hours), core, gpu
+/// (updates a second), watts, gpu-watts, core-price, gpu-price, onto what is known of the
+/// partitions. Throws UsageError.
+[[nodiscard]] Place place_of(const std::string& text, const std::vector<Partition>& known);
+
+/// One way to run a campaign.
+struct Choice {
+  std::string partition;
+  std::size_t nodes = 1;     ///< of each job
+  std::size_t gpus = 0;      ///< used on each node; 0: its cores are
+  std::size_t jobs = 1;      ///< more than one: an array, in which each solves its share
+  std::size_t cores = 0;     ///< that are paid for, over all jobs
+  std::int64_t limit_s = 0;  ///< time limit to ask for
+  std::size_t starts = 1;  ///< how often each job is started: more often where it exceeds the limit
+  double run_s = 0;        ///< of the longest job, all its starts together
+  std::optional<double> wait_s;     ///< of all jobs together: the bound of the median
+  std::optional<double> wait_95_s;  ///< the 95 % bound
+  double core_hours = 0;
+  double gpu_hours = 0;
+  std::optional<double> energy_kwh;
+  std::optional<double> price;
+
+  /// From now until all is solved: half of the campaigns at most need longer.
+  [[nodiscard]] std::optional<double> done_s() const;
+  /// 5 % at most.
+  [[nodiscard]] std::optional<double> done_95_s() const;
+};
+
+enum class ChoiceOrder { median, bound, core_hours, energy, price };
+
+struct ChoiceLimits {
+  std::size_t most_array_tasks = 0;  ///< 0: no arrays
+  std::size_t most_nodes = 0;        ///< over all jobs of a choice; 0: no limit
+  std::size_t cores_per_node = 0;    ///< that a job takes; 0: all
+  double start_up_s = 5;  ///< from a job's start to its first plan, and from its last to its end
+};
+
+/// How long jobs of so many core hours wait in a partition; nullptr: unknown.
+using WaitsOf = std::function<const WaitForecast*(const std::string& partition, double core_hours)>;
+
+/// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each place, on its
+/// cores and on its GPUs, as far as the speeds are known; the best first. What is not known by the
+/// measure of the order comes last; what differs by less than 2 % is ordered by core hours.
+///
+/// Plans are scheduled longest first on the cores of a job, as `wallheat run` does. The time limit
+/// is a quarter more than that, and at most the partition's. An array is done when its last job is:
+/// the bound on the longest of N waits is that on the quantile q^(1/N) of one wait, as if they were
+/// independent; jobs that wait in the same queue wait alike, so this is on the safe side.
+[[nodiscard]] std::vector<Choice> campaign_choices(const CampaignWork& work,
+                                                   const std::vector<Place>& places,
+                                                   const ChoiceLimits& limits, const WaitsOf& waits,
+                                                   ChoiceOrder order);
+
+/// Why the first is the best, in one sentence. There must be one.
+[[nodiscard]] std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder order);
+
+/// "2 nodes of medium", "an array of 8 jobs on gpu, 4 GPUs each".
+[[nodiscard]] std::string choice_text(const Choice& choice);
+
+}  // namespace wallheat

@@ -1,0 +1,254 @@
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "forecast/job_listing.hpp"
+#include "forecast/listing_line.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+/// "[Mon] Sep 25 21:15[:03] [2024]" in the local time of this machine; 0 for "-".
+std::int64_t time_in(const ListingLines& lines, std::string_view text, std::int64_t now_s) {
+  std::vector<std::string_view> words;
+  split(text, ' ', words);
+  std::erase_if(words, [](std::string_view word) { return word.empty(); });
+  if (words.empty() || words[0] == "-") return 0;
+  const auto wrong = [&]() {
+    lines.refuse(fmt::format("'{}' is no time as LSF writes it (Sep 25 21:15:03)",
+                             text.substr(0, ListingLines::longest)));
+  };
+  auto word = words.begin();
+  const auto is_month = [](std::string_view name) {
+    return std::find(months.begin(), months.end(), name) != months.end();
+  };
+  if (!is_month(*word)) ++word;  // the day of the week
+  if (words.end() - word < 3 || !is_month(*word)) wrong();
+  std::tm time{};
+  time.tm_mon = static_cast<int>(std::find(months.begin(), months.end(), *word++) - months.begin());
+  const auto day = number_of<int>(*word++);
+  std::vector<std::string_view> clock;
+  split(*word++, ':', clock);
+  std::array<int*, 3> parts{&time.tm_hour, &time.tm_min, &time.tm_sec};
+  if (!day || clock.size() < 2 || clock.size() > 3) wrong();
+  time.tm_mday = *day;
+  for (std::size_t part = 0; part < clock.size(); ++part) {
+    const auto number = number_of<int>(clock[part]);
+    if (!number) wrong();
+    *parts.at(part) = *number;
+  }
+  const auto seconds_in = [&](int year) {
+    std::tm copy = time;
+    copy.tm_year = year - 1900;
+    copy.tm_isdst = -1;
+    const std::time_t seconds = std::mktime(&copy);
+    if (seconds <= 0) wrong();
+    return static_cast<std::int64_t>(seconds);
+  };
+  if (word != words.end()) {
+    const auto year = number_of<int>(*word);
+    if (!year || *year < 1970 || *year > 9999) wrong();
+    return seconds_in(*year);
+  }
+  const std::time_t now = now_s;
+  std::tm today{};
+  (void)::localtime_r(&now, &today);
+  constexpr std::int64_t minute = 60;  // times without seconds, clocks that differ
+  const std::int64_t this_year = seconds_in(today.tm_year + 1900);
+  return this_year <= now_s + minute ? this_year : seconds_in(today.tm_year + 1899);
+}
+
+/// "1234" or "1234[5]".
+void set_number(const ListingLines& lines, std::string_view text, JobRecord& job) {
+  const std::size_t mark = std::min(text.find('['), text.size());
+  job.job = lines.number<std::uint64_t>(text.substr(0, mark), "job's number");
+  if (mark == text.size()) return;
+  std::string_view task = text.substr(mark + 1);
+  if (task.ends_with(']')) task.remove_suffix(1);
+  job.task = lines.number<std::uint32_t>(task, "task");
+  job.array = job.job;
+}
+
+/// What stands between < and > behind a word; empty: nothing.
+std::string_view named(std::string_view text, std::string_view word) {
+  const std::size_t found = text.find(word);
+  if (found == std::string_view::npos) return {};
+  text.remove_prefix(found + word.size());
+  const std::size_t open = text.find('<');
+  const std::size_t close = text.find('>');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
+  return text.substr(open + 1, close - open - 1);
+}
+
+/// The number before a word, as in "4 Task(s)"; 1 where there is none.
+std::uint32_t count_before(std::string_view text, std::string_view word) {
+  const std::size_t found = text.find(word);
+  if (found == std::string_view::npos) return 1;
+  const std::string_view before = text.substr(0, found);
+  const std::size_t start = before.find_last_not_of("0123456789") + 1;
+  return number_of<std::uint32_t>(before.substr(start)).value_or(1);
+}
+
+/// What one event of `bhist -l` does to the record of its job; a dispatch completes a record.
+class BhistJob {
+ public:
+  BhistJob(JobListing& listing, std::int64_t now_s) : listing_(listing), now_s_(now_s) {}
+
+  void begin(const ListingLines& lines, std::string_view line) {
+    finish();
+    job_ = {};
+    set_number(lines, named(line, "Job "), job_);
+    open_ = true;
+  }
+
+  void event(const ListingLines& lines, std::string_view when, std::string_view what) {
+    if (!open_) return;
+    if (what.find("Submitted from") != std::string_view::npos) {
+      job_.submit_s = job_.eligible_s = time_in(lines, when, now_s_);
+      const std::string_view queue = named(what, "to Queue ");
+      if (queue.empty()) lines.refuse("the job's queue is missing");
+      job_.partition = listing_.names.place_of(queue);
+      job_.qos = listing_.names.place_of("");
+      job_.cpus = std::max(count_before(what, " Task(s)"), count_before(what, " Processors"));
+    } else if (what.starts_with("Dispatched")) {
+      if (job_.eligible_s == 0 || !waits_) return;
+      job_.start_s = time_in(lines, when, now_s_);
+      listing_.jobs.push_back(job_);
+      waits_ = false;
+    } else if (what.find("equeue") != std::string_view::npos && what.starts_with("Pending")) {
+      if (job_.submit_s == 0) return;
+      // Back in the queue: it keeps the time of its submission, but waits from now on.
+      job_.eligible_s = time_in(lines, when, now_s_);
+      job_.start_s = 0;
+      waits_ = true;
+    } else if (what.starts_with("Exited") || what.starts_with("Done")) {
+      job_.until_s = time_in(lines, when, now_s_);
+    }
+  }
+
+  void limit(double minutes) {
+    job_.limit_s = static_cast<std::int64_t>(std::min(minutes, 1e9) * 60);
+  }
+
+  void finish() {
+    if (open_ && waits_ && job_.eligible_s != 0) {
+      job_.waits_still = job_.until_s == 0;
+      if (job_.waits_still) job_.until_s = now_s_;
+      listing_.jobs.push_back(job_);
+    }
+    open_ = false;
+    waits_ = true;
+  }
+
+ private:
+  JobListing& listing_;
+  std::int64_t now_s_;
+  JobRecord job_;
+  bool open_ = false;
+  bool waits_ = true;
+};
+
+/// Lines that are too long go on behind blanks, broken anywhere.
+JobListing parse_bhist(const std::string& name, std::string_view text, std::int64_t now_s) {
+  JobListing listing;
+  ListingLines lines(name, text);
+  BhistJob job(listing, now_s);
+  std::string whole;
+  bool limit_follows = false;
+  const auto take = [&] {
+    if (whole.starts_with("Job <")) {
+      job.begin(lines, whole);
+    } else if (const std::size_t mark = whole.find(": "); mark != std::string::npos) {
+      // "Mon Sep 25 21:15:00: Submitted from ..."
+      const std::string_view when = std::string_view(whole).substr(0, mark);
+      if (std::count(when.begin(), when.end(), ':') == 2 && when.size() < ListingLines::longest)
+        job.event(lines, when, std::string_view(whole).substr(mark + 2));
+    }
+    whole.clear();
+  };
+  for (std::string_view line; lines.next(line);) {
+    constexpr std::size_t margin = 5;  // of what goes on
+    const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+    if (limit_follows && start < line.size()) {
+      std::string_view minutes = line.substr(start);
+      minutes = minutes.substr(0, minutes.find(' '));
+      job.limit(lines.number<double>(minutes, "run limit"));
+      limit_follows = false;
+    } else if (start >= margin && !whole.empty()) {
+      whole += line.substr(start);
+    } else {
+      take();
+      whole = line.substr(start);
+      limit_follows = whole.starts_with("RUNLIMIT");
+    }
+  }
+  take();
+  job.finish();
+  return listing;
+}
+
+JobListing parse_bjobs(const std::string& name, std::string_view text, std::int64_t now_s) {
+  JobListing listing;
+  ListingLines lines(name, text);
+  std::vector<std::string_view> header;
+  std::vector<std::string_view> fields;
+  enum { number, index, queue, state, submit, start, finish, slots, limit, count };
+  constexpr std::array<std::string_view, count> names{"JOBID",       "JOBINDEX",    "QUEUE",
+                                                      "STAT",        "SUBMIT_TIME", "START_TIME",
+                                                      "FINISH_TIME", "NREQ_SLOT",   "RUNTIMELIMIT"};
+  std::array<std::size_t, count> places{};
+  for (std::string_view line; lines.next(line);) {
+    if (line.empty()) continue;
+    split(line, '|', fields);
+    if (header.empty()) {
+      header = fields;
+      for (std::size_t field = 0; field < count; ++field) {
+        const auto found = std::find(header.begin(), header.end(), names.at(field));
+        if (found == header.end())
+          lines.refuse(
+              fmt::format("the column {} is missing; make the listing with bjobs -a -o "
+                          "\"{}\"",
+                          names.at(field), bjobs_fields));
+        places.at(field) = static_cast<std::size_t>(found - header.begin());
+      }
+      continue;
+    }
+    if (fields.size() != header.size())
+      lines.refuse(fmt::format("{} fields in place of {}", fields.size(), header.size()));
+    const auto field = [&](std::size_t which) { return fields[places.at(which)]; };
+    JobRecord job;
+    set_number(lines, field(number), job);
+    if (const auto task = number_of<std::uint32_t>(field(index)); task && *task > 0) {
+      job.task = *task;
+      job.array = job.job;
+    }
+    job.partition = listing.names.place_of(field(queue));
+    job.qos = listing.names.place_of("");
+    job.submit_s = job.eligible_s = time_in(lines, field(submit), now_s);
+    job.start_s = time_in(lines, field(start), now_s);
+    if (field(state) == "PEND" || field(state) == "PSUSP") job.start_s = 0;
+    if (field(state) == "PSUSP") job.eligible_s = 0;  // held: it cannot start
+    if (job.start_s == 0) {
+      job.waits_still = field(state) == "PEND" || field(state) == "PSUSP";
+      job.until_s = job.waits_still ? now_s : time_in(lines, field(finish), now_s);
+    }
+    job.cpus = number_of<std::uint32_t>(field(slots)).value_or(1);
+    const std::string_view minutes = field(limit).substr(0, field(limit).find_first_of(" /"));
+    if (const auto value = number_of<double>(minutes); value && *value > 0 && *value < 1e9)
+      job.limit_s = static_cast<std::int64_t>(*value * 60);
+    listing.jobs.push_back(job);
+  }
+  return listing;
+}
+
+}  // namespace
+
+JobListing parse_lsf(const std::string& name, std::string_view text, std::int64_t now_s) {
+  const bool is_table = text.find("JOBID") < text.find('\n');
+  return is_table ? parse_bjobs(name, text, now_s) : parse_bhist(name, text, now_s);
+}
+
+}  // namespace wallheat

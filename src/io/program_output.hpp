@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wallheat {
+
+/// What a program said, and how it ended.
+struct ProgramOutput {
+  std::string out;
+  std::string messages;  ///< its stderr
+  int status = 0;        ///< as of waitpid: 0 if it ended with exit status 0
+};
+
+/// Runs a program to its end; what it reads, prints and complains of are files in memory, so that
+/// nobody waits for a pipe. `words` are its name, which is looked up in PATH, and its arguments;
+/// `environment` (NAME=VALUE) is added to this process's. Nothing where there is no such program.
+/// Throws RunError.
+[[nodiscard]] std::optional<ProgramOutput> output_of(
+    const std::vector<std::string>& words, std::string_view input = {},
+    const std::vector<std::string>& environment = {});
+
+}  // namespace wallheat

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "forecast/campaign_choices.hpp"
+
+namespace wallheat {
+
+/// The ways to run a campaign, and what they were foreseen from.
+struct ChoicesReport {
+  std::size_t plans = 0;           ///< left to solve
+  double core_hours = 0;           ///< that they take on the cores that were measured; NaN: unknown
+  std::string speed_source;        ///< where the speed of a core is from, for people
+  std::int64_t now_s = 0;          ///< s since 1970
+  std::vector<Choice> choices;     ///< the best first
+  std::string reason;              ///< why it is
+  std::vector<std::string> notes;  ///< what was not known, a sentence each
+};
+
+/// For people; the first `first` choices. Times in the local time of this machine.
+void print_choices(const ChoicesReport& report, std::size_t first);
+/// One JSON object.
+[[nodiscard]] std::string to_json_text(const ChoicesReport& report);
+/// The best choice as options of jobs/submit.sh, on one line.
+[[nodiscard]] std::string submit_options(const Choice& choice);
+
+}  // namespace wallheat

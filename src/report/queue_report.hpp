@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "forecast/job_waits.hpp"
+#include "report/gnuplot.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+/// How long jobs wait in one partition, all of them or those of one class of sizes.
+struct QueueRow {
+  std::string partition;
+  std::string size;  ///< a name of SizeClasses, or "all"
+  WaitForecast forecast;
+  double mean_s = 0;  ///< of all that started; NaN if none did
+};
+
+struct QueueReport {
+  SizeClasses classes;
+  bool own_jobs = false;       ///< no jobs of others were to be seen
+  JobWaits counts;             ///< without its partitions
+  std::vector<QueueRow> rows;  ///< of each partition: all jobs, then each class
+};
+
+/// What a job was told when it became eligible.
+using StatedWaitSink =
+    std::function<void(const QueueRow& row, const JobRecord& job, const Wait&, const StatedWait&)>;
+
+/// No job in the listing was in a partition that was asked for.
+struct UnknownPartition : RunError {
+  using RunError::RunError;
+};
+
+/// `partitions`: only these, in this order; empty: all. Throws UnknownPartition.
+[[nodiscard]] QueueReport queue_report(const JobListing& listing, const SizeClasses& classes,
+                                       const std::vector<std::string>& partitions,
+                                       const std::string& qos, const StatedWaitSink& tell = {});
+
+/// For people.
+void print_queue_report(const QueueReport& report);
+/// One JSON object.
+[[nodiscard]] std::string to_json_text(const QueueReport& report);
+/// A row a partition, a column a class: "8.2 m (40150)", the mean wait and the number of jobs; NA
+/// where there are none.
+void print_mean_waits(const QueueReport& report);
+/// A group of bars a partition, a bar a class, over a logarithmic axis: mean waits, or the 95 %
+/// bounds with the medians as points.
+[[nodiscard]] Plot queue_plot(const QueueReport& report, bool means);
+
+/// "0.9 s", "8.2 m", "14.6 h".
+[[nodiscard]] std::string short_duration_text(double seconds);
+
+}  // namespace wallheat

@@ -1,0 +1,165 @@
+// The commands that forecast: queue, advise, offload.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/process.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Forecasts : public testing::Test {
+ protected:
+  [[nodiscard]] Finished shell(const std::string& script) const {
+    return run_script(directory_.path(), WALLHEAT_PROGRAM, script);
+  }
+  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
+    const Finished refused = shell("wallheat " + command);
+    EXPECT_EQ(refused.status, status) << command;
+    EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ / name) << text;
+  }
+  /// A job of so many cores and one hour that waited so long.
+  static std::string job(const std::string& partition, int cores, int wait_s) {
+    static int number = 0;
+    ++number;
+    const int at = 1'700'000'000 + 1000 * number;
+    return fmt_line({std::to_string(number), std::to_string(number), partition, "q", "COMPLETED",
+                     std::to_string(at), std::to_string(at), std::to_string(at + wait_s),
+                     std::to_string(at + wait_s + 60), "60", "1", std::to_string(cores), "8G",
+                     "cpu=" + std::to_string(cores) + ",mem=8G,node=1"});
+  }
+  static std::string fmt_line(const std::vector<std::string>& fields) {
+    std::string line;
+    for (const std::string& field : fields) line += (line.empty() ? "" : "|") + field;
+    return line + "\n";
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Forecasts, prints_the_published_table_of_means) {
+  write("a.txt", job("medium", 1, 480) + job("medium", 2, 504) + job("medium", 8, 12240) +
+                     job("medium", 128, 52560) + job("int", 1, 1) + job("int", 2, 0) +
+                     job("int", 2, 2));
+  const Finished means =
+      shell("wallheat queue --sacct a.txt --means -p medium,int --cpu-hours 4,4");
+  EXPECT_EQ(means.status, 0);
+  EXPECT_EQ(means.out,
+            "Partition  < 4 CPUh   4 CPUh - 16 CPUh  16 CPUh - 64 CPUh  > 64 CPUh\n"
+            "medium     8.2 m (2)  3.4 h (1)         NA                 14.6 h (1)\n"
+            "int        1.0 s (3)  NA                NA                 NA\n");
+  EXPECT_THAT(shell("wallheat queue --sacct a.txt --means -m").out,
+              AllOf(HasSubstr("4 GBh - 16 GBh"), HasSubstr("1.0 s (3)")));
+  const Finished none = shell("wallheat queue --sacct a.txt --means -p somewhere");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.out, "error - please call_sacct_for existing partition(s)\n");
+  expect_refusal("queue --sacct a.txt -p somewhere", 1, "'somewhere'; there are int, medium");
+}
+
+TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += job("medium", 8, 1 + i * 617 % 100);
+  for (int i = 0; i < 4; ++i) text += job("int", 1, 3);
+  write("a.txt", text);
+  const auto json =
+      nlohmann::json::parse(shell("wallheat queue --sacct - --own --json < a.txt").out);
+  EXPECT_EQ(json["own_jobs"], true);
+  EXPECT_EQ(json["started"], 104);
+  const auto& queues = json["queues"];
+  ASSERT_EQ(queues.size(), 10U) << "all and four sizes of each";
+  EXPECT_EQ(queues[0]["partition"], "int");
+  EXPECT_EQ(queues[0]["median_bound_s"], nullptr);
+  EXPECT_EQ(queues[5]["bound_95_s"], 99);
+  EXPECT_EQ(queues[7]["size"], "4 CPUh - 16 CPUh");
+  EXPECT_EQ(queues[7]["median_bound_s"], 59);
+  EXPECT_EQ(queues[7]["chance_15_min"], 1);
+  const Finished text_form = shell("wallheat queue --sacct a.txt --own --plot q.svg");
+  EXPECT_THAT(text_form.out, AllOf(HasSubstr("from your 104 own jobs"), HasSubstr("1 min 39 s"),
+                                   HasSubstr("not enough history")));
+  EXPECT_THAT(file_text(directory_ / "q.svg"), HasSubstr("medium"));
+}
+
+TEST_F(Forecasts, keeps_a_history) {
+  write("a.txt", job("p", 1, 10));
+  write("b.txt", job("p", 1, 20));
+  EXPECT_EQ(shell("wallheat queue --sacct a.txt --history h.csv").status, 0);
+  const auto json =
+      nlohmann::json::parse(shell("wallheat queue --sacct b.txt --history h.csv --json").out);
+  EXPECT_EQ(json["started"], 2);
+  // Where no scheduler is, the history is what there is.
+  const Finished alone = shell(
+      "mkdir bin; ln -s \"$program\" bin/wallheat; PATH=bin wallheat queue --history h.csv --json");
+  EXPECT_THAT(alone.err, HasSubstr("only h.csv is read"));
+  EXPECT_EQ(nlohmann::json::parse(alone.out)["started"], 2);
+  expect_refusal("queue --sacct a.txt --history a.txt", 2, "a.txt");
+}
+
+TEST_F(Forecasts, of_broken_listings_names_the_line) {
+  write("a.txt", job("p", 1, 10) + "12|13\n");
+  expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");
+  expect_refusal("queue --sacct none.txt", 1, "none.txt");
+  expect_refusal("queue --sacct - < /dev/null", 1, "no job is in the listing");
+  expect_refusal("queue --sacct a.txt --lsf a.txt", 2, "exclude each other");
+  expect_refusal("queue --sacct a.txt --cpu-hours 4", 2, "--cpu-hours takes the first bound");
+  expect_refusal("queue --sacct a.txt --cpu-hours 4,1", 2, "the factor above 1");
+  write("l.txt", "JOBID|QUEUE\n");
+  expect_refusal("queue --lsf l.txt", 1, "l.txt, line 1: the column JOBINDEX is missing");
+}
+
+TEST_F(Forecasts, advises_where_to_run) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += job("slow", 4, 4000) + job("now", 4, 2);
+  write("a.txt", text);
+  write("sinfo.txt", "slow|up|4|4|(null)|1-00:00:00|1-infinite\nnow|up|1|4|(null)|1:00:00|1\n");
+  write("scontrol.txt", "MaxArraySize            = 3\n");
+  ASSERT_EQ(shell("wallheat generate --out plans --count 6 --size 32").status, 0);
+  const std::string advise =
+      "wallheat advise --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt ";
+  EXPECT_EQ(shell(advise + "--best -- --data plans --out r.h5").out,
+            "--partition now --nodes 1 --time 0:05\n");
+  const auto json =
+      nlohmann::json::parse(shell(advise + "--json -- --data plans --out r.h5 --first 4").out);
+  EXPECT_EQ(json["plans"], 4);
+  EXPECT_EQ(json["choices"].size(), 5U) << "1, 2 and 4 nodes and an array of 2 on slow; 1 on now";
+  EXPECT_EQ(json["choices"][0]["wait_bound_95_s"], 2);
+  EXPECT_THAT(json["speed"].get<std::string>(), HasSubstr("of this machine"));
+  ASSERT_EQ(shell("wallheat run --data plans --out r.h5 --first 4").status, 0);
+  const auto left = nlohmann::json::parse(shell(advise + "--json -- --data plans --out r.h5").out);
+  EXPECT_EQ(left["plans"], 2) << "four are solved";
+  EXPECT_EQ(left["speed"], "as 4 solved plans took");
+  EXPECT_THAT(shell(advise + "-- --data plans --out r.h5 --first 4").out,
+              HasSubstr("nothing to submit"));
+  const Finished priced = shell(advise +
+                                "-p slow:watts=400,core-price=0.5 --by price -- --data "
+                                "plans --out new.h5");
+  EXPECT_THAT(priced.out, AllOf(HasSubstr("kWh"), HasSubstr("price"), HasSubstr("costs least"),
+                                Not(HasSubstr("of now"))));
+  expect_refusal("advise --sinfo sinfo.txt", 2, "they come after --");
+  expect_refusal("advise --sinfo sinfo.txt -- --data plans", 2, "--out is missing");
+  expect_refusal("advise -p x -- --data plans --out r.h5", 2, "--partition x:nodes=N,cores=N");
+}
+
+TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {
+  const std::string offload = "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 ";
+  const auto json = nlohmann::json::parse(shell(offload + "--json").out)["break_even_operations"];
+  EXPECT_NEAR(json["double_one_way"].get<double>(), 0.534, 0.0005);
+  EXPECT_NEAR(json["double_both_ways"].get<double>(), 1.068, 0.0005);
+  EXPECT_NEAR(json["float_one_way"].get<double>(), 0.267, 0.0005);
+  EXPECT_THAT(shell(offload + "--plot o.svg").out, HasSubstr("1.068"));
+  EXPECT_THAT(file_text(directory_ / "o.svg"), HasSubstr("0.534 and 1.068"));
+  EXPECT_THAT(shell("wallheat offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9").out,
+              HasSubstr("never"));
+  expect_refusal("offload --bandwidth 0 --gpu 1 --cpu 1", 2,
+                 "--bandwidth must be a number above 0");
+  expect_refusal("offload --bandwidth 1", 2, "--gpu and --cpu are missing");
+}
+
+}  // namespace
+}  // namespace wallheat

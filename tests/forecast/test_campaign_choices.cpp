@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+
+#include "forecast/campaign_choices.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Sinfo, tells_nodes_cores_gpus_and_limits) {
+  const auto partitions = parse_sinfo("sinfo",
+                                      "medium|up|20|32|(null)|2-12:30:00|1-infinite\n"
+                                      "medium|up|3|64+|(null)|2-12:30:00|1-infinite\n"
+                                      "gpu|up|4|16|gpu:a100:4(S:0-1,3),lustre:1|1-00:00:00|1-2\n"
+                                      "mixed|up|4|16|gpu:v100:1,gpu:a100:2|30:00|1\n"
+                                      "old|down|9|8|(null)|infinite|1-infinite\n"
+                                      "free|up|1|8|gpu|infinite|1-infinite\n");
+  ASSERT_EQ(partitions.size(), 4U);
+  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0}));
+  EXPECT_EQ(partitions[1], (Partition{"gpu", 4, 16, 4, 86'400, 2}));
+  EXPECT_EQ(partitions[2], (Partition{"mixed", 4, 16, 3, 1800, 1}));
+  EXPECT_EQ(partitions[3], (Partition{"free", 1, 8, 1, 0, 0}));
+}
+
+TEST(Sinfo, names_the_line_that_is_broken) {
+  for (const auto& [text, part] : {std::pair{"a|up|1|2\n", "sinfo, line 1: 4 fields in place of 7"},
+                                   {"a|up|x|2|(null)|1:00:00|1\n", "number of nodes is 'x'"},
+                                   {"a|up|1|2|(null)|1:00:xx|1\n", "time limit is 'xx'"}}) {
+    try {
+      (void)parse_sinfo("sinfo", text);
+      FAIL() << text;
+    } catch (const RunError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(part));
+    }
+  }
+}
+
+TEST(MaxArraySize, is_one_more_than_the_tasks_from_1_on) {
+  EXPECT_EQ(most_array_tasks("scontrol", "MailProg = /bin/mail\nMaxArraySize            = 1001\n"),
+            1000U);
+  EXPECT_EQ(most_array_tasks("scontrol", "MaxArraySize            = 0\n"), 0U);
+  EXPECT_THROW((void)most_array_tasks("scontrol", "nothing\n"), RunError);
+}
+
+TEST(Place, is_what_is_known_and_what_is_said) {
+  const std::vector<Partition> known{{"medium", 20, 32, 0, 3600, 0}};
+  const Place place = place_of("medium:core=2e9,watts=400,core-price=0.01,limit=2,cores=30", known);
+  EXPECT_EQ(place.partition, (Partition{"medium", 20, 30, 0, 7200, 0}));
+  EXPECT_EQ(place.core_speed, 2e9);
+  EXPECT_EQ(place.node_watts, 400);
+  EXPECT_THROW((void)place_of("medium:speed=3", known), UsageError);
+  EXPECT_THROW((void)place_of("medium:core=fast", known), UsageError);
+  EXPECT_THROW((void)place_of("medium:core=-1", known), UsageError);
+  EXPECT_THROW((void)place_of("elsewhere:cores=3", known), UsageError) << "how many nodes?";
+}
+
+/// 64 plans of 100 s on a core.
+class Choices : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<Choice> choices() const {
+    return campaign_choices(work_, places_, limits_, waits_, order_);
+  }
+  /// A queue in which all waits are alike.
+  static WaitForecast queue_of(std::int64_t wait_s) {
+    std::vector<Wait> waits;
+    for (int i = 0; i < 2000; ++i) waits.push_back({i * 100'000, wait_s, true});
+    return forecast_waits(waits);
+  }
+
+  CampaignWork work_{std::vector<double>(64, 1e11), [](double updates) { return updates / 1e9; }};
+  std::vector<Place> places_{{{"medium", 4, 4, 0, 0, 0}, 0, 0, 400, 0, 0.5, 0}};
+  ChoiceLimits limits_{1000, 0, 0, 0};
+  WaitsOf waits_;
+  ChoiceOrder order_ = ChoiceOrder::bound;
+};
+
+TEST_F(Choices, are_one_job_or_an_array_on_powers_of_two_of_the_nodes) {
+  std::vector<std::string> texts;
+  for (const Choice& choice : choices()) texts.push_back(choice_text(choice));
+  EXPECT_THAT(texts, testing::UnorderedElementsAre(
+                         "1 node of medium", "2 nodes of medium", "4 nodes of medium",
+                         "an array of 2 jobs on medium", "an array of 4 jobs on medium"));
+  limits_.most_array_tasks = 3;
+  EXPECT_EQ(choices().size(), 4U) << "MaxArraySize forbids four";
+  places_[0].partition.most_nodes = 1;
+  EXPECT_EQ(choices().size(), 2U);
+}
+
+TEST_F(Choices, know_the_run_and_what_it_costs) {
+  places_[0].partition.nodes = 1;
+  const Choice one = choices().at(0);
+  EXPECT_DOUBLE_EQ(one.run_s, 1600) << "64 plans on 4 cores";
+  EXPECT_EQ(one.limit_s, 2400) << "a quarter and two minutes more, in steps of five minutes";
+  EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
+  EXPECT_DOUBLE_EQ(one.energy_kwh.value(), 0.4 * 1600 / 3600);
+  EXPECT_DOUBLE_EQ(one.price.value(), 0.5 * one.core_hours);
+  EXPECT_FALSE(one.done_s()) << "the wait is not known";
+  places_[0].core_speed = 2e9;
+  EXPECT_DOUBLE_EQ(choices().at(0).run_s, 800) << "a speed of its own";
+}
+
+TEST_F(Choices, use_gpus_of_known_speed) {
+  places_[0].partition.gpus = 2;
+  EXPECT_EQ(choices().size(), 5U) << "their speed is not known";
+  places_[0].gpu_speed = 1e12;
+  const auto all = choices();
+  EXPECT_EQ(all.size(), 10U);
+  const auto one = std::find_if(all.begin(), all.end(), [](const Choice& choice) {
+    return choice_text(choice) == "1 node of medium with 2 GPUs";
+  });
+  ASSERT_NE(one, all.end());
+  EXPECT_DOUBLE_EQ(one->run_s, 3.2);
+  EXPECT_DOUBLE_EQ(one->gpu_hours, 2 * 3.2 / 3600);
+  EXPECT_FALSE(one->energy_kwh) << "the watts of a GPU are not known";
+}
+
+TEST_F(Choices, start_again_what_a_limit_stops) {
+  places_[0].partition = {"short", 1, 4, 0, 620, 0};
+  const WaitForecast queue = queue_of(60);
+  waits_ = [&](const std::string&, double) { return &queue; };
+  const Choice one = choices().at(0);
+  EXPECT_EQ(one.limit_s, 620);
+  EXPECT_EQ(one.starts, 4U) << "1600 s in pieces of 500";
+  EXPECT_EQ(one.wait_95_s, 240);
+}
+
+TEST_F(Choices, put_first_what_is_done_first) {
+  // Few nodes start at once, many wait.
+  const WaitForecast few = queue_of(60);
+  const WaitForecast many = queue_of(7200);
+  waits_ = [&](const std::string&, double core_hours) { return core_hours < 3 ? &few : &many; };
+  const auto all = choices();
+  EXPECT_EQ(choice_text(all.front()), "an array of 4 jobs on medium");
+  limits_.most_array_tasks = 0;
+  const auto single = choices();
+  EXPECT_EQ(choice_text(single.front()), "2 nodes of medium");
+  EXPECT_EQ(single.front().wait_95_s, 60);
+  EXPECT_DOUBLE_EQ(single.front().done_s().value(), 860);
+  EXPECT_EQ(reason_for_first(single, order_),
+            "2 nodes of medium runs for 13 min and waits 1 min (95 % of jobs at most); 4 nodes of "
+            "medium would run for 7 min, but wait 2 h 00 min.");
+  order_ = ChoiceOrder::price;
+  EXPECT_THAT(reason_for_first(choices(), order_), HasSubstr("costs least"));
+}
+
+TEST_F(Choices, of_an_array_wait_for_its_last_job) {
+  std::vector<Wait> waits;
+  for (std::int64_t i = 0; i < 20'000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
+  const WaitForecast queue = forecast_waits(waits);
+  waits_ = [&](const std::string&, double) { return &queue; };
+  for (const Choice& choice : choices()) {
+    const double n = static_cast<double>(choice.jobs);
+    EXPECT_NEAR(choice.wait_s.value(), 1000 * std::pow(0.5, 1 / n), 15) << choice_text(choice);
+    EXPECT_NEAR(choice.wait_95_s.value(), 1000 * std::pow(0.95, 1 / n), 10) << choice_text(choice);
+  }
+}
+
+TEST_F(Choices, without_waits_are_ordered_by_the_run) {
+  const auto all = choices();
+  EXPECT_DOUBLE_EQ(all.front().run_s, 400);
+  EXPECT_THAT(reason_for_first(all, order_), HasSubstr("Too little of the waits is known"));
+}
+
+}  // namespace
+}  // namespace wallheat
