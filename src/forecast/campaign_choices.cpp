@@ -205,7 +205,7 @@ Place place_of(const std::string& text, const std::vector<Partition>& known) {
     const std::string item = rest.substr(0, end);
     rest.erase(0, std::min(end + 1, rest.size()));
     const std::size_t sign = std::min(item.find('='), item.size());
-    const auto key = std::find_if(std::begin(keys), std::end(keys), [&](const auto& each) {
+    const auto* const key = std::find_if(std::begin(keys), std::end(keys), [&](const auto& each) {
       return item.substr(0, sign) == each.first;
     });
     const auto value =

@@ -25,36 +25,30 @@ struct StatedWait {
 };
 
 /// How long a job will wait, by what others waited in the same queue.
-class WaitForecast {
- public:
+struct WaitForecast {
   std::size_t jobs = 0;          ///< that started
   std::size_t waiting = 0;       ///< that did not: they wait, or were cancelled
   std::int64_t from_s = 0;       ///< when the first of them became eligible
   std::int64_t to_s = 0;         ///< and the last
   std::size_t changes = 0;       ///< of the queue, that cut its history
   std::int64_t used_from_s = 0;  ///< when the first became eligible that is used
-  std::size_t scored =
-      0;                 ///< jobs for which a 95 % bound could be stated when they became eligible
+  /// Jobs for which a 95 % bound could be stated when they became eligible.
+  std::size_t scored = 0;
   std::size_t held = 0;  ///< those of them that it held for
+  /// Of the jobs that started since the last change, ascending, in s: what bounds and chances are
+  /// taken from.
+  std::vector<std::int64_t> waits_s = {};
+  std::vector<std::int64_t> unended_s = {};  ///< of those that did not start since, ascending
 
-  /// Jobs that started since the last change: what bounds and chances are taken from.
-  [[nodiscard]] std::size_t used() const { return waits_.size(); }
+  [[nodiscard]] std::size_t used() const { return waits_s.size(); }
   /// An upper bound on a quantile of the wait, in s, with 95 % confidence (QuantileRank). Nothing
   /// where too few jobs are used; infinite where it is longer than any wait that has ended. A job
   /// that did not start counts as a longer wait where it has waited longer than the bound.
   [[nodiscard]] std::optional<double> bound_s(double quantile) const;
   /// The share of jobs that wait at most so long; nothing where there are fewer than five.
   [[nodiscard]] std::optional<double> chance_within(std::int64_t seconds) const;
-
-  [[nodiscard]] const std::vector<std::int64_t>& waits_s() const { return waits_; }
-
- private:
-  friend WaitForecast forecast_waits(const std::vector<Wait>&,
-                                     const std::function<void(const StatedWait&)>&);
+  /// How many of those that did not start waited longer.
   [[nodiscard]] std::size_t waiting_longer_than(std::int64_t seconds) const;
-
-  std::vector<std::int64_t> waits_;    ///< of the used ones, ascending
-  std::vector<std::int64_t> unended_;  ///< of those that did not start since the change, ascending
 };
 
 /// Goes through the history of a queue (a partition, maybe one class of sizes) in the order of

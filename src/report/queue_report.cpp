@@ -59,7 +59,7 @@ std::vector<const PartitionWaits*> chosen(const std::vector<PartitionWaits>& all
 std::string bound_text(const std::optional<double>& bound_s, const WaitForecast& forecast) {
   if (!bound_s) return "not enough history";
   if (std::isinf(*bound_s))
-    return "over " + duration_text(static_cast<double>(forecast.waits_s().back()));
+    return "over " + duration_text(static_cast<double>(forecast.waits_s.back()));
   return duration_text(*bound_s);
 }
 
