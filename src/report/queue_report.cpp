@@ -230,7 +230,7 @@ Plot queue_plot(const QueueReport& report, bool means) {
     if (row.size == all_sizes) {
       names +=
           fmt::format("{}{} {}", names.empty() ? "" : ", ", Plot::quoted(row.partition), place);
-      bars.push_back({});
+      bars.emplace_back();
       continue;
     }
     const double bar = means ? row.mean_s : row.forecast.bound_s(quantiles[2]).value_or(unknown);
