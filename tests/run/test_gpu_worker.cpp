@@ -324,16 +324,23 @@ class FakeGpuRun : public testing::Test {
 
 TEST_F(FakeGpuRun, solves_on_gpus_and_cpus_of_a_host_in_one_run) {
   ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
-  const Finished mixed = run({"env", "CUDA_VISIBLE_DEVICES=1", "mpirun", "-n", "3",
-                              "--oversubscribe", "--bind-to", "none"},
-                             WALLHEAT_FAKE_GPUS, "mixed.h5", "auto");
-  ASSERT_EQ(mixed.status, 0) << mixed.err;
+  Finished mixed;
+  std::string out;
+  // On a busy machine the CPUs may be done before the GPU is ready; then there is another run.
+  for (int attempt = 0; attempt < 20 && mixed.err.find("gpu Fake GPU") == std::string::npos;
+       ++attempt) {
+    out = "mixed" + std::to_string(attempt) + ".h5";
+    mixed = run({"env", "CUDA_VISIBLE_DEVICES=1", "mpirun", "-n", "3", "--oversubscribe",
+                 "--bind-to", "none"},
+                WALLHEAT_FAKE_GPUS, out, "auto");
+    ASSERT_EQ(mixed.status, 0) << mixed.err;
+  }
   EXPECT_THAT(mixed.err, testing::ContainsRegex("gpu Fake GPU +4"));
   EXPECT_THAT(mixed.err, HasSubstr("GPU 0: GPU-fake-1, 3 GiB, NUMA node 0"));
   EXPECT_THAT(mixed.err, HasSubstr("rank 2: on the CPU: the others of its host have them all"));
   EXPECT_THAT(file_text(path("events")), HasSubstr("\"uuid\":\"GPU-fake-1\""));
   const auto expected = rows("cpu.h5");
-  const auto found = rows("mixed.h5");
+  const auto found = rows(out);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_EQ(bytes_of(found[i]), bytes_of(expected[i])) << found[i].id;
@@ -378,13 +385,20 @@ TEST_F(FakeGpuRun, solves_on_a_gpu_in_one_process) {
 }
 
 TEST_F(FakeGpuRun, solves_on_all_gpus_in_one_process) {
-  // Two of the four are broken, and leave.
-  const Finished finished = run({}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  const std::string events = file_text(path("events"));
-  for (const char* gpu : {"GPU-fake-0", "GPU-fake-1"}) EXPECT_THAT(events, HasSubstr(gpu));
-  const ResultReader reader(path("x.h5"));
-  EXPECT_THAT(reader.rows(), Each(testing::Field(&PlanResult::status, PlanStatus::converged)));
+  // Two of the four are broken, and leave. On a busy machine one of the others may be ready only
+  // when nothing is left for it; then there is another run.
+  const auto has_used = [&](const std::string& gpu) {
+    return file_text(path("events")).find(gpu) != std::string::npos;
+  };
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const std::string out = std::to_string(attempt) + ".h5";
+    const Finished finished = run({}, WALLHEAT_FAKE_GPUS, out, "gpu");
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const ResultReader reader(path(out));
+    EXPECT_THAT(reader.rows(), Each(testing::Field(&PlanResult::status, PlanStatus::converged)));
+    if (has_used("GPU-fake-0") && has_used("GPU-fake-1")) return;
+  }
+  ADD_FAILURE() << file_text(path("events"));
 }
 
 TEST_F(FakeGpuRun, goes_on_with_the_cpu_when_its_only_gpu_is_broken) {
