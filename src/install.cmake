@@ -76,3 +76,22 @@ if(NOT WALLHEAT_SOLVER_ONLY)
     list(APPEND CMAKE_INSTALL_MANIFEST_FILES \${written})
   " COMPONENT program)
 endif()
+
+# cpack -G DEB (in the build folder): a package for the Debian release that it is built on; cpack -G TGZ: the same
+# files, for a machine that has the same libraries.
+if(NOT WALLHEAT_SOLVER_ONLY)
+  set(CPACK_PACKAGE_NAME wallheat)
+  set(CPACK_PACKAGE_CONTACT "the wallheat developers <wallheat@example.org>")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_INSTALL_CMAKE_PROJECTS ${PROJECT_BINARY_DIR} wallheat program /)
+  set(CPACK_COMPONENTS_ALL program)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)        # mpirun
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS gnuplot-nox)       # summary --plot and the like
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_VERBATIM_VARIABLES ON)
+  include(CPack)
+endif()
