@@ -54,7 +54,8 @@ bool CostModel::observe(double updates_predicted, double seconds) {
   }
   next_ = (next_ + 1) % window;
   // The more is known, the less one plan changes.
-  constexpr std::size_t share = 16;
+  const std::size_t share = observed_ < window ? 16 : 8;
+  ++observed_;
   if (++since_fit_ * share < latest_.size()) return false;
   fit();
   return true;

@@ -48,6 +48,7 @@ class CostModel {
   std::vector<Observation> latest_;  ///< a ring: after the last comes the first
   std::size_t next_ = 0;
   std::size_t since_fit_ = 0;
+  std::size_t observed_ = 0;
   double constant_s_ = std::numeric_limits<double>::quiet_NaN();
   double slope_s_ = std::numeric_limits<double>::quiet_NaN();  ///< seconds an update
   std::vector<double> ratios_;

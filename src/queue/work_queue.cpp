@@ -516,7 +516,7 @@ void WorkQueue::assign_from(PendingPlans& pending, int id, Worker& worker, std::
     from = {next->trouble, next->position + 1, next->updates};
     const double left_s = time_left_s - start_delay_s(worker);
     // False where nothing is known: NaN.
-    if (caution * expected_s(plans_[next->position], worker) > left_s) {
+    if (next->updates > 0 && caution * worker.kind->cost.predict_s(next->updates) > left_s) {
       // So are all that are longer: the next to look at is the longest that fits. Plans of unknown
       // length come last.
       const double fits = std::max(0.0, worker.kind->cost.updates_within(left_s / caution));
