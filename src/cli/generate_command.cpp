@@ -1,14 +1,22 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "core/generator.hpp"
+#include "core/plan_hash.hpp"
+#include "core/plan_source.hpp"
 #include "core/python_float.hpp"
+#include "node/local_machine.hpp"
+#include "run/signals.hpp"
+#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 
@@ -33,38 +41,40 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
   }
 }
 
-}  // namespace
+using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
 
-int generate_command(const Arguments& arguments) {
-  std::filesystem::path out;
-  std::int64_t count = 0;
-  std::uint64_t seed = 0;
-  std::string kind;
-  std::int64_t size = 0;
-  bool overwrite = false;
-  Options options("generate --out DIR [options]",
-                  "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
-                  "is the same on every machine and does not depend on --count.");
-  options.add()("kind", po::value(&kind)->default_value("floorplan")->value_name("NAME"),
-                "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
-                "one in the middle, plan 00002 everywhere, the others some anywhere)");
-  options.add()("out,o", po::value(&out)->value_name("DIR"),
-                "directory to write to; made if missing");
-  options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
-                "number of plans");
-  options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
-  options.add()("size", po::value(&size)->value_name("CELLS"),
-                "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
-  options.add()("overwrite", po::bool_switch(&overwrite),
-                "replace the plans of a directory that has some");
-  options.require({"out"});
-  if (!options.parse(arguments)) return exit_done;
-  const auto generate = choose<FloorPlan (*)(std::uint64_t, std::uint64_t, std::size_t)>(
-      "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
-  if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
-  if (count < 1) throw UsageError("--count must be at least 1");
-  if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
+/// Plans that are made when they are asked for.
+class GeneratedPlans final : public PlanSource {
+ public:
+  GeneratedPlans(std::filesystem::path path, Generate generate, std::uint64_t seed,
+                 std::size_t size, std::int64_t count)
+      : path_(std::move(path)), generate_(generate), seed_(seed), size_(size), count_(count) {}
 
+  [[nodiscard]] std::filesystem::path path() const override { return path_; }
+  [[nodiscard]] PlanIds ids() const override {
+    PlanIds all;
+    for (std::int64_t index = 0; index < count_; ++index) all.ids.push_back(id_of(index));
+    return all;
+  }
+  [[nodiscard]] FloorPlan load(const std::string& id) const override {
+    return generate_(seed_, std::stoull(id) - 1, size_);
+  }
+  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id, std::size_t) const override {
+    return load(id).interior;
+  }
+  [[nodiscard]] GridShape shape(const std::string&) const override { return {size_, size_}; }
+  [[nodiscard]] PlanStamps stamps(const std::string&) const override { return {}; }
+
+ private:
+  std::filesystem::path path_;
+  Generate generate_;
+  std::uint64_t seed_;
+  std::size_t size_;
+  std::int64_t count_;
+};
+
+void write_directory(const std::filesystem::path& out, Generate generate, std::uint64_t seed,
+                     std::size_t size, std::int64_t count, bool overwrite) {
   const auto ids_file = out / "building_ids.txt";
   if (!overwrite) require_none_of(out, ids_file, count);
   std::error_code error;
@@ -76,8 +86,7 @@ int generate_command(const Arguments& arguments) {
   std::string ids;
   for (std::int64_t index = 0; index < count; ++index) {
     const std::string id = id_of(index);
-    save_floor_plan(
-        out, id, generate(seed, static_cast<std::uint64_t>(index), static_cast<std::size_t>(size)));
+    save_floor_plan(out, id, generate(seed, static_cast<std::uint64_t>(index), size));
     ids += id + "\n";
   }
   // The list comes last: a directory that has one is complete.
@@ -87,7 +96,63 @@ int generate_command(const Arguments& arguments) {
   if (!stream)
     throw RunError(
         fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
-  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
+}
+
+void write_pack(const std::filesystem::path& out, Generate generate, std::uint64_t seed,
+                std::size_t size, std::int64_t count, bool overwrite) {
+  catch_stop_signals();
+  PackOptions options;
+  options.overwrite = overwrite;
+  options.threads = std::max<std::size_t>(local_machine().cores.size(), 1);
+  options.hash = plan_hash;
+  options.interrupted = stop_requested;
+  const GeneratedPlans plans(out, generate, seed, size, count);
+  (void)pack_plans(out, plans, plans.ids().ids, options);
+}
+
+}  // namespace
+
+int generate_command(const Arguments& arguments) {
+  std::filesystem::path out;
+  std::filesystem::path pack;
+  std::int64_t count = 0;
+  std::uint64_t seed = 0;
+  std::string kind;
+  std::int64_t size = 0;
+  bool overwrite = false;
+  Options options(
+      "generate --out DIR | --pack FILE [options]",
+      "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
+      "number k of a seed is the same on every machine and does not depend on --count.");
+  options.add()("kind", po::value(&kind)->default_value("floorplan")->value_name("NAME"),
+                "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
+                "one in the middle, plan 00002 everywhere, the others some anywhere)");
+  options.add()("out,o", po::value(&out)->value_name("DIR"),
+                "directory to write to; made if missing");
+  options.add()("pack,p", po::value(&pack)->value_name("FILE"),
+                "write one pack, as 'wallheat pack' would make it, in place of two files a plan");
+  options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
+                "number of plans");
+  options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
+  options.add()("size", po::value(&size)->value_name("CELLS"),
+                "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
+  options.add()("overwrite", po::bool_switch(&overwrite),
+                "replace the plans of a directory that has some, or the pack");
+  if (!options.parse(arguments)) return exit_done;
+  if (out.empty() == pack.empty()) throw UsageError("give either --out or --pack");
+  const auto generate = choose<Generate>(
+      "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
+  if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
+  if (count < 1) throw UsageError("--count must be at least 1");
+  if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
+
+  if (pack.empty()) {
+    write_directory(out, generate, seed, static_cast<std::size_t>(size), count, overwrite);
+  } else {
+    write_pack(pack, generate, seed, static_cast<std::size_t>(size), count, overwrite);
+  }
+  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size,
+             pack.empty() ? out.string() : pack.string());
   if (generate == generate_poisson_plan)
     fmt::print("a plate is 1 wide: solve them with --spacing {}\n",
                python_float(1 / static_cast<double>(size)));

@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds look_interval{5};
 constexpr std::chrono::seconds stop_timeout{10};
 // So many messages are taken in before anything else is looked at.
 constexpr std::size_t most_messages = 1024;
+constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>::max();
 
 /// Shared with what is told about it later.
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;
@@ -69,7 +70,14 @@ class Coordinator {
         parts_(parts),
         queue_(items(parts.plans), {parts.max_attempts, parts.timeouts.worker_s}),
         heartbeat_(parts.timeouts.heartbeat_s()) {
-    for (const QueuedPlan& plan : parts.plans) plans_[plan.task.index] = plan;
+    std::uint32_t most = 0;
+    for (const QueuedPlan& plan : parts.plans) most = std::max(most, plan.task.index);
+    positions_.assign(parts.plans.empty() ? 0 : std::size_t{most} + 1, no_position);
+    attempts_.reserve(parts.plans.size());
+    for (const QueuedPlan& plan : parts.plans) {
+      positions_[plan.task.index] = static_cast<std::uint32_t>(attempts_.size());
+      attempts_.push_back(plan.attempts);
+    }
   }
 
   RunEnd run() {
@@ -106,6 +114,18 @@ class Coordinator {
     result.reserve(plans.size());
     for (const QueuedPlan& plan : plans) result.push_back({plan.task.index, plan.failures});
     return result;
+  }
+
+  /// For each plan of a message: another rank may name any number.
+  [[nodiscard]] bool is_known(std::uint32_t plan) const {
+    return plan < positions_.size() && positions_[plan] != no_position;
+  }
+  /// Of a known plan.
+  [[nodiscard]] const Task& task_of(std::uint32_t plan) const {
+    return parts_.plans[positions_[plan]].task;
+  }
+  [[nodiscard]] std::int32_t& attempts_of(std::uint32_t plan) {
+    return attempts_[positions_[plan]];
   }
 
   [[nodiscard]] double elapsed_s() const {
@@ -266,18 +286,17 @@ class Coordinator {
 
   void on(int worker, Report& report) {
     const auto known = workers_.find(worker);
+    std::erase_if(report.started, [&](std::uint32_t plan) { return !is_known(plan); });
     for (const std::uint32_t plan : report.started) {
-      const auto queued = plans_.find(plan);
-      if (queued == plans_.end()) continue;
-      if (queue_.plan_started(worker, plan)) {
-        ++queued->second.attempts;
-        started_.insert_or_assign(plan, PlanProgress{plan});
-      }
-      if (known != workers_.end())
-        observe([info = known->second, task = queued->second.task](RunObserver& observer) {
-          observer.on_started(*info, task);
-        });
+      if (!queue_.plan_started(worker, plan)) continue;
+      ++attempts_of(plan);
+      started_.insert_or_assign(plan, PlanProgress{plan});
     }
+    if (known != workers_.end() && !report.started.empty())
+      observe(
+          [this, info = known->second, plans = std::move(report.started)](RunObserver& observer) {
+            for (const std::uint32_t plan : plans) observer.on_started(*info, task_of(plan));
+          });
     for (PlanResult& result : report.results) {
       result.rank = worker;
       result.started_s = elapsed_s() - static_cast<double>(result.phases.send_s) - result.seconds;
@@ -303,7 +322,7 @@ class Coordinator {
         break;
     }
     started_.erase(result.index);
-    result.attempts = plans_.at(result.index).attempts;
+    result.attempts = attempts_of(result.index);
     result.failures = queue_.failures(result.index);
     if (queue_.is_late_copy(result.index)) copied_.emplace(result.index, result);
     news_.add(Records::Kind::result, std::move(result));
@@ -313,7 +332,7 @@ class Coordinator {
     const auto failure = queue_.plan_failed(worker, result.index, result.may_pass);
     if (failure == WorkQueue::Failure::of_a_copy) return;
     started_.erase(result.index);
-    result.attempts = plans_.at(result.index).attempts;
+    result.attempts = attempts_of(result.index);
     result.failures = queue_.failures(result.index);
     news_.add(failure == WorkQueue::Failure::to_be_tried_again ? Records::Kind::failed_try
                                                                : Records::Kind::result,
@@ -430,12 +449,12 @@ class Coordinator {
       started_.erase(plan);
       PlanResult result;
       result.index = plan;
-      result.id = plans_.at(plan).task.id;
+      result.id = task_of(plan).id;
       result.status = PlanStatus::failed;
       result.rank = worker;
       result.host = info->host;
       result.device = info->device;
-      result.attempts = plans_.at(plan).attempts;
+      result.attempts = attempts_of(plan);
       result.failures = parts_.max_attempts;
       result.error = "was running at " + std::to_string(parts_.max_attempts) +
                      " workers when they fell silent, last at " + last_reason_;
@@ -459,11 +478,10 @@ class Coordinator {
         continue;
       }
       Assign assign;
-      for (const std::uint32_t plan : order.plans) assign.tasks.push_back(plans_.at(plan).task);
+      for (const std::uint32_t plan : order.plans) assign.tasks.push_back(task_of(plan));
       send(order.worker, assign);
-      observe([info = workers_.at(order.worker),
-               tasks = std::move(assign.tasks)](RunObserver& observer) {
-        for (const Task& task : tasks) observer.on_leased(*info, task);
+      observe([this, info = workers_.at(order.worker), plans = order.plans](RunObserver& observer) {
+        for (const std::uint32_t plan : plans) observer.on_leased(*info, task_of(plan));
       });
     }
   }
@@ -471,12 +489,18 @@ class Coordinator {
   /// Hands over what has happened since the last time, where that is done with.
   void record() {
     if (!recorder_.is_free()) return;
-    recorder_.run([this, left_s = queue_.seconds_left(),
-                   records = std::make_shared<Records>(std::exchange(news_, {}))] {
-      work_off(*records, *parts_.sink, *parts_.observer);
-      parts_.sink->publish();
-      parts_.observer->on_tick(left_s);
-    });
+    // It asks each worker, and nobody looks at it more often.
+    constexpr std::chrono::milliseconds foresight{100};
+    if (const auto now = Clock::now(); now >= next_foresight_) {
+      next_foresight_ = now + foresight;
+      left_s_ = queue_.seconds_left();
+    }
+    recorder_.run(
+        [this, left_s = left_s_, records = std::make_shared<Records>(std::exchange(news_, {}))] {
+          work_off(*records, *parts_.sink, *parts_.observer);
+          parts_.sink->publish();
+          parts_.observer->on_tick(left_s);
+        });
   }
 
   /// Waits until all is stored and told, while the workers are told that rank 0 lives.
@@ -490,11 +514,10 @@ class Coordinator {
   /// to know.
   void record_abandoned() {
     for (const auto& [plan, progress] : started_) {
-      const QueuedPlan& queued = plans_.at(plan);
       PlanResult result;
       result.index = plan;
-      result.id = queued.task.id;
-      result.attempts = queued.attempts;
+      result.id = task_of(plan).id;
+      result.attempts = attempts_of(plan);
       result.failures = queue_.failures(plan);
       news_.results.push_back({Records::Kind::abandoned, std::move(result), progress});
     }
@@ -510,8 +533,9 @@ class Coordinator {
   Link& link_;
   const CoordinatorParts& parts_;
   WorkQueue queue_;
-  std::unordered_map<std::uint32_t, QueuedPlan> plans_;
-  std::map<int, WorkerInfo> starting_;  // placed, but not ready
+  std::vector<std::uint32_t> positions_;  // in parts_.plans, by number
+  std::vector<std::int32_t> attempts_;    // by position
+  std::map<int, WorkerInfo> starting_;    // placed, but not ready
   std::map<int, WorkerPointer> workers_;
   std::map<int, WorkerInfo> lost_;
   std::set<int> refused_;                                 // whatever they say is not for this run
@@ -525,6 +549,8 @@ class Coordinator {
   std::optional<RunEnd> stop_;  // once it has to end early
   Clock::time_point stop_deadline_;
   Records news_;
+  double left_s_ = std::numeric_limits<double>::quiet_NaN();
+  Clock::time_point next_foresight_;
   Clock::time_point start_ = Clock::now();
   BackgroundThread recorder_;  // last: it uses what is above
 };

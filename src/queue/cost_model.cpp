@@ -40,8 +40,8 @@ struct Line {
 
 }  // namespace
 
-void CostModel::observe(double updates_predicted, double seconds) {
-  if (!std::isfinite(seconds) || seconds <= 0 || !std::isfinite(updates_predicted)) return;
+bool CostModel::observe(double updates_predicted, double seconds) {
+  if (!std::isfinite(seconds) || seconds <= 0 || !std::isfinite(updates_predicted)) return false;
   const double predicted = predict_s(updates_predicted);
   // A prediction of 0, as for a plan without work before the constant is known, has no ratio.
   if (predicted > 0) ratios_.push_back(seconds / predicted);
@@ -54,8 +54,11 @@ void CostModel::observe(double updates_predicted, double seconds) {
   }
   next_ = (next_ + 1) % window;
   // The more is known, the less one plan changes.
-  constexpr std::size_t share = 16;
-  if (++since_fit_ * share >= latest_.size()) fit();
+  const std::size_t share = observed_ < window ? 16 : 8;
+  ++observed_;
+  if (++since_fit_ * share < latest_.size()) return false;
+  fit();
+  return true;
 }
 
 double CostModel::predict_s(double updates) const { return constant_s_ + slope_s_ * updates; }

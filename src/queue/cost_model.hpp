@@ -27,8 +27,8 @@ struct PredictionQuality {
 class CostModel {
  public:
   /// A plan of so many predicted updates took so long. Times that are not positive and finite, as a
-  /// jumping clock gives them, are ignored.
-  void observe(double updates_predicted, double seconds);
+  /// jumping clock gives them, are ignored. Returns true where the predictions are others now.
+  bool observe(double updates_predicted, double seconds);
   /// NaN before the first observation.
   [[nodiscard]] double predict_s(double updates) const;
   /// The most updates that are predicted to end within so many seconds: infinite where no number
@@ -48,6 +48,7 @@ class CostModel {
   std::vector<Observation> latest_;  ///< a ring: after the last comes the first
   std::size_t next_ = 0;
   std::size_t since_fit_ = 0;
+  std::size_t observed_ = 0;
   double constant_s_ = std::numeric_limits<double>::quiet_NaN();
   double slope_s_ = std::numeric_limits<double>::quiet_NaN();  ///< seconds an update
   std::vector<double> ratios_;

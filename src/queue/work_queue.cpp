@@ -1,7 +1,7 @@
 #include "queue/work_queue.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace wallheat {
 namespace {
@@ -12,10 +12,96 @@ constexpr double prefetch_s = 0.1;
 constexpr std::size_t most_waiting = 1024;
 // Nine of ten predictions of floor plans' times are within this factor.
 constexpr double caution = 1.3;
-// A plan is copied once, and once more for a worker that is much quicker.
-constexpr std::size_t most_holders = 3;
+// So many plans are looked at for a copy, and so many workers of a kind, when none fits: a copy is
+// a gamble that must not cost much.
+constexpr std::size_t most_looks = 64;
+constexpr int most_fruitless = 3;  // one holds the plan, at another it failed
+constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>::max();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
+
+class WorkQueue::RunningPlans {
+ public:
+  struct Place {
+    bool late = false;
+    double time_s = 0;  ///< of its start where it is late, else of its end
+  };
+
+  void put(std::uint32_t number, Place place) {
+    places_[number] = place;
+    if (place.late) {
+      late_.emplace(-place.time_s, number);
+    } else {
+      in_time_.emplace(place.time_s, number);
+    }
+  }
+  void remove(std::uint32_t number) {
+    const auto found = places_.find(number);
+    if (found == places_.end()) return;
+    const Place place = found->second;
+    places_.erase(found);
+    if (place.late) {
+      late_.erase({-place.time_s, number});
+    } else {
+      in_time_.erase({place.time_s, number});
+    }
+  }
+  /// One whose time is over, that is not among the late ones.
+  [[nodiscard]] std::optional<std::uint32_t> overdue(double now_s) const {
+    if (in_time_.empty() || in_time_.begin()->first > now_s) return std::nullopt;
+    return in_time_.begin()->second;
+  }
+
+  struct Candidate {
+    double left_s;
+    std::uint32_t number;
+  };
+  /// Goes through them, what takes longest from now first.
+  class Cursor {
+   public:
+    Cursor(const RunningPlans& plans, double now_s)
+        : plans_(plans),
+          now_s_(now_s),
+          late_(plans.late_.rbegin()),
+          in_time_(plans.in_time_.rbegin()) {}
+    std::vector<Candidate> next(std::size_t most) {
+      std::vector<Candidate> candidates;
+      while (candidates.size() < most) {
+        const auto candidate = next();
+        if (!candidate) break;
+        candidates.push_back(*candidate);
+      }
+      return candidates;
+    }
+    std::optional<Candidate> next() {
+      const bool is_late = late_ != plans_.late_.rend();
+      const bool is_in_time = in_time_ != plans_.in_time_.rend();
+      if (!is_late && !is_in_time) return std::nullopt;
+      const Candidate late =
+          is_late ? Candidate{now_s_ + late_->first, late_->second} : Candidate{-infinity, 0};
+      const Candidate in_time = is_in_time ? Candidate{in_time_->first - now_s_, in_time_->second}
+                                           : Candidate{-infinity, 0};
+      if (std::pair(late.left_s, late.number) > std::pair(in_time.left_s, in_time.number)) {
+        ++late_;
+        return late;
+      }
+      ++in_time_;
+      return in_time;
+    }
+
+   private:
+    const RunningPlans& plans_;
+    double now_s_;
+    std::set<std::pair<double, std::uint32_t>>::const_reverse_iterator late_, in_time_;
+  };
+
+ private:
+  std::unordered_map<std::uint32_t, Place> places_;
+  std::set<std::pair<double, std::uint32_t>> in_time_;  ///< end, number
+  std::set<std::pair<double, std::uint32_t>> late_;     ///< -start, number
+};
 
 std::size_t WorkQueue::Worker::prefetch() const {
   if (mean_s <= 0) return threads;
@@ -24,51 +110,100 @@ std::size_t WorkQueue::Worker::prefetch() const {
   return std::max(threads, static_cast<std::size_t>(wanted));
 }
 
-WorkQueue::Key WorkQueue::key(std::uint32_t number, const Plan& plan) {
-  return {plan.failures + plan.lost_workers, -plan.updates, plan.position, number};
+std::size_t WorkQueue::Worker::room(std::size_t count) const {
+  if (leaving) return 0;
+  const std::size_t all = load() + count;
+  const std::size_t would_wait = all > threads ? all - threads : 0;
+  return would_wait > prefetch() / 2 ? 0 : prefetch() - would_wait;
+}
+
+std::size_t WorkQueue::Worker::spare() const {
+  return retracting || leaving || load() <= threads ? 0 : std::min(waiting(), load() - threads);
 }
 
 WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
-    : rules_(rules), unfinished_(plans.size()) {
-  std::uint32_t position = 0;
+    : rules_(rules), plans_(plans.size()), unfinished_(plans.size()) {
+  std::uint32_t largest = 0;
+  for (const Item& item : plans) largest = std::max(largest, item.plan);
+  position_of_.assign(plans.empty() ? 0 : std::size_t{largest} + 1, no_position);
+  numbers_.reserve(plans.size());
   for (const Item& item : plans) {
-    Plan& plan = plans_[item.plan];
-    plan.position = position++;
+    position_of_[item.plan] = static_cast<std::uint32_t>(numbers_.size());
+    Plan& plan = plans_[numbers_.size()];
+    numbers_.push_back(item.plan);
     plan.failures = item.failures;
-    add_pending(item.plan, plan);
+    add_pending(plan);
   }
 }
 
-void WorkQueue::worker_joined(int worker, std::size_t threads, const std::string& kind) {
-  Worker& joined = workers_[worker];
-  joined.threads = std::max<std::size_t>(1, threads);
-  joined.cost = &costs_[kind];
-  joined.leaving = false;
+WorkQueue::WorkQueue(WorkQueue&&) noexcept = default;
+WorkQueue::~WorkQueue() = default;
+
+WorkQueue::Plan* WorkQueue::find(std::uint32_t number) {
+  return number < position_of_.size() && position_of_[number] != no_position
+             ? &plans_[position_of_[number]]
+             : nullptr;
 }
 
-void WorkQueue::worker_leaving(int worker) {
-  if (const auto known = workers_.find(worker); known != workers_.end())
-    known->second.leaving = true;
+const WorkQueue::Plan* WorkQueue::find(std::uint32_t number) const {
+  return number < position_of_.size() && position_of_[number] != no_position
+             ? &plans_[position_of_[number]]
+             : nullptr;
 }
 
-void WorkQueue::worker_left(int worker) {
-  const auto known = workers_.find(worker);
-  if (known == workers_.end()) return;
-  for (const auto& [number, lease] : known->second.leases) {
-    Plan& plan = plans_[number];
-    forget_lease(plan, worker);
-    if (plan.state == State::leased && plan.holders.empty()) add_pending(number, plan);
+WorkQueue::Worker* WorkQueue::find_worker(int id) {
+  const auto known = workers_.find(id);
+  return known == workers_.end() ? nullptr : &known->second;
+}
+
+PendingPlans::Key WorkQueue::key(const Plan& plan) const {
+  return {plan.failures + plan.lost_workers, static_cast<std::uint32_t>(&plan - plans_.data()),
+          plan.updates};
+}
+
+void WorkQueue::worker_joined(int id, std::size_t threads, const std::string& kind) {
+  const auto [known, is_new] = workers_.try_emplace(id);
+  Worker& worker = known->second;
+  if (is_new) {
+    worker.heard_s = clock_s_;
+    worker.by_silence = by_silence_.insert(by_silence_.end(), id);
+  } else {
+    set_standing(id, worker, {});
   }
-  workers_.erase(known);
+  worker.threads = std::max<std::size_t>(1, threads);
+  worker.kind = &kinds_[kind];
+  if (std::exchange(worker.leaving, false)) --leaving_;
+  for (const auto& [number, lease] : worker.leases) plan_changed(number);
+  worker_changed(id, worker);
+  wake_starved();
 }
 
-std::vector<std::uint32_t> WorkQueue::worker_lost(int worker) {
+void WorkQueue::worker_leaving(int id) {
+  Worker* const worker = find_worker(id);
+  if (worker == nullptr || std::exchange(worker->leaving, true)) return;
+  ++leaving_;
+  for (const auto& [number, lease] : worker->leases) plan_changed(number);
+  worker_changed(id, *worker);
+}
+
+void WorkQueue::worker_left(int id) {
+  Worker* const worker = find_worker(id);
+  if (worker == nullptr) return;
+  for (const auto& [number, lease] : worker->leases) {
+    Plan& plan = plan_of(number);
+    forget_lease(number, plan, id);
+    if (plan.state == State::leased && plan.holders.empty()) add_pending(plan);
+  }
+  drop(id, *worker);
+}
+
+std::vector<std::uint32_t> WorkQueue::worker_lost(int id) {
   std::vector<std::uint32_t> given_up;
-  const auto known = workers_.find(worker);
-  if (known == workers_.end()) return given_up;
-  for (const auto& [number, lease] : known->second.leases) {
-    Plan& plan = plans_[number];
-    forget_lease(plan, worker);
+  Worker* const worker = find_worker(id);
+  if (worker == nullptr) return given_up;
+  for (const auto& [number, lease] : worker->leases) {
+    Plan& plan = plan_of(number);
+    forget_lease(number, plan, id);
     if (plan.state != State::leased) continue;
     if (lease.running) ++plan.lost_workers;
     if (!plan.holders.empty()) continue;
@@ -76,137 +211,152 @@ std::vector<std::uint32_t> WorkQueue::worker_lost(int worker) {
       finish(number, plan, State::failed);
       given_up.push_back(number);
     } else {
-      add_pending(number, plan);
+      add_pending(plan);
     }
   }
-  workers_.erase(known);
+  drop(id, *worker);
   return given_up;
 }
 
-void WorkQueue::worker_heard(int worker) {
-  if (const auto known = workers_.find(worker); known != workers_.end()) known->second.silent_s = 0;
+/// Its plans are seen to.
+void WorkQueue::drop(int id, Worker& worker) {
+  set_standing(id, worker, {});
+  leases_ -= worker.leases.size();
+  running_ -= worker.running;
+  retracting_ -= worker.retracting ? 1 : 0;
+  leaving_ -= worker.leaving ? 1 : 0;
+  by_silence_.erase(worker.by_silence);
+  workers_.erase(id);
+  wake_starved();  // one may be alone now
+}
+
+void WorkQueue::worker_heard(int id) {
+  Worker* const worker = find_worker(id);
+  if (worker == nullptr) return;
+  worker->heard_s = clock_s_;
+  by_silence_.splice(by_silence_.end(), by_silence_, worker->by_silence);
 }
 
 std::vector<int> WorkQueue::time_passed(double seconds) {
   clock_s_ += seconds;
   std::vector<int> silent;
-  for (auto& [id, worker] : workers_) {
-    worker.silent_s += seconds;
-    if (worker.silent_s > rules_.worker_timeout_s) silent.push_back(id);
+  for (const int id : by_silence_) {
+    if (!(clock_s_ - workers_.at(id).heard_s > rules_.worker_timeout_s)) break;
+    silent.push_back(id);
   }
   return silent;
 }
 
-bool WorkQueue::plan_started(int worker, std::uint32_t number) {
-  const auto found = plans_.find(number);
-  if (found == plans_.end()) return true;
-  const Plan& plan = found->second;
-  if (const auto known = workers_.find(worker); known != workers_.end()) {
-    const auto lease = known->second.leases.find(number);
-    if (lease != known->second.leases.end() && !lease->second.running) {
+bool WorkQueue::plan_started(int id, std::uint32_t number) {
+  const Plan* const plan = find(number);
+  if (plan == nullptr) return true;
+  if (Worker* const worker = find_worker(id)) {
+    const auto lease = worker->leases.find(number);
+    if (lease != worker->leases.end() && !lease->second.running) {
       lease->second = {true, clock_s_};
-      ++known->second.running;
+      ++worker->running;
+      ++running_;
+      plan_changed(number);
+      worker_changed(id, *worker);
     }
   }
-  return !plan.finished() &&
-         std::none_of(plan.holders.begin(), plan.holders.end(), [&](int holder) {
-           return holder != worker && workers_.at(holder).leases.at(number).running;
+  return !plan->finished() &&
+         std::none_of(plan->holders.begin(), plan->holders.end(), [&](int holder) {
+           return holder != id && workers_.at(holder).leases.at(number).running;
          });
 }
 
 double WorkQueue::predicted_s(int worker, std::uint32_t number) const {
   const auto known = workers_.find(worker);
-  const auto plan = plans_.find(number);
-  if (known == workers_.end() || plan == plans_.end() || !(plan->second.updates > 0))
-    return std::numeric_limits<double>::quiet_NaN();
-  return known->second.cost->predict_s(plan->second.updates);
+  const Plan* const plan = find(number);
+  return known == workers_.end() || plan == nullptr ? nan : expected_s(*plan, known->second);
 }
 
-WorkQueue::Answer WorkQueue::plan_finished(int worker, std::uint32_t number, double seconds) {
-  const auto found = plans_.find(number);
-  if (found == plans_.end()) return Answer::unknown;
-  Plan& plan = found->second;
-  release(number, plan, worker);
-  const auto known = workers_.find(worker);
-  if (known != workers_.end()) {
-    double& mean = known->second.mean_s;
+WorkQueue::Answer WorkQueue::plan_finished(int id, std::uint32_t number, double seconds) {
+  Plan* const plan = find(number);
+  if (plan == nullptr) return Answer::unknown;
+  release(number, *plan, id);
+  Worker* const worker = find_worker(id);
+  if (worker != nullptr) {
+    double& mean = worker->mean_s;
     constexpr double weight = 0.2;
     mean = mean > 0 ? mean + weight * (seconds - mean) : seconds;
+    worker_changed(id, *worker);
   }
-  if (plan.state == State::answered) return Answer::repeated;
-  if (known != workers_.end() && plan.updates > 0)
-    known->second.cost->observe(plan.updates, seconds);
-  if (plan.state == State::failed) {
-    plan.state = State::answered;  // late, but as good as any
+  if (plan->state == State::answered) return Answer::repeated;
+  if (worker != nullptr && plan->updates > 0 && worker->kind->cost.observe(plan->updates, seconds))
+    wake_starved();
+  if (plan->state == State::failed) {
+    plan->state = State::answered;  // late, but as good as any
   } else {
-    finish(number, plan, State::answered);
+    finish(number, *plan, State::answered);
   }
   return Answer::first;
 }
 
-WorkQueue::Failure WorkQueue::plan_failed(int worker, std::uint32_t number, bool may_pass) {
-  const auto found = plans_.find(number);
-  if (found == plans_.end()) return Failure::of_a_copy;
-  Plan& plan = found->second;
-  release(number, plan, worker);
-  if (plan.finished()) return Failure::of_a_copy;
-  remove_pending(number, plan);  // where it is pending it gets another place
-  ++plan.failures;
-  plan.failed_at = worker;
-  if (!plan.holders.empty()) return Failure::to_be_tried_again;  // somebody is at it
-  if (may_pass && plan.failures < rules_.max_attempts) {
-    add_pending(number, plan);
+WorkQueue::Failure WorkQueue::plan_failed(int id, std::uint32_t number, bool may_pass) {
+  Plan* const plan = find(number);
+  if (plan == nullptr) return Failure::of_a_copy;
+  release(number, *plan, id);
+  if (plan->finished()) return Failure::of_a_copy;
+  remove_pending(*plan);  // where it is pending it gets another place
+  ++plan->failures;
+  plan->failed_at = id;
+  if (!plan->holders.empty()) return Failure::to_be_tried_again;  // somebody is at it
+  if (may_pass && plan->failures < rules_.max_attempts) {
+    add_pending(*plan);
     return Failure::to_be_tried_again;
   }
-  finish(number, plan, State::failed);
+  plan->state = State::leased;  // by nobody: not among the pending ones any more
+  finish(number, *plan, State::failed);
   return Failure::final;
 }
 
-void WorkQueue::plans_returned(int worker, const std::vector<std::uint32_t>& plans) {
-  if (const auto known = workers_.find(worker); known != workers_.end()) {
-    known->second.retracting = false;
+void WorkQueue::expect_more_workers(bool expected) {
+  if (std::exchange(more_are_expected_, expected) != expected) wake_starved();
+}
+
+void WorkQueue::plans_returned(int id, const std::vector<std::uint32_t>& plans) {
+  if (Worker* const worker = find_worker(id);
+      worker != nullptr && std::exchange(worker->retracting, false)) {
+    --retracting_;
+    worker_changed(id, *worker);
   }
   for (const std::uint32_t number : plans) {
-    const auto found = plans_.find(number);
-    if (found == plans_.end()) continue;
-    Plan& plan = found->second;
-    release(number, plan, worker);
-    if (plan.state == State::leased && plan.holders.empty()) add_pending(number, plan);
+    Plan* const plan = find(number);
+    if (plan == nullptr) continue;
+    release(number, *plan, id);
+    if (plan->state == State::leased && plan->holders.empty()) add_pending(*plan);
   }
 }
 
 void WorkQueue::set_work(std::uint32_t number, double updates) {
-  const auto found = plans_.find(number);
-  if (found == plans_.end() || found->second.finished() || !(updates > 0)) return;
-  Plan& plan = found->second;
-  const bool pending = plan.state == State::pending;
-  remove_pending(number, plan);
-  known_plans_ += plan.updates > 0 ? 0 : 1;
-  known_updates_ += updates - plan.updates;
-  plan.updates = updates;
-  if (pending) add_pending(number, plan);
+  Plan* const plan = find(number);
+  if (plan == nullptr || plan->finished() || !(updates > 0)) return;
+  const bool pending = plan->state == State::pending;
+  remove_pending(*plan);
+  known_plans_ += plan->updates > 0 ? 0 : 1;
+  known_updates_ += updates - plan->updates;
+  plan->updates = updates;
+  if (pending) add_pending(*plan);
+  plan_changed(number);
 }
 
-bool WorkQueue::any_busy() const {
-  return std::any_of(workers_.begin(), workers_.end(), [](const auto& each) {
-    return each.second.load() > 0 || each.second.retracting || each.second.leaving;
-  });
+bool WorkQueue::any_busy() const { return leases_ > 0 || retracting_ > 0 || leaving_ > 0; }
+
+bool WorkQueue::is_late_copy(std::uint32_t number) const {
+  const Plan* const plan = find(number);
+  return plan != nullptr && plan->late_copies > 0;
 }
 
-bool WorkQueue::is_late_copy(std::uint32_t plan) const {
-  const auto found = plans_.find(plan);
-  return found != plans_.end() && found->second.late_copies > 0;
-}
-
-std::int32_t WorkQueue::failures(std::uint32_t plan) const {
-  const auto found = plans_.find(plan);
-  return found == plans_.end() ? 0 : found->second.failures;
+std::int32_t WorkQueue::failures(std::uint32_t number) const {
+  const Plan* const plan = find(number);
+  return plan == nullptr ? 0 : plan->failures;
 }
 
 /// NaN where nothing is known.
 double WorkQueue::expected_s(const Plan& plan, const Worker& worker) {
-  return plan.updates > 0 ? worker.cost->predict_s(plan.updates)
-                          : std::numeric_limits<double>::quiet_NaN();
+  return plan.updates > 0 ? worker.kind->cost.predict_s(plan.updates) : nan;
 }
 
 /// How long a running plan will still take there. One that takes longer than was expected may be on
@@ -217,17 +367,6 @@ double WorkQueue::left_s(const Plan& plan, const Worker& worker, const Lease& le
   return left > 0 ? left : elapsed;
 }
 
-std::vector<int> WorkQueue::fastest_first() const {
-  std::vector<int> ids;
-  for (const auto& [id, worker] : workers_) ids.push_back(id);
-  const auto mean_s = [&](int id) {
-    const double mean = workers_.at(id).mean_s;
-    return mean > 0 ? mean : std::numeric_limits<double>::infinity();
-  };
-  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return mean_s(a) < mean_s(b); });
-  return ids;
-}
-
 /// About how long a plan would wait at this worker before a thread takes it.
 double WorkQueue::start_delay_s(const Worker& worker) {
   return worker.idle() > 0 ? 0
@@ -235,154 +374,283 @@ double WorkQueue::start_delay_s(const Worker& worker) {
                                  static_cast<double>(worker.threads);
 }
 
+void WorkQueue::worker_changed(int id, Worker& worker) {
+  worker.starved = false;
+  if (std::exchange(worker.changed, true)) return;
+  changed_workers_.push_back(id);
+}
+
+/// Something may be for those that got nothing before.
+void WorkQueue::wake_starved() {
+  for (const int id : starved_) {
+    if (Worker* const worker = find_worker(id); worker != nullptr && worker->starved)
+      worker_changed(id, *worker);
+  }
+  starved_.clear();
+}
+
+void WorkQueue::settle_workers() {
+  for (const int id : changed_workers_) {
+    Worker* const worker = find_worker(id);
+    if (worker == nullptr || !std::exchange(worker->changed, false)) continue;
+    const std::size_t idle = worker->idle();
+    set_standing(
+        id, *worker,
+        {worker->mean_s > 0 ? worker->mean_s : infinity, worker->prefetch(), idle,
+         tail_ ? worker->spare() : 0, !worker->starved && (idle > 0 || worker->room(0) > 0)});
+  }
+  changed_workers_.clear();
+}
+
+void WorkQueue::set_standing(int id, Worker& worker, const Standing& next) {
+  Standing& last = worker.standing;
+  const Speed old_speed{last.speed, id};
+  const Speed speed{next.speed, id};
+  const bool moves = old_speed != speed;
+  const auto enter = [&](std::set<Speed>& set, bool was, bool is) {
+    if (was && (moves || !is)) set.erase(old_speed);
+    if (is && (moves || !was)) set.insert(speed);
+  };
+  enter(idle_, last.idle > 0, next.idle > 0);
+  enter(hungry_, last.hungry, next.hungry);
+  if (last.spare != next.spare) {
+    if (last.spare > 0) spare_.erase({last.spare, -id});
+    if (next.spare > 0) spare_.insert({next.spare, -id});
+  }
+  all_prefetch_ += next.prefetch - last.prefetch;
+  idle_threads_ += next.idle - last.idle;
+  if (worker.kind != nullptr)
+    worker.kind->idle_workers += (next.idle > 0 ? 1U : 0U) - (last.idle > 0 ? 1U : 0U);
+  last = next;
+}
+
 std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::vector<Order> orders;
-  std::map<int, std::size_t> grants;
-  // Fast workers get the longest plans.
-  const std::vector<int> ids = fastest_first();
-  std::size_t left = pending_count_;
-  std::size_t all_prefetch = 0;
-  for (const int id : ids) {
-    const Worker& worker = workers_[id];
-    all_prefetch += worker.prefetch();
-    grants[id] = std::min(worker.idle(), left);
-    left -= grants[id];
-  }
-  // What is left over waits at the workers; each gets at most half of its fair share, so that the
-  // batches shrink towards the end.
-  const std::size_t to_share = left;
-  for (const int id : ids) {
-    const Worker& worker = workers_[id];
-    if (worker.leaving) continue;
-    // Where time is short and nothing can be foretold, nothing waits: what waits will be started.
-    if (std::isfinite(time_left_s) && !std::isfinite(worker.cost->predict_s(1))) continue;
-    const std::size_t waiting = worker.load() + grants[id] > worker.threads
-                                    ? worker.load() + grants[id] - worker.threads
-                                    : 0;
-    if (waiting > worker.prefetch() / 2) continue;
-    const std::size_t fair = to_share * worker.prefetch() / (2 * all_prefetch);
-    const std::size_t more =
-        std::min({left, worker.prefetch() - waiting, std::max<std::size_t>(1, fair)});
-    grants[id] += more;
-    left -= more;
-  }
-  const bool is_alone = workers_.size() == 1 && !more_are_expected_;
-  const Takes takes = is_alone ? Takes::any_plan : Takes::what_failed_elsewhere;
-  for (const int id : ids) assign(id, grants[id], takes, time_left_s, orders);
-  // Some plans were not for the worker that they were granted to: anyone idle may have them.
-  for (const int id : ids) assign(id, workers_[id].idle(), takes, time_left_s, orders);
+  if (time_left_s > last_time_left_s_) wake_starved();
+  last_time_left_s_ = time_left_s;
+  settle_workers();
+  while (pending_count_ > 0 && !feed(time_left_s, orders)) settle_workers();
   // Nobody else has time enough for what is left.
-  if (orders.empty() && !any_busy() && !more_are_expected_) {
-    for (const int id : ids) assign(id, workers_[id].idle(), Takes::any_plan, time_left_s, orders);
+  if (orders.empty() && pending_count_ > 0 && !any_busy() && !more_are_expected_) {
+    for (const auto& [speed, id] : idle_) {
+      Worker& worker = workers_.at(id);
+      assign(id, worker, worker.idle(), Takes::any_plan, time_left_s, orders);
+    }
   }
-  if (orders.empty()) retract_for_the_idle(orders);
+  if (!orders.empty() || idle_threads_ == 0) return orders;
+  if (!tail_) begin_tail();
+  settle_workers();
+  retract_for_the_idle(orders);
   if (orders.empty()) copy_for_the_idle(orders, time_left_s);
   return orders;
 }
 
-void WorkQueue::assign(int worker, std::size_t count, Takes takes, double time_left_s,
+/// Hands out pending plans to those that would take some. Fast workers get the longest plans.
+/// Returns false where some were not asked, as the plans seemed to be enough for others alone.
+bool WorkQueue::feed(double time_left_s, std::vector<Order>& orders) {
+  struct Grant {
+    int id;
+    Worker* worker;
+    std::size_t count;
+  };
+  std::vector<Grant> grants;
+  std::size_t left = pending_count_;
+  for (const auto& [speed, id] : hungry_) {
+    if (left == 0) break;
+    Worker& worker = workers_.at(id);
+    grants.push_back({id, &worker, std::min(worker.idle(), left)});
+    left -= grants.back().count;
+  }
+  // What is left over waits at the workers; each gets at most half of its fair share, so that the
+  // batches shrink towards the end.
+  const std::size_t to_share = left;
+  std::size_t asked = 0;
+  for (auto& [id, worker, count] : grants) {
+    if (left == 0) break;
+    ++asked;
+    // Where time is short and nothing can be foretold, nothing waits: what waits will be started.
+    if (std::isfinite(time_left_s) && !std::isfinite(worker->kind->cost.predict_s(1))) continue;
+    const std::size_t room = worker->room(count);
+    const std::size_t fair = to_share * worker->prefetch() / (2 * all_prefetch_);
+    const std::size_t more = std::min({left, room, std::max<std::size_t>(1, fair)});
+    count += more;
+    left -= more;
+  }
+  const bool is_alone = workers_.size() == 1 && !more_are_expected_;
+  const Takes takes = is_alone ? Takes::any_plan : Takes::what_failed_elsewhere;
+  for (const auto& [id, worker, count] : grants)
+    assign(id, *worker, count, takes, time_left_s, orders);
+  // Some plans were not for the worker that they were granted to: anyone idle may have them.
+  for (const auto& [id, worker, count] : grants)
+    assign(id, *worker, worker->idle(), takes, time_left_s, orders);
+  // Nobody looks for these again before something has changed.
+  for (std::size_t i = 0; i < grants.size() && pending_count_ > 0; ++i) {
+    const auto& [id, worker, count] = grants[i];
+    if (worker->changed || (count == 0 && i >= asked)) continue;  // it got some, or was not asked
+    worker_changed(id, *worker);
+    worker->starved = true;
+    starved_.push_back(id);
+  }
+  return grants.size() == hungry_.size();
+}
+
+void WorkQueue::assign(int id, Worker& worker, std::size_t count, Takes takes, double time_left_s,
                        std::vector<Order>& orders) {
   if (count == 0 || pending_count_ == 0 || time_left_s <= 0) return;
-  Order order{Order::Kind::assign, worker, {}, 0};
-  for (auto& [failed_at, pending] : pending_) {
-    if (takes == Takes::any_plan || failed_at != worker)
-      assign_from(pending, worker, count, time_left_s, order);
+  Order order{Order::Kind::assign, id, {}, 0};
+  for (auto next = pending_.begin(); next != pending_.end() && order.plans.size() < count;) {
+    const auto at = next++;
+    if (takes == Takes::any_plan || at->first != id)
+      assign_from(at->second, id, worker, count, time_left_s, order);
+    if (at->second.empty()) pending_.erase(at);
   }
   if (!order.plans.empty()) orders.push_back(std::move(order));
 }
 
-void WorkQueue::assign_from(std::set<Key>& pending, int id, std::size_t count, double time_left_s,
-                            Order& order) {
-  const Worker& worker = workers_[id];
-  for (auto next = pending.begin(); next != pending.end() && order.plans.size() < count;) {
-    const std::uint32_t number = std::get<3>(*next);
+void WorkQueue::assign_from(PendingPlans& pending, int id, Worker& worker, std::size_t count,
+                            double time_left_s, Order& order) {
+  PendingPlans::Key from{std::numeric_limits<std::int32_t>::min(), 0, infinity};
+  while (order.plans.size() < count) {
+    const PendingPlans::Key* const next = pending.at_or_after(from);
+    if (next == nullptr) return;
+    from = {next->trouble, next->position + 1, next->updates};
     const double left_s = time_left_s - start_delay_s(worker);
     // False where nothing is known: NaN.
-    if (caution * expected_s(plans_[number], worker) > left_s) {
+    if (next->updates > 0 && caution * worker.kind->cost.predict_s(next->updates) > left_s) {
       // So are all that are longer: the next to look at is the longest that fits. Plans of unknown
       // length come last.
-      const double fits = std::max(0.0, worker.cost->updates_within(left_s / caution));
-      const Key longest{std::get<0>(*next), -fits, 0, 0};
-      next = longest > *next ? pending.lower_bound(longest) : std::next(next);
+      const double fits = std::max(0.0, worker.kind->cost.updates_within(left_s / caution));
+      const PendingPlans::Key longest{next->trouble, 0, fits};
+      if (from < longest) from = longest;
       continue;
     }
-    ++next;  // before its key is gone
-    lease(number, id, order);
+    --pending_count_;
+    const PendingPlans::Key taken = *next;
+    pending.erase(taken);
+    lease(numbers_[taken.position], id, worker, order);
   }
 }
 
-void WorkQueue::lease(std::uint32_t number, int worker, Order& order) {
-  Plan& plan = plans_[number];
-  remove_pending(number, plan);
+/// A plan that is not among the pending ones any more.
+void WorkQueue::lease(std::uint32_t number, int id, Worker& worker, Order& order) {
+  Plan& plan = plan_of(number);
   plan.state = State::leased;
-  plan.holders.push_back(worker);
-  leased_.insert(number);
-  workers_[worker].leases[number] = {};
+  plan.holders.add(id);
+  worker.leases[number] = {};
+  ++leases_;
+  plan_changed(number);
+  worker_changed(id, worker);
   order.plans.push_back(number);
 }
 
-void WorkQueue::retract_for_the_idle(std::vector<Order>& orders) {
-  std::size_t idle = 0;
-  for (const auto& [id, worker] : workers_) {
-    idle += worker.idle();
-    if (worker.retracting) return;  // its answer may be enough
+void WorkQueue::begin_tail() {
+  tail_ = true;
+  held_once_ = std::make_unique<RunningPlans>();
+  held_twice_ = std::make_unique<RunningPlans>();
+  for (auto& [id, worker] : workers_) {
+    worker_changed(id, worker);
+    for (const auto& [number, lease] : worker.leases) plan_changed(number);
   }
-  const auto to_spare = [](const Worker& worker) {
-    return worker.retracting || worker.leaving || worker.load() <= worker.threads
-               ? 0
-               : std::min(worker.waiting(), worker.load() - worker.threads);
-  };
-  while (idle > 0) {
-    const auto busiest = std::max_element(
-        workers_.begin(), workers_.end(),
-        [&](const auto& a, const auto& b) { return to_spare(a.second) < to_spare(b.second); });
-    const std::size_t count = std::min(idle, to_spare(busiest->second));
-    if (count == 0) return;
-    orders.push_back({Order::Kind::retract, busiest->first, {}, count});
-    busiest->second.retracting = true;
+}
+
+void WorkQueue::retract_for_the_idle(std::vector<Order>& orders) {
+  if (retracting_ > 0) return;  // its answer may be enough
+  std::size_t idle = idle_threads_;
+  for (auto busiest = spare_.rbegin(); busiest != spare_.rend() && idle > 0; ++busiest) {
+    const int id = -busiest->second;
+    const std::size_t count = std::min(idle, busiest->first);
+    orders.push_back({Order::Kind::retract, id, {}, count});
+    Worker& worker = workers_.at(id);
+    worker.retracting = true;
+    ++retracting_;
+    worker_changed(id, worker);
     idle -= count;
   }
 }
 
-void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
-  const auto any = [&](auto property) {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [&](const auto& each) { return property(each.second); });
-  };
-  if (!any([](const Worker& worker) { return worker.idle() > 0; })) return;
-  // What is on its way back must not be copied.
-  if (any([](const Worker& worker) { return worker.retracting || worker.waiting() > 0; })) return;
-  if (workers_.size() < 2 || time_left_s <= 0) return;
-  // What will take longest from now is copied first.
-  std::vector<std::pair<double, std::uint32_t>> candidates;
-  for (const std::uint32_t number : leased_) {
-    const Plan& plan = plans_[number];
-    if (plan.holders.size() >= most_holders) continue;
-    double left = std::numeric_limits<double>::infinity();
-    for (const int holder : plan.holders) {
-      const Worker& worker = workers_.at(holder);
-      if (!worker.leaving) left = std::min(left, left_s(plan, worker, worker.leases.at(number)));
-    }
-    candidates.emplace_back(left, number);
+/// Where it is looked at for copies.
+void WorkQueue::plan_changed(std::uint32_t number) {
+  if (tail_) changed_plans_.push_back(number);
+}
+
+void WorkQueue::settle_running() {
+  for (const std::uint32_t number : changed_plans_) place_running(number);
+  changed_plans_.clear();
+  for (RunningPlans* const plans : {held_once_.get(), held_twice_.get()}) {
+    while (const auto number = plans->overdue(clock_s_)) place_running(*number);
   }
-  std::sort(candidates.rbegin(), candidates.rend());
-  for (const int id : fastest_first()) {
-    Worker& worker = workers_[id];
-    Order order{Order::Kind::assign, id, {}, 0};
-    for (auto& [left, number] : candidates) {
-      if (worker.idle() == 0) break;
-      const Plan& plan = plans_[number];
-      const bool has_it = worker.leases.contains(number);
-      const double expected = caution * expected_s(plan, worker);
-      if (has_it || plan.failed_at == id || expected > time_left_s) continue;
-      // One copy costs nothing and may save much. Another only where it should be done well before:
-      // plans that slow workers copied from each other must not be kept from a fast one.
-      const bool quicker = plan.holders.size() < most_holders && 2 * expected < left;
-      if (plan.holders.size() > 1 && !quicker) continue;
-      lease(number, id, order);
-      left = std::min(left, expected);  // NaN changes nothing
+}
+
+/// By the holder that will be done first, as far as is known now.
+void WorkQueue::place_running(std::uint32_t number) {
+  held_once_->remove(number);
+  held_twice_->remove(number);
+  const Plan& plan = plan_of(number);
+  if (plan.state != State::leased || plan.holders.empty() || plan.holders.size() >= most_holders)
+    return;
+  double least_s = infinity;
+  RunningPlans::Place place{false, infinity};
+  for (const int holder : plan.holders) {
+    const Worker& worker = workers_.at(holder);
+    const Lease& lease = worker.leases.at(number);
+    if (worker.leaving || !lease.running) continue;
+    const double left = left_s(plan, worker, lease);
+    if (!(left < least_s)) continue;
+    least_s = left;
+    const double end_s = lease.started_s + expected_s(plan, worker);
+    place = end_s > clock_s_ ? RunningPlans::Place{false, end_s}
+                             : RunningPlans::Place{true, lease.started_s};
+  }
+  (plan.holders.size() == 1 ? held_once_ : held_twice_)->put(number, place);
+}
+
+void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
+  if (idle_threads_ == 0 || workers_.size() < 2 || time_left_s <= 0) return;
+  // What is on its way back must not be copied.
+  if (retracting_ > 0 || leases_ > running_) return;
+  settle_running();
+  using Candidate = RunningPlans::Candidate;
+  RunningPlans::Cursor next(*held_once_, clock_s_);
+  std::vector<Candidate> passed_over;
+  const std::vector<Candidate> twice =
+      RunningPlans::Cursor(*held_twice_, clock_s_).next(most_looks);
+  std::map<const Kind*, int> fruitless;
+  std::size_t looks = 0;
+  for (const auto& [speed, id] : idle_) {
+    Worker& worker = workers_.at(id);
+    if (fruitless[worker.kind] >= most_fruitless) {
+      if (++looks > most_looks) break;
+      continue;
     }
-    if (!order.plans.empty()) orders.push_back(std::move(order));
+    Order order{Order::Kind::assign, id, {}, 0};
+    const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
+      const Plan& plan = plan_of(candidate.number);
+      const double expected = caution * expected_s(plan, worker);
+      const bool suits = plan.holders.size() == holders && plan.failed_at != id &&
+                         !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
+                         (holders == 1 || expected < within_s);
+      if (suits) lease(candidate.number, id, worker, order);
+      return suits;
+    };
+    // One copy costs nothing and may save much. What will take longest from now is copied first.
+    for (auto at = passed_over.begin(); at != passed_over.end() && worker.idle() > 0;)
+      at = take(*at, 1, infinity) ? passed_over.erase(at) : at + 1;
+    while (worker.idle() > 0 && passed_over.size() < most_looks + worker.threads) {
+      const auto candidate = next.next();
+      if (!candidate) break;
+      if (!take(*candidate, 1, infinity)) passed_over.push_back(*candidate);
+    }
+    // Another only where it should be done well before: plans that slow workers copied from each
+    // other must not be kept from a fast one.
+    for (const Candidate& candidate : twice) {
+      if (worker.idle() == 0) break;
+      take(candidate, 2, candidate.left_s / 2);
+    }
+    if (order.plans.empty()) {
+      ++fruitless[worker.kind];
+    } else {
+      orders.push_back(std::move(order));
+    }
   }
 }
 
@@ -391,63 +659,69 @@ double WorkQueue::seconds_left() const {
       known_plans_ > 0 ? known_updates_ / static_cast<double>(known_plans_) : 0;
   double rate = 0;
   for (const auto& [id, worker] : workers_) {
-    const double foreseen_s = mean_updates > 0 ? worker.cost->predict_s(mean_updates)
-                                               : std::numeric_limits<double>::quiet_NaN();
+    const double foreseen_s = mean_updates > 0 ? worker.kind->cost.predict_s(mean_updates) : nan;
     const double mean_s = std::isfinite(foreseen_s) ? foreseen_s : worker.mean_s;
     if (mean_s > 0) rate += static_cast<double>(worker.threads) / mean_s;
   }
-  return rate > 0 ? static_cast<double>(unfinished_) / rate
-                  : std::numeric_limits<double>::quiet_NaN();
+  return rate > 0 ? static_cast<double>(unfinished_) / rate : nan;
 }
 
 PredictionQuality WorkQueue::prediction_quality() const {
   std::vector<double> ratios;
-  for (const auto& [kind, cost] : costs_)
-    ratios.insert(ratios.end(), cost.ratios().begin(), cost.ratios().end());
+  for (const auto& [name, kind] : kinds_)
+    ratios.insert(ratios.end(), kind.cost.ratios().begin(), kind.cost.ratios().end());
   return judge_predictions(std::move(ratios));
 }
 
-void WorkQueue::add_pending(std::uint32_t number, Plan& plan) {
-  leased_.erase(number);
+void WorkQueue::add_pending(Plan& plan) {
   plan.state = State::pending;
-  pending_[plan.failed_at].insert(key(number, plan));
+  pending_[plan.failed_at].insert(key(plan));
   ++pending_count_;
+  wake_starved();
 }
 
 /// Does nothing where it is not pending. The caller gives it another state, or adds it again.
-void WorkQueue::remove_pending(std::uint32_t number, const Plan& plan) {
+void WorkQueue::remove_pending(const Plan& plan) {
   if (plan.state != State::pending) return;
   const auto pending = pending_.find(plan.failed_at);
-  pending_count_ -= pending->second.erase(key(number, plan));
+  pending->second.erase(key(plan));
+  --pending_count_;
+  if (pending->second.empty()) pending_.erase(pending);
 }
 
 /// On the plan's side; on the worker's it is still there.
-void WorkQueue::forget_lease(Plan& plan, int worker) {
+void WorkQueue::forget_lease(std::uint32_t number, Plan& plan, int worker) {
+  plan_changed(number);
   if (plan.finished()) {
     --plan.late_copies;
   } else {
-    std::erase(plan.holders, worker);
+    plan.holders.remove(worker);
   }
 }
 
 /// The worker does not have the plan any more, if it had.
-void WorkQueue::release(std::uint32_t number, Plan& plan, int worker) {
-  const auto known = workers_.find(worker);
-  if (known == workers_.end()) return;
-  const auto lease = known->second.leases.find(number);
-  if (lease == known->second.leases.end()) return;
-  if (lease->second.running) --known->second.running;
-  known->second.leases.erase(lease);
-  forget_lease(plan, worker);
+void WorkQueue::release(std::uint32_t number, Plan& plan, int id) {
+  Worker* const worker = find_worker(id);
+  if (worker == nullptr) return;
+  const auto lease = worker->leases.find(number);
+  if (lease == worker->leases.end()) return;
+  if (lease->second.running) {
+    --worker->running;
+    --running_;
+  }
+  worker->leases.erase(lease);
+  --leases_;
+  worker_changed(id, *worker);
+  forget_lease(number, plan, id);
 }
 
 /// Copies that others still solve stay with them: their threads are busy until they answer.
 void WorkQueue::finish(std::uint32_t number, Plan& plan, State state) {
-  remove_pending(number, plan);
-  leased_.erase(number);
+  remove_pending(plan);
   plan.state = state;
-  plan.late_copies = static_cast<std::int32_t>(plan.holders.size());
+  plan.late_copies = static_cast<std::uint8_t>(plan.holders.size());
   plan.holders.clear();
+  plan_changed(number);
   --unfinished_;
   if (plan.updates <= 0) return;
   known_updates_ -= plan.updates;

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "queue/cost_model.hpp"
+#include "queue/pending_plans.hpp"
 
 namespace wallheat {
 
@@ -45,6 +49,9 @@ struct QueueRules {
 /// A plan leaves the leased state with its first answer. Another worker that still solves it keeps
 /// a thread busy with a late copy: a second answer that can be compared, but that nothing waits
 /// for. A failed plan that is answered after all, by a worker that was thought lost, is answered.
+///
+/// An event costs O(log n) for n workers and plans; orders() costs as much for each worker that
+/// changed since the last call and for each plan that it hands out.
 class WorkQueue {
  public:
   struct Item {
@@ -53,11 +60,11 @@ class WorkQueue {
   };
   /// Takes the plans in the order in which they should be started, other things being equal.
   explicit WorkQueue(const std::vector<Item>& plans, QueueRules rules = {});
-  WorkQueue(WorkQueue&&) = default;
+  WorkQueue(WorkQueue&&) noexcept;
   WorkQueue& operator=(WorkQueue&&) = delete;
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
-  ~WorkQueue() = default;
+  ~WorkQueue();
 
   // Events. Each is tolerant of what a late or repeated message may say.
 
@@ -96,7 +103,7 @@ class WorkQueue {
   Failure plan_failed(int worker, std::uint32_t number, bool may_pass);
   /// Whether workers are on their way that have not joined yet. Until they have, a plan that failed
   /// waits for them rather than being tried again where it failed.
-  void expect_more_workers(bool expected) { more_are_expected_ = expected; }
+  void expect_more_workers(bool expected);
   /// The answer to a retraction: these plans, maybe none, come back unstarted.
   void plans_returned(int worker, const std::vector<std::uint32_t>& plans);
   /// How much work a plan is expected to be, in cell updates.
@@ -123,15 +130,37 @@ class WorkQueue {
 
  private:
   enum class State : std::uint8_t { pending, leased, answered, failed };
+  static constexpr int no_worker = -1;
+  /// A plan is copied once, and once more for a worker that is much quicker.
+  static constexpr std::size_t most_holders = 3;
+
+  /// The workers that have a lease of a plan.
+  class Holders {
+   public:
+    [[nodiscard]] auto begin() const { return ids_.begin(); }
+    [[nodiscard]] auto end() const { return ids_.begin() + count_; }
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    void add(int worker) { ids_.at(count_++) = worker; }
+    void remove(int worker) {
+      const auto end = ids_.begin() + count_;
+      count_ = static_cast<std::uint8_t>(std::remove(ids_.begin(), end, worker) - ids_.begin());
+    }
+    void clear() { count_ = 0; }
+
+   private:
+    std::array<int, most_holders> ids_{};
+    std::uint8_t count_ = 0;
+  };
+  /// There may be tens of millions of these: small members only.
   struct Plan {
-    State state = State::pending;
-    std::uint32_t position = 0;
+    double updates = 0;  ///< 0 where not known
     std::int32_t failures = 0;
     std::int32_t lost_workers = 0;
-    int failed_at = no_worker;     ///< the worker of the last failure: to be tried elsewhere
-    double updates = 0;            ///< 0 where not known
-    std::vector<int> holders;      ///< the workers that have a lease; only while leased
-    std::int32_t late_copies = 0;  ///< how many have it after it was answered or failed
+    int failed_at = no_worker;  ///< the worker of the last failure: to be tried elsewhere
+    Holders holders;            ///< only while leased
+    State state = State::pending;
+    std::uint8_t late_copies = 0;  ///< how many have it after it was answered or failed
     [[nodiscard]] bool finished() const {
       return state == State::answered || state == State::failed;
     }
@@ -140,15 +169,32 @@ class WorkQueue {
     bool running = false;
     double started_s = 0;  ///< on the queue's clock
   };
+  /// Devices of one name.
+  struct Kind {
+    CostModel cost;
+    std::size_t idle_workers = 0;
+  };
+  /// What the sums and sets below say of a worker; all 0 where they leave it out.
+  struct Standing {
+    double speed = 0;  ///< its key in the sets: mean seconds a plan, infinite where not known
+    std::size_t prefetch = 0;
+    std::size_t idle = 0;
+    std::size_t spare = 0;
+    bool hungry = false;
+  };
   struct Worker {
     std::size_t threads = 1;
-    CostModel* cost = nullptr;                        ///< its kind's, in costs_
+    Kind* kind = nullptr;                             ///< in kinds_
     std::unordered_map<std::uint32_t, Lease> leases;  ///< of all that it has, late copies included
     std::size_t running = 0;                          ///< of its leases
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
     bool retracting = false;
     bool leaving = false;
-    double silent_s = 0;
+    double heard_s = 0;                   ///< on the queue's clock
+    std::list<int>::iterator by_silence;  ///< its place in by_silence_
+    Standing standing;
+    bool changed = false;  ///< since `standing`: it is in changed_workers_
+    bool starved = false;  ///< it would take plans, and none was for it: it is in starved_
     [[nodiscard]] std::size_t load() const { return leases.size(); }
     [[nodiscard]] std::size_t waiting() const { return leases.size() - running; }
     [[nodiscard]] std::size_t idle() const {
@@ -156,45 +202,91 @@ class WorkQueue {
     }
     /// How many plans it should have waiting.
     [[nodiscard]] std::size_t prefetch() const;
+    /// How many more should wait there, where its threads have `count` more than its load.
+    [[nodiscard]] std::size_t room(std::size_t count) const;
+    /// How many of those waiting can be taken back.
+    [[nodiscard]] std::size_t spare() const;
   };
-  /// Orders the pending plans: untroubled before failed, long before short.
-  using Key = std::tuple<std::int32_t, double, std::uint32_t, std::uint32_t>;
-  static constexpr int no_worker = -1;
+  using Speed = std::pair<double, int>;  ///< Standing::speed, id: the fastest first
 
-  [[nodiscard]] static Key key(std::uint32_t number, const Plan& plan);
+  [[nodiscard]] Plan* find(std::uint32_t number);
+  [[nodiscard]] const Plan* find(std::uint32_t number) const;
+  [[nodiscard]] Plan& plan_of(std::uint32_t number) { return plans_[position_of_[number]]; }
+  [[nodiscard]] Worker* find_worker(int id);
+  [[nodiscard]] PendingPlans::Key key(const Plan& plan) const;
   [[nodiscard]] static double expected_s(const Plan& plan, const Worker& worker);
   [[nodiscard]] double left_s(const Plan& plan, const Worker& worker, const Lease& lease) const;
-  [[nodiscard]] std::vector<int> fastest_first() const;
   [[nodiscard]] static double start_delay_s(const Worker& worker);
-  void add_pending(std::uint32_t number, Plan& plan);
-  void remove_pending(std::uint32_t number, const Plan& plan);
-  static void forget_lease(Plan& plan, int worker);
+  void add_pending(Plan& plan);
+  void remove_pending(const Plan& plan);
+  void forget_lease(std::uint32_t number, Plan& plan, int worker);
   void release(std::uint32_t number, Plan& plan, int worker);
   void finish(std::uint32_t number, Plan& plan, State state);
-  void lease(std::uint32_t number, int worker, Order& order);
+  void lease(std::uint32_t number, int id, Worker& worker, Order& order);
+  void drop(int id, Worker& worker);
+
+  void worker_changed(int id, Worker& worker);
+  void plan_changed(std::uint32_t number);
+  void wake_starved();
+  void settle_workers();
+  void set_standing(int id, Worker& worker, const Standing& next);
+
   /// Whether a worker takes plans that failed last on itself.
   enum class Takes { what_failed_elsewhere, any_plan };
-  void assign(int worker, std::size_t count, Takes takes, double time_left_s,
+  [[nodiscard]] bool feed(double time_left_s, std::vector<Order>& orders);
+  void assign(int id, Worker& worker, std::size_t count, Takes takes, double time_left_s,
               std::vector<Order>& orders);
-  void assign_from(std::set<Key>& pending, int id, std::size_t count, double time_left_s,
-                   Order& order);
+  void assign_from(PendingPlans& pending, int id, Worker& worker, std::size_t count,
+                   double time_left_s, Order& order);
+
+  /// Running plans by how long they will still take. Those within their expected time are ordered
+  /// by its end, the others by their start: so the order stays while time passes, but for plans
+  /// that come to be late.
+  class RunningPlans;
+  void begin_tail();
   void retract_for_the_idle(std::vector<Order>& orders);
+  void settle_running();
+  void place_running(std::uint32_t number);
   void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);
 
   QueueRules rules_;
+  std::vector<Plan> plans_;                 ///< by position
+  std::vector<std::uint32_t> numbers_;      ///< by position
+  std::vector<std::uint32_t> position_of_;  ///< by number; no_position: not in this queue
   /// By the worker where they failed last, which takes none of its own: nobody looks through plans
-  /// that are not for it.
-  std::map<int, std::set<Key>> pending_;
-  bool more_are_expected_ = false;
+  /// that are not for it. None is empty.
+  std::map<int, PendingPlans> pending_;
   std::size_t pending_count_ = 0;
-  std::unordered_map<std::uint32_t, Plan> plans_;
-  std::unordered_set<std::uint32_t> leased_;
-  std::map<int, Worker> workers_;
   std::size_t unfinished_;
-  std::map<std::string, CostModel> costs_;  ///< by kind of device; references stay valid
-  double known_updates_ = 0;                ///< of unfinished plans
-  std::size_t known_plans_ = 0;             ///< unfinished plans whose work is known
+  double known_updates_ = 0;     ///< of unfinished plans
+  std::size_t known_plans_ = 0;  ///< unfinished plans whose work is known
+
+  std::map<std::string, Kind> kinds_;  ///< references stay valid
+  std::unordered_map<int, Worker> workers_;
+  bool more_are_expected_ = false;
   double clock_s_ = 0;
+  std::list<int> by_silence_;   ///< workers: whoever was not heard for longest is first
+  std::size_t leases_ = 0;      ///< of all workers
+  std::size_t running_ = 0;     ///< of these
+  std::size_t retracting_ = 0;  ///< workers
+  std::size_t leaving_ = 0;     ///< workers
+
+  // orders() looks only at workers that changed, and finds the others it needs here.
+  std::vector<int> changed_workers_;
+  std::size_t all_prefetch_ = 0;
+  std::size_t idle_threads_ = 0;
+  std::set<Speed> idle_;    ///< workers with idle threads
+  std::set<Speed> hungry_;  ///< workers that would take more plans, but for the starved
+  std::vector<int> starved_;
+  double last_time_left_s_ = 0;
+
+  // The tail of a run begins when threads are idle and nothing pending is for them. What only it
+  // needs is kept from then on.
+  bool tail_ = false;
+  std::set<std::pair<std::size_t, int>> spare_;  ///< workers with waiting plans to spare
+  std::vector<std::uint32_t> changed_plans_;
+  std::unique_ptr<RunningPlans> held_once_;
+  std::unique_ptr<RunningPlans> held_twice_;
 };
 
 }  // namespace wallheat

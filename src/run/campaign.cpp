@@ -281,7 +281,7 @@ class Campaign {
     if (plans_.empty()) return;
     StoreSink sink(*store_, *source_);
     CoordinatorParts parts;
-    parts.plans = plans_;
+    parts.plans = std::move(plans_);
     parts.terms = options_.terms();
     parts.samples = samples_;
     parts.device = device_;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <queue>
 #include <random>
@@ -332,6 +333,54 @@ TEST(WorkQueue, looks_only_at_plans_that_fit_into_the_time_left) {
   // Were each plan looked at for each worker, this would be 4e9 looks: the test's time-out.
   for (int look = 0; look < 100; ++look) EXPECT_THAT(fitting(1), IsEmpty());
   EXPECT_THAT(fitting(1.3 * 4.5), testing::UnorderedElementsAre(3, 2, 1));
+}
+
+TEST(WorkQueue, looks_only_at_workers_that_have_changed) {
+  // Were each worker looked at for each event, or each plan for each copy, this would be 4e9 looks:
+  // the test's time-out.
+  constexpr int workers = 10'000;
+  constexpr std::uint32_t count = 20 * workers;
+  WorkQueue queue(plans(count));
+  for (std::uint32_t plan = 0; plan < count; ++plan) queue.set_work(plan, 1e9);
+  for (int worker = 1; worker <= workers; ++worker) queue.worker_joined(worker, 1, "cpu");
+  std::deque<std::pair<int, std::uint32_t>> at_work;
+  const auto obey = [&] {
+    for (const Order& order : queue.orders()) {
+      if (order.kind == Order::Kind::retract) {
+        queue.plans_returned(order.worker, {});
+        continue;
+      }
+      for (const std::uint32_t plan : order.plans) {
+        queue.plan_started(order.worker, plan);
+        at_work.emplace_back(order.worker, plan);
+      }
+    }
+  };
+  obey();
+  while (!queue.all_finished()) {
+    ASSERT_FALSE(at_work.empty());
+    const auto [worker, plan] = at_work.front();
+    at_work.pop_front();
+    queue.worker_heard(worker);
+    EXPECT_THAT(queue.time_passed(1e-4), IsEmpty());
+    (void)queue.plan_finished(worker, plan, 1);
+    obey();
+  }
+}
+
+TEST(WorkQueue, asks_those_again_that_got_nothing_once_something_has_changed) {
+  const Order plan_0{Order::Kind::assign, 1, {0}, 0};
+  for (const bool more_time : {true, false}) {
+    WorkQueue queue(plans(2));
+    queue.set_work(0, 100e9);
+    queue.set_work(1, 1e9);
+    queue.worker_joined(1, 1);
+    (void)queue.plan_finished(1, 1, 1);  // so plan 0 will take 100 s
+    EXPECT_THAT(queue.orders(10), IsEmpty());
+    EXPECT_THAT(queue.orders(10), IsEmpty());
+    if (!more_time) queue.set_work(0, 2e9);
+    EXPECT_THAT(queue.orders(more_time ? 1000 : 9), ElementsAre(plan_0));
+  }
 }
 
 /// A queue of `count` equal plans in which each worker has solved one, as fast as its kind is.
