@@ -288,6 +288,66 @@ class Open(unittest.TestCase):
             wallheat.open(self.folder / "text.h5")
 
 
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.plans, self.out = os.path.join(folder.name, "plans"), pathlib.Path(folder.name) / "results.h5"
+        subprocess.run([PROGRAM, "generate", "--out", self.plans, "--count", "4", "--size", "64"], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def test_tells_of_each_plan_and_stores_it(self):
+        events = []
+        ended = wallheat.run(self.plans, self.out, progress=events.append, program=PROGRAM, save_fields=True,
+                             solver="steady", threads=1)
+        self.assertEqual(ended.status, 0)
+        self.assertIn("solved 4", ended.output)
+        self.assertEqual((events[0]["event"], events[-1]["event"]), ("run_started", "run_finished"))
+        self.assertEqual({event["id"] for event in events if event["event"] == "result"},
+                         {"00001", "00002", "00003", "00004"})
+        results = wallheat.open(self.out)
+        self.assertEqual(set(results.rows["status"]), {"converged"})
+        self.assertEqual(results.settings["solver"], "steady")
+        solution = wallheat.solve(np.load(self.plans + "/00002_domain.npy"), np.load(self.plans + "/00002_interior.npy"),
+                                  solver="steady")
+        self.assertEqual(results.field("00002").tobytes(), solution.field.tobytes())
+        self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM, resume=True, solver="steady", progress=None,
+                                      overwrite=False, save_fields=True).status, 0)
+
+    def test_says_that_plans_failed(self):
+        os.remove(self.plans + "/00003_interior.npy")
+        self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM).status, 3)
+        failed = wallheat.open(self.out).rows.query("status == 'failed'")
+        self.assertEqual(list(failed["id"]), ["00003"])
+        self.assertIn("00003_interior.npy", failed["error"].iloc[0])
+
+    def test_raises_what_the_program_refuses(self):
+        with self.assertRaisesRegex(ValueError, "no option '--colour"):
+            wallheat.run(self.plans, self.out, program=PROGRAM, colour="red")
+        with self.assertRaisesRegex(RuntimeError, "nowhere"):
+            wallheat.run("nowhere", self.out, program=PROGRAM)
+        with self.assertRaisesRegex(RuntimeError, "there is no program unheard-of"):
+            wallheat.run(self.plans, self.out, program="unheard-of")
+
+    def test_ctrl_c_stops_it_with_what_is_solved_stored(self):
+        def interrupt(event):
+            if event["event"] == "run_started":
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            wallheat.run(self.plans, self.out, progress=interrupt, program=PROGRAM, tolerance=0, max_iterations=10**12)
+        results = wallheat.open(self.out)
+        self.assertTrue(results.closed_well)
+        self.assertEqual(set(results.rows["status"]), {"pending"})
+
+    def test_ends_by_what_the_callback_raises(self):
+        def refuse(_event):
+            raise ArithmeticError("enough")
+
+        with self.assertRaisesRegex(ArithmeticError, "enough"):
+            wallheat.run(self.plans, self.out, progress=refuse, program=PROGRAM)
+
+
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
     unittest.main()
