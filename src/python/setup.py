@@ -1,0 +1,40 @@
+"""Has CMake build the part that is written in C++. pip runs this; pyproject.toml has the rest."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import setuptools
+from setuptools.command.build_ext import build_ext
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Nothing is written into the source tree. A folder that is kept makes the next build short.
+BUILD = pathlib.Path(os.environ.get("WALLHEAT_PYTHON_BUILD") or tempfile.mkdtemp(prefix="wallheat-python-"))
+
+
+class BuildByCMake(build_ext):
+    def build_extension(self, ext):
+        subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DWALLHEAT_PYTHON=ON",
+                        "-DWALLHEAT_CUDA=OFF", f"-DPython_EXECUTABLE={sys.executable}"], check=True)
+        subprocess.run(["cmake", "--build", BUILD, "--target", "wallheat_python", "--parallel", str(os.cpu_count())],
+                       check=True)
+        target = pathlib.Path(self.get_ext_fullpath(ext.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        built, = (BUILD / "src" / "python").glob("_wallheat*.so")
+        shutil.copy2(built, target)
+
+
+def version():
+    """CMakeLists.txt is where it stands."""
+    return re.search(r"project\(wallheat VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+
+
+setuptools.setup(
+    version=version(),
+    ext_modules=[setuptools.Extension("wallheat._wallheat", sources=[])],
+    cmdclass={"build_ext": BuildByCMake},
+    options={"build": {"build_base": str(BUILD / "setuptools")}, "egg_info": {"egg_base": str(BUILD)}})

@@ -1,0 +1,75 @@
+"""Solves floor plans that are NumPy arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from wallheat import _wallheat
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """The answer for one plan."""
+
+    field: npt.NDArray[np.float64]
+    """Temperatures in °C, shape of the plan. The array is the caller's."""
+    iterations: int
+    """How many were made; of "steady", those of conjugate gradients."""
+    last_delta: float
+    """The change of the last iteration in °C; NaN if there was none."""
+    converged: bool
+    """False if max_iterations came first."""
+    error_bound: float
+    """°C: proven, no cell is farther from the steady state. NaN unless the solver is "steady"."""
+    mean_temp: float
+    """°C, mean over the interior cells; like the next three NaN if there are none."""
+    std_temp: float
+    """°C, standard deviation of the population."""
+    pct_above_18: float
+    """% of the interior cells above 18 °C."""
+    pct_below_15: float
+    """% of the interior cells below 15 °C."""
+
+
+def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-4, max_iterations: int = 20000,
+          solver: Literal["jacobi", "fastforward", "steady"] = "jacobi", accuracy: float = 1e-8,
+          source: npt.ArrayLike | None = None, spacing: float = 1.0, norm: Literal["max", "l2"] = "max") -> Solution:
+    """Solves one floor plan on one core. The interpreter's lock is released meanwhile; Ctrl-C ends it.
+
+    domain: start field in °C, shape (rows, columns), float64, float32, or integers that float64 holds exactly.
+        Cells that are not interior keep their value.
+    interior: which cells are room, same shape: bool or uint8 that is not 0, or numbers that are 0 or 1.
+    tolerance: °C; stops when an iteration changes less than this (not "steady").
+    max_iterations: stops after so many.
+    solver: "jacobi" (the published program's iterate, bit for bit), "fastforward" (the same iterate to 1e-9 °C) or
+        "steady" (the steady state itself, with a proven bound).
+    accuracy: °C; no cell may be farther than this from the steady state ("steady" only).
+    source: f of Poisson's equation -laplace(u) = f, same shape, in °C per square of the unit of spacing.
+    spacing: distance between neighbouring cells; matters to plans with a source only.
+    norm: how the change of an iteration is measured: "max" (the largest of a cell) or "l2" (the root of the sum of
+        squares).
+
+    Raises ValueError if an array or a parameter cannot be used.
+    """
+    return Solution(**_wallheat.solve(np.asarray(domain), np.asarray(interior), tolerance, max_iterations, solver,
+                                      accuracy, None if source is None else np.asarray(source), spacing, norm))
+
+
+def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int,
+           atol: float = 1e-6) -> npt.NDArray[np.float64]:
+    """Takes the place of the function of this name in the course's simulate.py; returns the same bits.
+
+    u: start field in °C with a ring of fixed cells around it, float64, shape (rows + 2, columns + 2), such as
+        (514, 514). It is not changed.
+    interior_mask: which cells inside the ring are room, bool, shape (rows, columns), such as (512, 512).
+    max_iter: the largest number of iterations.
+    atol: °C; the iteration ends when no cell changes by as much.
+
+    Returns a new array of u's shape. Without any room it is a copy of u, where NumPy's max() would raise an error.
+    Raises ValueError if an array cannot be used. The interpreter's lock is released meanwhile; Ctrl-C ends it.
+    """
+    return _wallheat.jacobi(np.asarray(u), np.asarray(interior_mask), max_iter, atol)
