@@ -243,7 +243,7 @@ with h5py.File(sys.argv[1], "r") as f:
     assert len(rows) == 6
     row = rows[3]
     assert row["id"] == b"plan 3" and row["iterations"] == 1003 and row["failures"] == 3, row
-    assert f["ids"][3] == b"plan 3"
+    assert b"".join(f["ids"][3]) == b"plan 3"
     assert row["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
     assert math.isnan(rows[0]["pct_above_18"])
     assert f["settings"].attrs["tolerance"] == b"0.0001"

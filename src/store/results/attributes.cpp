@@ -51,9 +51,12 @@ std::string session_name(std::size_t number) {
 
 }  // namespace
 
+void write_attributes(const Handle& object, const Attributes& values) {
+  for (const auto& [name, value] : values) write_text(object, name, value);
+}
+
 void write_attributes(const Handle& file, const std::string& group, const Attributes& values) {
-  const auto target = open_or_make_group(file, group);
-  for (const auto& [name, value] : values) write_text(target, name, value);
+  write_attributes(open_or_make_group(file, group), values);
 }
 
 Attributes read_attributes(const Handle& file, const std::string& group) {
@@ -99,7 +102,9 @@ void write_identity(const Handle& file, const Snapshot& snapshot) {
                                   H5P_DEFAULT, H5P_DEFAULT),
                        H5Aclose, "write the version");
   checked(H5Awrite(version.get(), H5T_NATIVE_INT, &format_version), "write the version");
-  write_attributes(file, "/", {{mark_name, mark_value}, {"file_id", snapshot.file_id}});
+  write_attributes(
+      file, "/",
+      {{mark_name, mark_value}, {"file_id", snapshot.file_id}, {"Conventions", "CF-1.11"}});
   std::string ids;
   for (const auto& id : snapshot.succeeds) ids += (ids.empty() ? "" : " ") + id;
   if (!ids.empty()) write_attributes(file, "/", {{predecessors_name, ids}});

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "store/hdf5/hdf5_object.hpp"
+#include "store/results/dimensions.hpp"
 #include "store/results/hdf5_file.hpp"
 
 namespace wallheat::store {
@@ -36,9 +37,15 @@ void make_dataset(const Handle& file, GridShape shape, std::uint64_t number, std
   // The level is only a note here: the bytes come compressed.
   checked(H5Pset_deflate(creation.get(), 4), task);
   checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
-  Handle(H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
-                    creation.get(), H5P_DEFAULT),
-         H5Dclose, task);
+  const Handle fields(H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
+                                 creation.get(), H5P_DEFAULT),
+                      H5Dclose, task);
+  const auto slot = group_of(shape) + "/slot_" + std::to_string(number);
+  make_dimension(file, slot, slots);
+  name_axis(file, fields, 0, slot);
+  name_axis(file, fields, 1, group_of(shape) + "/row");
+  name_axis(file, fields, 2, group_of(shape) + "/col");
+  write_attributes(fields, {{"units", "degree_Celsius"}, {"long_name", "temperature"}});
 }
 
 bool exists(const Handle& file, const std::string& name) {
@@ -73,6 +80,8 @@ void FieldTables::create(const Handle& file, const Capacities& capacities) {
   const auto fields = make_group(file, fields_name);
   for (const auto& [shape, capacity] : capacities) {
     const auto group = make_group(file, group_of(shape));
+    make_dimension(file, group_of(shape) + "/row", shape.rows);
+    make_dimension(file, group_of(shape) + "/col", shape.cols);
     for (std::uint64_t first = 0; first < capacity; first += slots_per_dataset) {
       make_dataset(file, shape, first / slots_per_dataset,
                    std::min(slots_per_dataset, capacity - first));

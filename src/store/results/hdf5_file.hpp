@@ -93,7 +93,9 @@ class FieldTables {
   std::map<std::pair<GridShape, std::uint64_t>, Handle> open_;
 };
 
-/// Text attributes of a group. Writing replaces those that differ and leaves others alone.
+/// Text attributes of an object, or of a group, which is made if it is missing. Writing replaces
+/// those that differ and leaves others alone.
+void write_attributes(const Handle& object, const Attributes& values);
 void write_attributes(const Handle& file, const std::string& group, const Attributes& values);
 [[nodiscard]] Attributes read_attributes(const Handle& file, const std::string& group);
 

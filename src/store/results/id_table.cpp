@@ -1,5 +1,8 @@
+#include <array>
+
 #include "io/checksum.hpp"
 #include "store/hdf5/hdf5_object.hpp"
+#include "store/results/dimensions.hpp"
 #include "store/results/hdf5_file.hpp"
 
 namespace wallheat::store {
@@ -7,6 +10,7 @@ namespace {
 
 constexpr const char* ids_name = "/ids";
 constexpr const char* checksum_name = "crc32";
+constexpr const char* letter_axis = "/id_bytes";
 constexpr const char* task = "list the ids";
 
 using Id = decltype(Row::id);
@@ -19,21 +23,29 @@ bool exists(const Handle& file) {
   return checked(H5Lexists(file.get(), ids_name, H5P_DEFAULT), task) > 0;
 }
 
-/// Nothing if there is another thing under the name, or a list of another length.
+/// Letters, as netCDF has texts: of texts of more than a byte, its version 4.9.0 frees what is not
+/// its own. They are the same bytes.
+Handle letter_type() { return text_type(1); }
+
+/// Nothing if there is another thing under the name, or a list of another length. Files have texts
+/// in it that were made before letters were.
 std::optional<Handle> open(const Handle& file, std::uint64_t count) {
   if (!exists(file)) return std::nullopt;
   Handle dataset(H5Dopen2(file.get(), ids_name, H5P_DEFAULT), H5Dclose, task);
-  const auto type = text_type(sizeof(Id));
-  if (!has_form(dataset, {type.get(), {count}, {}}) || !read_whole_number(dataset, checksum_name)) {
+  const auto letter = letter_type();
+  const auto text = text_type(sizeof(Id));
+  if (!has_form(dataset, {letter.get(), {count, sizeof(Id)}, {}}) &&
+      !has_form(dataset, {text.get(), {count}, {}})) {
     return std::nullopt;
   }
+  if (!read_whole_number(dataset, checksum_name)) return std::nullopt;
   return dataset;
 }
 
 void create(const Handle& file, std::uint64_t count) {
-  const auto type = text_type(sizeof(Id));
-  const hsize_t size = count;
-  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
+  const auto type = letter_type();
+  const std::array<hsize_t, 2> size{count, sizeof(Id)};
+  const Handle space(H5Screate_simple(2, size.data(), nullptr), H5Sclose, task);
   const Handle ids(H5Dcreate2(file.get(), ids_name, type.get(), space.get(), H5P_DEFAULT,
                               H5P_DEFAULT, H5P_DEFAULT),
                    H5Dclose, task);
@@ -41,7 +53,14 @@ void create(const Handle& file, std::uint64_t count) {
   Handle(
       H5Acreate2(ids.get(), checksum_name, H5T_STD_U32LE, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose, task);
+  make_dimension(file, plan_axis, count);
+  make_dimension(file, letter_axis, sizeof(Id));
+  name_axis(file, ids, 0, plan_axis);
+  name_axis(file, ids, 1, letter_axis);
 }
+
+/// The type of the values as they are in the file.
+Handle type_of(const Handle& dataset) { return {H5Dget_type(dataset.get()), H5Tclose, task}; }
 
 }  // namespace
 
@@ -58,7 +77,7 @@ void write_ids(const Handle& file, const std::vector<Row>& rows) {
   for (const auto& row : rows) ids.push_back(row.id);
   const auto checksum = checksum_of(ids);
   const Handle attribute(H5Aopen(dataset->get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
-  const auto type = text_type(sizeof(Id));
+  const auto type = type_of(*dataset);
   checked(H5Dwrite(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   checked(H5Awrite(attribute.get(), H5T_STD_U32LE, &checksum), task);
 }
@@ -67,7 +86,7 @@ std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t
   const auto dataset = open(file, count);
   if (!dataset) return std::nullopt;
   std::vector<Id> ids(count);
-  const auto type = text_type(sizeof(Id));
+  const auto type = type_of(*dataset);
   checked(H5Dread(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   if (read_whole_number(*dataset, checksum_name) != checksum_of(ids)) return std::nullopt;
   std::vector<std::string> texts;

@@ -1,4 +1,5 @@
 #include "store/hdf5/hdf5_object.hpp"
+#include "store/results/dimensions.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store/results/row_type.hpp"
 
@@ -18,9 +19,11 @@ void RowTable::create(const Handle& file, std::uint64_t count) {
   checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), "choose the rows' layout");
   checked(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "allocate the rows");
   checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave the rows unfilled");
-  Handle(H5Dcreate2(file.get(), rows_name, type.get(), space.get(), H5P_DEFAULT, creation.get(),
-                    H5P_DEFAULT),
-         H5Dclose, "create the rows");
+  const Handle rows(H5Dcreate2(file.get(), rows_name, type.get(), space.get(), H5P_DEFAULT,
+                               creation.get(), H5P_DEFAULT),
+                    H5Dclose, "create the rows");
+  make_dimension(file, plan_axis, count);
+  name_axis(file, rows, 0, plan_axis);
 }
 
 RowTable::RowTable(const Handle& file, std::int32_t version)
