@@ -114,23 +114,23 @@ void write_pack(const std::filesystem::path& out, Generate generate, std::uint64
 
 int generate_command(const Arguments& arguments) {
   std::filesystem::path out;
-  std::filesystem::path pack;
+  bool pack = false;
   std::int64_t count = 0;
   std::uint64_t seed = 0;
   std::string kind;
   std::int64_t size = 0;
   bool overwrite = false;
   Options options(
-      "generate --out DIR | --pack FILE [options]",
+      "generate --out DIR [options]",
       "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
       "number k of a seed is the same on every machine and does not depend on --count.");
   options.add()("kind", po::value(&kind)->default_value("floorplan")->value_name("NAME"),
                 "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
                 "one in the middle, plan 00002 everywhere, the others some anywhere)");
   options.add()("out,o", po::value(&out)->value_name("DIR"),
-                "directory to write to; made if missing");
-  options.add()("pack,p", po::value(&pack)->value_name("FILE"),
-                "write one pack, as 'wallheat pack' would make it, in place of two files a plan");
+                "directory to write to, made if missing; or the pack");
+  options.add()("pack", po::bool_switch(&pack),
+                "make --out one pack, as 'wallheat pack' would, in place of two files a plan");
   options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
                 "number of plans");
   options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
@@ -138,21 +138,20 @@ int generate_command(const Arguments& arguments) {
                 "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add()("overwrite", po::bool_switch(&overwrite),
                 "replace the plans of a directory that has some, or the pack");
+  options.require({"out"});
   if (!options.parse(arguments)) return exit_done;
-  if (out.empty() == pack.empty()) throw UsageError("give either --out or --pack");
   const auto generate = choose<Generate>(
       "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
   if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
   if (count < 1) throw UsageError("--count must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
-  if (pack.empty()) {
+  if (!pack) {
     write_directory(out, generate, seed, static_cast<std::size_t>(size), count, overwrite);
   } else {
-    write_pack(pack, generate, seed, static_cast<std::size_t>(size), count, overwrite);
+    write_pack(out, generate, seed, static_cast<std::size_t>(size), count, overwrite);
   }
-  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size,
-             pack.empty() ? out.string() : pack.string());
+  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
   if (generate == generate_poisson_plan)
     fmt::print("a plate is 1 wide: solve them with --spacing {}\n",
                python_float(1 / static_cast<double>(size)));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "store/packs/plan_pack.hpp"
 #include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
@@ -635,6 +636,22 @@ TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
   const Finished verified = wallheat({"verify", path("jacobi.h5"), "--data", path("plans")});
   EXPECT_NE(verified.status, 0);
   EXPECT_THAT(verified.out + verified.err, HasSubstr("has changed since it was solved"));
+}
+
+TEST_F(Wallheat, generates_a_pack_as_it_packs_what_it_generates) {
+  generate(12, 48);
+  ASSERT_EQ(wallheat({"pack", "--data", path("plans"), "--out", path("packed.h5")}).status, 0);
+  const Words made{"generate", "--pack", "--out", path("made.h5"), "--count",
+                   "12",       "--size", "48",    "--seed",        "3"};
+  ASSERT_EQ(wallheat(made).status, 0);
+  const auto packed = open_plan_source(path("packed.h5"));
+  const auto direct = open_plan_source(path("made.h5"));
+  ASSERT_EQ(direct->ids().ids, packed->ids().ids);
+  for (const std::string& id : direct->ids().ids)
+    EXPECT_EQ(direct->stated_hash(id), packed->stated_hash(id)) << id;
+  const Finished again = wallheat(made);
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.err, HasSubstr("--overwrite"));
 }
 
 TEST_F(Wallheat, tells_before_the_start_all_that_would_stop_a_run) {
