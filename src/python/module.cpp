@@ -191,7 +191,7 @@ py::dict meanings() {
 
 void raise_as_python(std::exception_ptr pointer) {
   try {
-    if (pointer) std::rethrow_exception(pointer);
+    if (pointer) std::rethrow_exception(std::move(pointer));
   } catch (const InputError& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const UsageError& error) {

@@ -50,7 +50,7 @@ void create(const Handle& file, std::uint64_t count) {
                               H5P_DEFAULT, H5P_DEFAULT),
                    H5Dclose, task);
   const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, task);
-  Handle(
+  const Handle checksum(
       H5Acreate2(ids.get(), checksum_name, H5T_STD_U32LE, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose, task);
   make_dimension(file, plan_axis, count);
