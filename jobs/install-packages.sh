@@ -21,9 +21,9 @@ packages=(
 if [ "${1:-}" = tests ]; then
   packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
   packages+=(pybind11-dev python3-dev python3-pandas)        # the Python module
+  packages+=(python3-pip python3-setuptools python3-wheel)   # install it
   packages+=(python3-xarray python3-h5netcdf python3-netcdf4 python3-tables netcdf-bin)  # open result files as they are
   packages+=(python3-nbconvert python3-ipykernel python3-matplotlib)  # the notebook
-  packages+=(python3-pip python3-setuptools python3-wheel)   # install it
   packages+=(libeigen3-dev)                                  # direct solves, to check the steady solver
   # It looks at the report page. Ubuntu has it as a snap only; without it that test is skipped.
   if grep -qx 'ID=debian' /etc/os-release 2> /dev/null; then packages+=(chromium); fi

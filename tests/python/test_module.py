@@ -329,16 +329,20 @@ class Run(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "there is no program unheard-of"):
             wallheat.run(self.plans, self.out, program="unheard-of")
 
-    def test_ctrl_c_stops_it_with_what_is_solved_stored(self):
+    def test_can_be_looked_at_and_stopped_by_ctrl_c_while_it_runs(self):
+        living = []
+
         def interrupt(event):
-            if event["event"] == "run_started":
+            if event["event"] == "start" and not living:
+                living.append(wallheat.open(self.out))
                 os.kill(os.getpid(), signal.SIGINT)
 
         with self.assertRaises(KeyboardInterrupt):
             wallheat.run(self.plans, self.out, progress=interrupt, program=PROGRAM, tolerance=0, max_iterations=10**12)
-        results = wallheat.open(self.out)
-        self.assertTrue(results.closed_well)
-        self.assertEqual(set(results.rows["status"]), {"pending"})
+        self.assertFalse(living[0].closed_well)
+        self.assertTrue(wallheat.open(self.out).closed_well)
+        self.assertEqual(set(living[0].rows["status"]), {"pending"})
+        self.assertEqual(living[0].settings["max_iterations"], str(10**12))
 
     def test_ends_by_what_the_callback_raises(self):
         def refuse(_event):
