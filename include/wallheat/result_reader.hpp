@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,9 @@ class ResultReader {
 
   /// All rows in the order of the ids, pending ones included; fields left out.
   [[nodiscard]] const std::vector<PlanResult>& rows() const;
+  /// Hands them over one after the other: where rows() is not called, too, they take half the
+  /// memory.
+  void for_each_row(const std::function<void(const PlanResult&)>& take) const;
   [[nodiscard]] const Attributes& settings() const;
   /// One entry per session (first run, each resume), oldest first.
   [[nodiscard]] const std::vector<Attributes>& sessions() const;

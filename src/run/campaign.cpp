@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/exit_status.hpp"
 #include "core/version.hpp"
@@ -94,13 +96,19 @@ void check_gpu_choice(const RunOptions& options, int ranks) {
 /// as copies have, need not be read again by the next resume.
 void check_restored_inputs(const RunOptions& options, const PlanSource& source,
                            ResultStore& store) {
-  const InputChanges changes = changed_inputs(source, store.restored(), stop_requested);
   std::vector<std::string> changed;
-  for (const auto* inputs : {&changes.changed, &changes.unreadable}) {
-    for (const ChangedInput& input : *inputs)
+  std::vector<std::string> unreadable;
+  std::vector<PlanResult> restamped;
+  store.for_each_restored([&](const PlanResult& row) {
+    InputChanges changes = changed_inputs(source, std::span(&row, 1), stop_requested);
+    for (const ChangedInput& input : changes.changed)
       changed.push_back(fmt::format("{} ({})", input.id, input.why));
-  }
-  if (changed.empty()) return store.restamp(changes.restamped);
+    for (const ChangedInput& input : changes.unreadable)
+      unreadable.push_back(fmt::format("{} ({})", input.id, input.why));
+    std::move(changes.restamped.begin(), changes.restamped.end(), std::back_inserter(restamped));
+  });
+  changed.insert(changed.end(), unreadable.begin(), unreadable.end());
+  if (changed.empty()) return store.restamp(restamped);
   const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
   throw RunError(fmt::format(
       "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input "
@@ -203,11 +211,11 @@ DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
 }
 
 /// The plans of this shard that want solving; counts all others of it.
-std::vector<QueuedPlan> plans_to_solve(const RunOptions& options,
-                                       const std::vector<PlanResult>& rows, RunTally& tally) {
+std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const ResultStore& store,
+                                       RunTally& tally) {
   std::vector<QueuedPlan> plans;
-  for (const PlanResult& row : rows) {
-    if (!options.shard.holds(row.index)) continue;
+  store.for_each_restored([&](const PlanResult& row) {
+    if (!options.shard.holds(row.index)) return;
     ++tally.total;
     if (is_answer(row.status)) {
       ++tally.restored;
@@ -216,7 +224,7 @@ std::vector<QueuedPlan> plans_to_solve(const RunOptions& options,
     } else {
       plans.push_back({{row.index, row.id}, row.attempts, options.retry_failed ? 0 : row.failures});
     }
-  }
+  });
   return plans;
 }
 
@@ -263,7 +271,8 @@ class Campaign {
     open_store(session);
 
     RunTally tally;
-    plans_ = plans_to_solve(options, store_->restored(), tally);
+    plans_ = plans_to_solve(options, *store_, tally);
+    store_->forget_restored();
     say_what_is_to_do(tally);
     device_ = device_for(options, *source_, plans_, logger_);
     if (surroundings.ranks > 1) take_samples();

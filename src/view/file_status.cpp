@@ -221,12 +221,12 @@ FileStatus status_of(const fs::path& file) {
   look.state = state_of(reader.closed_well(), look.writer, look.status);
   if (look.state == FileState::closed) look.status.status.reset();  // it is over
   look.shard = shard_of(file, look.session);
-  for (const PlanResult& row : reader.rows()) {
-    if (!look.shard.holds(row.index)) continue;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (!look.shard.holds(row.index)) return;
     look.solved += is_answer(row.status) ? 1 : 0;
     look.pending += row.status == PlanStatus::pending ? 1 : 0;
     if (row.status == PlanStatus::failed) look.failed.push_back(row);
-  }
+  });
   return look;
 }
 

@@ -15,10 +15,12 @@ namespace {
 std::vector<std::size_t> copy_fields(const FieldSource& source, FieldTables& fields,
                                      Snapshot& snapshot) {
   std::map<GridShape, std::int64_t> next_slot;
-  for (auto& row : snapshot.rows) {
+  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+    Row row = snapshot.rows[i];
     if (!has_field(row)) continue;
     row.field_slot = next_slot[shape_of(row)]++;
     seal(row);
+    snapshot.rows.set(i, row);
   }
   std::vector<std::size_t> lost;
   std::vector<std::byte> chunk;
@@ -68,7 +70,7 @@ std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snap
     }
     write_ids(file, snapshot.rows);
     RowTable::create(file, snapshot.rows.size());
-    RowTable(file).write(0, snapshot.rows);
+    RowTable(file).write_all(snapshot.rows);
     file.close("close " + temporary.string());
     sync_file(temporary);
     rename_durably(temporary, path);

@@ -48,9 +48,12 @@ class RowTable {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   void write(std::uint64_t first, std::span<const Row> rows);
   void read(std::uint64_t first, std::span<Row> rows) const;
-  /// All of them; for those that a failing disk or a stray program changed see is_intact. Throws
-  /// Hdf5Error if the file is too short to hold them.
-  [[nodiscard]] std::vector<Row> read_all() const;
+  void write_all(const RowList& rows);
+  /// Hands over one after the other, a few thousand in memory at a time; for those that a failing
+  /// disk or a stray program changed see is_intact. Throws Hdf5Error if the file is too short to
+  /// hold them.
+  void for_each(const std::function<void(std::size_t i, const Row& row)>& take) const;
+  [[nodiscard]] RowList read_all() const;
   void leak();
 
  private:
@@ -105,7 +108,7 @@ void write_sessions(const Handle& file, const std::vector<Attributes>& sessions)
 
 /// /ids: the list of ids once more, with a checksum of its own, so that the plan of a damaged row
 /// still has a name. Writing makes the dataset if it is missing.
-void write_ids(const Handle& file, const std::vector<Row>& rows);
+void write_ids(const Handle& file, const RowList& rows);
 /// Nothing if the list is missing, damaged, or not as long as it must be.
 [[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
                                                                std::size_t count);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "io/checksum.hpp"
@@ -15,9 +16,7 @@ constexpr const char* task = "list the ids";
 
 using Id = decltype(Row::id);
 
-std::uint32_t checksum_of(const std::vector<Id>& ids) {
-  return crc32_of(std::as_bytes(std::span(ids)));
-}
+constexpr std::size_t ids_at_once = 4096;
 
 bool exists(const Handle& file) {
   return checked(H5Lexists(file.get(), ids_name, H5P_DEFAULT), task) > 0;
@@ -59,12 +58,25 @@ void create(const Handle& file, std::uint64_t count) {
   name_axis(file, ids, 1, letter_axis);
 }
 
-/// The type of the values as they are in the file.
-Handle type_of(const Handle& dataset) { return {H5Dget_type(dataset.get()), H5Tclose, task}; }
+/// Some ids one after the other, of letters or texts, in the file and in memory.
+struct Part {
+  Part(const Handle& dataset, hsize_t first, hsize_t count)
+      : type(H5Dget_type(dataset.get()), H5Tclose, task),
+        in_file(H5Dget_space(dataset.get()), H5Sclose, task) {
+    const std::array<hsize_t, 2> start{first, 0};
+    const std::array<hsize_t, 2> size{count, sizeof(Id)};
+    checked(H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(),
+                                nullptr),
+            task);
+    const hsize_t values = count * sizeof(Id) / H5Tget_size(type.get());
+    in_memory = Handle(H5Screate_simple(1, &values, nullptr), H5Sclose, task);
+  }
+  Handle type, in_file, in_memory;
+};
 
 }  // namespace
 
-void write_ids(const Handle& file, const std::vector<Row>& rows) {
+void write_ids(const Handle& file, const RowList& rows) {
   auto dataset = open(file, rows.size());
   if (!dataset) {
     if (exists(file)) checked(H5Ldelete(file.get(), ids_name, H5P_DEFAULT), task);
@@ -72,26 +84,39 @@ void write_ids(const Handle& file, const std::vector<Row>& rows) {
     dataset = open(file, rows.size());
     if (!dataset) throw Hdf5Error(std::string("cannot ") + task);
   }
+  std::uint32_t checksum = 0;
   std::vector<Id> ids;
-  ids.reserve(rows.size());
-  for (const auto& row : rows) ids.push_back(row.id);
-  const auto checksum = checksum_of(ids);
+  for (std::size_t first = 0; first < rows.size(); first += ids.size()) {
+    ids.clear();
+    while (ids.size() < std::min(ids_at_once, rows.size() - first))
+      ids.push_back(rows[first + ids.size()].id);
+    checksum = crc32_of(std::as_bytes(std::span(ids)), checksum);
+    const Part part(*dataset, first, ids.size());
+    checked(H5Dwrite(dataset->get(), part.type.get(), part.in_memory.get(), part.in_file.get(),
+                     H5P_DEFAULT, ids.data()),
+            task);
+  }
   const Handle attribute(H5Aopen(dataset->get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
-  const auto type = type_of(*dataset);
-  checked(H5Dwrite(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
   checked(H5Awrite(attribute.get(), H5T_STD_U32LE, &checksum), task);
 }
 
 std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t count) {
   const auto dataset = open(file, count);
   if (!dataset) return std::nullopt;
-  std::vector<Id> ids(count);
-  const auto type = type_of(*dataset);
-  checked(H5Dread(dataset->get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, ids.data()), task);
-  if (read_whole_number(*dataset, checksum_name) != checksum_of(ids)) return std::nullopt;
+  std::uint32_t checksum = 0;
   std::vector<std::string> texts;
-  texts.reserve(ids.size());
-  for (const auto& id : ids) texts.push_back(get_text(id));
+  texts.reserve(count);
+  std::vector<Id> ids;
+  while (texts.size() < count) {
+    ids.resize(std::min(ids_at_once, count - texts.size()));
+    const Part part(*dataset, texts.size(), ids.size());
+    checked(H5Dread(dataset->get(), part.type.get(), part.in_memory.get(), part.in_file.get(),
+                    H5P_DEFAULT, ids.data()),
+            task);
+    checksum = crc32_of(std::as_bytes(std::span(ids)), checksum);
+    for (const auto& id : ids) texts.push_back(get_text(id));
+  }
+  if (read_whole_number(*dataset, checksum_name) != checksum) return std::nullopt;
   return texts;
 }
 

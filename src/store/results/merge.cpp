@@ -176,14 +176,14 @@ class Merge {
 
   void take_row(std::size_t number, std::size_t i, const ReadView& view,
                 const std::vector<std::uint32_t>& sessions) {
-    const auto& row = view.snapshot.rows[i];
+    Row row = view.snapshot.rows[i];
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
-    all_.rows[i] = row;
     if (row.session < sessions.size()) {
-      all_.rows[i].session = sessions[row.session];
-      seal(all_.rows[i]);
+      row.session = sessions[row.session];
+      seal(row);
     }
+    all_.rows.set(i, row);
     all_.offsets[i] = view.snapshot.offsets[i];
     from_[i] = number;
   }

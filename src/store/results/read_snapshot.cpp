@@ -41,10 +41,9 @@ Snapshot read_snapshot(const std::filesystem::path& path, Access access, Offsets
   std::vector<std::size_t> damaged;
   std::vector<std::size_t> without_field;
   for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-    auto& row = snapshot.rows[i];
+    const Row row = snapshot.rows[i];
     if (!is_intact(row) || row.index != i || (ids && id_of(row) != (*ids)[i])) {
-      if (ids) put_text(row.id, (*ids)[i]);
-      forget_row(snapshot, i);
+      snapshot.rows.set(i, pending_row(i, ids ? (*ids)[i] : id_of(row)));
       damaged.push_back(i);
     } else if (has_field(row) && !has_room(snapshot.capacities, row)) {
       forget_row(snapshot, i);

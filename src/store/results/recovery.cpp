@@ -27,13 +27,12 @@ class Mending {
   /// Returns the rows that were damaged.
   std::vector<std::size_t> mend_rows() {
     std::vector<std::size_t> damaged;
-    const auto in_file = rows_.read_all();
-    for (std::size_t i = 0; i < in_file.size(); ++i) {
-      if (same(in_file[i], snapshot_.rows[i]) || adopt(snapshot_, i, in_file[i], fields_, raw_))
-        continue;
-      if (!is_intact(in_file[i])) damaged.push_back(i);
-      rows_.write(i, std::span(&snapshot_.rows[i], 1));
-    }
+    rows_.for_each([&](std::size_t i, const Row& in_file) {
+      const Row row = snapshot_.rows[i];
+      if (same(in_file, row) || adopt(snapshot_, i, in_file, fields_, raw_)) return;
+      if (!is_intact(in_file)) damaged.push_back(i);
+      rows_.write(i, std::span(&row, 1));
+    });
     return damaged;
   }
 
@@ -75,7 +74,7 @@ void take_over_sessions(const Handle& file, std::vector<Attributes>& sessions) {
   }
 }
 
-bool names(const std::vector<std::string>& ids, const std::vector<Row>& rows) {
+bool names(const std::vector<std::string>& ids, const RowList& rows) {
   return std::equal(ids.begin(), ids.end(), rows.begin(), rows.end(),
                     [](const std::string& id, const Row& row) { return id == id_of(row); });
 }
@@ -114,7 +113,7 @@ bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& field
     if (!extent || !read_chunk(raw, extent->offset, row, chunk)) return false;
     offset = extent->offset;
   }
-  snapshot.rows[i] = row;
+  snapshot.rows.set(i, row);
   snapshot.offsets[i] = offset;
   return true;
 }

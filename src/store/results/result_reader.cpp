@@ -15,13 +15,10 @@ using namespace store;
 class ResultReader::Impl {
  public:
   explicit Impl(const fs::path& file)
-      : path_(result_path(file)), view_(open_for_reading(path_, Offsets::leave_out)) {
-    rows_.reserve(view_.snapshot.rows.size());
-    for (const auto& row : view_.snapshot.rows) rows_.push_back(to_result(row));
-  }
+      : path_(result_path(file)), view_(open_for_reading(path_, Offsets::leave_out)) {}
 
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const {
-    if (index >= rows_.size()) {
+    if (index >= view_.snapshot.rows.size()) {
       throw RunError(path_.string() + " has no row " + std::to_string(index));
     }
     const auto& row = view_.snapshot.rows[index];
@@ -36,7 +33,17 @@ class ResultReader::Impl {
   }
 
   [[nodiscard]] const Snapshot& snapshot() const { return view_.snapshot; }
-  [[nodiscard]] const std::vector<PlanResult>& rows() const { return rows_; }
+  void for_each_row(const std::function<void(const PlanResult&)>& take) const {
+    for (const Row& row : view_.snapshot.rows) take(to_result(row));
+  }
+  /// Made on first use: most of the memory of a reader.
+  [[nodiscard]] const std::vector<PlanResult>& rows() const {
+    std::call_once(rows_are_made_, [&] {
+      rows_.reserve(view_.snapshot.rows.size());
+      for_each_row([&](const PlanResult& row) { rows_.push_back(row); });
+    });
+    return rows_;
+  }
   [[nodiscard]] bool closed_well() const { return view_.closed_well; }
   [[nodiscard]] const std::vector<std::string>& damage() const { return view_.damage; }
   [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damaged; }
@@ -59,7 +66,8 @@ class ResultReader::Impl {
   fs::path path_;
   mutable ReadView view_;
   mutable std::mutex finding_;  ///< of offsets: HDF5 is for one thread at a time
-  std::vector<PlanResult> rows_;
+  mutable std::once_flag rows_are_made_;
+  mutable std::vector<PlanResult> rows_;
 };
 
 ResultReader::ResultReader(const fs::path& file) : impl_(std::make_unique<Impl>(file)) {}
@@ -68,6 +76,9 @@ ResultReader& ResultReader::operator=(ResultReader&&) noexcept = default;
 ResultReader::~ResultReader() = default;
 
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
+void ResultReader::for_each_row(const std::function<void(const PlanResult&)>& take) const {
+  impl_->for_each_row(take);
+}
 const Attributes& ResultReader::settings() const { return impl_->snapshot().settings; }
 const std::vector<Attributes>& ResultReader::sessions() const { return impl_->snapshot().sessions; }
 const std::vector<std::size_t>& ResultReader::damaged() const { return impl_->damaged(); }

@@ -50,7 +50,6 @@ class ResultStore::Impl {
     require_free(path_, overwrite);
     remove_leftovers(path_);
     snapshot_ = snapshot_for(path_, plan);
-    restored_ = results_of(*snapshot_);
     // Fields of the file that is replaced are of no interest: nothing has an offset yet.
     build(path_, *snapshot_);
     begin();
@@ -72,11 +71,14 @@ class ResultStore::Impl {
       build(path_, found.snapshot);
     }
     snapshot_ = std::move(found.snapshot);
-    restored_ = results_of(*snapshot_);
     if (found.needs_recovery) begin();
   }
 
-  [[nodiscard]] const std::vector<PlanResult>& restored() const { return restored_; }
+  [[nodiscard]] const RowList& restored() const { return snapshot_ ? snapshot_->rows : restored_; }
+  void forget_restored() {
+    restored_ = {};
+    keeps_restored_ = false;
+  }
 
   std::vector<PlanResult> store(std::span<const PlanResult> results) {
     if (results.empty()) return {};
@@ -107,6 +109,7 @@ class ResultStore::Impl {
   /// A closed file is touched only once there is something to write: to resume a finished run costs
   /// a reading, and leaves the file as it was.
   void begin() {
+    if (keeps_restored_) restored_ = snapshot_->rows;
     snapshot_->sessions.push_back(session_attributes_);
     session_ = std::make_unique<Session>(path_, std::move(*snapshot_));
     snapshot_.reset();
@@ -115,7 +118,8 @@ class ResultStore::Impl {
   fs::path path_;
   FileLock lock_;  // before session_: held until the session is over
   Attributes session_attributes_;
-  std::vector<PlanResult> restored_;
+  RowList restored_;  // once the session has begun
+  bool keeps_restored_ = true;
   std::optional<Snapshot> snapshot_;  // until the session begins
   std::unique_ptr<Session> session_;
 };
@@ -192,7 +196,15 @@ std::vector<PlanResult> ResultStore::look(const fs::path& file, const StorePlan&
   });
 }
 
-const std::vector<PlanResult>& ResultStore::restored() const { return impl_->restored(); }
+void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
+  for (const Row& row : impl_->restored()) take(to_result(row));
+}
+std::vector<PlanResult> ResultStore::restored() const {
+  std::vector<PlanResult> results;
+  for_each_restored([&](const PlanResult& result) { results.push_back(result); });
+  return results;
+}
+void ResultStore::forget_restored() { impl_->forget_restored(); }
 
 std::vector<PlanResult> ResultStore::store(std::span<const PlanResult> results) {
   return in_one_sentence(impl_->path(), to_resume, [&] { return impl_->store(results); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,8 +53,13 @@ class ResultStore {
   /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
   ~ResultStore();
 
-  /// All rows as they were when the file was opened, pending ones included; fields left out.
-  [[nodiscard]] const std::vector<PlanResult>& restored() const;
+  /// Hands over all rows as they were when the file was opened, pending ones included; fields left
+  /// out.
+  void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
+  /// The same as a list, which takes several times as much memory.
+  [[nodiscard]] std::vector<PlanResult> restored() const;
+  /// Frees the memory that they take; there are none afterwards.
+  void forget_restored();
 
   /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for
   /// a row that is already there replaces it. Returns the rows that could not be stored as asked,

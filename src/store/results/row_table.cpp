@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "store/hdf5/hdf5_object.hpp"
 #include "store/results/dimensions.hpp"
 #include "store/results/hdf5_file.hpp"
@@ -7,6 +9,7 @@ namespace wallheat::store {
 namespace {
 
 constexpr const char* rows_name = "/rows";
+constexpr std::size_t rows_at_once = 4096;
 
 }  // namespace
 
@@ -70,13 +73,32 @@ void RowTable::read(std::uint64_t first, std::span<Row> rows) const {
         row_of_version_before(std::span(before).subspan(i * row_bytes_before, row_bytes_before));
 }
 
-std::vector<Row> RowTable::read_all() const {
+void RowTable::write_all(const RowList& rows) {
+  std::vector<Row> part;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    part.push_back(rows[i]);
+    if (part.size() < rows_at_once && i + 1 < rows.size()) continue;
+    write(i + 1 - part.size(), part);
+    part.clear();
+  }
+}
+
+void RowTable::for_each(const std::function<void(std::size_t i, const Row& row)>& take) const {
   const std::size_t bytes = version_ == format_version ? sizeof(Row) : row_bytes_before;
   if (count_ > file_bytes_of(dataset_) / bytes) {
     throw Hdf5Error("cannot trust the file: it is too short for its rows");
   }
-  std::vector<Row> rows(count_);
-  read(0, rows);
+  std::vector<Row> part;
+  for (std::uint64_t first = 0; first < count_; first += part.size()) {
+    part.resize(std::min<std::uint64_t>(rows_at_once, count_ - first));
+    read(first, part);
+    for (std::size_t k = 0; k < part.size(); ++k) take(first + k, part[k]);
+  }
+}
+
+RowList RowTable::read_all() const {
+  RowList rows;
+  for_each([&](std::size_t, const Row& row) { rows.push_back(row); });
   return rows;
 }
 

@@ -88,7 +88,7 @@ std::string new_file_id() {
   return id;
 }
 
-Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept) {
+Capacities capacities_for(const StorePlan& plan, const RowList& kept) {
   Capacities capacities;
   if (!plan.save_fields) return capacities;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
@@ -109,7 +109,6 @@ Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan) 
   snapshot.settings = plan.settings;
   snapshot.save_fields = plan.save_fields;
   snapshot.capacities = capacities_for(plan, {});
-  snapshot.rows.reserve(plan.ids.size());
   for (const auto& id : plan.ids) snapshot.rows.push_back(pending_row(snapshot.rows.size(), id));
   snapshot.offsets.assign(plan.ids.size(), -1);
   return snapshot;
@@ -173,7 +172,7 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
 
   std::vector<std::string> lost;
   for (std::size_t i = 0; i < old.rows.size(); ++i) {
-    auto& row = old.rows[i];
+    Row row = old.rows[i];
     const auto id = id_of(row);
     const auto index = indices.find(id);
     if (index == indices.end()) {
@@ -182,7 +181,7 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
     }
     row.index = static_cast<std::uint32_t>(index->second);
     seal(row);
-    fresh.rows[index->second] = row;
+    fresh.rows.set(index->second, row);
     fresh.offsets[index->second] = old.offsets[i];
   }
   if (!lost.empty()) {
@@ -197,7 +196,7 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
 }
 
 void forget_row(Snapshot& snapshot, std::size_t i) {
-  snapshot.rows[i] = pending_row(i, id_of(snapshot.rows[i]));
+  snapshot.rows.set(i, pending_row(i, id_of(snapshot.rows[i])));
   snapshot.offsets[i] = -1;
 }
 

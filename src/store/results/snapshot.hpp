@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/results/row_list.hpp"
 
 namespace wallheat::store {
 
@@ -30,7 +30,7 @@ struct Snapshot {
   bool save_fields = false;
   Capacities capacities;
   std::vector<Attributes> sessions;
-  std::vector<Row> rows;
+  RowList rows;
   std::vector<Offset> offsets;  ///< of row i's field
 };
 
@@ -57,7 +57,7 @@ struct DamageReport {
 [[nodiscard]] Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan);
 
 /// The room that a plan needs, if fields that are there already are kept beside it.
-[[nodiscard]] Capacities capacities_for(const StorePlan& plan, const std::vector<Row>& kept);
+[[nodiscard]] Capacities capacities_for(const StorePlan& plan, const RowList& kept);
 
 [[nodiscard]] std::string new_file_id();
 

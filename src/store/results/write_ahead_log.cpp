@@ -250,7 +250,8 @@ class Replay {
     if (!has_ids_) borrow_ids();
     const auto& rows = reading_.snapshot.rows;
     if (row.row.index >= rows.size() || row.row.id != rows[row.row.index].id) return false;
-    waiting_rows_.push_back(row);
+    waiting_rows_.push_back(row.row);
+    waiting_offsets_.push_back(row.offset);
     return true;
   }
   /// A row that is not whole; what is left of it may tell whose it is.
@@ -269,9 +270,10 @@ class Replay {
 
  private:
   void commit() {
-    for (const auto& [offset, row] : waiting_rows_) {
-      reading_.snapshot.rows[row.index] = row;
-      reading_.snapshot.offsets[row.index] = offset;
+    for (std::size_t i = 0; i < waiting_rows_.size(); ++i) {
+      const Row row = waiting_rows_[i];
+      reading_.snapshot.rows.set(row.index, row);
+      reading_.snapshot.offsets[row.index] = waiting_offsets_[i];
       if (begun_) reading_.stored_here.push_back(row.index);
     }
     auto& sessions = reading_.snapshot.sessions;
@@ -279,7 +281,8 @@ class Replay {
       sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
       sessions[number] = std::move(session);
     }
-    waiting_rows_.clear();
+    waiting_rows_ = {};
+    waiting_offsets_.clear();
     waiting_sessions_.clear();
     begun_ = true;
   }
@@ -306,7 +309,7 @@ class Replay {
     has_file_ = true;
   }
   bool apply_ids(Reader& reader) {
-    std::vector<Row> rows;
+    RowList rows;
     for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
       rows.push_back(pending_row(rows.size(), reader.get_text()));
     }
@@ -324,7 +327,7 @@ class Replay {
     waiting_sessions_.emplace_back(number, std::move(session));
     return true;
   }
-  void set_rows(std::vector<Row> rows) {
+  void set_rows(RowList rows) {
     reading_.snapshot.offsets.assign(rows.size(), -1);
     reading_.snapshot.rows = std::move(rows);
   }
@@ -346,7 +349,7 @@ class Replay {
   }
   void borrow_ids() {
     if (has_ids_ || in_file_ == nullptr) return;
-    std::vector<Row> rows;
+    RowList rows;
     for (const auto& row : in_file_->rows) rows.push_back(pending_row(rows.size(), id_of(row)));
     set_rows(std::move(rows));
     has_ids_ = borrowed_ = true;
@@ -382,16 +385,19 @@ class Replay {
       proven = proven || !theirs.sessions[i].empty();
     }
     for (std::size_t i = 0; i < mine.rows.size(); ++i) {
-      if (mine.rows[i].id != theirs.rows[i].id) return false;
-      proven = proven || (status_of(mine.rows[i]) != PlanStatus::pending &&
-                          std::memcmp(&mine.rows[i], &theirs.rows[i], sizeof(Row)) == 0);
+      const Row row = mine.rows[i];
+      const Row other = theirs.rows[i];
+      if (row.id != other.id) return false;
+      proven = proven || (status_of(row) != PlanStatus::pending &&
+                          std::memcmp(&row, &other, sizeof(Row)) == 0);
     }
     return proven;
   }
 
   LogReading reading_;
   const Snapshot* in_file_;
-  std::vector<LoggedRow> waiting_rows_;
+  RowList waiting_rows_;
+  std::vector<Offset> waiting_offsets_;
   std::vector<Row> damaged_;
   std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
   bool has_file_ = false, has_ids_ = false, begun_ = false, borrowed_ = false;

@@ -1,0 +1,93 @@
+#include "store/results/row_list.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace wallheat::store {
+namespace {
+
+/// What is packed is a sequence of pieces: so many zeros, then so many other bytes, which follow.
+struct Piece {
+  std::uint16_t zeros;
+  std::uint16_t others;
+};
+static_assert(sizeof(Row) < 65536);
+
+void pack(const Row& row, std::vector<std::byte>& packed) {
+  const auto bytes = std::as_bytes(std::span(&row, 1));
+  packed.clear();
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t first = at;
+    while (at < bytes.size() && bytes[at] == std::byte{0}) ++at;
+    const std::size_t others = at;
+    // Fewer zeros than a piece's head are not worth one.
+    std::size_t zeros = 0;
+    while (at < bytes.size() && zeros <= sizeof(Piece))
+      zeros = bytes[at++] == std::byte{0} ? zeros + 1 : 0;
+    at -= zeros;
+    const Piece piece{static_cast<std::uint16_t>(others - first),
+                      static_cast<std::uint16_t>(at - others)};
+    const auto head = std::as_bytes(std::span(&piece, 1));
+    packed.insert(packed.end(), head.begin(), head.end());
+    packed.insert(packed.end(), bytes.begin() + static_cast<std::ptrdiff_t>(others),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+Row unpacked(const std::byte* packed, const std::byte* end) {
+  Row row;
+  auto* to = reinterpret_cast<std::byte*>(&row);
+  std::memset(to, 0, sizeof row);
+  while (packed != end) {
+    Piece piece{};
+    std::memcpy(&piece, packed, sizeof piece);
+    packed += sizeof piece;
+    to += piece.zeros;
+    std::memcpy(to, packed, piece.others);
+    packed += piece.others;
+    to += piece.others;
+  }
+  return row;
+}
+
+}  // namespace
+
+const Row RowList::operator[](std::size_t i) const {  // NOLINT(readability-const-return-type)
+  const Block& block = blocks_[i / rows_of_block];
+  const std::size_t place = i % rows_of_block;
+  return unpacked(block.bytes.data() + block.starts[place],
+                  block.bytes.data() + block.starts[place + 1]);
+}
+
+void RowList::push_back(const Row& row) {
+  const std::size_t place = size_ % rows_of_block;
+  if (place == 0) blocks_.emplace_back();
+  Block& block = blocks_.back();
+  std::vector<std::byte> packed;
+  pack(row, packed);
+  block.bytes.insert(block.bytes.end(), packed.begin(), packed.end());
+  block.starts[place + 1] = static_cast<std::uint32_t>(block.bytes.size());
+  ++size_;
+  if (place + 1 == rows_of_block) block.bytes.shrink_to_fit();
+}
+
+void RowList::set(std::size_t i, const Row& row) {
+  Block& block = blocks_[i / rows_of_block];
+  const std::size_t place = i % rows_of_block;
+  std::vector<std::byte> packed;
+  pack(row, packed);
+  const auto from = block.bytes.begin() + block.starts[place];
+  const std::uint32_t before = block.starts[place + 1] - block.starts[place];
+  const auto now = static_cast<std::uint32_t>(packed.size());
+  if (now > before) {
+    block.bytes.insert(from + before, now - before, std::byte{0});
+  } else {
+    block.bytes.erase(from + now, from + before);
+  }
+  std::copy(packed.begin(), packed.end(), block.bytes.begin() + block.starts[place]);
+  const std::size_t count = std::min(rows_of_block, size_ - i / rows_of_block * rows_of_block);
+  for (std::size_t k = place + 1; k <= count; ++k) block.starts[k] += now - before;
+}
+
+}  // namespace wallheat::store
