@@ -68,8 +68,9 @@ const store::Snapshot& in_file() {
     made.file_id = store::new_file_id();
     made.sessions = {{{"host", "node"}}};
     for (const auto& result : known_results(0, 2)) {
-      made.rows[result.index] = store::to_row(result);
-      store::seal(made.rows[result.index]);
+      auto row = store::to_row(result);
+      store::seal(row);
+      made.rows.set(result.index, row);
     }
     return made;
   }();
