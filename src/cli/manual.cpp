@@ -131,8 +131,9 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
     for (const OptionText& option : command.text.options) {
       const std::string value = option.value.empty() ? "" : ":" + plain(option.value) + ":_files";
       for (const std::string& word : words_of(option))
-        cases += fmt::format("        {} \\\n",
-                             quoted(word + "[" + plain(brief(option.text)) + "]" + value));
+        cases +=
+            fmt::format("        {} \\\n",
+                        quoted(fmt::format("{}[{}]{}", word, plain(brief(option.text)), value)));
     }
     cases += "        '*:file:_files'\n      ;;\n";
   }

@@ -43,9 +43,9 @@ struct Runs {
 /// Where fused sweeps read and write: level 0 goes from `start` to `odd`, level 1 from there to
 /// `even`, and so on to and fro. Parts of one array; `start` may be `even`.
 struct SweepFields {
-  const double* start;
-  double* odd;
-  double* even;
+  const double* start = nullptr;
+  double* odd = nullptr;
+  double* even = nullptr;
   const double* source = nullptr;  ///< added to the sum of the neighbours; for `with_source` only
 };
 
