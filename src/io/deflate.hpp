@@ -15,12 +15,15 @@ enum class Effort {
   best,  ///< looks for all repeats: what is written once and read often
 };
 
-/// A zlib stream. Throws RunError if memory does not suffice.
+/// A zlib stream; with Effort::best no larger a window than the bytes need, as what is small would
+/// else cost its making and no more. Throws RunError if memory does not suffice.
 [[nodiscard]] std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort);
 
 /// Fills `bytes` from a zlib stream; false where it is damaged or holds another number of bytes.
 /// Bytes behind the end of the stream are passed over.
 [[nodiscard]] bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes);
+/// The same of a stream that may hold more; the rest is not looked at.
+[[nodiscard]] bool inflate_beginning(std::span<const std::byte> packed, std::span<std::byte> bytes);
 
 /// True if a stream of `packed` bytes can hold rows * cols * width bytes. Deflate cannot do
 /// better than 1032 : 1, so a wild shape is refused before memory is asked for.

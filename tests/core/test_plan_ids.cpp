@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "core/id_list.hpp"
 #include "core/plan_ids.hpp"
 #include "core/plan_source.hpp"
 #include "support/temporary_directory.hpp"
@@ -143,6 +144,21 @@ TEST(PlanId, must_not_lead_out_of_the_directory) {
   }
   for (const std::string id : {"10000", "house 7", "Gebäude-3", "a.b", "-1"})
     EXPECT_NO_THROW(check_id(id)) << id;
+}
+
+TEST(IdList, finds_each_of_many_ids_and_no_other) {
+  IdList ids;
+  EXPECT_EQ(ids.find("0"), std::nullopt);
+  const std::size_t count = 10'000;
+  for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(ids.add(std::to_string(i * i)));
+  EXPECT_FALSE(ids.add("81"));
+  EXPECT_EQ(ids.size(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(ids[i], std::to_string(i * i));
+    EXPECT_EQ(ids.find(std::to_string(i * i)), i);
+  }
+  EXPECT_EQ(ids.find("2"), std::nullopt);
+  EXPECT_EQ(ids.find(""), std::nullopt);
 }
 
 }  // namespace

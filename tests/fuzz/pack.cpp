@@ -13,7 +13,6 @@
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/hdf5_file.hpp"
-#include "store/results/row.hpp"
 #include "support/odd_hdf5.hpp"
 #include "support/shapes.hpp"
 #include "target.hpp"
@@ -61,22 +60,23 @@ enum Forgery : unsigned {
 };
 
 void forge(PackedPlan& plan, const Patch& patch) {
+  auto& form = plan.form;
   switch (patch.what) {
-    case chunk_byte: {
-      auto& chunk = patch.value % 2 == 0 ? plan.codes : plan.interior;
-      chunk[patch.at % chunk.size()] ^= static_cast<std::byte>(patch.value | 1);
+    case chunk_byte:
+      plan.stream[patch.at % plan.stream.size()] ^= static_cast<std::byte>(patch.value | 1);
       return;
-    }
     case shape:
-      (patch.value % 2 == 0 ? plan.shape.rows : plan.shape.cols) = 1 + patch.at % 20000;
+      (patch.value % 2 == 0 ? form.shape.rows : form.shape.cols) = 1 + patch.at % 20000;
       return;
     case fewer_values:
-      plan.values.resize(std::min(plan.values.size(), patch.at));
+      form.domain.value_count =
+          std::min(form.domain.value_count, static_cast<std::uint32_t>(patch.at));
       return;
     case other_kind:
-      plan.kind = patch.value % 3 == 0   ? store::CodeKind::byte
-                  : patch.value % 3 == 1 ? store::CodeKind::word
-                                         : store::CodeKind::value;
+      (patch.at % 2 == 0 ? form.domain : form.source).kind =
+          patch.value % 3 == 0   ? store::CodeKind::byte
+          : patch.value % 3 == 1 ? store::CodeKind::word
+                                 : store::CodeKind::value;
       return;
     default:
       return;
@@ -88,29 +88,29 @@ std::string pack(std::span<const Patch> forgeries) {
   const auto path = directory() / "made.h5";
   std::filesystem::remove(path);  // of the input before
   auto file = store::create_file(path, store::Space::dense);
-  store::begin_pack(file);
-  std::vector<PackRow> rows(ids().size());
+  store::PackWriter writer(file);
   for (std::size_t number = 0; number < ids().size(); ++number) {
     auto plan = store::encode_plan(plans()[number]);
-    PackRow& row = rows[number];
-    row = {};
-    store::put_text(row.id, ids()[number]);
     for (const Patch& patch : forgeries) {
       if (patch.value % ids().size() == number) forge(plan, patch);
     }
-    store::write_plan(file, number, plan, row);
+    PackRow row = writer.store(plan);
     for (const Patch& patch : forgeries) {
       if (patch.what == row_byte && patch.value % ids().size() == number) {
         reinterpret_cast<unsigned char*>(&row)[patch.at % offsetof(PackRow, row_crc32)] ^=
             static_cast<unsigned char>(patch.value | 1);
       }
     }
-    store::seal(row);
+    writer.add(ids()[number], row);
   }
-  store::write_pack_rows(file, rows, {});
+  writer.finish();
   file.close("close the pack");
-  static constexpr std::array<odd::Place, 4> places{
-      {{"/", "wallheat"}, {"/", "format_version"}, {"/", "layer_names"}, {"/plans", nullptr}}};
+  static constexpr std::array<odd::Place, 6> places{{{"/", "wallheat"},
+                                                     {"/", "format_version"},
+                                                     {"/", "layer_names"},
+                                                     {"/plans", nullptr},
+                                                     {"/ids", nullptr},
+                                                     {"/data/0", nullptr}}};
   for (const Patch& patch : forgeries) {
     if (patch.what != odd_object) continue;
     odd::make_odd(path, places[patch.at % places.size()], patch.value, path);
@@ -183,17 +183,19 @@ std::vector<std::string> seeds() {
   return {
       "",
       as_bytes({{0, 9, 1}, {0, 60, 4}}),
-      as_bytes({{0, sound.find("TREE"), 7}, {0, rows, 3}}),
+      as_bytes({{0, sound.find("OHDR", 64), 7}, {0, rows, 3}}),
       as_bytes({{1, sound.size() / 2, 0}}),
       as_bytes({{2, 2048, 0}, {2, rows, 255}}),
       as_bytes({{row_byte, offsetof(PackRow, rows) + 3, 0}}),
-      as_bytes({{row_byte, offsetof(PackRow, codes_bytes) + 6, 1}, {row_byte, 0, 2}}),
+      as_bytes({{row_byte, offsetof(PackRow, bytes) + 6, 1}, {row_byte, 0, 2}}),
       as_bytes({{row_byte, offsetof(PackRow, value_count) + 1, 1}}),
-      as_bytes({{row_byte, offsetof(PackRow, codes_offset) + 7, 2}}),
+      as_bytes({{row_byte, offsetof(PackRow, position) + 7, 2}}),
       as_bytes({{chunk_byte, 30, 2}, {chunk_byte, 5, 3}}),
       as_bytes({{shape, 65535, 0}, {shape, 65535, 3}, {fewer_values, 1, 1}}),
       as_bytes({{odd_object, 2, 9}}),
       as_bytes({{odd_object, 3, 22}}),
+      as_bytes({{odd_object, 4, 5}, {odd_object, 5, 9}}),
+      as_bytes({{row_byte, offsetof(PackRow, part), 1}, {other_kind, 1, 1}}),
       as_bytes({{other_kind, 0, 2}, {other_kind, 0, 1}, {fewer_values, 0, 0}}),
   };
 }

@@ -112,27 +112,27 @@ TEST_F(OddFile, does_not_lead_to_other_files) {
   }
 }
 
-/// A pack of a plan, with rows of which `change` may make something else.
-void write_pack(const fs::path& path, const std::function<void(store::PackRow&)>& change = {}) {
+/// A pack of a plan, with names and rows of which `change` may make something else.
+void write_pack(const fs::path& path,
+                const std::function<void(std::string&, store::PackRow&)>& change = {}) {
   auto file = store::create_file(path, store::Space::dense);
-  store::begin_pack(file);
-  std::vector<store::PackRow> rows(2);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i] = {};
-    store::put_text(rows[i].id, "plan " + std::to_string(i));
-    store::write_plan(file, i, store::encode_plan(room(9, 13)), rows[i]);
-    if (change) change(rows[i]);
-    store::seal(rows[i]);
+  store::PackWriter writer(file);
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::string id = "plan " + std::to_string(i);
+    store::PackRow row = writer.store(store::encode_plan(room(9, 13)));
+    if (change) change(id, row);
+    writer.add(id, row);
   }
-  store::write_pack_rows(file, rows, {});
+  writer.finish();
   file.close("close");
 }
 
 TEST_F(OddFile, is_a_pack_or_refused_as_none) {
   write_pack(file);
   const auto sound = read_bytes(file);
-  const std::vector<Place> places{
-      {"/", "wallheat"}, {"/", "format_version"}, {"/", "layer_names"}, {"/plans", nullptr}};
+  const std::vector<Place> places{{"/", "wallheat"},    {"/", "format_version"},
+                                  {"/", "layer_names"}, {"/plans", nullptr},
+                                  {"/ids", nullptr},    {"/data/0", nullptr}};
   in_each_form(sound, places, [&] {
     static_cast<void>(refusal([&] {
       const auto source = open_plan_source(file);
@@ -150,12 +150,25 @@ TEST_F(OddFile, with_a_text_array_is_no_pack) {
 }
 
 TEST_F(OddFile, with_a_plan_named_twice_is_refused) {
-  write_pack(file, [](store::PackRow& row) { store::put_text(row.id, "the same"); });
+  write_pack(file, [](std::string& id, store::PackRow&) { id = "the same"; });
   EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }), HasSubstr("damaged"));
 }
 
+/// Runs a step that must not take much memory, in a process of its own.
+void expect_little_memory(const std::function<void()>& step) {
+  const int status = in_a_process([&] {
+    struct rusage before {
+    }, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    step();
+    ::getrusage(RUSAGE_SELF, &after);
+    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 50'000) << "KiB";
+  });
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(OddFile, of_a_small_size_takes_little_memory) {
-  write_pack(file);
+  fs::copy_file(fs::path(WALLHEAT_TEST_DATA) / "pack_1.h5", file);
   {
     auto opened = store::open_file(file, store::Access::write);
     const Handle plans(H5Dopen2(opened.get(), "/plans", H5P_DEFAULT), H5Dclose, "open");
@@ -165,16 +178,24 @@ TEST_F(OddFile, of_a_small_size_takes_little_memory) {
                  "write");
   }
   ASSERT_LT(fs::file_size(file), 500'000u);
-  const int status = in_a_process([&] {
-    struct rusage before {
-    }, after{};
-    ::getrusage(RUSAGE_SELF, &before);
+  expect_little_memory([&] {
     EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }),
                 HasSubstr("cannot read the list of plans"));
-    ::getrusage(RUSAGE_SELF, &after);
-    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 50'000) << "KiB";
   });
-  EXPECT_EQ(status, 0);
+}
+
+TEST_F(OddFile, with_a_wild_shape_takes_little_memory) {
+  const auto expect_refused = [&](const std::function<void(store::PackRow&)>& change) {
+    fs::remove(file);
+    write_pack(file, [&](std::string&, store::PackRow& row) { change(row); });
+    expect_little_memory([&] {
+      const auto source = open_plan_source(file);
+      EXPECT_THROW((void)source->load("plan 1"), InputError);
+      EXPECT_THROW((void)source->interior("plan 1", SIZE_MAX), InputError);
+    });
+  };
+  expect_refused([](store::PackRow& row) { row.rows = row.cols = UINT32_MAX; });
+  expect_refused([](store::PackRow& row) { row.rows = 100'000'000; });
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
+#include <zlib.h>
 
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
 #include <thread>
 
+#include "core/plan_hash.hpp"
 #include "store/packs/plan_codec.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "support/process.hpp"
@@ -157,45 +160,136 @@ TEST_F(PlanPackTest, is_a_hundredth_of_the_npy_files) {
   EXPECT_LT(report.bytes_out * 100, report.bytes_in);
 }
 
-TEST_F(PlanPackTest, can_be_read_by_any_hdf5_program) {
+/// As src/store/README.md tells how in Python.
+TEST_F(PlanPackTest, can_be_read_with_hdf5_and_zlib) {
   const FloorPlan few = random_plan(21, 13, 60, 7);
-  const FloorPlan many = numbered_values(40, 50, 1000);
+  FloorPlan many = numbered_values(40, 50, 1000);
+  many.source = numbered_values(40, 50, 70).domain;
   const FloorPlan all = numbered_values(300, 301, 70000);
-  plans_.add("few", few);
-  plans_.add("many", many);
-  plans_.add("all", all);
+  const std::map<std::string, FloorPlan> packed{{"few", few}, {"many", many}, {"all", all}};
+  for (const std::string id : {"few", "many", "all"}) plans_.add(id, packed.at(id));
   (void)pack();
 
   const hid_t opened = H5Fopen(file().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   ASSERT_GE(opened, 0);
-  const auto read = [&](const std::string& name, hid_t type, auto& cells) {
+  const auto read = [&](const std::string& name, const auto& type, auto& values) {
     const hid_t dataset = H5Dopen2(opened, name.c_str(), H5P_DEFAULT);
     EXPECT_GE(dataset, 0) << name;
     const hid_t space = H5Dget_space(dataset);
-    cells.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-    EXPECT_GE(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells.data()), 0) << name;
+    values.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    EXPECT_GE(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0) << name;
     H5Sclose(space);
     H5Dclose(dataset);
   };
-  std::vector<double> values;
-  std::vector<std::uint16_t> codes;
-  for (const auto& [number, plan] : std::map<int, FloorPlan>{{0, few}, {1, many}}) {
-    read("/values/" + std::to_string(number), H5T_NATIVE_DOUBLE, values);
-    read("/codes/" + std::to_string(number), H5T_NATIVE_UINT16, codes);
-    ASSERT_EQ(codes.size(), plan.domain.cells.size());
-    for (std::size_t i = 0; i < codes.size(); ++i)
-      ASSERT_EQ(values.at(codes[i]), plan.domain.cells[i]) << i;
+  std::string ids;
+  read("/ids", H5T_NATIVE_UINT8, ids);
+  EXPECT_EQ(ids, std::string("few\0many\0all\0", 13));
+  const auto column = [&](const char* name) {
+    const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(std::uint64_t));
+    H5Tinsert(type, name, 0, H5T_NATIVE_UINT64);
+    std::vector<std::uint64_t> values;
+    read("/plans", type, values);
+    H5Tclose(type);
+    return values;
+  };
+  const auto rows = column("rows"), cols = column("cols"), widths = column("code_bytes"),
+             counts = column("value_count"), source_widths = column("source_code_bytes"),
+             source_counts = column("source_value_count"), position = column("position"),
+             bytes = column("bytes"), part = column("part");
+  EXPECT_THAT(widths, ElementsAre(1, 2, 8));
+  EXPECT_THAT(source_widths, ElementsAre(0, 1, 0));
+  std::size_t n = 0;
+  for (const std::string id : {"few", "many", "all"}) {
+    const FloorPlan& plan = packed.at(id);
+    const std::size_t cells = rows[n] * cols[n];
+    ASSERT_EQ(cells, plan.domain.cells.size());
+    std::vector<std::uint8_t> data;
+    read("/data/" + std::to_string(part[n]), H5T_NATIVE_UINT8, data);
+    const std::size_t stride = (cols[n] + 7) / 8;
+    std::vector<std::uint8_t> raw(rows[n] * stride + counts[n] * 8 + cells * widths[n] +
+                                  source_counts[n] * 8 + cells * source_widths[n]);
+    uLongf length = raw.size();
+    ASSERT_EQ(::uncompress(raw.data(), &length, data.data() + position[n], bytes[n]), Z_OK);
+    ASSERT_EQ(length, raw.size());
+    for (std::size_t row = 0; row < rows[n]; ++row)
+      for (std::size_t col = 0; col < cols[n]; ++col)
+        ASSERT_EQ(raw[row * stride + col / 8] >> (7 - col % 8) & 1, plan.interior(row, col));
+    const std::uint8_t* at = raw.data() + rows[n] * stride;
+    const auto expect_field = [&](std::size_t count, std::size_t width,
+                                  const std::vector<double>& field) {
+      std::vector<double> values(count);
+      std::memcpy(values.data(), at, 8 * count);
+      at += 8 * count;
+      for (std::size_t cell = 0; cell < cells; ++cell) {
+        std::uint64_t code = 0;
+        for (std::size_t k = 0; k < width; ++k)
+          code |= std::uint64_t{at[k * cells + cell]} << (8 * k);
+        ASSERT_EQ(width == 8 ? std::bit_cast<double>(code) : values.at(code), field[cell]) << cell;
+      }
+      at += cells * width;
+    };
+    expect_field(counts[n], widths[n], plan.domain.cells);
+    if (source_widths[n] > 0) expect_field(source_counts[n], source_widths[n], plan.source.cells);
+    ++n;
   }
-  std::vector<std::uint8_t> bits;
-  read("/interior/0", H5T_NATIVE_UINT8, bits);
-  ASSERT_EQ(bits.size(), 21U * 2);
-  for (std::size_t row = 0; row < 21; ++row) {
-    for (std::size_t col = 0; col < 13; ++col)
-      ASSERT_EQ(bits[row * 2 + col / 8] >> (7 - col % 8) & 1, few.interior(row, col));
-  }
-  read("/codes/2", H5T_NATIVE_DOUBLE, values);
-  EXPECT_EQ(values, all.domain.cells);
   H5Fclose(opened);
+}
+
+TEST_F(PlanPackTest, gives_sources_back) {
+  FloorPlan with = room(12, 17);
+  with.source = numbered_values(12, 17, 300).domain;
+  plans_.add("with", with);
+  plans_.add("without", room(12, 17));
+  (void)pack();
+  const auto source = open_plan_source(file());
+  EXPECT_TRUE(same(source->load("with"), with));
+  EXPECT_EQ(source->load("with").source, with.source);
+  EXPECT_FALSE(source->load("without").has_source());
+  EXPECT_NE(source->stamps("with")[2], FileStamp{});
+  EXPECT_EQ(source->stamps("without")[2], FileStamp{});
+}
+
+/// Packs of an earlier build, see tests/data/README.md.
+TEST_F(PlanPackTest, reads_packs_of_earlier_versions) {
+  const std::filesystem::path data = WALLHEAT_TEST_DATA;
+  const auto numbers = [](std::size_t rows, std::size_t cols, double step, std::size_t most) {
+    FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
+    for (std::size_t i = 0; i < rows * cols; ++i) {
+      plan.domain.cells[i] = step * static_cast<double>(i % most);
+      plan.interior.cells[i] = i % 3 == 0 ? 1 : 0;
+    }
+    return plan;
+  };
+  const std::map<std::string, FloorPlan> expected{{"bytes", numbers(9, 13, 1, 7)},
+                                                  {"words", numbers(20, 30, 0.5, 600)},
+                                                  {"values", numbers(257, 257, 1, 66049)}};
+  const auto first = open_plan_source(data / "pack_1.h5");
+  EXPECT_THAT(first->ids().ids, ElementsAre("bytes", "words", "torn", "values"));
+  for (const auto& [id, plan] : expected) {
+    EXPECT_TRUE(same(first->load(id), plan)) << id;
+    EXPECT_EQ(first->interior(id, 100'000), plan.interior) << id;
+    EXPECT_EQ(first->shape(id), (GridShape{plan.domain.rows, plan.domain.cols})) << id;
+    EXPECT_EQ(first->stated_hash(id), plan_hash(plan)) << id;
+    EXPECT_EQ(first->stamps(id)[2], FileStamp{}) << id;
+  }
+  EXPECT_THAT(refusal<InputError>([&] { (void)first->load("torn"); }),
+              HasSubstr("torn_domain.npy: is not an NPY file"));
+
+  const auto second = open_plan_source(data / "pack_2.h5");
+  const FloorPlan with = second->load("with");
+  EXPECT_TRUE(same(with, expected.at("bytes")));
+  EXPECT_EQ(with.source, numbers(9, 13, 0.25, 117).domain);
+  EXPECT_NE(second->stamps("with")[2], FileStamp{});
+  EXPECT_FALSE(second->load("without").has_source());
+  EXPECT_EQ(second->stamps("without")[2], FileStamp{});
+}
+
+TEST_F(PlanPackTest, of_many_plans_is_replaced_when_told_to) {
+  for (int n = 0; n < 5000; ++n) plans_.add(std::to_string(n), random_plan(9, 9, 50, n));
+  (void)pack();
+  PackOptions replace = options();
+  replace.overwrite = true;
+  EXPECT_EQ(pack_plans(file(), plans_, plans_.ids().ids, replace).plans, 5000U);
 }
 
 TEST_F(PlanPackTest, serves_many_threads_at_once) {
@@ -303,18 +397,15 @@ TEST_F(PlanPackTest, loses_no_other_plan_to_a_damaged_one) {
   plans_.add("b", random_plan(40, 50, 60, 1));
   plans_.add("c", room(41, 50));
   (void)pack();
-  const std::string whole = file_text(file());
-  const auto packed = store::encode_plan(plans_.load("b"));
-  for (const auto& chunk : {packed.codes, packed.interior}) {
-    damage(chunk);
-    const auto source = open_plan_source(file());
+  damage(store::encode_plan(plans_.load("b")).stream);
+  const auto source = open_plan_source(file());
+  for (const auto& read : std::vector<std::function<void()>>{
+           [&] { (void)source->load("b"); }, [&] { (void)source->interior("b", 10'000); }})
     EXPECT_THAT(
-        refusal<InputError>([&] { (void)source->load("b"); }),
+        refusal<InputError>(read),
         AllOf(HasSubstr("plans.h5"), HasSubstr("plan b is damaged"), HasSubstr("checksum")));
-    EXPECT_TRUE(same(source->load("a"), plans_.load("a")));
-    EXPECT_TRUE(same(source->load("c"), plans_.load("c")));
-    std::ofstream(file(), std::ios::binary | std::ios::trunc) << whole;
-  }
+  EXPECT_TRUE(same(source->load("a"), plans_.load("a")));
+  EXPECT_TRUE(same(source->load("c"), plans_.load("c")));
 }
 
 TEST_F(PlanPackTest, refuses_what_is_no_pack_in_one_sentence) {
@@ -354,8 +445,8 @@ TEST_F(PlanPackTest, refuses_a_pack_of_another_version_and_files_of_another_kind
     H5Fclose(made);
     return refusal<RunError>([&] { (void)open_plan_source(file()); });
   };
-  EXPECT_THAT(refused("plans", "3"),
-              AllOf(HasSubstr("format version 3"), HasSubstr("versions 1 and 2 only")));
+  EXPECT_THAT(refused("plans", "4"),
+              AllOf(HasSubstr("format version 4"), HasSubstr("versions 1, 2 and 3 only")));
   EXPECT_THAT(refused("results", "2"), HasSubstr("holds results, not floor plans"));
   EXPECT_THAT(refused("something", "1"), HasSubstr("no pack of floor plans"));
 }

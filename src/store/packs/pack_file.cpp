@@ -2,29 +2,35 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
+#include <span>
 
+#include "core/bytes.hpp"
+#include "core/plan_ids.hpp"
 #include "io/checksum.hpp"
-#include "io/deflate.hpp"
 #include "store/hdf5/hdf5_object.hpp"
 #include "store/results/hdf5_file.hpp"
+#include "store/results/row.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
 namespace {
 
 constexpr const char* rows_name = "/plans";
-constexpr const char* codes_name = "/codes";
-constexpr const char* interior_name = "/interior";
-constexpr const char* values_name = "/values";
-constexpr const char* sources_name = "/sources";
-constexpr const char* version_of_pack = "1";
-/// A program that does not know sources must not solve these plans as if they had none.
-constexpr const char* version_with_sources = "2";
-constexpr hsize_t rows_of_chunk = 4096;
+constexpr const char* ids_name = "/ids";
+constexpr const char* left_out_name = "/left_out";
+constexpr const char* data_name = "/data";
+constexpr const char* checksum_name = "crc32";
+constexpr const char* version_name = "format_version";
+constexpr const char* version_of_pack = "3";
+constexpr const char* old_version = "1";
+constexpr const char* old_version_with_sources = "2";
+constexpr std::size_t bytes_of_part = std::size_t{16} << 20;
+constexpr const char* writing = "write the list of plans";
+constexpr const char* reading = "read the list of plans";
 
-std::uint32_t checksum_of(const PackRow& row) {
-  return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(PackRow, row_crc32)));
+template <class ARow>
+std::uint32_t checksum_of(const ARow& row) {
+  return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ARow, row_crc32)));
 }
 
 Handle row_type() {
@@ -32,172 +38,281 @@ Handle row_type() {
   const auto add = [&](const char* name, std::size_t offset, hid_t member) {
     checked(H5Tinsert(type.get(), name, offset, member), "describe a plan");
   };
-  const auto u32 = H5T_STD_U32LE;
-  const auto u64 = H5T_STD_U64LE;
-  add("id", offsetof(PackRow, id), text_type(sizeof(PackRow::id)).get());
-  add("rows", offsetof(PackRow, rows), u32);
-  add("cols", offsetof(PackRow, cols), u32);
-  add("code_bytes", offsetof(PackRow, code_bytes), u32);
-  add("value_count", offsetof(PackRow, value_count), u32);
-  add("input_hash", offsetof(PackRow, input_hash), u64);
-  add("interior_cells", offsetof(PackRow, interior_cells), H5T_STD_I64LE);
-  add("codes_offset", offsetof(PackRow, codes_offset), u64);
-  add("codes_bytes", offsetof(PackRow, codes_bytes), u64);
-  add("interior_offset", offsetof(PackRow, interior_offset), u64);
-  add("interior_bytes", offsetof(PackRow, interior_bytes), u64);
-  add("values_offset", offsetof(PackRow, values_offset), u64);
-  add("crc32", offsetof(PackRow, crc32), u32);
-  add("reason", offsetof(PackRow, reason), text_type(sizeof(PackRow::reason)).get());
-  add("row_crc32", offsetof(PackRow, row_crc32), u32);
+  add("rows", offsetof(PackRow, rows), H5T_STD_U32LE);
+  add("cols", offsetof(PackRow, cols), H5T_STD_U32LE);
+  add("code_bytes", offsetof(PackRow, code_bytes), H5T_STD_U32LE);
+  add("value_count", offsetof(PackRow, value_count), H5T_STD_U32LE);
+  add("source_code_bytes", offsetof(PackRow, source_code_bytes), H5T_STD_U32LE);
+  add("source_value_count", offsetof(PackRow, source_value_count), H5T_STD_U32LE);
+  add("input_hash", offsetof(PackRow, input_hash), H5T_STD_U64LE);
+  add("position", offsetof(PackRow, position), H5T_STD_U64LE);
+  add("bytes", offsetof(PackRow, bytes), H5T_STD_U64LE);
+  add("part", offsetof(PackRow, part), H5T_STD_U32LE);
+  add("interior_cells", offsetof(PackRow, interior_cells), H5T_STD_U32LE);
+  add("crc32", offsetof(PackRow, crc32), H5T_STD_U32LE);
+  add("row_crc32", offsetof(PackRow, row_crc32), H5T_STD_U32LE);
   return type;
 }
 
-hid_t type_of(CodeKind kind) {
-  switch (kind) {
+Handle left_out_type() {
+  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(LeftOutRow)), H5Tclose, "describe a reason");
+  const auto add = [&](const char* name, std::size_t offset, hid_t member) {
+    checked(H5Tinsert(type.get(), name, offset, member), "describe a reason");
+  };
+  add("plan", offsetof(LeftOutRow, plan), H5T_STD_U32LE);
+  add("reason", offsetof(LeftOutRow, reason), text_type(sizeof(LeftOutRow::reason)).get());
+  add("row_crc32", offsetof(LeftOutRow, row_crc32), H5T_STD_U32LE);
+  return type;
+}
+
+/// Makes a dataset of one dimension in one block and fills it.
+Handle write_block(const Handle& file, const std::string& name, hid_t type, hsize_t count,
+                   const void* values) {
+  const auto task = "write " + name;
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, task);
+  Handle dataset(H5Dcreate2(file.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT,
+                            H5P_DEFAULT),
+                 H5Dclose, task);
+  checked(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), task);
+  return dataset;
+}
+
+/// Where such a dataset's values are.
+struct Block {
+  std::uint64_t offset = 0, count = 0;
+};
+
+Block find_block(const Handle& dataset, std::size_t bytes_of_value) {
+  const Block block{H5Dget_offset(dataset.get()), size_of(dataset).front()};
+  const std::uint64_t file_bytes = file_bytes_of(dataset);
+  if (block.offset == HADDR_UNDEF || block.offset > file_bytes ||
+      block.count > (file_bytes - block.offset) / bytes_of_value)
+    throw Hdf5Error("cannot trust the file: it is too short for its plans");
+  return block;
+}
+
+void read_ids(const Handle& file, const PosixFile& in, PackList& list) {
+  const Handle dataset = open_dataset(file.get(), ids_name, {H5T_STD_U8LE, {0}, {}});
+  const Block block = find_block(dataset, 1);
+  std::string letters(block.count, '\0');
+  const auto bytes = std::as_writable_bytes(std::span(letters));
+  if (!in.read_at(block.offset, bytes) ||
+      read_whole_number(dataset, checksum_name) != crc32_of(bytes) ||
+      (!letters.empty() && letters.back() != '\0'))
+    throw Hdf5Error(std::string("cannot ") + reading + ": their ids are damaged");
+  for (std::size_t at = 0; at < letters.size();) {
+    const std::size_t end = letters.find('\0', at);
+    list.add(std::string_view(letters).substr(at, end - at));
+    at = end + 1;
+  }
+  list.ids.shrink();
+}
+
+void read_left_out(const Handle& file, const PosixFile& in, PackList& list) {
+  if (checked(H5Lexists(file.get(), left_out_name, H5P_DEFAULT), reading) == 0) return;
+  const auto type = left_out_type();
+  const Handle dataset = open_dataset(file.get(), left_out_name, {type.get(), {0}, {}});
+  const Block block = find_block(dataset, sizeof(LeftOutRow));
+  std::vector<LeftOutRow> rows(block.count);
+  if (!in.read_at(block.offset, std::as_writable_bytes(std::span(rows))))
+    throw Hdf5Error(std::string("cannot ") + reading);
+  for (const LeftOutRow& row : rows) {
+    if (row.row_crc32 != checksum_of(row)) refuse_entry(row.plan);
+    list.left_out[row.plan] = get_text(row.reason);
+  }
+}
+
+bool is_possible(const FieldForm& form, bool may_be_missing) {
+  switch (form.kind) {
+    case CodeKind::none:
+      return may_be_missing && form.value_count == 0;
     case CodeKind::byte:
-      return H5T_STD_U8LE;
     case CodeKind::word:
-      return H5T_STD_U16LE;
+      return form.value_count <= 65536;
     case CodeKind::value:
-      break;
+      return form.value_count == 0;
   }
-  return H5T_IEEE_F64LE;
+  return false;
 }
 
-/// Stores a grid's compressed cells as one chunk. Returns where it lies.
-std::uint64_t write_grid(const Handle& file, const std::string& name, hid_t type, GridShape shape,
-                         std::span<const std::byte> chunk) {
-  const auto task = "write " + name;
-  const std::array<hsize_t, 2> size{shape.rows, shape.cols};
-  const Handle space(H5Screate_simple(2, size.data(), nullptr), H5Sclose, task);
-  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
-  checked(H5Pset_chunk(creation.get(), 2, size.data()), task);
-  if (H5Tget_size(type) > 1) checked(H5Pset_shuffle(creation.get()), task);
-  // The level is only a note here: the bytes come compressed.
-  checked(H5Pset_deflate(creation.get(), 6), task);
-  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
-  const Handle grid(H5Dcreate2(file.get(), name.c_str(), type, space.get(), H5P_DEFAULT,
-                               creation.get(), H5P_DEFAULT),
-                    H5Dclose, task);
-  const std::array<hsize_t, 2> origin{};
-  checked(H5Dwrite_chunk(grid.get(), H5P_DEFAULT, 0, origin.data(), chunk.size(), chunk.data()),
-          task);
-  unsigned filters_left_out = 0;
-  haddr_t address = HADDR_UNDEF;
-  hsize_t bytes = 0;
-  checked(
-      H5Dget_chunk_info_by_coord(grid.get(), origin.data(), &filters_left_out, &address, &bytes),
-      task);
-  if (address == HADDR_UNDEF || bytes != chunk.size()) throw Hdf5Error("cannot " + task);
-  return address;
+PlanForm form_of(const PackRow& row) {
+  return {{row.rows, row.cols},
+          {static_cast<CodeKind>(row.code_bytes), row.value_count},
+          {static_cast<CodeKind>(row.source_code_bytes), row.source_value_count}};
 }
 
-std::uint64_t write_values(const Handle& file, const std::string& name,
-                           const std::vector<double>& values) {
-  const auto task = "write " + name;
-  const hsize_t size = values.size();
-  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
-  const Handle dataset(H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F64LE, space.get(),
-                                  H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Dclose, task);
-  checked(H5Dwrite(dataset.get(), H5T_IEEE_F64LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-          task);
-  const haddr_t address = H5Dget_offset(dataset.get());
-  if (address == HADDR_UNDEF) throw Hdf5Error("cannot " + task);
-  return address;
-}
-
-void write_rows(const Handle& file, const char* name, const std::vector<PackRow>& rows) {
-  const std::string task = "write the list of plans";
-  const auto type = row_type();
-  const hsize_t size = rows.size();
-  const hsize_t chunk = std::min(size, rows_of_chunk);
-  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, task);
-  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
-  checked(H5Pset_chunk(creation.get(), 1, &chunk), task);
-  checked(H5Pset_shuffle(creation.get()), task);
-  checked(H5Pset_deflate(creation.get(), 6), task);
-  const Handle table(H5Dcreate2(file.get(), name, type.get(), space.get(), H5P_DEFAULT,
-                                creation.get(), H5P_DEFAULT),
-                     H5Dclose, task);
-  checked(H5Dwrite(table.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), task);
-}
-
-/// HDF5's own filters would inflate whatever a chunk holds, however much that is.
-std::vector<PackRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsize_t count,
-                                        std::uint64_t file_bytes) {
-  const std::string task = "read the list of plans";
-  hsize_t bytes = 0;
-  checked(H5Dget_chunk_storage_size(table.get(), &first, &bytes), task);
-  if (bytes > file_bytes) throw Hdf5Error("cannot " + task);
-  std::vector<std::byte> packed(bytes);
-  std::vector<std::byte> planes(count * sizeof(PackRow));
-  std::uint32_t filters_left_out = 0;
-  checked(H5Dread_chunk(table.get(), H5P_DEFAULT, &first, &filters_left_out, packed.data()), task);
-  if (filters_left_out != 0 || !inflate(packed, planes)) throw Hdf5Error("cannot " + task);
-  std::vector<PackRow> rows(count);
-  unshuffle<PackRow>(planes, rows);
-  return rows;
-}
-
-void read_rows(const Handle& file, const char* name, std::uint64_t file_bytes,
-               const std::function<void(const PackRow&)>& take) {
-  const std::string task = "read the list of plans";
-  const auto type = row_type();
-  const Handle table = open_dataset(file.get(), name, {type.get(), {0}, {0}});
-  const hsize_t count = size_of(table).front();
-  const hsize_t chunk = chunk_of(table).front();
-  // As deflate cannot do better than 1032 : 1, more rows than that were never written.
-  if (chunk > rows_of_chunk || count > file_bytes * 1100 / sizeof(PackRow))
-    throw Hdf5Error("cannot " + task);
-  for (hsize_t first = 0; first < count; first += chunk) {
-    const auto rows = read_chunk_of_rows(table, first, chunk, file_bytes);
-    for (hsize_t i = 0; i < std::min(chunk, count - first); ++i) take(rows[i]);
+/// The rows stay in the file: of many plans they would take much memory in each of many processes.
+class Layout final : public PackLayout {
+ public:
+  Layout(const Handle& file, const PosixFile& in, PackList& list) : in_(in) {
+    read_ids(file, in, list);
+    read_left_out(file, in, list);
+    find_parts(file);
+    const auto type = row_type();
+    const Handle dataset = open_dataset(file.get(), rows_name, {type.get(), {list.ids.size()}, {}});
+    rows_at_ = find_block(dataset, sizeof(PackRow)).offset;
+    look_at_rows(list);
   }
-}
+
+  [[nodiscard]] GridShape shape(std::size_t n) const override { return form_of(row(n)).shape; }
+  [[nodiscard]] std::uint64_t hash(std::size_t n) const override { return row(n).input_hash; }
+  [[nodiscard]] FloorPlan load(std::size_t n) const override {
+    const PackRow found = row(n);
+    return decode_plan(form_of(found), stream(found));
+  }
+  [[nodiscard]] Grid<std::uint8_t> mask(std::size_t n) const override {
+    const PackRow found = row(n);
+    return decode_mask(form_of(found), stream(found));
+  }
+
+ private:
+  void find_parts(const Handle& file) {
+    const Handle group(H5Gopen2(file.get(), data_name, H5P_DEFAULT), H5Gclose, "find the plans");
+    H5G_info_t info{};
+    checked(H5Gget_info(group.get(), &info), "find the plans");
+    for (hsize_t part = 0; part < info.nlinks; ++part)
+      parts_.push_back(
+          find_block(open_dataset(group.get(), std::to_string(part), {H5T_STD_U8LE, {0}, {}}), 1));
+  }
+
+  void look_at_rows(PackList& list) const {
+    constexpr std::size_t rows_at_once = 4096;
+    std::vector<PackRow> rows;
+    list.has_source.resize(list.ids.size());
+    for (std::size_t first = 0; first < list.ids.size(); first += rows.size()) {
+      rows.resize(std::min(rows_at_once, list.ids.size() - first));
+      if (!in_.read_at(rows_at_ + first * sizeof(PackRow), std::as_writable_bytes(std::span(rows))))
+        throw Hdf5Error(std::string("cannot ") + reading);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const bool left_out = rows[i].rows == 0;
+        if (!is_sound(rows[i]) || left_out != list.left_out.contains(first + i))
+          refuse_entry(first + i);
+        list.has_source[first + i] = rows[i].source_code_bytes != 0;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_sound(const PackRow& row) const {
+    if (row.row_crc32 != checksum_of(row)) return false;
+    const PlanForm form = form_of(row);
+    return row.rows == 0 ||
+           (row.cols > 0 && is_possible(form.domain, false) && is_possible(form.source, true) &&
+            row.part < parts_.size() && row.position <= parts_[row.part].count &&
+            row.bytes <= parts_[row.part].count - row.position);
+  }
+
+  [[nodiscard]] PackRow row(std::size_t n) const {
+    PackRow row{};
+    if (!in_.read_at(rows_at_ + n * sizeof row, std::as_writable_bytes(std::span(&row, 1))) ||
+        !is_sound(row) || row.rows == 0)
+      throw DecodeError("its entry in the list of plans cannot be read");
+    return row;
+  }
+
+  [[nodiscard]] std::vector<std::byte> stream(const PackRow& row) const {
+    auto bytes = bytes_at(in_, parts_[row.part].offset + row.position, row.bytes);
+    if (crc32_of(bytes) != row.crc32) throw DecodeError("its checksum does not match");
+    return bytes;
+  }
+
+  const PosixFile& in_;
+  std::vector<Block> parts_;
+  std::uint64_t rows_at_ = 0;
+};
 
 }  // namespace
 
+void PackList::add(std::string_view id) {
+  if (id.empty() || id.size() > max_id_length || !ids.add(id)) refuse_entry(ids.size());
+}
+
+void refuse_entry(std::size_t number) {
+  throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(number) + " is damaged");
+}
+
+std::vector<std::byte> bytes_at(const PosixFile& in, std::uint64_t offset, std::uint64_t count) {
+  const std::uint64_t file_bytes = in.size();
+  // A wild size must not ask for memory.
+  if (offset > file_bytes || count > file_bytes - offset)
+    throw DecodeError("it is longer than the file");
+  std::vector<std::byte> bytes(count);
+  if (!in.read_at(offset, bytes))
+    throw DecodeError("the file ends too early, or cannot be read there");
+  return bytes;
+}
+
 void seal(PackRow& row) { row.row_crc32 = checksum_of(row); }
 
-bool is_intact(const PackRow& row) { return row.row_crc32 == checksum_of(row); }
+PackWriter::PackWriter(const Handle& file) : file_(file) {
+  // First, so that they are at the beginning of the file, where --overwrite looks for them.
+  write_attributes(file, "/", {{"wallheat", "plans"}, {version_name, version_of_pack}});
+  const Handle group(H5Gcreate2(file.get(), data_name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                     H5Gclose, "create a pack");
+}
 
-void begin_pack(const Handle& file) {
-  for (const char* name : {codes_name, interior_name, values_name}) {
-    const auto task = std::string("create the group ") + name;
-    Handle(H5Gcreate2(file.get(), name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, task);
+PackRow PackWriter::store(const PackedPlan& plan) {
+  if (data_.size() >= bytes_of_part) write_part();
+  PackRow row{};
+  row.rows = static_cast<std::uint32_t>(plan.form.shape.rows);
+  row.cols = static_cast<std::uint32_t>(plan.form.shape.cols);
+  row.code_bytes = static_cast<std::uint32_t>(plan.form.domain.kind);
+  row.value_count = plan.form.domain.value_count;
+  row.source_code_bytes = static_cast<std::uint32_t>(plan.form.source.kind);
+  row.source_value_count = plan.form.source.value_count;
+  row.part = part_;
+  row.position = data_.size();
+  row.bytes = plan.stream.size();
+  row.crc32 = crc32_of(plan.stream);
+  data_.insert(data_.end(), plan.stream.begin(), plan.stream.end());
+  return row;
+}
+
+void PackWriter::add(std::string_view id, const PackRow& row) {
+  rows_.push_back(row);
+  seal(rows_.back());
+  ids_ += id;
+  ids_ += '\0';
+}
+
+void PackWriter::leave_out(std::string_view id, std::string_view reason) {
+  LeftOutRow& row = left_out_.emplace_back();
+  row.plan = static_cast<std::uint32_t>(rows_.size());
+  put_text(row.reason, reason);
+  row.row_crc32 = checksum_of(row);
+  add(id, {});
+}
+
+void PackWriter::write_part() {
+  if (data_.empty()) return;
+  write_block(file_, std::string(data_name) + "/" + std::to_string(part_), H5T_STD_U8LE,
+              data_.size(), data_.data());
+  data_.clear();
+  ++part_;
+}
+
+void PackWriter::finish() {
+  write_part();
+  const auto type = row_type();
+  write_block(file_, rows_name, type.get(), rows_.size(), rows_.data());
+  if (!left_out_.empty()) {
+    const auto reason = left_out_type();
+    write_block(file_, left_out_name, reason.get(), left_out_.size(), left_out_.data());
   }
+  const Handle ids = write_block(file_, ids_name, H5T_STD_U8LE, ids_.size(), ids_.data());
+  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, writing);
+  const Handle checksum(
+      H5Acreate2(ids.get(), checksum_name, H5T_STD_U32LE, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, writing);
+  const std::uint32_t crc = crc32_of(std::as_bytes(std::span(ids_)));
+  checked(H5Awrite(checksum.get(), H5T_STD_U32LE, &crc), writing);
 }
 
-void write_plan(const Handle& file, std::size_t number, const PackedPlan& plan, PackRow& row) {
-  const auto name = [&](const char* group) {
-    return std::string(group) + "/" + std::to_string(number);
-  };
-  row.rows = static_cast<std::uint32_t>(plan.shape.rows);
-  row.cols = static_cast<std::uint32_t>(plan.shape.cols);
-  row.code_bytes = static_cast<std::uint32_t>(plan.kind);
-  row.value_count = static_cast<std::uint32_t>(plan.values.size());
-  if (!plan.values.empty()) row.values_offset = write_values(file, name(values_name), plan.values);
-  row.codes_bytes = plan.codes.size();
-  row.codes_offset = write_grid(file, name(codes_name), type_of(plan.kind), plan.shape, plan.codes);
-  row.interior_bytes = plan.interior.size();
-  row.interior_offset =
-      write_grid(file, name(interior_name), H5T_STD_U8LE,
-                 {plan.shape.rows, bytes_of_mask_row(plan.shape.cols)}, plan.interior);
-  row.crc32 = crc32_of(plan.interior,
-                       crc32_of(plan.codes, crc32_of(std::as_bytes(std::span(plan.values)))));
+std::unique_ptr<PackLayout> read_pack(const Handle& file, const PosixFile& in, PackList& list) {
+  return std::make_unique<Layout>(file, in, list);
 }
 
-void write_pack_rows(const Handle& file, const std::vector<PackRow>& rows,
-                     const std::vector<PackRow>& sources) {
-  write_rows(file, rows_name, rows);
-  if (!sources.empty()) write_rows(file, sources_name, sources);
-  write_attributes(file, "/",
-                   {{"wallheat", "plans"},
-                    {"format_version", sources.empty() ? version_of_pack : version_with_sources}});
-}
-
-void require_pack(const Handle& file, const std::filesystem::path& path) {
+std::unique_ptr<PackLayout> open_pack(const Handle& file, const std::filesystem::path& path,
+                                      const PosixFile& in, PackList& list) {
   auto marks = read_attributes(file, "/");
   if (marks["wallheat"] == "results") {
     throw RunError(path.string() +
@@ -209,21 +324,14 @@ void require_pack(const Handle& file, const std::filesystem::path& path) {
                    " is an HDF5 file, but no pack of floor plans that "
                    "'wallheat pack' made");
   }
-  const std::string& version = marks["format_version"];
-  if (version != version_of_pack && version != version_with_sources) {
-    throw RunError(path.string() + " is a pack of format version " + version +
-                   ", but this wallheat knows versions " + version_of_pack + " and " +
-                   version_with_sources +
-                   " only; use the wallheat that wrote it, or pack the plans anew");
-  }
-}
-
-void read_pack_rows(const Handle& file, std::uint64_t file_bytes,
-                    const std::function<void(const PackRow&)>& take,
-                    const std::function<void(const PackRow&)>& take_source) {
-  read_rows(file, rows_name, file_bytes, take);
-  if (read_attributes(file, "/")["format_version"] == version_with_sources)
-    read_rows(file, sources_name, file_bytes, take_source);
+  const std::string& version = marks[version_name];
+  if (version == version_of_pack) return read_pack(file, in, list);
+  if (version == old_version || version == old_version_with_sources)
+    return read_old_pack(file, in, version == old_version_with_sources, list);
+  throw RunError(path.string() + " is a pack of format version " + version +
+                 ", but this wallheat knows versions " + old_version + ", " +
+                 old_version_with_sources + " and " + version_of_pack +
+                 " only; use the wallheat that wrote it, or pack the plans anew");
 }
 
 }  // namespace wallheat::store

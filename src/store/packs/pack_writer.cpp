@@ -2,6 +2,8 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/parallel_for.hpp"
 #include "io/file_lock.hpp"
@@ -11,7 +13,6 @@
 #include "store/results/boundary.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store/results/own_file.hpp"
-#include "store/results/row.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -21,10 +22,10 @@ namespace {
 
 /// A plan on its way into the pack.
 struct Item {
-  std::optional<PackedPlan> plan;    ///< nothing where it is left out
-  std::optional<PackedPlan> source;  ///< as if it were the start field
+  std::optional<PackedPlan> plan;  ///< nothing where it is left out
   std::uint64_t hash = 0;
-  std::int64_t interior_cells = 0;
+  std::uint32_t interior_cells = 0;
+  std::uint64_t bytes_in = 0;
   std::string reason;
 };
 
@@ -43,15 +44,15 @@ class Packing {
     auto file = create_file(temporary_, Space::dense);
     try {
       take_rights_of(path_, temporary_, descriptor_of(file));
-      begin_pack(file);
-      in_batches([&](std::size_t first, std::size_t count) { pack(file, first, count); },
+      PackWriter writer(file);
+      in_batches([&](std::size_t first, std::size_t count) { pack(writer, first, count); },
                  options_.packed);
       if (report_.plans == 0) {
         throw RunError("none of the " + std::to_string(ids_.size()) +
                        " plan(s) can be read, thus nothing was written; the first: " +
                        report_.left_out.front().reason);
       }
-      write_pack_rows(file, rows_, sources_);
+      writer.finish();
       file.close("close " + temporary_.string());
       sync_file(temporary_);
       check();
@@ -69,21 +70,21 @@ class Packing {
  private:
   template <class Step>
   void in_batches(Step step, const std::function<void(std::size_t)>& told) const {
-    const std::size_t batch = 16 * options_.threads;
+    const std::size_t batch = 64 * options_.threads;
     for (std::size_t first = 0; first < ids_.size(); first += batch) {
-      if (options_.interrupted && options_.interrupted())
-        throw RunError("packing was stopped; nothing was written");
       const std::size_t count = std::min(batch, ids_.size() - first);
       step(first, count);
       if (told) told(first + count);
+      if (options_.interrupted && options_.interrupted())
+        throw RunError("packing was stopped; nothing was written");
     }
   }
 
-  void pack(const Handle& file, std::size_t first, std::size_t count) {
+  void pack(PackWriter& writer, std::size_t first, std::size_t count) {
     std::vector<Item> items(count);
     parallel_for(options_.threads, count,
                  [&] { return [&](std::size_t i) { items[i] = make(ids_[first + i]); }; });
-    for (std::size_t i = 0; i < count; ++i) take(file, first + i, items[i]);
+    for (std::size_t i = 0; i < count; ++i) take(writer, ids_[first + i], items[i]);
   }
 
   [[nodiscard]] Item make(const std::string& id) const {
@@ -91,17 +92,12 @@ class Packing {
     try {
       const FloorPlan plan = source_.load(id);
       item.hash = options_.hash(plan);
-      item.interior_cells = count_interior(plan);
-      item.plan = encode_plan(plan);
-      if (plan.has_source()) item.source = encode_plan({plan.source, plan.interior});
-      // HDF5 counts the bytes of a chunk in 32 bits.
-      const auto most = std::numeric_limits<std::uint32_t>::max();
-      const auto fits = [&](const PackedPlan& packed) {
-        return plan.domain.cells.size() <= most / static_cast<std::uint32_t>(packed.kind);
-      };
-      if (!fits(*item.plan) || (item.source && !fits(*item.source))) {
-        item.plan.reset();
+      item.interior_cells = static_cast<std::uint32_t>(count_interior(plan));
+      if (plan.domain.cells.size() > std::numeric_limits<std::uint32_t>::max()) {
         item.reason = "plan " + id + " has more cells than a pack can hold";
+      } else {
+        item.plan = encode_plan(plan);
+        item.bytes_in = plan.domain.cells.size() * (plan.has_source() ? 17 : 9);
       }
     } catch (const InputError& error) {
       item.reason = error.what();
@@ -111,29 +107,19 @@ class Packing {
     return item;
   }
 
-  void take(const Handle& file, std::size_t number, const Item& item) {
-    PackRow row{};
-    put_text(row.id, ids_[number]);
-    if (item.plan) {
-      row.input_hash = item.hash;
-      row.interior_cells = item.interior_cells;
-      write_plan(file, number, *item.plan, row);
-      if (item.source) {
-        PackRow source{};
-        put_text(source.id, ids_[number]);
-        write_plan(file, ids_.size() + sources_.size(), *item.source, source);
-        seal(source);
-        sources_.push_back(source);
-      }
-      ++report_.plans;
-      const std::size_t bytes_of_cell = sizeof(double) * (item.source ? 2 : 1) + 1;
-      report_.bytes_in += item.plan->shape.rows * item.plan->shape.cols * bytes_of_cell;
-    } else {
-      put_text(row.reason, item.reason);
-      report_.left_out.push_back({ids_[number], item.reason});
+  void take(PackWriter& writer, const std::string& id, const Item& item) {
+    hashes_.push_back(item.hash);
+    if (!item.plan) {
+      writer.leave_out(id, item.reason);
+      report_.left_out.push_back({id, item.reason});
+      return;
     }
-    seal(row);
-    rows_.push_back(row);
+    PackRow row = writer.store(*item.plan);
+    row.input_hash = item.hash;
+    row.interior_cells = item.interior_cells;
+    writer.add(id, row);
+    ++report_.plans;
+    report_.bytes_in += item.bytes_in;
   }
 
   /// Reads everything back as any reader does.
@@ -146,10 +132,12 @@ class Packing {
                      why);
     };
     if (pack->ids().ids != ids_) refuse(ids_.front(), "the list of plans differs");
+    std::unordered_set<std::string_view> left_out;
+    for (const LeftOut& plan : report_.left_out) left_out.insert(plan.id);
     const auto compare = [&](std::size_t number) {
-      if (rows_[number].rows == 0) return;
+      if (left_out.contains(ids_[number])) return;
       try {
-        if (options_.hash(pack->load(ids_[number])) != rows_[number].input_hash)
+        if (options_.hash(pack->load(ids_[number])) != hashes_[number])
           refuse(ids_[number], "its hash differs");
       } catch (const InputError& error) {
         refuse(ids_[number], error.what());
@@ -167,8 +155,7 @@ class Packing {
   const PlanSource& source_;
   const std::vector<std::string>& ids_;
   const PackOptions& options_;
-  std::vector<PackRow> rows_;
-  std::vector<PackRow> sources_;
+  std::vector<std::uint64_t> hashes_;
   PackReport report_;
 };
 

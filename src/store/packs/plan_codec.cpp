@@ -56,16 +56,6 @@ std::vector<std::byte> mask_bits(const Grid<std::uint8_t>& mask) {
   return bits;
 }
 
-std::vector<std::byte> unpacked(std::span<const std::byte> packed, std::size_t rows,
-                                std::size_t cols, std::size_t width, const char* what) {
-  if (!can_hold(packed.size(), rows, cols, width)) {
-    throw DecodeError(std::string(what) + " cannot have the shape that is given for them");
-  }
-  std::vector<std::byte> bytes(rows * cols * width);
-  if (!inflate(packed, bytes)) throw DecodeError(std::string(what) + " cannot be unpacked");
-  return bytes;
-}
-
 /// The values behind codes. All codes are looked up in a table that is as long as there are codes,
 /// so that none needs a look before.
 template <class Code>
@@ -79,55 +69,97 @@ void look_up(std::span<const Code> codes, std::span<const double> values,
   if (largest >= values.size()) throw DecodeError("a code has no value");
 }
 
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+FieldForm append_field(std::vector<std::byte>& bytes, const std::vector<double>& cells) {
+  const auto coded = code(cells);
+  if (!coded) {
+    append(bytes, shuffle<double>(cells));
+    return {CodeKind::value, 0};
+  }
+  append(bytes, std::as_bytes(std::span(coded->values)));
+  const auto count = static_cast<std::uint32_t>(coded->values.size());
+  if (count > 256) {
+    append(bytes, shuffle<std::uint16_t>(coded->codes));
+    return {CodeKind::word, count};
+  }
+  for (const std::uint16_t index : coded->codes) bytes.push_back(static_cast<std::byte>(index));
+  return {CodeKind::byte, count};
+}
+
+void require_shape(GridShape shape, std::size_t width, std::span<const std::byte> stream) {
+  if (!can_hold(stream.size(), shape.rows, shape.cols, width))
+    throw DecodeError("its cells cannot have the shape that is given for them");
+}
+
 }  // namespace
+
+std::size_t PlanForm::mask_bytes() const { return shape.rows * bytes_of_mask_row(shape.cols); }
 
 PackedPlan encode_plan(const FloorPlan& plan) {
   PackedPlan packed;
-  packed.shape = {plan.domain.rows, plan.domain.cols};
-  packed.interior = deflate(mask_bits(plan.interior), Effort::best);
-  auto coded = code(plan.domain.cells);
-  if (!coded) {
-    packed.kind = CodeKind::value;
-    packed.codes = deflate(shuffle<double>(plan.domain.cells), Effort::best);
-    return packed;
-  }
-  if (coded->values.size() <= 256) {
-    const std::vector<std::uint8_t> narrow(coded->codes.begin(), coded->codes.end());
-    packed.codes = deflate(std::as_bytes(std::span(narrow)), Effort::best);
-  } else {
-    packed.kind = CodeKind::word;
-    packed.codes = deflate(shuffle<std::uint16_t>(coded->codes), Effort::best);
-  }
-  packed.values = std::move(coded->values);
+  packed.form.shape = {plan.domain.rows, plan.domain.cols};
+  auto bytes = mask_bits(plan.interior);
+  packed.form.domain = append_field(bytes, plan.domain.cells);
+  if (plan.has_source()) packed.form.source = append_field(bytes, plan.source.cells);
+  packed.stream = deflate(bytes, Effort::best);
   return packed;
 }
 
-Grid<double> decode_domain(GridShape shape, CodeKind kind, std::span<const double> values,
-                           std::span<const std::byte> codes) {
-  const auto bytes = unpacked(codes, shape.rows, shape.cols, static_cast<std::size_t>(kind),
-                              "the cells of its start field");
+FloorPlan decode_plan(const PlanForm& form, std::span<const std::byte> stream) {
+  require_shape(form.shape, static_cast<std::size_t>(form.domain.kind), stream);
+  require_shape(form.shape, std::max<std::size_t>(static_cast<std::size_t>(form.source.kind), 1),
+                stream);
+  const std::size_t cells = form.shape.rows * form.shape.cols;
+  const std::size_t domain = form.domain.bytes(cells);
+  std::vector<std::byte> bytes(form.mask_bytes() + domain + form.source.bytes(cells));
+  if (!inflate(stream, bytes)) throw DecodeError("its cells cannot be unpacked");
+  const auto all = std::span<const std::byte>(bytes);
+  const auto fields = all.subspan(form.mask_bytes());
+  FloorPlan plan{decode_field(form.shape, form.domain, fields.first(domain)),
+                 decode_bits(form.shape, all.first(form.mask_bytes()))};
+  if (form.source.kind != CodeKind::none)
+    plan.source = decode_field(form.shape, form.source, fields.subspan(domain));
+  return plan;
+}
+
+Grid<std::uint8_t> decode_mask(const PlanForm& form, std::span<const std::byte> stream) {
+  require_shape(form.shape, 1, stream);
+  std::vector<std::byte> bits(form.mask_bytes());
+  if (!inflate_beginning(stream, bits)) throw DecodeError("its mask cannot be unpacked");
+  return decode_bits(form.shape, bits);
+}
+
+Grid<double> decode_field(GridShape shape, const FieldForm& form,
+                          std::span<const std::byte> bytes) {
+  std::vector<double> values(form.value_count);
+  std::memcpy(values.data(), bytes.data(), form.values_bytes());
+  const auto codes = bytes.subspan(form.values_bytes());
   Grid<double> field(shape.rows, shape.cols);
-  switch (kind) {
+  switch (form.kind) {
     case CodeKind::byte:
-      look_up(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()), values,
+      look_up(std::span(reinterpret_cast<const std::uint8_t*>(codes.data()), codes.size()), values,
               field.cells);
       break;
     case CodeKind::word: {
       std::vector<std::uint16_t> words(field.cells.size());
-      unshuffle<std::uint16_t>(bytes, words);
+      unshuffle<std::uint16_t>(codes, words);
       look_up(std::span<const std::uint16_t>(words), values, field.cells);
       break;
     }
     case CodeKind::value:
-      unshuffle<double>(bytes, field.cells);
+      unshuffle<double>(codes, field.cells);
       break;
+    case CodeKind::none:
+      throw DecodeError("it has no cells");
   }
   return field;
 }
 
-Grid<std::uint8_t> decode_interior(GridShape shape, std::span<const std::byte> interior) {
+Grid<std::uint8_t> decode_bits(GridShape shape, std::span<const std::byte> bits) {
   const std::size_t stride = bytes_of_mask_row(shape.cols);
-  const auto bits = unpacked(interior, shape.rows, stride, 1, "the cells of its mask");
   Grid<std::uint8_t> mask(shape.rows, shape.cols);
   static constexpr auto unpacked_bytes = [] {
     std::array<std::array<std::uint8_t, 8>, 256> all{};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,21 +10,39 @@
 
 namespace wallheat::store {
 
-/// What the cells of a stored start field are.
+/// What the cells of a stored start field or source are.
 enum class CodeKind : std::uint32_t {
+  none = 0,   ///< there is no such field
   byte = 1,   ///< uint8: indices in the table of values
   word = 2,   ///< uint16: the same
   value = 8,  ///< float64: the values themselves, as there are more than 65536 different ones
 };
 
-/// A plan as a pack holds it. `codes` and `interior` are what HDF5's shuffle and deflate filters
-/// make of a chunk.
-struct PackedPlan {
+/// How a start field or source is stored: its values, each once by its bits, as float64, and the
+/// codes of its cells, shuffled (the first bytes of all, then all second bytes, and so on).
+struct FieldForm {
+  CodeKind kind = CodeKind::none;
+  std::uint32_t value_count = 0;  ///< 0 for CodeKind::value
+
+  [[nodiscard]] std::size_t values_bytes() const { return value_count * sizeof(double); }
+  [[nodiscard]] std::size_t bytes(std::size_t cells) const {
+    return values_bytes() + cells * static_cast<std::size_t>(kind);
+  }
+};
+
+/// How a plan is stored: the bits of its mask (numpy.packbits of each row), its start field, and
+/// its source if it has one.
+struct PlanForm {
   GridShape shape;
-  CodeKind kind = CodeKind::byte;
-  std::vector<double> values;       ///< each once, by its bits; empty for CodeKind::value
-  std::vector<std::byte> codes;     ///< of (rows, cols) codes
-  std::vector<std::byte> interior;  ///< of (rows, bytes_of_mask_row) bytes, numpy.packbits of a row
+  FieldForm domain, source;
+
+  [[nodiscard]] std::size_t mask_bytes() const;
+};
+
+/// A plan as a pack holds it.
+struct PackedPlan {
+  PlanForm form;
+  std::vector<std::byte> stream;  ///< zlib's, of all bytes
 };
 
 /// Eight cells a byte, the first in the highest bit; a row begins with a new byte.
@@ -31,11 +50,16 @@ struct PackedPlan {
 
 [[nodiscard]] PackedPlan encode_plan(const FloorPlan& plan);
 
-/// Throw DecodeError if the bytes hold no such plan.
-[[nodiscard]] Grid<double> decode_domain(GridShape shape, CodeKind kind,
-                                         std::span<const double> values,
-                                         std::span<const std::byte> codes);
-[[nodiscard]] Grid<std::uint8_t> decode_interior(GridShape shape,
-                                                 std::span<const std::byte> interior);
+/// Throw DecodeError if the bytes hold no such plan. A value that no floor plan may have is left
+/// in.
+[[nodiscard]] FloorPlan decode_plan(const PlanForm& form, std::span<const std::byte> stream);
+/// The mask alone, in less time.
+[[nodiscard]] Grid<std::uint8_t> decode_mask(const PlanForm& form,
+                                             std::span<const std::byte> stream);
+
+/// The same of bytes that are unpacked: of the values, then the codes, of a field; of a mask.
+[[nodiscard]] Grid<double> decode_field(GridShape shape, const FieldForm& form,
+                                        std::span<const std::byte> bytes);
+[[nodiscard]] Grid<std::uint8_t> decode_bits(GridShape shape, std::span<const std::byte> bits);
 
 }  // namespace wallheat::store
