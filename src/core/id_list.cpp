@@ -7,7 +7,12 @@
 
 namespace wallheat {
 
-std::string_view IdList::operator[](std::size_t place) const {
+void TextList::push_back(std::string_view text) {
+  letters_ += text;
+  ends_.push_back(letters_.size());
+}
+
+std::string_view TextList::operator[](std::size_t place) const {
   const std::uint64_t begin = place == 0 ? 0 : ends_[place - 1];
   return std::string_view(letters_).substr(begin, ends_[place] - begin);
 }
@@ -31,8 +36,7 @@ bool IdList::add(std::string_view id) {
   if (2 * (size() + 1) > slots_.size()) make_slots(std::bit_ceil(4 * (size() + 1)));
   const std::size_t slot = slot_of(id);
   if (slots_[slot] != 0) return false;
-  letters_ += id;
-  ends_.push_back(letters_.size());
+  ids_.push_back(id);
   slots_[slot] = static_cast<std::uint32_t>(size());
   return true;
 }
@@ -41,11 +45,6 @@ std::optional<std::size_t> IdList::find(std::string_view id) const {
   if (slots_.empty()) return std::nullopt;
   const std::uint32_t found = slots_[slot_of(id)];
   return found == 0 ? std::nullopt : std::optional<std::size_t>(found - 1);
-}
-
-void IdList::shrink() {
-  letters_.shrink_to_fit();
-  ends_.shrink_to_fit();
 }
 
 }  // namespace wallheat

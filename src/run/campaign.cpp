@@ -92,33 +92,6 @@ void check_gpu_choice(const RunOptions& options, int ranks) {
   if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
 }
 
-/// Refuses to mix answers to different inputs in one file. Inputs that only have new time stamps,
-/// as copies have, need not be read again by the next resume.
-void check_restored_inputs(const RunOptions& options, const PlanSource& source,
-                           ResultStore& store) {
-  std::vector<std::string> changed;
-  std::vector<std::string> unreadable;
-  std::vector<PlanResult> restamped;
-  store.for_each_restored([&](const PlanResult& row) {
-    InputChanges changes = changed_inputs(source, std::span(&row, 1), stop_requested);
-    for (const ChangedInput& input : changes.changed)
-      changed.push_back(fmt::format("{} ({})", input.id, input.why));
-    for (const ChangedInput& input : changes.unreadable)
-      unreadable.push_back(fmt::format("{} ({})", input.id, input.why));
-    std::move(changes.restamped.begin(), changes.restamped.end(), std::back_inserter(restamped));
-  });
-  changed.insert(changed.end(), unreadable.begin(), unreadable.end());
-  if (changed.empty()) return store.restamp(restamped);
-  const std::size_t shown = std::min<std::size_t>(changed.size(), 3);
-  throw RunError(fmt::format(
-      "{}: {} plan(s) that are already solved have changed in {} since: {}{}; bring the old input "
-      "back, or solve all "
-      "anew with --overwrite",
-      options.out.string(), changed.size(), options.data.string(),
-      fmt::join(changed.begin(), changed.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-      changed.size() > shown ? ", ..." : ""));
-}
-
 Attributes session_start(const RunOptions& options, const RunSurroundings& surroundings) {
   return {{"command_line", options.command_line},
           {"wallheat_version", std::string(version())},
@@ -210,11 +183,16 @@ DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
   return DeviceChoice::cpu;
 }
 
-/// The plans of this shard that want solving; counts all others of it.
-std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const ResultStore& store,
-                                       RunTally& tally) {
+/// The plans of this shard that want solving; counts all others of it. Refuses to mix answers to
+/// different inputs in one file. Inputs that only have new time stamps, as copies have, need not be
+/// read again by the next resume.
+std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSource& source,
+                                       ResultStore& store, RunTally& tally) {
   std::vector<QueuedPlan> plans;
+  InputChanges changes;
   store.for_each_restored([&](const PlanResult& row) {
+    if (stop_requested()) throw StopRequested();
+    look_for_change(source, row, changes);
     if (!options.shard.holds(row.index)) return;
     ++tally.total;
     if (is_answer(row.status)) {
@@ -225,6 +203,12 @@ std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const ResultSt
       plans.push_back({{row.index, row.id}, row.attempts, options.retry_failed ? 0 : row.failures});
     }
   });
+  if (const std::string found = text_of(changes, source); !found.empty())
+    throw RunError(
+        fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
+                    options.out.string(), found));
+  store.forget_restored();  // before anything is stored, which would have to keep them
+  store.restamp(changes.restamped);
   return plans;
 }
 
@@ -271,8 +255,7 @@ class Campaign {
     open_store(session);
 
     RunTally tally;
-    plans_ = plans_to_solve(options, *store_, tally);
-    store_->forget_restored();
+    plans_ = plans_to_solve(options, *source_, *store_, tally);
     say_what_is_to_do(tally);
     device_ = device_for(options, *source_, plans_, logger_);
     if (surroundings.ranks > 1) take_samples();
@@ -347,7 +330,6 @@ class Campaign {
     store_ = resuming_ ? ResultStore::resume(options_.out, plan, session, &report)
                        : ResultStore::create(options_.out, plan, session, options_.overwrite);
     for (const std::string& sentence : report) logger_.warn("{}", sentence);
-    check_restored_inputs(options_, *source_, *store_);
   }
 
   void say_what_is_to_do(const RunTally& tally) {

@@ -1,6 +1,7 @@
 #include "run/catalogue.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/plan_hash.hpp"
 #include "wallheat/error.hpp"
@@ -43,25 +44,42 @@ std::string plan_sample(const PlanSource& source, const std::string& id) {
   }
 }
 
+void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes) {
+  if (!is_answer(row.status)) return;
+  try {
+    const PlanStamps stamps = source.stamps(row.id);
+    if (stamps == row.input_stamps) return;
+    if (input_hash(source, row.id) != row.input_hash) {
+      changes.changed.push_back({row.index, row.id, "other content"});
+    } else {
+      changes.restamped.emplace_back(row).input_stamps = stamps;
+    }
+  } catch (const InputError& error) {
+    changes.unreadable.push_back({row.index, row.id, error.what()});
+  }
+}
+
 InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,
                             const Interrupted& interrupted) {
   InputChanges changes;
   for (const PlanResult& row : rows) {
-    if (!is_answer(row.status)) continue;
     if (interrupted()) throw StopRequested();
-    try {
-      const PlanStamps stamps = source.stamps(row.id);
-      if (stamps == row.input_stamps) continue;
-      if (input_hash(source, row.id) != row.input_hash) {
-        changes.changed.push_back({row.index, row.id, "other content"});
-      } else {
-        changes.restamped.emplace_back(row).input_stamps = stamps;
-      }
-    } catch (const InputError& error) {
-      changes.unreadable.push_back({row.index, row.id, error.what()});
-    }
+    look_for_change(source, row, changes);
   }
   return changes;
+}
+
+std::string text_of(const InputChanges& changes, const PlanSource& source) {
+  constexpr std::size_t most = 3;
+  const std::size_t count = changes.changed.size() + changes.unreadable.size();
+  if (count == 0) return {};
+  std::vector<std::string> shown;
+  for (const auto* inputs : {&changes.changed, &changes.unreadable})
+    for (const ChangedInput& input : *inputs)
+      if (shown.size() < most) shown.push_back(fmt::format("{} ({})", input.id, input.why));
+  if (count > most) shown.emplace_back("...");
+  return fmt::format("{} plan(s) that are already solved have changed in {} since: {}", count,
+                     source.path().string(), fmt::join(shown, ", "));
 }
 
 }  // namespace wallheat

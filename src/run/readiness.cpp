@@ -115,31 +115,29 @@ class Examination {
     StorePlan plan{ids_->ids, options_.solver.settings(), options_.save_fields, {}};
     if (options_.save_fields) plan.shapes = shapes_;
     const bool resumes = options_.resume && has_results(options_.out);
-    std::vector<std::string> report;
-    rows_ = ResultStore::look(options_.out, plan,
-                              resumes              ? ResultStore::Opening::resume
-                              : options_.overwrite ? ResultStore::Opening::overwrite
-                                                   : ResultStore::Opening::create,
-                              &report);
+    InputChanges changes;
+    std::size_t answered = 0;
+    answered_.clear();
+    const std::vector<std::string> report =
+        ResultStore::look(options_.out, plan,
+                          resumes              ? ResultStore::Opening::resume
+                          : options_.overwrite ? ResultStore::Opening::overwrite
+                                               : ResultStore::Opening::create,
+                          [&](const PlanResult& row) {
+                            answered_.push_back(is_answer(row.status));
+                            answered += is_answer(row.status) ? 1 : 0;
+                            look_for_change(*source_, row, changes);
+                          });
     found_.warnings.insert(found_.warnings.end(), report.begin(), report.end());
     if (!resumes) {
       tell("results", fmt::format("{} will be {}", options_.out.string(),
                                   std::filesystem::exists(options_.out) ? "replaced" : "made"));
       return;
     }
-    const auto answered = std::count_if(
-        rows_.begin(), rows_.end(), [](const PlanResult& row) { return is_answer(row.status); });
     tell("results", fmt::format("{} has answers to {} of {} plans", options_.out.string(), answered,
                                 ids_->ids.size()));
-    const InputChanges changes = changed_inputs(*source_, rows_, [] { return false; });
-    std::vector<std::string> changed;
-    for (const auto* inputs : {&changes.changed, &changes.unreadable})
-      for (const ChangedInput& input : *inputs)
-        changed.push_back(fmt::format("{} ({})", input.id, input.why));
-    if (!changed.empty())
-      found_.problems.push_back(
-          fmt::format("{} plan(s) that are already solved have changed since: {}", changed.size(),
-                      few_of(changed)));
+    if (std::string changed = text_of(changes, *source_); !changed.empty())
+      found_.problems.push_back(std::move(changed));
   }
 
   void look_at_room() {
@@ -148,7 +146,7 @@ class Examination {
     double cells = 0;
     for (std::size_t plan = 0; plan < shapes_.size(); ++plan) {
       if (!options_.shard.holds(plan)) continue;
-      if (plan < rows_.size() && is_answer(rows_[plan].status)) continue;
+      if (plan < answered_.size() && answered_[plan]) continue;
       ++plans;
       cells += static_cast<double>(shapes_[plan].rows) * static_cast<double>(shapes_[plan].cols);
     }
@@ -215,7 +213,7 @@ class Examination {
   SharedPlanSource source_;
   std::optional<PlanIds> ids_;
   std::vector<GridShape> shapes_;  // {0, 0} where unknown
-  std::vector<PlanResult> rows_;
+  std::vector<bool> answered_;     // of each plan
 };
 
 }  // namespace

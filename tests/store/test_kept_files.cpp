@@ -90,7 +90,7 @@ TEST_F(KeptFiles, are_read) {
 TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
   for (const char* name : {"plain.h5", "fields.h5"}) {
     const auto opened = store::open_file(kept(name), store::Access::read);
-    for (const store::Row& in_file : store::RowTable(opened).read_all()) {
+    store::RowTable(opened).for_each([&](std::size_t, const store::Row& in_file) {
       store::Row written{};
       store::put_columns(written, store::to_result(in_file));
       written.field_slot = in_file.field_slot;
@@ -99,7 +99,7 @@ TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
       store::seal(written);
       EXPECT_EQ(std::memcmp(&written, &in_file, sizeof written), 0)
           << name << ", row " << in_file.index;
-    }
+    });
   }
 }
 

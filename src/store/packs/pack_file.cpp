@@ -105,7 +105,6 @@ void read_ids(const Handle& file, const PosixFile& in, PackList& list) {
     list.add(std::string_view(letters).substr(at, end - at));
     at = end + 1;
   }
-  list.ids.shrink();
 }
 
 void read_left_out(const Handle& file, const PosixFile& in, PackList& list) {

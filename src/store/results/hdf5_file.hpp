@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/id_list.hpp"
 #include "store/hdf5/hdf5_handle.hpp"
 #include "store/results/snapshot.hpp"
 
@@ -53,10 +54,12 @@ class RowTable {
   /// disk or a stray program changed see is_intact. Throws Hdf5Error if the file is too short to
   /// hold them.
   void for_each(const std::function<void(std::size_t i, const Row& row)>& take) const;
-  [[nodiscard]] RowList read_all() const;
+  /// Where the first row is, in bytes from the beginning of the file. Throws as for_each does.
+  [[nodiscard]] std::uint64_t offset() const;
   void leak();
 
  private:
+  void require_whole() const;
   [[nodiscard]] Handle selection(std::uint64_t first, std::uint64_t count) const;
 
   Handle type_, dataset_;
@@ -110,8 +113,7 @@ void write_sessions(const Handle& file, const std::vector<Attributes>& sessions)
 /// still has a name. Writing makes the dataset if it is missing.
 void write_ids(const Handle& file, const RowList& rows);
 /// Nothing if the list is missing, damaged, or not as long as it must be.
-[[nodiscard]] std::optional<std::vector<std::string>> read_ids(const Handle& file,
-                                                               std::size_t count);
+[[nodiscard]] std::optional<TextList> read_ids(const Handle& file, std::size_t count);
 
 /// The root's attributes file_id, succeeds and format_version.
 void write_identity(const Handle& file, const Snapshot& snapshot);

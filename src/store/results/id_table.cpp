@@ -86,25 +86,27 @@ void write_ids(const Handle& file, const RowList& rows) {
   }
   std::uint32_t checksum = 0;
   std::vector<Id> ids;
-  for (std::size_t first = 0; first < rows.size(); first += ids.size()) {
-    ids.clear();
-    while (ids.size() < std::min(ids_at_once, rows.size() - first))
-      ids.push_back(rows[first + ids.size()].id);
+  hsize_t first = 0;
+  for (const Row& row : rows) {
+    ids.push_back(row.id);
+    if (ids.size() < ids_at_once && first + ids.size() < rows.size()) continue;
     checksum = crc32_of(std::as_bytes(std::span(ids)), checksum);
     const Part part(*dataset, first, ids.size());
     checked(H5Dwrite(dataset->get(), part.type.get(), part.in_memory.get(), part.in_file.get(),
                      H5P_DEFAULT, ids.data()),
             task);
+    first += ids.size();
+    ids.clear();
   }
   const Handle attribute(H5Aopen(dataset->get(), checksum_name, H5P_DEFAULT), H5Aclose, task);
   checked(H5Awrite(attribute.get(), H5T_STD_U32LE, &checksum), task);
 }
 
-std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t count) {
+std::optional<TextList> read_ids(const Handle& file, std::size_t count) {
   const auto dataset = open(file, count);
   if (!dataset) return std::nullopt;
   std::uint32_t checksum = 0;
-  std::vector<std::string> texts;
+  TextList texts;
   texts.reserve(count);
   std::vector<Id> ids;
   while (texts.size() < count) {
@@ -114,7 +116,7 @@ std::optional<std::vector<std::string>> read_ids(const Handle& file, std::size_t
                     H5P_DEFAULT, ids.data()),
             task);
     checksum = crc32_of(std::as_bytes(std::span(ids)), checksum);
-    for (const auto& id : ids) texts.push_back(get_text(id));
+    for (const auto& id : ids) texts.push_back(text_in(id));
   }
   if (read_whole_number(*dataset, checksum_name) != checksum) return std::nullopt;
   return texts;

@@ -95,7 +95,8 @@ class Merge {
     for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
     }
-    for (std::size_t i = 0; i < all_.rows.size(); ++i) take_row(number, i, view, sessions);
+    std::size_t i = 0;
+    for (const Row& row : view.snapshot.rows) take_row(number, i++, row, view, sessions);
   }
 
   void begin(const Snapshot& first) {
@@ -121,10 +122,13 @@ class Merge {
       refuse("it is for " + std::to_string(part.rows.size()) + " plans, the other for " +
              std::to_string(all_.rows.size()));
     }
-    for (std::size_t i = 0; i < part.rows.size(); ++i) {
-      if (part.rows[i].id == all_.rows[i].id) continue;
-      refuse("its plan number " + std::to_string(i) + " is \"" + id_of(part.rows[i]) +
-             "\", that of the other \"" + id_of(all_.rows[i]) + "\"");
+    std::size_t i = 0;
+    for (const Row& row : part.rows) {
+      const Row other = all_.rows[i];
+      if (row.id != other.id)
+        refuse("its plan number " + std::to_string(i) + " is \"" + id_of(row) +
+               "\", that of the other \"" + id_of(other) + "\"");
+      ++i;
     }
   }
 
@@ -141,6 +145,7 @@ class Merge {
 
   void drop_damaged_fields(const fs::path& path, ReadView& view) {
     auto& snapshot = view.snapshot;
+    if (!snapshot.save_fields) return;
     std::vector<std::size_t> damaged;
     for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
       if (!has_field(snapshot.rows[i])) continue;
@@ -174,9 +179,8 @@ class Merge {
     return numbers;
   }
 
-  void take_row(std::size_t number, std::size_t i, const ReadView& view,
+  void take_row(std::size_t number, std::size_t i, Row row, const ReadView& view,
                 const std::vector<std::uint32_t>& sessions) {
-    Row row = view.snapshot.rows[i];
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
     if (row.session < sessions.size()) {
@@ -209,10 +213,10 @@ class Merge {
 
   void finish() {
     Capacities needed;
-    for (std::size_t i = 0; i < all_.rows.size(); ++i) {
-      const auto& row = all_.rows[i];
+    report_.duplicates = static_cast<std::size_t>(std::count_if(
+        answers_.begin(), answers_.end(), [](std::uint32_t count) { return count > 1; }));
+    for (const Row& row : all_.rows) {
       if (has_field(row)) ++needed[shape_of(row)];
-      if (answers_[i] > 1) ++report_.duplicates;
       const auto status = status_of(row);
       if (is_answer(status)) {
         ++report_.done;

@@ -15,13 +15,16 @@ namespace {
 void adopt_answers(const fs::path& path, FileState state, const Snapshot& in_file, ReadView& view) {
   std::optional<Handle> file;
   std::optional<FieldTables> fields;
-  for (std::size_t i = 0; i < std::min(in_file.rows.size(), view.snapshot.rows.size()); ++i) {
-    if (!says_more_than_log(in_file.rows[i], view.snapshot.rows[i])) continue;
+  std::size_t place = 0;
+  for (const Row& row : in_file.rows) {
+    const std::size_t i = place++;
+    if (i == view.snapshot.rows.size()) break;
+    if (!says_more_than_log(row, view.snapshot.rows[i])) continue;
     if (!file) {
       file = open_file(path, state == FileState::closed ? Access::read : Access::read_live);
       fields.emplace(*file);
     }
-    adopt(view.snapshot, i, in_file.rows[i], *fields, *view.raw);
+    adopt(view.snapshot, i, row, *fields, *view.raw);
   }
 }
 

@@ -1,4 +1,10 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+
 #include "store/results/recovery.hpp"
+#include "store/results/rows_in_file.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -18,6 +24,88 @@ void refuse_other_versions(const std::filesystem::path& path) {
   }
 }
 
+namespace {
+
+/// The rows of a closed file stay in it; those that a writer may change are taken into memory.
+class Reading {
+ public:
+  Reading(const Handle& file, const std::filesystem::path& path, Access access, Offsets offsets,
+          Snapshot& snapshot)
+      : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file, snapshot.version) {
+    if (access == Access::read && table_.count() > 0)
+      in_file_ =
+          std::make_shared<RowsInFile>(path, table_.offset(), table_.count(), snapshot.version);
+    snapshot.offsets.assign(table_.count(), -1);
+    ids_ = read_ids(file, table_.count());
+  }
+
+  void read(DamageReport& damage) {
+    if (!ids_) damage.sentences.emplace_back("the list of ids was damaged");
+    RowList in_memory;
+    for_each([&](std::size_t i, const Row& row) {
+      const std::optional<Row> instead = look_at(i, row);
+      if (!in_file_) in_memory.push_back(instead.value_or(row));
+    });
+    if (in_file_ && damaged_.empty() && without_field_.empty()) {
+      snapshot_.rows = RowList(in_file_);
+    } else {
+      if (in_file_) {
+        damaged_.clear();
+        without_field_.clear();
+        for_each([&](std::size_t i, const Row& row) {
+          in_memory.push_back(look_at(i, row).value_or(row));
+        });
+      }
+      snapshot_.rows = std::move(in_memory);
+    }
+    damage.add_lost("row", "damaged", damaged_, snapshot_);
+    damage.add_lost("row", "without the field that belongs to it", without_field_, snapshot_);
+    damage.in_file = !ids_ || !damaged_.empty() || !without_field_.empty();
+  }
+
+ private:
+  void for_each(const std::function<void(std::size_t i, const Row& row)>& take) const {
+    if (!in_file_) return table_.for_each(take);
+    constexpr std::size_t rows_at_once = 256;
+    std::vector<Row> part;
+    for (std::size_t first = 0; first < in_file_->count(); first += part.size()) {
+      part.resize(std::min(rows_at_once, in_file_->count() - first));
+      in_file_->read(first, part);
+      for (std::size_t k = 0; k < part.size(); ++k) take(first + k, part[k]);
+    }
+  }
+
+  /// The row to take in place of one that cannot be used.
+  std::optional<Row> look_at(std::size_t i, const Row& row) {
+    if (!is_intact(row) || row.index != i || (ids_ && !is_called(row, (*ids_)[i]))) {
+      damaged_.push_back(i);
+      return pending_row(i, ids_ ? (*ids_)[i] : text_in(row.id));
+    }
+    if (!has_field(row)) return std::nullopt;
+    if (has_room(snapshot_.capacities, row)) {
+      if (offsets_ == Offsets::leave_out) return std::nullopt;
+      const auto extent = fields_.find(shape_of(row), row.field_slot);
+      if (extent && extent->bytes == row.field_bytes) {
+        snapshot_.offsets[i] = extent->offset;
+        return std::nullopt;
+      }
+    }
+    without_field_.push_back(i);
+    return pending_row(i, text_in(row.id));
+  }
+
+  Snapshot& snapshot_;
+  Offsets offsets_;
+  FieldTables fields_;
+  RowTable table_;
+  std::optional<TextList> ids_;
+  std::shared_ptr<const RowsInFile> in_file_;  ///< none: of a file that is open
+  std::vector<std::size_t> damaged_;
+  std::vector<std::size_t> without_field_;
+};
+
+}  // namespace
+
 Snapshot read_snapshot(const std::filesystem::path& path, Access access, Offsets offsets,
                        DamageReport& damage) {
   const auto file = open_file(path, access);
@@ -31,36 +119,7 @@ Snapshot read_snapshot(const std::filesystem::path& path, Access access, Offsets
   const auto capacities = FieldTables::capacities(file);
   snapshot.save_fields = capacities.has_value();
   snapshot.capacities = capacities.value_or(Capacities{});
-  const RowTable table(file, snapshot.version);
-  snapshot.rows = table.read_all();
-  snapshot.offsets.assign(snapshot.rows.size(), -1);
-  const auto ids = read_ids(file, snapshot.rows.size());
-  if (!ids) damage.sentences.emplace_back("the list of ids was damaged");
-
-  FieldTables fields(file);
-  std::vector<std::size_t> damaged;
-  std::vector<std::size_t> without_field;
-  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-    const Row row = snapshot.rows[i];
-    if (!is_intact(row) || row.index != i || (ids && id_of(row) != (*ids)[i])) {
-      snapshot.rows.set(i, pending_row(i, ids ? (*ids)[i] : id_of(row)));
-      damaged.push_back(i);
-    } else if (has_field(row) && !has_room(snapshot.capacities, row)) {
-      forget_row(snapshot, i);
-      without_field.push_back(i);
-    } else if (has_field(row) && offsets == Offsets::find) {
-      const auto extent = fields.find(shape_of(row), row.field_slot);
-      if (extent && extent->bytes == row.field_bytes) {
-        snapshot.offsets[i] = extent->offset;
-      } else {
-        forget_row(snapshot, i);
-        without_field.push_back(i);
-      }
-    }
-  }
-  damage.add_lost("row", "damaged", damaged, snapshot);
-  damage.add_lost("row", "without the field that belongs to it", without_field, snapshot);
-  damage.in_file = !ids || !damaged.empty() || !without_field.empty();
+  Reading(file, path, access, offsets, snapshot).read(damage);
   return snapshot;
 }
 

@@ -27,8 +27,10 @@ class Mending {
   /// Returns the rows that were damaged.
   std::vector<std::size_t> mend_rows() {
     std::vector<std::size_t> damaged;
+    auto next = snapshot_.rows.begin();
     rows_.for_each([&](std::size_t i, const Row& in_file) {
-      const Row row = snapshot_.rows[i];
+      const Row row = *next;
+      ++next;
       if (same(in_file, row) || adopt(snapshot_, i, in_file, fields_, raw_)) return;
       if (!is_intact(in_file)) damaged.push_back(i);
       rows_.write(i, std::span(&row, 1));
@@ -74,9 +76,11 @@ void take_over_sessions(const Handle& file, std::vector<Attributes>& sessions) {
   }
 }
 
-bool names(const std::vector<std::string>& ids, const RowList& rows) {
-  return std::equal(ids.begin(), ids.end(), rows.begin(), rows.end(),
-                    [](const std::string& id, const Row& row) { return id == id_of(row); });
+bool names(const TextList& ids, const RowList& rows) {
+  std::size_t i = 0;
+  return ids.size() == rows.size() && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+           return is_called(row, ids[i++]);
+         });
 }
 
 /// Rows that are pending by now were reported as lost.
@@ -136,8 +140,9 @@ std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Acc
       rebuilt = mending.mend_rows();
       std::vector<bool> check(snapshot.rows.size());
       for (const auto i : unproven) check[i] = true;
-      for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-        if (has_field(snapshot.rows[i])) mending.mend_field(i, check[i]);
+      if (snapshot.save_fields) {
+        for (std::size_t i = 0; i < snapshot.rows.size(); ++i)
+          if (has_field(snapshot.rows[i])) mending.mend_field(i, check[i]);
       }
     }
     file.close("close the file");

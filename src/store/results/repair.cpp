@@ -21,9 +21,10 @@ std::vector<std::size_t> damaged_fields(const fs::path& path, const Snapshot& sn
   const PosixFile raw(path, O_RDONLY);
   std::vector<std::size_t> damaged;
   std::vector<std::byte> chunk;
-  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-    const auto& row = snapshot.rows[i];
+  std::size_t i = 0;
+  for (const Row& row : snapshot.rows) {
     if (has_field(row) && !read_chunk(raw, snapshot.offsets[i], row, chunk)) damaged.push_back(i);
+    ++i;
   }
   return damaged;
 }

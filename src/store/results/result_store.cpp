@@ -16,13 +16,6 @@ namespace {
 
 const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
 
-std::vector<PlanResult> results_of(const Snapshot& snapshot) {
-  std::vector<PlanResult> results;
-  results.reserve(snapshot.rows.size());
-  for (const auto& row : snapshot.rows) results.push_back(to_result(row));
-  return results;
-}
-
 /// Throws RunError where a new file may not take this name.
 void require_free(const fs::path& path, bool overwrite) {
   if (!overwrite && (fs::exists(path) || fs::exists(log_path(path)))) {
@@ -52,7 +45,9 @@ class ResultStore::Impl {
     snapshot_ = snapshot_for(path_, plan);
     // Fields of the file that is replaced are of no interest: nothing has an offset yet.
     build(path_, *snapshot_);
+    keeps_restored_ = false;
     begin();
+    created_ = true;
   }
 
   void resume(const StorePlan& plan, DamageReport& damage) {
@@ -74,10 +69,17 @@ class ResultStore::Impl {
     if (found.needs_recovery) begin();
   }
 
-  [[nodiscard]] const RowList& restored() const { return snapshot_ ? snapshot_->rows : restored_; }
+  void for_each_restored(const std::function<void(const PlanResult&)>& take) const {
+    if (created_) {
+      const TextList& ids = session_->ids();
+      for (std::size_t i = 0; i < ids.size(); ++i) take(to_result(pending_row(i, ids[i])));
+      return;
+    }
+    for (const Row& row : snapshot_ ? snapshot_->rows : restored_) take(to_result(row));
+  }
   void forget_restored() {
     restored_ = {};
-    keeps_restored_ = false;
+    keeps_restored_ = created_ = false;
   }
 
   std::vector<PlanResult> store(std::span<const PlanResult> results) {
@@ -109,16 +111,18 @@ class ResultStore::Impl {
   /// A closed file is touched only once there is something to write: to resume a finished run costs
   /// a reading, and leaves the file as it was.
   void begin() {
-    if (keeps_restored_) restored_ = snapshot_->rows;
+    if (keeps_restored_) snapshot_->rows.leave_file();
     snapshot_->sessions.push_back(session_attributes_);
-    session_ = std::make_unique<Session>(path_, std::move(*snapshot_));
+    session_ = std::make_unique<Session>(path_, *snapshot_);
+    if (keeps_restored_) restored_ = std::move(snapshot_->rows);
     snapshot_.reset();
   }
 
   fs::path path_;
   FileLock lock_;  // before session_: held until the session is over
   Attributes session_attributes_;
-  RowList restored_;  // once the session has begun
+  bool created_ = false;  // by this session: all rows that are restored are pending
+  RowList restored_;      // else, once the session has begun
   bool keeps_restored_ = true;
   std::optional<Snapshot> snapshot_;  // until the session begins
   std::unique_ptr<Session> session_;
@@ -175,29 +179,32 @@ ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
   });
 }
 
-std::vector<PlanResult> ResultStore::look(const fs::path& file, const StorePlan& plan,
-                                          Opening opening, std::vector<std::string>* report) {
+std::vector<std::string> ResultStore::look(const fs::path& file, const StorePlan& plan,
+                                           Opening opening,
+                                           const std::function<void(const PlanResult&)>& take) {
   return in_one_sentence(file, to_resume, [&] {
     const auto path = real_path(file);
     return with_file_lock(path, [&] {
       StorePlan checked_plan = plan;
       checked_plan.settings = storable(plan.settings);
-      if (opening != Opening::resume) {
+      ReadView view;
+      if (opening == Opening::resume) {
+        require_one_name(path);
+        view = open_for_reading(path, Offsets::leave_out);
+        view.snapshot.offsets.resize(view.snapshot.rows.size(), -1);
+        require_use_for(path, view.snapshot, checked_plan);
+      } else {
         require_free(path, opening == Opening::overwrite);
-        return results_of(snapshot_for(path, checked_plan));
+        view.snapshot = snapshot_for(path, checked_plan);
       }
-      require_one_name(path);
-      ReadView view = open_for_reading(path, Offsets::leave_out);
-      view.snapshot.offsets.resize(view.snapshot.rows.size(), -1);
-      require_use_for(path, view.snapshot, checked_plan);
-      if (report != nullptr) *report = std::move(view.damage);
-      return results_of(view.snapshot);
+      for (const Row& row : view.snapshot.rows) take(to_result(row));
+      return std::move(view.damage);
     });
   });
 }
 
 void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
-  for (const Row& row : impl_->restored()) take(to_result(row));
+  impl_->for_each_restored(take);
 }
 std::vector<PlanResult> ResultStore::restored() const {
   std::vector<PlanResult> results;

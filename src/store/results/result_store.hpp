@@ -40,11 +40,12 @@ class ResultStore {
                                           std::vector<std::string>* report = nullptr);
 
   enum class Opening { create, overwrite, resume };
-  /// The rows that create() or resume() would begin with, or the RunError that they would throw.
-  /// Changes nothing; the lock is held for a moment.
-  [[nodiscard]] static std::vector<PlanResult> look(const std::filesystem::path& file,
-                                                    const StorePlan& plan, Opening opening,
-                                                    std::vector<std::string>* report = nullptr);
+  /// Hands over the rows that create() or resume() would begin with, or throws the RunError that
+  /// they would throw. Returns what resume() would report. Changes nothing; the lock is held
+  /// meanwhile.
+  static std::vector<std::string> look(const std::filesystem::path& file, const StorePlan& plan,
+                                       Opening opening,
+                                       const std::function<void(const PlanResult&)>& take);
 
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
@@ -58,7 +59,7 @@ class ResultStore {
   void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
   /// The same as a list, which takes several times as much memory.
   [[nodiscard]] std::vector<PlanResult> restored() const;
-  /// Frees the memory that they take; there are none afterwards.
+  /// There are none afterwards. They take memory from the first result on that is stored.
   void forget_restored();
 
   /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for

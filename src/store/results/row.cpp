@@ -18,9 +18,11 @@ void put_text(std::span<char> field, std::string_view text) {
   std::fill(std::copy_n(text.begin(), length, field.begin()), field.end(), '\0');
 }
 
-std::string get_text(std::span<const char> field) {
-  return {field.begin(), std::find(field.begin(), field.end(), '\0')};
+std::string_view text_in(std::span<const char> field) {
+  return {field.data(), ::strnlen(field.data(), field.size())};
 }
+
+std::string get_text(std::span<const char> field) { return std::string(text_in(field)); }
 
 Row pending_row(std::size_t index, std::string_view id) {
   PlanResult nothing;
@@ -34,7 +36,7 @@ Row pending_row(std::size_t index, std::string_view id) {
 namespace {
 
 void copy(const std::string& text, std::span<char> in_row) { put_text(in_row, text); }
-void copy(std::span<const char> in_row, std::string& text) { text = get_text(in_row); }
+void copy(std::span<const char> in_row, std::string& text) { text = text_in(in_row); }
 template <class From, class To>
 requires(std::is_arithmetic_v<From> || std::is_enum_v<From>) void copy(From from, To& to) {
   to = static_cast<To>(from);
@@ -94,5 +96,6 @@ bool is_intact(const Row& row) {
 }
 
 std::string id_of(const Row& row) { return get_text(row.id); }
+bool is_called(const Row& row, std::string_view id) { return text_in(row.id) == id; }
 
 }  // namespace wallheat::store

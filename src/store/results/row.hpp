@@ -96,9 +96,12 @@ void seal(Row& row);
 }
 [[nodiscard]] inline GridShape shape_of(const Row& row) { return {row.rows, row.cols}; }
 [[nodiscard]] std::string id_of(const Row& row);
+[[nodiscard]] bool is_called(const Row& row, std::string_view id);
 
 /// Copies text into a fixed field, cut so that no UTF-8 character is split and a NUL follows.
 void put_text(std::span<char> field, std::string_view text);
 [[nodiscard]] std::string get_text(std::span<const char> field);
+/// The same, valid as long as the field.
+[[nodiscard]] std::string_view text_in(std::span<const char> field);
 
 }  // namespace wallheat::store

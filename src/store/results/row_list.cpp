@@ -14,9 +14,9 @@ struct Piece {
 };
 static_assert(sizeof(Row) < 65536);
 
+/// Adds it to what is packed.
 void pack(const Row& row, std::vector<std::byte>& packed) {
   const auto bytes = std::as_bytes(std::span(&row, 1));
-  packed.clear();
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t first = at;
     while (at < bytes.size() && bytes[at] == std::byte{0}) ++at;
@@ -53,7 +53,32 @@ Row unpacked(const std::byte* packed, const std::byte* end) {
 
 }  // namespace
 
+RowList::RowList(std::shared_ptr<const RowsInFile> file)
+    : file_(std::move(file)), size_(file_->count()) {}
+
+Row RowList::Iterator::from_file() {
+  constexpr std::size_t rows_at_once = 256;
+  if (at_ < part_begins_ || at_ >= part_begins_ + part_.size()) {
+    part_.resize(std::min(rows_at_once, rows_->size_ - at_));
+    rows_->file_->read_intact(at_, part_);
+    part_begins_ = at_;
+  }
+  return part_[at_ - part_begins_];
+}
+
+void RowList::leave_file() {
+  if (!file_) return;
+  RowList copy;
+  for (const Row& row : *this) copy.push_back(row);
+  *this = std::move(copy);
+}
+
 const Row RowList::operator[](std::size_t i) const {  // NOLINT(readability-const-return-type)
+  if (file_) {
+    Row row;
+    file_->read_intact(i, std::span(&row, 1));
+    return row;
+  }
   const Block& block = blocks_[i / rows_of_block];
   const std::size_t place = i % rows_of_block;
   return unpacked(block.bytes.data() + block.starts[place],
@@ -61,18 +86,18 @@ const Row RowList::operator[](std::size_t i) const {  // NOLINT(readability-cons
 }
 
 void RowList::push_back(const Row& row) {
+  leave_file();
   const std::size_t place = size_ % rows_of_block;
   if (place == 0) blocks_.emplace_back();
   Block& block = blocks_.back();
-  std::vector<std::byte> packed;
-  pack(row, packed);
-  block.bytes.insert(block.bytes.end(), packed.begin(), packed.end());
+  pack(row, block.bytes);
   block.starts[place + 1] = static_cast<std::uint32_t>(block.bytes.size());
   ++size_;
   if (place + 1 == rows_of_block) block.bytes.shrink_to_fit();
 }
 
 void RowList::set(std::size_t i, const Row& row) {
+  leave_file();
   Block& block = blocks_[i / rows_of_block];
   const std::size_t place = i % rows_of_block;
   std::vector<std::byte> packed;

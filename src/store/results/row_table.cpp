@@ -75,19 +75,18 @@ void RowTable::read(std::uint64_t first, std::span<Row> rows) const {
 
 void RowTable::write_all(const RowList& rows) {
   std::vector<Row> part;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    part.push_back(rows[i]);
-    if (part.size() < rows_at_once && i + 1 < rows.size()) continue;
-    write(i + 1 - part.size(), part);
+  std::uint64_t first = 0;
+  for (const Row& row : rows) {
+    part.push_back(row);
+    if (part.size() < rows_at_once && first + part.size() < rows.size()) continue;
+    write(first, part);
+    first += part.size();
     part.clear();
   }
 }
 
 void RowTable::for_each(const std::function<void(std::size_t i, const Row& row)>& take) const {
-  const std::size_t bytes = version_ == format_version ? sizeof(Row) : row_bytes_before;
-  if (count_ > file_bytes_of(dataset_) / bytes) {
-    throw Hdf5Error("cannot trust the file: it is too short for its rows");
-  }
+  require_whole();
   std::vector<Row> part;
   for (std::uint64_t first = 0; first < count_; first += part.size()) {
     part.resize(std::min<std::uint64_t>(rows_at_once, count_ - first));
@@ -96,10 +95,18 @@ void RowTable::for_each(const std::function<void(std::size_t i, const Row& row)>
   }
 }
 
-RowList RowTable::read_all() const {
-  RowList rows;
-  for_each([&](std::size_t, const Row& row) { rows.push_back(row); });
-  return rows;
+void RowTable::require_whole() const {
+  const std::size_t bytes = version_ == format_version ? sizeof(Row) : row_bytes_before;
+  if (count_ > file_bytes_of(dataset_) / bytes) {
+    throw Hdf5Error("cannot trust the file: it is too short for its rows");
+  }
+}
+
+std::uint64_t RowTable::offset() const {
+  require_whole();
+  const haddr_t offset = H5Dget_offset(dataset_.get());
+  if (offset == HADDR_UNDEF) throw Hdf5Error("cannot find the rows");
+  return offset;
 }
 
 void RowTable::leak() {

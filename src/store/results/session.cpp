@@ -17,8 +17,9 @@ FieldSlots::FieldSlots(const Snapshot& snapshot) {
   if (!snapshot.save_fields) return;
   for (const auto& [shape, capacity] : snapshot.capacities) pools_[shape].capacity = capacity;
   slots_.resize(snapshot.rows.size());
-  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-    const auto& row = snapshot.rows[i];
+  std::size_t place = 0;
+  for (const Row& row : snapshot.rows) {
+    const std::size_t i = place++;
     if (!has_field(row)) continue;
     slots_[i] = {shape_of(row), row.field_slot};
     pools_[shape_of(row)].used.insert(row.field_slot);
@@ -39,13 +40,13 @@ std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
   return slot.number;
 }
 
-Session::Session(std::filesystem::path file, Snapshot snapshot)
+Session::Session(std::filesystem::path file, Snapshot& snapshot)
     : path_(std::move(file)),
       save_fields_(snapshot.save_fields),
       sessions_(snapshot.sessions),
       slots_(snapshot) {
   ids_.reserve(snapshot.rows.size());
-  for (const auto& row : snapshot.rows) ids_.push_back(id_of(row));
+  for (const Row& row : snapshot.rows) ids_.push_back(text_in(row.id));
   // The log first: from here on a kill at any moment leaves enough to build the file from.
   log_.emplace(path_, snapshot);
   bring_up_to_date(path_, Access::write, snapshot, {});

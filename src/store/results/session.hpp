@@ -42,12 +42,13 @@ class FieldSlots {
 class Session {
  public:
   /// Begins the log, brings the closed file up to date, and opens it for writing with readers
-  /// allowed.
-  Session(std::filesystem::path file, Snapshot snapshot);
+  /// allowed. `snapshot`, of which sessions and offsets may change, is not needed afterwards.
+  Session(std::filesystem::path file, Snapshot& snapshot);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  [[nodiscard]] const TextList& ids() const { return ids_; }
   /// Returns the rows that it had to store as failed instead.
   [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
   /// Gives rows the stamps of `results`, and changes nothing else of them.
@@ -63,7 +64,7 @@ class Session {
 
   std::filesystem::path path_;
   bool save_fields_;
-  std::vector<std::string> ids_;
+  TextList ids_;
   std::vector<Attributes> sessions_;
   FieldSlots slots_;
   std::optional<LogWriter> log_;

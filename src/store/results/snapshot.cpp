@@ -155,9 +155,9 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
   if (snapshot.version != format_version) return true;
   if (snapshot.rows.size() != plan.ids.size()) return true;
-  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-    if (id_of(snapshot.rows[i]) != plan.ids[i]) return true;
-  }
+  std::size_t place = 0;
+  for (const Row& row : snapshot.rows)
+    if (!is_called(row, plan.ids[place++])) return true;
   const auto capacities = capacities_for(plan, snapshot.rows);
   return std::any_of(capacities.begin(), capacities.end(), [&](const auto& capacity) {
     const auto room = snapshot.capacities.find(capacity.first);
@@ -171,8 +171,9 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
   for (std::size_t i = 0; i < plan.ids.size(); ++i) indices.emplace(plan.ids[i], i);
 
   std::vector<std::string> lost;
-  for (std::size_t i = 0; i < old.rows.size(); ++i) {
-    Row row = old.rows[i];
+  std::size_t place = 0;
+  for (Row row : old.rows) {
+    const std::size_t i = place++;
     const auto id = id_of(row);
     const auto index = indices.find(id);
     if (index == indices.end()) {

@@ -384,9 +384,9 @@ class Replay {
       if (!includes(mine.sessions[i], theirs.sessions[i])) return false;
       proven = proven || !theirs.sessions[i].empty();
     }
-    for (std::size_t i = 0; i < mine.rows.size(); ++i) {
-      const Row row = mine.rows[i];
-      const Row other = theirs.rows[i];
+    std::size_t i = 0;
+    for (const Row& other : theirs.rows) {
+      const Row row = mine.rows[i++];
       if (row.id != other.id) return false;
       proven = proven || (status_of(row) != PlanStatus::pending &&
                           std::memcmp(&row, &other, sizeof(Row)) == 0);
@@ -421,9 +421,11 @@ LogWriter::LogWriter(const std::filesystem::path& file, const Snapshot& snapshot
     add_session(batch_, i, snapshot.sessions[i]);
   }
   constexpr std::size_t enough_for_one_write = 1 << 20;
-  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-    if (status_of(snapshot.rows[i]) == PlanStatus::pending) continue;
-    add_row(batch_, {snapshot.offsets[i], snapshot.rows[i]});
+  std::size_t place = 0;
+  for (const Row& row : snapshot.rows) {
+    const std::size_t i = place++;
+    if (status_of(row) == PlanStatus::pending) continue;
+    add_row(batch_, {snapshot.offsets[i], row});
     if (batch_.size() < enough_for_one_write) continue;
     out_->append(bytes_of(batch_));
     batch_.clear();

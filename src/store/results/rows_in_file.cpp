@@ -1,0 +1,35 @@
+#include "store/results/rows_in_file.hpp"
+
+#include <fcntl.h>
+
+#include <vector>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat::store {
+
+RowsInFile::RowsInFile(const std::filesystem::path& file, std::uint64_t offset, std::size_t count,
+                       std::int32_t version)
+    : path_(file), in_(file, O_RDONLY), offset_(offset), count_(count), version_(version) {}
+
+void RowsInFile::refuse() const { throw RunError(path_.string() + " changed while it was read"); }
+
+void RowsInFile::read(std::size_t first, std::span<Row> rows) const {
+  if (version_ == format_version) {
+    if (!in_.read_at(offset_ + first * sizeof(Row), std::as_writable_bytes(rows))) refuse();
+    return;
+  }
+  std::vector<std::byte> before(rows.size() * row_bytes_before);
+  if (!in_.read_at(offset_ + first * row_bytes_before, before)) refuse();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] =
+        row_of_version_before(std::span(before).subspan(i * row_bytes_before, row_bytes_before));
+}
+
+void RowsInFile::read_intact(std::size_t first, std::span<Row> rows) const {
+  read(first, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!is_intact(rows[i]) || rows[i].index != first + i) refuse();
+}
+
+}  // namespace wallheat::store
