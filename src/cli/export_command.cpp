@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <sstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
@@ -29,11 +30,12 @@ void export_field(const std::string& file, const std::string& id, const std::str
   if (output.empty()) throw UsageError("--field needs --output: a NumPy array is no text");
   require_replaceable(output, overwrite, npy::beginning);
   const ResultReader reader(file);
-  const auto& rows = reader.rows();
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const PlanResult& each) { return each.id == id; });
-  if (row == rows.end()) throw RunError(fmt::format("{} has no plan \"{}\"", file, id));
-  const auto stored = reader.field(static_cast<std::size_t>(row - rows.begin()));
+  std::optional<PlanResult> row;
+  reader.for_each_row([&](const PlanResult& each) {
+    if (each.id == id) row = each;
+  });
+  if (!row) throw RunError(fmt::format("{} has no plan \"{}\"", file, id));
+  const auto stored = reader.field(row->index);
   if (!stored)
     throw RunError(
         fmt::format("{} has no field of plan \"{}\", which is {}: run with --save-fields", file, id,
@@ -84,29 +86,27 @@ int export_command(const Arguments& arguments) {
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
     print_error("wallheat: {}", printable(sentence));
+  std::vector<std::string> failed;
+  std::size_t pending = 0;
+  const Rows rows = [&](const auto& take) {
+    reader.for_each_row([&](const PlanResult& row) {
+      if (row.status == PlanStatus::failed)
+        failed.push_back(fmt::format("{}: {}", printable(row.id), printable(row.error)));
+      pending += row.status == PlanStatus::pending ? 1 : 0;
+      take(row);
+    });
+  };
   if (output.empty()) {
-    chosen.write(std::cout, reader.rows());
+    chosen.write(std::cout, rows);
     if (!std::cout.flush())
       throw RunError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
   } else {
-    std::ostringstream text;
-    chosen.write(text, reader.rows());
-    write_output(output, text.view());
+    write_output(output, [&](std::ostream& out) { chosen.write(out, rows); });
   }
-
-  std::size_t failed = 0;
-  std::size_t pending = 0;
-  for (const PlanResult& row : reader.rows()) {
-    if (row.status == PlanStatus::failed) {
-      ++failed;
-      print_error("failed: {}: {}", printable(row.id), printable(row.error));
-    } else if (row.status == PlanStatus::pending) {
-      ++pending;
-    }
-  }
+  for (const std::string& plan : failed) print_error("failed: {}", plan);
   if (pending > 0) print_error("{} plan(s) are not solved yet", pending);
   if (pending > 0) return exit_work_left;
-  return failed > 0 ? exit_some_plans_failed : exit_done;
+  return !failed.empty() ? exit_some_plans_failed : exit_done;
 }
 
 }  // namespace wallheat

@@ -63,10 +63,10 @@ int list_command(const Arguments& arguments) {
       print_rows(rows, columns);
       break;
     case ListFormat::csv:
-      write_csv(std::cout, rows, columns);
+      write_csv(std::cout, rows_of(rows), columns);
       break;
     case ListFormat::json:
-      write_json(std::cout, rows, columns);
+      write_json(std::cout, rows_of(rows), columns);
       break;
   }
   if (!std::cout.flush())

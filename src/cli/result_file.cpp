@@ -90,12 +90,15 @@ std::string recorded_solver_text(const ResultReader& reader) {
   return text("solver") + " " + text("solver_version");
 }
 
+void refuse_empty(const std::string& file, const std::string& where, std::size_t plans) {
+  throw RunError(
+      fmt::format("--where '{}' holds for none of the {} plans of {}", where, plans, file));
+}
+
 std::vector<const PlanResult*> selected_rows(const std::string& file, const ResultReader& reader,
                                              const RowChoice& choice) {
   auto rows = chosen_rows(reader.rows(), choice);
-  if (rows.empty() && !choice.where.empty())
-    throw RunError(fmt::format("--where '{}' holds for none of the {} plans of {}", choice.where,
-                               reader.rows().size(), file));
+  if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.rows().size());
   return rows;
 }
 

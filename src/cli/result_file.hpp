@@ -31,6 +31,10 @@ void declare_where(Options& options, std::string& where);
 /// Its name and version as the file has them; "?" for what it does not say.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
 
+/// Throws the RunError where --where fits none.
+[[noreturn]] void refuse_empty(const std::string& file, const std::string& where,
+                               std::size_t plans);
+
 /// The rows that are chosen; `reader` must live as long. Throws RunError if --where fits none.
 [[nodiscard]] std::vector<const PlanResult*> selected_rows(const std::string& file,
                                                            const ResultReader& reader,

@@ -14,12 +14,12 @@ namespace wallheat {
 
 int summary_command(const Arguments& arguments) {
   std::string file;
-  RowChoice choice;
+  std::string where;
   PictureFile picture;
   bool json = false;
   Options options("summary FILE [options]", "Answers the questions that a data set is solved for.");
   declare_result_file(options, file);
-  declare_where(options, choice.where);
+  declare_where(options, where);
   picture.declare(options, "plot",
                   "draw the histogram of the means as PNG, SVG or PDF, by the file's ending");
   options.add()("json", po::bool_switch(&json), "print one JSON object");
@@ -31,10 +31,18 @@ int summary_command(const Arguments& arguments) {
   picture.check();
 
   const ResultReader reader = open_result_file(file);
-  const Summary summary = summary_of(selected_rows(file, reader, choice));
+  std::size_t plans = 0;
+  const Rows all = [&](const auto& take) {
+    reader.for_each_row([&](const PlanResult& row) {
+      ++plans;
+      take(row);
+    });
+  };
+  const Summary summary = summary_of(rows_where(where, all));
+  if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, plans);
   const WallTime wall = wall_time(reader.sessions());
   // The sessions' time is that of all plans.
-  const WallTime* const of_all = choice.where.empty() ? &wall : nullptr;
+  const WallTime* const of_all = where.empty() ? &wall : nullptr;
   picture.write(
       [&] { return histogram_plot(summary, std::filesystem::path(file).filename().string()); });
   if (json) {

@@ -63,11 +63,19 @@ void add_binned(Plot& plot, const Bins& bins) {
                        bins.right, bins.bottom, bins.top));
 }
 
-std::string scatter(const Summary& summary) {
+/// Those with a temperature.
+std::vector<const PlanResult*> solved_of(const ResultReader& reader) {
+  std::vector<const PlanResult*> solved;
+  for (const PlanResult& row : reader.rows())
+    if (is_answer(row.status) && row.status != PlanStatus::empty) solved.push_back(&row);
+  return solved;
+}
+
+std::string scatter(const std::vector<const PlanResult*>& plans) {
   Bins bins;
   bins.left = bins.bottom = 1e300;
   bins.right = bins.top = -1e300;
-  for (const PlanResult* plan : summary.solved) {
+  for (const PlanResult* plan : plans) {
     const Statistics& s = plan->statistics;
     if (!std::isfinite(s.mean_temp) || !std::isfinite(s.std_temp)) continue;
     bins.left = std::min(bins.left, std::floor(s.mean_temp));
@@ -76,7 +84,7 @@ std::string scatter(const Summary& summary) {
     bins.top = std::max(bins.top, std::floor(s.std_temp) + 1);
   }
   if (bins.left > bins.right) return "";
-  for (const PlanResult* plan : summary.solved)
+  for (const PlanResult* plan : plans)
     if (std::isfinite(plan->statistics.mean_temp) && std::isfinite(plan->statistics.std_temp))
       bins.add(plan->statistics.mean_temp, plan->statistics.std_temp);
   Plot plot;
@@ -206,11 +214,11 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
   rows.push_back({"plans", std::to_string(summary.plans)});
   for (const auto& [status, count] : summary.by_status)
     rows.push_back({"  " + std::string(to_string(status)), std::to_string(count)});
-  if (!summary.solved.empty()) {
+  if (!summary.means.empty()) {
     const auto share = [&](std::size_t count) {
       return fmt::format(
           "{} ({:.1f} %)", count,
-          100 * static_cast<double>(count) / static_cast<double>(summary.solved.size()));
+          100 * static_cast<double>(count) / static_cast<double>(summary.means.size()));
     };
     rows.push_back({"average mean temperature", fmt::format("{:.3f} °C", summary.mean_of_means)});
     rows.push_back(
@@ -250,13 +258,13 @@ std::string sessions_table(const ResultReader& reader) {
 
 std::string failures(const Summary& summary, const std::filesystem::path& file) {
   if (summary.failed.empty()) return "<p>None.</p>\n";
-  std::map<std::string, std::vector<const PlanResult*>> by_cause;
-  for (const PlanResult* plan : summary.failed) {
+  std::map<std::string, std::vector<const FailedPlan*>> by_cause;
+  for (const FailedPlan& plan : summary.failed) {
     // The sentence without the plan's name is the cause.
-    std::string cause = plan->error;
-    if (const auto at = cause.find(plan->id); at != std::string::npos)
-      cause.replace(at, plan->id.size(), "ID");
-    by_cause[cause].push_back(plan);
+    std::string cause = plan.error;
+    if (const auto at = cause.find(plan.id); at != std::string::npos)
+      cause.replace(at, plan.id.size(), "ID");
+    by_cause[cause].push_back(&plan);
   }
   std::vector<std::vector<std::string>> rows{{"plans", "cause", "such as", "to try again"}};
   for (const auto& [cause, plans] : by_cause) {
@@ -272,8 +280,7 @@ std::string failures(const Summary& summary, const std::filesystem::path& file) 
              escaped(file.string()));
 }
 
-std::string extremes(const Summary& summary, const ResultReader& reader) {
-  std::vector<const PlanResult*> plans = summary.solved;
+std::string extremes(std::vector<const PlanResult*> plans, const ResultReader& reader) {
   std::erase_if(plans,
                 [](const PlanResult* plan) { return !std::isfinite(plan->statistics.mean_temp); });
   std::sort(plans.begin(), plans.end(), [](const auto* a, const auto* b) {
@@ -315,18 +322,18 @@ std::string extremes(const Summary& summary, const ResultReader& reader) {
 std::string report_page(const ReportedRun& run, const ReportedRun* other) {
   const std::filesystem::path& file = run.file;
   const ResultReader& reader = run.reader;
-  const Summary summary = summary_of(chosen_rows(reader.rows(), {}));
+  const Summary summary = summary_of(rows_of(reader.rows()));
   const std::vector<Lane> lanes = lanes_of(reader.rows());
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
   std::string html = page_beginning(file.filename().string());
   html += section("Answers", facts(summary, wall_time(reader.sessions()), reader));
   if (other != nullptr)
     html += section("Compared with " + other->file.string(), comparison_html(run, *other));
-  if (!summary.solved.empty()) {
+  if (!summary.means.empty()) {
     html += section("Mean temperatures",
                     inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
-    html += section("Mean and spread of each plan", scatter(summary));
-    html += section("Coldest and warmest plans", extremes(summary, reader));
+    html += section("Mean and spread of each plan", scatter(solved_of(reader)));
+    html += section("Coldest and warmest plans", extremes(solved_of(reader), reader));
   }
   html += section("Failed plans", failures(summary, file));
   for (const TimeLedger& ledger : ledgers) {
@@ -347,7 +354,7 @@ std::string report_page(const ReportedRun& run, const ReportedRun* other) {
 std::string report_json(const ReportedRun& run, const ReportedRun* other) {
   const ResultReader& reader = run.reader;
   const WallTime wall = wall_time(reader.sessions());
-  const Summary summary = summary_of(chosen_rows(reader.rows(), {}));
+  const Summary summary = summary_of(rows_of(reader.rows()));
   Json json{{"file", run.file.string()}};
   json["summary"] = Json::parse(to_json_text(summary, &wall, reader.closed_well()));
   json["settings"] = reader.settings();

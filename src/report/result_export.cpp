@@ -11,23 +11,23 @@ namespace {
 constexpr std::string_view csv_beginning =
     "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
 
-void write_reference_csv(std::ostream& out, const std::vector<PlanResult>& rows) {
+void write_reference_csv(std::ostream& out, const Rows& rows) {
   out << csv_beginning;
-  for (const PlanResult& row : rows) {
-    if (!is_answer(row.status)) continue;
+  rows([&](const PlanResult& row) {
+    if (!is_answer(row.status)) return;
     out << row.id;
     for (const double value : {row.statistics.mean_temp, row.statistics.std_temp,
                                row.statistics.pct_above_18, row.statistics.pct_below_15}) {
       out << ", " << python_float(value);
     }
     out << '\n';
-  }
+  });
 }
 
 constexpr std::string_view json_beginning = "[\n {\n  \"id\":";
 
-void write_all_as_json(std::ostream& out, const std::vector<PlanResult>& rows) {
-  write_json(out, chosen_rows(rows, {}), all_columns());
+void write_all_as_json(std::ostream& out, const Rows& rows) {
+  write_json(out, rows, all_columns());
 }
 
 }  // namespace

@@ -2,15 +2,14 @@
 
 #include <ostream>
 #include <string_view>
-#include <vector>
 
-#include "wallheat/plan_result.hpp"
+#include "report/row_table.hpp"
 
 namespace wallheat {
 
 /// A form in which results leave for other programs.
 struct ExportFormat {
-  void (*write)(std::ostream&, const std::vector<PlanResult>&) = nullptr;
+  void (*write)(std::ostream&, const Rows&) = nullptr;
   std::string_view beginning;  ///< of any file of the format
 };
 

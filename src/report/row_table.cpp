@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -60,6 +61,28 @@ std::string short_text(const Cell& cell) {
 
 }  // namespace
 
+Rows rows_of(const std::vector<const PlanResult*>& rows) {
+  return [&rows](const auto& take) {
+    for (const PlanResult* row : rows) take(*row);
+  };
+}
+
+Rows rows_of(const std::vector<PlanResult>& rows) {
+  return [&rows](const auto& take) {
+    for (const PlanResult& row : rows) take(row);
+  };
+}
+
+Rows rows_where(const std::string& where, Rows rows) {
+  if (where.empty()) return rows;
+  const auto formula = std::make_shared<const RowExpression>("where", where);
+  return [formula, rows = std::move(rows)](const auto& take) {
+    rows([&](const PlanResult& row) {
+      if (formula->holds(row)) take(row);
+    });
+  };
+}
+
 std::vector<const PlanResult*> chosen_rows(const std::vector<PlanResult>& rows,
                                            const RowChoice& choice) {
   std::vector<const PlanResult*> chosen;
@@ -114,8 +137,7 @@ std::vector<RowColumn> columns_named(const std::string& option, const std::strin
   return columns;
 }
 
-void write_csv(std::ostream& out, const std::vector<const PlanResult*>& rows,
-               const std::vector<RowColumn>& columns) {
+void write_csv(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns) {
   const auto line = [&](const auto& text_of) {
     const char* separator = "";
     for (const RowColumn& column : columns) {
@@ -125,19 +147,25 @@ void write_csv(std::ostream& out, const std::vector<const PlanResult*>& rows,
     out << '\n';
   };
   line([](const RowColumn& column) { return column.name; });
-  for (const PlanResult* row : rows)
-    line([&](const RowColumn& column) { return csv_text(column.cell(*row)); });
+  rows([&](const PlanResult& row) {
+    line([&](const RowColumn& column) { return csv_text(column.cell(row)); });
+  });
 }
 
-void write_json(std::ostream& out, const std::vector<const PlanResult*>& rows,
-                const std::vector<RowColumn>& columns) {
-  auto plans = Json::array();
-  for (const PlanResult* row : rows) {
+void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns) {
+  bool first = true;
+  rows([&](const PlanResult& row) {
     Json plan = Json::object();
-    for (const RowColumn& column : columns) plan[column.name] = json_of(column.cell(*row));
-    plans.push_back(std::move(plan));
-  }
-  out << plans.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    for (const RowColumn& column : columns) plan[column.name] = json_of(column.cell(row));
+    out << (first ? "[\n " : ",\n ");
+    first = false;
+    // As a part of the array each line stands one further in; texts have no ends of lines.
+    for (const char letter : plan.dump(1, ' ', false, Json::error_handler_t::replace)) {
+      out.put(letter);
+      if (letter == '\n') out.put(' ');
+    }
+  });
+  out << (first ? "[]\n" : "\n]\n");
 }
 
 void print_rows(const std::vector<const PlanResult*>& rows, const std::vector<RowColumn>& columns) {

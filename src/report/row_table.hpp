@@ -23,6 +23,14 @@ struct RowChoice {
   std::optional<std::size_t> first = {};
 };
 
+/// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
+using Rows = std::function<void(const std::function<void(const PlanResult&)>& take)>;
+/// Those of a list, which must live as long.
+[[nodiscard]] Rows rows_of(const std::vector<const PlanResult*>& rows);
+[[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
+/// Those for which a RowExpression holds; all where it is empty. Throws UsageError.
+[[nodiscard]] Rows rows_where(const std::string& where, Rows rows);
+
 /// Rows that are NaN to `sort` come last. Throws UsageError, for --where and --sort.
 [[nodiscard]] std::vector<const PlanResult*> chosen_rows(const std::vector<PlanResult>& rows,
                                                          const RowChoice& choice);
@@ -44,11 +52,9 @@ struct RowColumn {
 
 /// With a header line; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
 /// spreadsheets and pandas read them without options.
-void write_csv(std::ostream& out, const std::vector<const PlanResult*>& rows,
-               const std::vector<RowColumn>& columns);
+void write_csv(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
 /// One array of objects; NaN is null.
-void write_json(std::ostream& out, const std::vector<const PlanResult*>& rows,
-                const std::vector<RowColumn>& columns);
+void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
 /// For people: aligned, with six digits at most.
 void print_rows(const std::vector<const PlanResult*>& rows, const std::vector<RowColumn>& columns);
 

@@ -25,13 +25,6 @@ constexpr std::size_t margin = 2;
 constexpr std::size_t indent = 6;  // of what goes on in a further line
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-std::vector<double> means_of(const Summary& summary) {
-  std::vector<double> means;
-  means.reserve(summary.solved.size());
-  for (const PlanResult* plan : summary.solved) means.push_back(plan->statistics.mean_temp);
-  return means;
-}
-
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? nothing : numpy_sum(values) / static_cast<double>(values.size());
 }
@@ -54,7 +47,7 @@ double percent(std::size_t part, std::size_t whole) {
 }
 
 void print_histogram(const Summary& summary) {
-  if (summary.solved.empty()) return;
+  if (summary.means.empty()) return;
   const Histogram& histogram = summary.histogram;
   std::size_t highest = 1;
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
@@ -73,40 +66,49 @@ void print_histogram(const Summary& summary) {
   constexpr std::size_t most_outliers = 10;
   rows.clear();
   for (const std::size_t i : histogram.outliers) {
-    const PlanResult& plan = *summary.solved[i];
     if (rows.size() < most_outliers)
-      rows.push_back({plan.id, fmt::format("{:.6g} °C", plan.statistics.mean_temp)});
+      rows.push_back({std::string(summary.ids[i]), fmt::format("{:.6g} °C", summary.means[i])});
   }
   print_table("lr", rows, 2 * margin);
   if (histogram.outliers.size() > rows.size())
     print_line(fmt::format("    and {} more", histogram.outliers.size() - rows.size()), indent);
 }
 
-std::vector<const PlanResult*> slowest(std::vector<const PlanResult*> plans) {
-  const std::size_t count = std::min(plans.size(), longest_list);
-  std::partial_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count), plans.end(),
-                    [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
-  plans.resize(count);
-  return plans;
+/// Keeps a plan if it is among the few that took longest.
+void add_if_slow(std::vector<PlanResult>& slowest, const PlanResult& plan) {
+  if (slowest.size() == longest_list && !(plan.seconds > slowest.back().seconds)) return;
+  const auto behind = std::upper_bound(
+      slowest.begin(), slowest.end(), plan.seconds,
+      [](double seconds, const PlanResult& other) { return seconds > other.seconds; });
+  slowest.insert(behind, plan);
+  if (slowest.size() > longest_list) slowest.pop_back();
 }
 
-std::vector<std::pair<std::string, double>> phases_of(const std::vector<const PlanResult*>& rows) {
-  double seconds = 0;
-  std::vector<std::pair<std::string, double>> phases{
-      {"reading", 0}, {"hashing", 0}, {"solving", 0}, {"statistics", 0}, {"compressing", 0}};
-  for (const PlanResult* row : rows) {
-    const PlanPhases& of = row->phases;
-    if (of.read_s == 0) continue;  // solved by a version that did not tell
+/// Where the time of plans went.
+class Phases {
+ public:
+  void add(const PlanResult& row) {
+    const PlanPhases& of = row.phases;
+    if (of.read_s == 0) return;  // solved by a version that did not tell
     const std::array parts{of.read_s, of.hash_s, of.solve_s, of.statistics_s, of.compress_s};
     for (std::size_t i = 0; i < parts.size(); ++i)
-      phases[i].second += static_cast<double>(parts.at(i));
-    seconds += row->seconds;
+      phases_[i].second += static_cast<double>(parts.at(i));
+    seconds_ += row.seconds;
   }
-  if (seconds == 0) return {};
-  for (const auto& phase : std::vector(phases)) seconds -= phase.second;
-  phases.emplace_back("other", std::max(seconds, 0.0));
-  return phases;
-}
+  [[nodiscard]] std::vector<std::pair<std::string, double>> all() const {
+    if (seconds_ == 0) return {};
+    auto phases = phases_;
+    double other = seconds_;
+    for (const auto& phase : phases_) other -= phase.second;
+    phases.emplace_back("other", std::max(other, 0.0));
+    return phases;
+  }
+
+ private:
+  double seconds_ = 0;
+  std::vector<std::pair<std::string, double>> phases_{
+      {"reading", 0}, {"hashing", 0}, {"solving", 0}, {"statistics", 0}, {"compressing", 0}};
+};
 
 void print_phases(const Summary& summary) {
   double all = 0;
@@ -121,11 +123,11 @@ void print_phases(const Summary& summary) {
 
 void print_slowest(const Summary& summary) {
   std::vector<std::vector<std::string>> rows;
-  for (const PlanResult* plan : slowest(summary.solved)) {
-    rows.push_back({plan->id, duration_text(plan->seconds),
-                    fmt::format("{} iterations", plan->iterations),
-                    fmt::format("{} interior cells", plan->interior_cells),
-                    fmt::format("{} on {}", plan->device, plan->host)});
+  for (const PlanResult& plan : summary.slowest) {
+    rows.push_back({plan.id, duration_text(plan.seconds),
+                    fmt::format("{} iterations", plan.iterations),
+                    fmt::format("{} interior cells", plan.interior_cells),
+                    fmt::format("{} on {}", plan.device, plan.host)});
   }
   if (!rows.empty()) fmt::print("\nslowest plans\n");
   print_table("lrrrl", rows, margin);
@@ -134,8 +136,8 @@ void print_slowest(const Summary& summary) {
 void print_failed(const Summary& summary) {
   std::vector<std::vector<std::string>> rows;
   rows.reserve(summary.failed.size());
-  for (const PlanResult* plan : summary.failed)
-    rows.push_back({plan->id, fmt::format("{} attempt(s): {}", plan->attempts, plan->error)});
+  for (const FailedPlan& plan : summary.failed)
+    rows.push_back({plan.id, fmt::format("{} attempt(s): {}", plan.attempts, plan.error)});
   if (!rows.empty()) fmt::print("\nfailed plans\n");
   print_table("ll", rows, margin);
 }
@@ -175,33 +177,37 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
   return time;
 }
 
-Summary summary_of(const std::vector<const PlanResult*>& rows) {
+Summary summary_of(const Rows& rows) {
   Summary summary;
-  summary.plans = rows.size();
+  Phases phases;
   std::vector<double> stds;
-  for (const PlanResult* row : rows) {
-    ++summary.by_status[row->status];
-    summary.core_seconds += row->seconds;
-    if (row->status == PlanStatus::failed) summary.failed.push_back(row);
-    if (!is_answer(row->status) || row->status == PlanStatus::empty) continue;
-    summary.solved.push_back(row);
-    stds.push_back(row->statistics.std_temp);
-    summary.half_above_18 += row->statistics.pct_above_18 >= 50 ? 1U : 0U;
-    summary.half_below_15 += row->statistics.pct_below_15 >= 50 ? 1U : 0U;
-    if (summary.solver.empty()) summary.solver = row->solver;
-    const double bound = row->error_bound;
+  rows([&](const PlanResult& row) {
+    ++summary.plans;
+    ++summary.by_status[row.status];
+    summary.core_seconds += row.seconds;
+    phases.add(row);
+    if (row.status == PlanStatus::failed)
+      summary.failed.push_back({row.id, row.attempts, row.error});
+    if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
+    summary.means.push_back(row.statistics.mean_temp);
+    summary.ids.push_back(row.id);
+    add_if_slow(summary.slowest, row);
+    stds.push_back(row.statistics.std_temp);
+    summary.half_above_18 += row.statistics.pct_above_18 >= 50 ? 1U : 0U;
+    summary.half_below_15 += row.statistics.pct_below_15 >= 50 ? 1U : 0U;
+    if (summary.solver.empty()) summary.solver = row.solver;
+    const double bound = row.error_bound;
     const bool proven = !std::isnan(summary.largest_error_bound);  // all so far
     if (proven && !(bound <= summary.largest_error_bound)) summary.largest_error_bound = bound;
-    summary.fell_back += row->fell_back != 0 ? 1U : 0U;
-    summary.cells_in_doubt += row->cells_in_doubt;
-  }
-  const std::vector<double> means = means_of(summary);
-  summary.mean_of_means = mean_of(means);
-  summary.median_of_means = median_of(means);
-  summary.std_of_means = std_of(means);
+    summary.fell_back += row.fell_back != 0 ? 1U : 0U;
+    summary.cells_in_doubt += row.cells_in_doubt;
+  });
+  summary.mean_of_means = mean_of(summary.means);
+  summary.median_of_means = median_of(summary.means);
+  summary.std_of_means = std_of(summary.means);
   summary.mean_of_stds = mean_of(stds);
-  summary.histogram = histogram_of(means);
-  summary.phases = phases_of(rows);
+  summary.histogram = histogram_of(summary.means);
+  summary.phases = phases.all();
   return summary;
 }
 
@@ -209,7 +215,7 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   fmt::print("plans                        {}\n", summary.plans);
   for (const auto& [status, count] : summary.by_status)
     fmt::print("  {:<26} {}\n", to_string(status), count);
-  const std::size_t solved = summary.solved.size();
+  const std::size_t solved = summary.means.size();
   if (solved > 0) {
     fmt::print("average mean temperature     {:.3f} °C\n", summary.mean_of_means);
     fmt::print("  median                     {:.3f} °C\n", summary.median_of_means);
@@ -256,7 +262,7 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
     json["by_status"][std::string(to_string(status))] =
         found == summary.by_status.end() ? 0 : found->second;
   }
-  json["with_temperature"] = summary.solved.size();
+  json["with_temperature"] = summary.means.size();
   json["mean_of_means"] = number(summary.mean_of_means);
   json["median_of_means"] = number(summary.median_of_means);
   json["std_of_means"] = number(summary.std_of_means);
@@ -265,7 +271,7 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["half_below_15"] = summary.half_below_15;
   json["solver"] = summary.solver;
   json["largest_error_bound"] =
-      summary.solved.empty() ? Json(nullptr) : number(summary.largest_error_bound);
+      summary.means.empty() ? Json(nullptr) : number(summary.largest_error_bound);
   json["fell_back"] = summary.fell_back;
   json["cells_in_doubt"] = summary.cells_in_doubt;
   json["core_seconds"] = summary.core_seconds;
@@ -280,28 +286,25 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["histogram"] = Json::array();
   for (const auto& [from, to, count] : summary.histogram.bins)
     json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
-  const auto plan = [](const PlanResult& row) {
-    return Json{{"id", row.id}, {"mean_temp", number(row.statistics.mean_temp)}};
-  };
   json["outliers"] = Json::array();
   for (const std::size_t i : summary.histogram.outliers)
-    json["outliers"].push_back(plan(*summary.solved[i]));
+    json["outliers"].push_back({{"id", summary.ids[i]}, {"mean_temp", number(summary.means[i])}});
   json["slowest"] = Json::array();
-  for (const PlanResult* row : slowest(summary.solved))
-    json["slowest"].push_back({{"id", row->id},
-                               {"seconds", row->seconds},
-                               {"iterations", row->iterations},
-                               {"interior_cells", row->interior_cells},
-                               {"device", row->device},
-                               {"host", row->host}});
+  for (const PlanResult& row : summary.slowest)
+    json["slowest"].push_back({{"id", row.id},
+                               {"seconds", row.seconds},
+                               {"iterations", row.iterations},
+                               {"interior_cells", row.interior_cells},
+                               {"device", row.device},
+                               {"host", row.host}});
   json["failed"] = Json::array();
-  for (const PlanResult* row : summary.failed)
-    json["failed"].push_back({{"id", row->id}, {"attempts", row->attempts}, {"error", row->error}});
+  for (const FailedPlan& plan : summary.failed)
+    json["failed"].push_back({{"id", plan.id}, {"attempts", plan.attempts}, {"error", plan.error}});
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Plot histogram_plot(const Summary& summary, const std::string& title) {
-  std::vector<double> means = means_of(summary);
+  std::vector<double> means = summary.means;
   std::erase_if(means, [](double mean) { return !std::isfinite(mean); });
   if (means.empty()) throw RunError("there is no plan with a temperature to draw");
   const auto [low, high] = std::minmax_element(means.begin(), means.end());
@@ -321,7 +324,7 @@ Plot histogram_plot(const Summary& summary, const std::string& title) {
   const auto line = [&](double at) { return plot.add_data({{at, 0}, {at, 1.08 * highest}}); };
   const std::string mean = line(summary.mean_of_means);
   const std::string median = line(summary.median_of_means);
-  const std::size_t solved = summary.solved.size();
+  const std::size_t solved = summary.means.size();
   plot.add(fmt::format(
       R"(set title {}."\n".{})", Plot::quoted(fmt::format("{}: {} plans", title, solved)),
       Plot::quoted(fmt::format(

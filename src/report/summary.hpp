@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/id_list.hpp"
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "report/row_table.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -22,13 +24,21 @@ struct WallTime {
 };
 [[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
 
+struct FailedPlan {
+  std::string id;
+  std::int32_t attempts = 0;
+  std::string error;
+};
+
 /// The answers that a data set is solved for. Plans with a temperature count, but for `by_status`.
 /// Temperatures in °C; NaN where no plan counts.
 struct Summary {
   std::size_t plans = 0;
   std::map<PlanStatus, std::size_t> by_status;
-  std::vector<const PlanResult*> solved;  ///< with a temperature
-  std::vector<const PlanResult*> failed;
+  std::vector<double> means;        ///< of each plan with a temperature
+  TextList ids;                     ///< of these
+  std::vector<PlanResult> slowest;  ///< the few of these that took longest, descending
+  std::vector<FailedPlan> failed;
   double mean_of_means = 0;
   double median_of_means = 0;
   double std_of_means = 0;  ///< of the population
@@ -45,7 +55,7 @@ struct Summary {
   /// no phase covers.
   std::vector<std::pair<std::string, double>> phases;
 };
-[[nodiscard]] Summary summary_of(const std::vector<const PlanResult*>& rows);
+[[nodiscard]] Summary summary_of(const Rows& rows);
 
 /// For people; `wall` only where the summary is of all rows.
 void print_summary(const Summary& summary, const WallTime* wall, bool closed_well);

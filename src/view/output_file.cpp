@@ -9,7 +9,9 @@
 #include <cstring>
 #include <fstream>
 #include <span>
+#include <streambuf>
 #include <string>
+#include <vector>
 
 #include "io/posix_file.hpp"
 #include "store/results/result_path.hpp"
@@ -26,12 +28,36 @@ bool is_stream(const fs::path& file) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-void write_stream(const fs::path& file, std::string_view bytes) {
+void write_stream(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
   std::ofstream stream(file, std::ios::binary);
-  stream << bytes << std::flush;
+  write(stream);
+  stream.flush();
   if (!stream)
     throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
 }
+
+/// Gathers what is put out and appends it to a file.
+class Appending final : public std::streambuf {
+ public:
+  explicit Appending(PosixFile& file) : file_(file) {
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+  }
+
+ private:
+  int_type overflow(int_type letter) override {
+    sync();
+    if (traits_type::eq_int_type(letter, traits_type::eof())) return traits_type::not_eof(letter);
+    return sputc(traits_type::to_char_type(letter));
+  }
+  int sync() override {
+    file_.append(std::as_bytes(std::span(pbase(), pptr())));
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return 0;
+  }
+
+  PosixFile& file_;
+  std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 18);
+};
 
 }  // namespace
 
@@ -57,13 +83,21 @@ void require_replaceable(const fs::path& file, bool overwrite, std::string_view 
 }
 
 void write_output(const fs::path& file, std::string_view bytes) {
-  if (is_stream(file)) return write_stream(file, bytes);
+  write_output(file, [&](std::ostream& out) { out << bytes; });
+}
+
+void write_output(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
+  if (is_stream(file)) return write_stream(file, write);
   const fs::path path = result_path(file);
   const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
   PosixFile out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
   try {
     take_rights_of(path, temporary, out.fd());
-    out.append(std::as_bytes(std::span(bytes)));
+    Appending buffer(out);
+    std::ostream stream(&buffer);
+    stream.exceptions(std::ios::badbit);  // passes on what the file throws
+    write(stream);
+    stream.flush();
     out.sync_all();
     rename_durably(temporary, path);
   } catch (...) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <ostream>
 #include <string_view>
 
 namespace wallheat {
@@ -13,5 +15,8 @@ void require_replaceable(const std::filesystem::path& file, bool overwrite,
 /// Puts a file in its place, whole or not at all; into a pipe or a device it writes. Throws
 /// RunError.
 void write_output(const std::filesystem::path& file, std::string_view bytes);
+/// The same of what `write` puts out, which need not be in memory as a whole.
+void write_output(const std::filesystem::path& file,
+                  const std::function<void(std::ostream& out)>& write);
 
 }  // namespace wallheat

@@ -171,7 +171,7 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
   const std::vector<PlanResult> rows{solved("a", 12.1), failed, solved("b,c", nan)};
   const std::string file = make("a.h5", {rows});
   std::ostringstream text;
-  csv_format.write(text, rows);
+  csv_format.write(text, rows_of(rows));
   const std::string csv = write("a.csv", text.str());
   EXPECT_TRUE(is_reference_csv(csv));
   EXPECT_FALSE(is_reference_csv(file));

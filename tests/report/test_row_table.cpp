@@ -53,10 +53,25 @@ TEST(Csv, quotes_what_would_break_it) {
   row.error = "it said \"no\"\nand left";
   row.statistics.mean_temp = 14.25;
   std::ostringstream out;
-  write_csv(out, {&row}, columns_named("columns", "id,status,mean_temp,std_temp,attempts,error"));
+  write_csv(out, rows_of({row}),
+            columns_named("columns", "id,status,mean_temp,std_temp,attempts,error"));
   EXPECT_EQ(out.str(),
             "id,status,mean_temp,std_temp,attempts,error\n"
             "\"a,b\",pending,14.25,,0,\"it said \"\"no\"\"\nand left\"\n");
+}
+
+TEST(Json, of_rows_one_after_the_other_is_one_array) {
+  const auto text_of = [](const std::vector<PlanResult>& rows) {
+    std::ostringstream out;
+    write_json(out, rows_of(rows), columns_named("columns", "id,error"));
+    return out.str();
+  };
+  PlanResult row;
+  row.id = "a";
+  row.error = "two\nlines";
+  EXPECT_EQ(text_of({}), "[]\n");
+  EXPECT_EQ(text_of({row, row}), nlohmann::ordered_json::parse(text_of({row, row})).dump(1) + "\n");
+  EXPECT_EQ(nlohmann::json::parse(text_of({row, row}))[1]["error"], row.error);
 }
 
 TEST(Json, has_null_where_there_is_no_number) {
@@ -64,7 +79,7 @@ TEST(Json, has_null_where_there_is_no_number) {
   row.id = "a";
   row.iterations = 7;
   std::ostringstream out;
-  write_json(out, {&row}, columns_named("columns", "id,mean_temp,iterations,status"));
+  write_json(out, rows_of({row}), columns_named("columns", "id,mean_temp,iterations,status"));
   EXPECT_EQ(nlohmann::json::parse(out.str()),
             nlohmann::json::parse(
                 R"([{"id": "a", "mean_temp": null, "iterations": 7, "status": "pending"}])"));
