@@ -14,6 +14,7 @@
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/results/result_path.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -39,6 +40,14 @@ void check_files(const RunOptions& options) {
 /// Prints what can be told before the start. Returns an ExitStatus.
 int print_readiness(const RunOptions& options) {
   const Readiness found = examine_readiness(options);
+  if (options.json) {
+    Json json{{"ready", found.problems.empty()}, {"facts", Json::object()}};
+    for (const auto& [about, sentence] : found.facts) json["facts"][about] = sentence;
+    json["warnings"] = found.warnings;
+    json["problems"] = found.problems;
+    fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+    return found.problems.empty() ? exit_done : exit_failed;
+  }
   for (const auto& [about, sentence] : found.facts)
     fmt::print("{:<9} {}\n", about, printable(sentence));
   for (const std::string& warning : found.warnings)

@@ -169,6 +169,8 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                 po::value(&check)->implicit_value("here")->default_value("no")->value_name("WHERE"),
                 "only say what the run would do and what would stop it, all at once; here (also "
                 "plain --check), or job, for a run on other nodes, whose GPUs are not here");
+  options.add()("json", po::bool_switch(&run.json),
+                "with --check: print what it finds as one JSON object");
   options.add()("events", po::value(&run.events)->value_name("FILE"),
                 "add what happens as JSON lines to FILE");
   options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
@@ -205,6 +207,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   run.check = choose<CheckFor>(
       "check", check,
       {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
+  if (run.json && run.check == CheckFor::nothing) throw UsageError("--json goes with --check");
   run.first = static_cast<std::size_t>(first);
   run.solver = solver.finish();
   run.device = choose<DeviceChoice>(

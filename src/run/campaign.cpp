@@ -327,8 +327,9 @@ class Campaign {
       plan.shapes = plan_shapes(*source_, ids_.ids, options_.shard, stop_requested);
     std::vector<std::string> report;
     resuming_ = options_.resume && has_results(options_.out);
-    store_ = resuming_ ? ResultStore::resume(options_.out, plan, session, &report)
-                       : ResultStore::create(options_.out, plan, session, options_.overwrite);
+    store_ = resuming_
+                 ? ResultStore::resume(options_.out, std::move(plan), session, &report)
+                 : ResultStore::create(options_.out, std::move(plan), session, options_.overwrite);
     for (const std::string& sentence : report) logger_.warn("{}", sentence);
   }
 

@@ -40,6 +40,7 @@ struct RunOptions {
   std::filesystem::path exit_status_file;  ///< empty: none
   bool print_out = false;                  ///< only say where the results would go
   CheckFor check = CheckFor::nothing;
+  bool json = false;  ///< what `check` finds, as JSON
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;

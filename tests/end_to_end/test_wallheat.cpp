@@ -685,7 +685,17 @@ TEST_F(Wallheat, tells_before_the_start_all_that_would_stop_a_run) {
   const Finished changed = wallheat(run({"--check", "--resume"}));
   EXPECT_EQ(changed.status, 1);
   EXPECT_THAT(changed.out, AllOf(HasSubstr("warning   2 plan(s) cannot be read and will fail"),
-                                 HasSubstr("already solved have changed since: 00001")));
+                                 HasSubstr("already solved have changed in " + path("plans")),
+                                 HasSubstr("since: 00001")));
+  const Finished json = wallheat(run({"--check", "--resume", "--json"}));
+  EXPECT_EQ(json.status, 1);
+  const auto found = nlohmann::json::parse(json.out);
+  EXPECT_FALSE(found["ready"]);
+  EXPECT_EQ(found["problems"].size(), 1U);
+  EXPECT_THAT(std::string(found["problems"][0]), HasSubstr("since: 00001"));
+  EXPECT_EQ(found["warnings"].size(), 1U);
+  EXPECT_TRUE(found["facts"].contains("plans"));
+  EXPECT_EQ(wallheat(run({"--resume", "--json"})).status, 2) << "without --check";
   EXPECT_EQ(file_text(path("results.h5")), before);
 }
 

@@ -155,14 +155,14 @@ TEST_F(OddFile, with_a_plan_named_twice_is_refused) {
 }
 
 /// Runs a step that must not take much memory, in a process of its own.
-void expect_little_memory(const std::function<void()>& step) {
+void expect_little_memory(const std::function<void()>& step, long most_kib = 50'000) {
   const int status = in_a_process([&] {
     struct rusage before {
     }, after{};
     ::getrusage(RUSAGE_SELF, &before);
     step();
     ::getrusage(RUSAGE_SELF, &after);
-    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 50'000) << "KiB";
+    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, most_kib) << "KiB";
   });
   EXPECT_EQ(status, 0);
 }
@@ -196,6 +196,50 @@ TEST_F(OddFile, with_a_wild_shape_takes_little_memory) {
   };
   expect_refused([](store::PackRow& row) { row.rows = row.cols = UINT32_MAX; });
   expect_refused([](store::PackRow& row) { row.rows = 100'000'000; });
+}
+
+TEST_F(OddFile, of_many_plans_takes_little_memory_unless_all_rows_are_asked_for) {
+  const StorePlan plan = make_plan(60'000);
+  {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store_all(store, make_results(plan, 0, plan.ids.size()));
+    store.close({});
+  }
+  ASSERT_GT(fs::file_size(file), 50'000'000u);
+  expect_little_memory(
+      [&] {
+        std::size_t solved = 0;
+        ResultReader(file).for_each_row(
+            [&](const PlanResult& row) { solved += is_answer(row.status) ? 1 : 0; });
+        EXPECT_EQ(solved, plan.ids.size());
+        const auto store = ResultStore::resume(file, plan, {});
+        store.for_each_restored(
+            [&](const PlanResult& row) { solved -= is_answer(row.status) ? 1 : 0; });
+        EXPECT_EQ(solved, 0u);
+      },
+      20'000);
+}
+
+TEST_F(OddFile, that_changes_while_it_is_read_is_refused) {
+  const StorePlan plan = make_plan(3000);
+  {
+    auto store = ResultStore::create(file, plan, {}, false);
+    store_all(store, make_results(plan, 0, plan.ids.size()));
+    store.close({});
+  }
+  const ResultReader reader(file);
+  {
+    auto opened = store::open_file(file, store::Access::write);
+    store::RowTable table(opened);
+    store::Row row{};
+    table.read(2500, std::span(&row, 1));
+    row.iterations += 1;  // not sealed
+    table.write(2500, std::span(&row, 1));
+  }
+  std::size_t taken = 0;
+  EXPECT_THAT(refusal([&] { reader.for_each_row([&](const PlanResult&) { ++taken; }); }),
+              HasSubstr("results.h5 changed while it was read"));
+  EXPECT_LE(taken, 2500u);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "store/results/row_list.hpp"
@@ -44,6 +46,28 @@ TEST(RowList, gives_back_each_row_bit_for_bit_whatever_was_set_before) {
   const RowList copy = list;
   list.set(7, Row{});
   EXPECT_TRUE(same(copy[7], truth[7])) << "a copy is one";
+}
+
+TEST(RowList, of_a_source_gives_its_rows_until_one_is_set) {
+  TextList ids;
+  const std::size_t count = 1000;
+  for (std::size_t i = 0; i < count; ++i) ids.push_back("plan " + std::to_string(i));
+  RowList list(std::make_shared<PendingRows>(ids));
+  const auto expect_rows = [&](const RowList& rows, std::size_t changed) {
+    ASSERT_EQ(rows.size(), count);
+    std::size_t i = 0;
+    for (const Row& row : rows) {
+      ASSERT_TRUE(same(row, pending_row(i, i == changed ? "another" : ids[i]))) << "row " << i;
+      ASSERT_TRUE(same(rows[i], row));
+      ++i;
+    }
+    EXPECT_EQ(i, count);
+  };
+  expect_rows(list, count);
+  const RowList before = list;
+  list.set(700, pending_row(700, "another"));
+  expect_rows(list, 700);
+  expect_rows(before, count);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "store/results/recovery.hpp"
-#include "store/results/rows_in_file.hpp"
+#include "store/results/row_source.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -70,7 +70,7 @@ class Reading {
     std::vector<Row> part;
     for (std::size_t first = 0; first < in_file_->count(); first += part.size()) {
       part.resize(std::min(rows_at_once, in_file_->count() - first));
-      in_file_->read(first, part);
+      in_file_->read_unchecked(first, part);
       for (std::size_t k = 0; k < part.size(); ++k) take(first + k, part[k]);
     }
   }

@@ -77,10 +77,21 @@ void take_over_sessions(const Handle& file, std::vector<Attributes>& sessions) {
 }
 
 bool names(const TextList& ids, const RowList& rows) {
+  if (ids.size() != rows.size()) return false;
   std::size_t i = 0;
-  return ids.size() == rows.size() && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
-           return is_called(row, ids[i++]);
-         });
+  for (const Row& row : rows)
+    if (!is_called(row, ids[i++])) return false;
+  return true;
+}
+
+bool same(const RowList& a, const RowList& b) {
+  if (a.size() != b.size()) return false;
+  auto other = b.begin();
+  for (const Row& row : a) {
+    if (!same(row, *other)) return false;
+    ++other;
+  }
+  return true;
 }
 
 /// Rows that are pending by now were reported as lost.
@@ -162,10 +173,7 @@ void require_equal(const std::filesystem::path& path, const Snapshot& snapshot,
   if (found.settings != snapshot.settings) differs("the settings are");
   if (found.sessions != snapshot.sessions) differs("the sessions are");
   if (found.capacities != snapshot.capacities) differs("the room for fields is");
-  if (!std::equal(found.rows.begin(), found.rows.end(), snapshot.rows.begin(), snapshot.rows.end(),
-                  same)) {
-    differs("rows are");
-  }
+  if (!same(found.rows, snapshot.rows)) differs("rows are");
   if (found.offsets != snapshot.offsets) differs("the offsets of fields are");
   const PosixFile raw(path, O_RDONLY);
   std::vector<std::byte> chunk;

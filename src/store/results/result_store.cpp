@@ -111,7 +111,7 @@ class ResultStore::Impl {
   /// A closed file is touched only once there is something to write: to resume a finished run costs
   /// a reading, and leaves the file as it was.
   void begin() {
-    if (keeps_restored_) snapshot_->rows.leave_file();
+    if (keeps_restored_) snapshot_->rows.leave_source();
     snapshot_->sessions.push_back(session_attributes_);
     session_ = std::make_unique<Session>(path_, *snapshot_);
     if (keeps_restored_) restored_ = std::move(snapshot_->rows);
@@ -143,15 +143,14 @@ ResultStore::ResultStore(ResultStore&&) noexcept = default;
 ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
 ResultStore::~ResultStore() = default;
 
-ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
-                                const Attributes& session, bool overwrite) {
+ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
+                                bool overwrite) {
   return in_one_sentence(file, {to_resume.for_room, "see that the directory can be written"}, [&] {
     const auto path = real_path(file);
     auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
-    StorePlan checked_plan = plan;
-    checked_plan.settings = storable(plan.settings);
+    plan.settings = storable(std::move(plan.settings));
     try {
-      impl->create(checked_plan, overwrite);
+      impl->create(plan, overwrite);
     } catch (...) {
       impl->release();
       throw;
@@ -160,16 +159,15 @@ ResultStore ResultStore::create(const fs::path& file, const StorePlan& plan,
   });
 }
 
-ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
-                                const Attributes& session, std::vector<std::string>* report) {
+ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
+                                std::vector<std::string>* report) {
   return in_one_sentence(file, to_resume, [&] {
     const auto path = real_path(file);
     auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
-    StorePlan checked_plan = plan;
-    checked_plan.settings = storable(plan.settings);
+    plan.settings = storable(std::move(plan.settings));
     DamageReport damage;
     try {
-      impl->resume(checked_plan, damage);
+      impl->resume(plan, damage);
     } catch (...) {
       impl->release();
       throw;
@@ -179,23 +177,21 @@ ResultStore ResultStore::resume(const fs::path& file, const StorePlan& plan,
   });
 }
 
-std::vector<std::string> ResultStore::look(const fs::path& file, const StorePlan& plan,
-                                           Opening opening,
+std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, Opening opening,
                                            const std::function<void(const PlanResult&)>& take) {
   return in_one_sentence(file, to_resume, [&] {
     const auto path = real_path(file);
     return with_file_lock(path, [&] {
-      StorePlan checked_plan = plan;
-      checked_plan.settings = storable(plan.settings);
+      plan.settings = storable(std::move(plan.settings));
       ReadView view;
       if (opening == Opening::resume) {
         require_one_name(path);
         view = open_for_reading(path, Offsets::leave_out);
         view.snapshot.offsets.resize(view.snapshot.rows.size(), -1);
-        require_use_for(path, view.snapshot, checked_plan);
+        require_use_for(path, view.snapshot, plan);
       } else {
         require_free(path, opening == Opening::overwrite);
-        view.snapshot = snapshot_for(path, checked_plan);
+        view.snapshot = snapshot_for(path, plan);
       }
       for (const Row& row : view.snapshot.rows) take(to_result(row));
       return std::move(view.damage);

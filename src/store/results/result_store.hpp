@@ -30,12 +30,12 @@ class ResultStore {
  public:
   /// Makes a new file for `plan` with every row pending. `session` describes this run. An existing
   /// file is replaced only if `overwrite`; one that a living process writes never is.
-  [[nodiscard]] static ResultStore create(const std::filesystem::path& file, const StorePlan& plan,
+  [[nodiscard]] static ResultStore create(const std::filesystem::path& file, StorePlan plan,
                                           const Attributes& session, bool overwrite);
 
   /// Takes up a finished, partial or killed file; `report` tells what was found and repaired.
   /// Throws RunError that names each difference where the file was made for other ids or settings.
-  [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, const StorePlan& plan,
+  [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, StorePlan plan,
                                           const Attributes& session,
                                           std::vector<std::string>* report = nullptr);
 
@@ -43,7 +43,7 @@ class ResultStore {
   /// Hands over the rows that create() or resume() would begin with, or throws the RunError that
   /// they would throw. Returns what resume() would report. Changes nothing; the lock is held
   /// meanwhile.
-  static std::vector<std::string> look(const std::filesystem::path& file, const StorePlan& plan,
+  static std::vector<std::string> look(const std::filesystem::path& file, StorePlan plan,
                                        Opening opening,
                                        const std::function<void(const PlanResult&)>& take);
 

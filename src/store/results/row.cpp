@@ -25,10 +25,10 @@ std::string_view text_in(std::span<const char> field) {
 std::string get_text(std::span<const char> field) { return std::string(text_in(field)); }
 
 Row pending_row(std::size_t index, std::string_view id) {
-  PlanResult nothing;
-  nothing.index = static_cast<std::uint32_t>(index);
-  nothing.id = id;
-  auto row = to_row(nothing);
+  static const Row nothing = to_row({});
+  Row row = nothing;
+  row.index = static_cast<std::uint32_t>(index);
+  put_text(row.id, id);
   seal(row);
   return row;
 }

@@ -53,30 +53,30 @@ Row unpacked(const std::byte* packed, const std::byte* end) {
 
 }  // namespace
 
-RowList::RowList(std::shared_ptr<const RowsInFile> file)
-    : file_(std::move(file)), size_(file_->count()) {}
+RowList::RowList(std::shared_ptr<const RowSource> source)
+    : source_(std::move(source)), size_(source_->count()) {}
 
-Row RowList::Iterator::from_file() {
+Row RowList::Iterator::from_source() {
   constexpr std::size_t rows_at_once = 256;
   if (at_ < part_begins_ || at_ >= part_begins_ + part_.size()) {
     part_.resize(std::min(rows_at_once, rows_->size_ - at_));
-    rows_->file_->read_intact(at_, part_);
+    rows_->source_->read(at_, part_);
     part_begins_ = at_;
   }
   return part_[at_ - part_begins_];
 }
 
-void RowList::leave_file() {
-  if (!file_) return;
+void RowList::leave_source() {
+  if (!source_) return;
   RowList copy;
   for (const Row& row : *this) copy.push_back(row);
   *this = std::move(copy);
 }
 
 const Row RowList::operator[](std::size_t i) const {  // NOLINT(readability-const-return-type)
-  if (file_) {
+  if (source_) {
     Row row;
-    file_->read_intact(i, std::span(&row, 1));
+    source_->read(i, std::span(&row, 1));
     return row;
   }
   const Block& block = blocks_[i / rows_of_block];
@@ -86,7 +86,7 @@ const Row RowList::operator[](std::size_t i) const {  // NOLINT(readability-cons
 }
 
 void RowList::push_back(const Row& row) {
-  leave_file();
+  leave_source();
   const std::size_t place = size_ % rows_of_block;
   if (place == 0) blocks_.emplace_back();
   Block& block = blocks_.back();
@@ -97,7 +97,7 @@ void RowList::push_back(const Row& row) {
 }
 
 void RowList::set(std::size_t i, const Row& row) {
-  leave_file();
+  leave_source();
   Block& block = blocks_[i / rows_of_block];
   const std::size_t place = i % rows_of_block;
   std::vector<std::byte> packed;

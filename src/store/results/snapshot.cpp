@@ -109,7 +109,9 @@ Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan) 
   snapshot.settings = plan.settings;
   snapshot.save_fields = plan.save_fields;
   snapshot.capacities = capacities_for(plan, {});
-  for (const auto& id : plan.ids) snapshot.rows.push_back(pending_row(snapshot.rows.size(), id));
+  TextList ids;
+  for (const auto& id : plan.ids) ids.push_back(id);
+  snapshot.rows = RowList(std::make_shared<PendingRows>(std::move(ids)));
   snapshot.offsets.assign(plan.ids.size(), -1);
   return snapshot;
 }

@@ -1,4 +1,4 @@
-#include "store/results/rows_in_file.hpp"
+#include "store/results/row_source.hpp"
 
 #include <fcntl.h>
 
@@ -14,7 +14,7 @@ RowsInFile::RowsInFile(const std::filesystem::path& file, std::uint64_t offset, 
 
 void RowsInFile::refuse() const { throw RunError(path_.string() + " changed while it was read"); }
 
-void RowsInFile::read(std::size_t first, std::span<Row> rows) const {
+void RowsInFile::read_unchecked(std::size_t first, std::span<Row> rows) const {
   if (version_ == format_version) {
     if (!in_.read_at(offset_ + first * sizeof(Row), std::as_writable_bytes(rows))) refuse();
     return;
@@ -26,10 +26,14 @@ void RowsInFile::read(std::size_t first, std::span<Row> rows) const {
         row_of_version_before(std::span(before).subspan(i * row_bytes_before, row_bytes_before));
 }
 
-void RowsInFile::read_intact(std::size_t first, std::span<Row> rows) const {
-  read(first, rows);
+void RowsInFile::read(std::size_t first, std::span<Row> rows) const {
+  read_unchecked(first, rows);
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!is_intact(rows[i]) || rows[i].index != first + i) refuse();
+}
+
+void PendingRows::read(std::size_t first, std::span<Row> rows) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pending_row(first + i, ids_[first + i]);
 }
 
 }  // namespace wallheat::store
