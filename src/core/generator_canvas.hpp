@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "wallheat/grid.hpp"
@@ -78,8 +79,13 @@ struct Wing {
 };
 using Building = std::vector<Wing>;  // the first wing is the main one and is drawn last
 
+/// a / b, rounded down; b > 0. A quotient of doubles is a few times as fast as one of whole
+/// numbers, and off by one at most.
 inline Length floor_div(Length a, Length b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+  auto quotient = static_cast<Length>(static_cast<double>(a) / static_cast<double>(b));
+  while (quotient * b > a) --quotient;
+  while ((quotient + 1) * b <= a) ++quotient;
+  return quotient;
 }
 
 /// The half-open range of x with low <= p + x q < high, cut to what it was.
@@ -105,7 +111,8 @@ class Canvas {
   /// at odd multiples of half a cell) and by turn.one, so that the comparison is exact.
   void fill(const Wing& wing, const Box& box, Material material) {
     const Length scale = 2 * size_ * wing.turn.one;
-    for (Length row = 0; row < size_; ++row) {
+    const auto [first, end_row] = rows_of(wing, box);
+    for (Length row = first; row < end_row; ++row) {
       const Length x = grid_side - 2 * size_ * wing.origin.x;
       const Length y = (2 * row + 1) * grid_side - 2 * size_ * wing.origin.y;
       const auto [c, s, one] = wing.turn;
@@ -139,6 +146,16 @@ class Canvas {
   }
 
  private:
+  /// The rows that a box may reach, from the first to before the last: by its corners, with a row
+  /// to spare for what on_grid rounds.
+  [[nodiscard]] std::pair<Length, Length> rows_of(const Wing& wing, const Box& box) const {
+    const auto [low, high] =
+        std::minmax({wing.on_grid(box.u0, box.v0).y, wing.on_grid(box.u0, box.v1).y,
+                     wing.on_grid(box.u1, box.v0).y, wing.on_grid(box.u1, box.v1).y});
+    return {std::clamp<Length>((low - 1) * size_ / grid_side - 1, 0, size_),
+            std::clamp<Length>((high + 1) * size_ / grid_side + 2, 0, size_)};
+  }
+
   Length size_;
   Grid<Material> cells_;
 };
