@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "store/packs/plan_pack.hpp"
 #include "store/results/result_store.hpp"
