@@ -4,21 +4,22 @@
 
 namespace wallheat {
 
-BackgroundThread::BackgroundThread()
-    : thread_([this](const std::stop_token& stop) { live(stop); }) {}
+BackgroundThread::BackgroundThread(Runtime& runtime)
+    : changed_(runtime.make_condition()),
+      thread_(runtime.start_thread([this](const std::stop_token& stop) { live(stop); })) {}
 
 bool BackgroundThread::is_free() { return is_free_within(std::chrono::milliseconds{0}); }
 
 bool BackgroundThread::is_free_within(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, timeout, [this] { return !piece_; })) return false;
+  if (!changed_->wait_for(lock, {}, timeout, [this] { return !piece_; })) return false;
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return true;
 }
 
 void BackgroundThread::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !piece_; });
+  changed_->wait(lock, [this] { return !piece_; });
   thrown_ = nullptr;
 }
 
@@ -27,12 +28,12 @@ void BackgroundThread::run(std::function<void()> piece) {
     const std::scoped_lock lock(mutex_);
     piece_ = std::move(piece);
   }
-  changed_.notify_all();
+  changed_->notify();
 }
 
 void BackgroundThread::live(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [this] { return static_cast<bool>(piece_); })) {
+  while (changed_->wait(lock, stop, [this] { return static_cast<bool>(piece_); })) {
     lock.unlock();
     std::exception_ptr thrown;
     try {
@@ -45,7 +46,7 @@ void BackgroundThread::live(const std::stop_token& stop) {
     thrown_ = thrown;
     done.swap(piece_);
     lock.unlock();
-    changed_.notify_all();
+    changed_->notify();
     done = nullptr;
     lock.lock();
   }

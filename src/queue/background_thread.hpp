@@ -1,11 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
+
+#include "core/runtime.hpp"
 
 namespace wallheat {
 
@@ -13,7 +14,7 @@ namespace wallheat {
 /// A thread that must never wait hands a piece over when the one before is done.
 class BackgroundThread {
  public:
-  BackgroundThread();
+  explicit BackgroundThread(Runtime& runtime);
   /// Waits for the piece at hand; what it throws is lost.
   ~BackgroundThread() = default;
   BackgroundThread(const BackgroundThread&) = delete;
@@ -21,7 +22,7 @@ class BackgroundThread {
 
   /// True where no piece is at hand. Throws, once, what the last one threw.
   [[nodiscard]] bool is_free();
-  /// The same after waiting for at most `timeouts`.
+  /// The same after waiting for at most `timeout`.
   [[nodiscard]] bool is_free_within(std::chrono::milliseconds timeout);
   /// Waits until no piece is at hand; what the last one threw is lost.
   void wait();
@@ -32,10 +33,10 @@ class BackgroundThread {
   void live(const std::stop_token& stop);
 
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::unique_ptr<Runtime::Condition> changed_;
   std::function<void()> piece_;  // empty: free
   std::exception_ptr thrown_;
-  std::jthread thread_;  // last: joined before anything it uses is gone
+  std::unique_ptr<Runtime::Thread> thread_;  // last: joined before anything it uses is gone
 };
 
 }  // namespace wallheat

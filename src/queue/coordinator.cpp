@@ -20,7 +20,7 @@
 namespace wallheat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Runtime::Clock;
 
 constexpr std::chrono::milliseconds look_interval{5};
 // mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
@@ -36,9 +36,10 @@ using WorkerPointer = std::shared_ptr<const WorkerInfo>;
 /// Tells all ranks but some that rank 0 lives. By the clock, whatever rank 0 was at in between.
 class HeartbeatTimer {
  public:
-  explicit HeartbeatTimer(double interval_s) : interval_(interval_s) {}
+  HeartbeatTimer(const Runtime& runtime, double interval_s)
+      : runtime_(runtime), interval_(interval_s), next_(runtime.now()) {}
   void tell(Link& link, const std::map<int, WorkerInfo>& but_for) {
-    const auto now = Clock::now();
+    const auto now = runtime_.now();
     if (now < next_) return;
     next_ = now + std::chrono::duration_cast<Clock::duration>(interval_);
     for (int rank = 1; rank < link.size(); ++rank)
@@ -46,8 +47,9 @@ class HeartbeatTimer {
   }
 
  private:
+  const Runtime& runtime_;
   std::chrono::duration<double> interval_;
-  Clock::time_point next_ = Clock::now();
+  Clock::time_point next_;
 };
 
 /// How a worker's facts differ from rank 0's, as a clause; empty where they do not.
@@ -69,7 +71,10 @@ class Coordinator {
       : link_(link),
         parts_(parts),
         queue_(items(parts.plans), {parts.max_attempts, parts.timeouts.worker_s}),
-        heartbeat_(parts.timeouts.heartbeat_s()) {
+        watch_(*parts.runtime, parts.timeouts.longest_lap_s()),
+        heartbeat_(*parts.runtime, parts.timeouts.heartbeat_s()),
+        start_(parts.runtime->now()),
+        recorder_(*parts.runtime) {
     std::uint32_t most = 0;
     for (const QueuedPlan& plan : parts.plans) most = std::max(most, plan.task.index);
     positions_.assign(parts.plans.empty() ? 0 : std::size_t{most} + 1, no_position);
@@ -90,7 +95,7 @@ class Coordinator {
       record();
       if (!stop_ && parts_.interrupted()) begin_stop(RunEnd::interrupted, "asked to");
       if (!stop_ && time_left_s() <= 0) begin_stop(RunEnd::out_of_time, "the time limit");
-      if (stop_ && (workers_.empty() || Clock::now() > stop_deadline_)) break;
+      if (stop_ && (workers_.empty() || now() > stop_deadline_)) break;
       if (workers_.empty() && starting_.empty() && !queue_.all_finished()) {
         if (!source_away_.empty()) {
           begin_stop(RunEnd::source_away, source_away_);
@@ -128,9 +133,11 @@ class Coordinator {
     return attempts_[positions_[plan]];
   }
 
+  [[nodiscard]] Clock::time_point now() const { return parts_.runtime->now(); }
+
   [[nodiscard]] double elapsed_s() const {
     return parts_.elapsed_s ? parts_.elapsed_s()
-                            : std::chrono::duration<double>(Clock::now() - start_).count();
+                            : std::chrono::duration<double>(now() - start_).count();
   }
 
   [[nodiscard]] double time_left_s() const {
@@ -171,8 +178,8 @@ class Coordinator {
 
   [[nodiscard]] Clock::time_point start_deadline() const {
     const std::chrono::duration<double> timeout(parts_.timeouts.start_s);
-    return timeout < Clock::time_point::max() - Clock::now()
-               ? Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout)
+    return timeout < Clock::time_point::max() - now()
+               ? now() + std::chrono::duration_cast<Clock::duration>(timeout)
                : Clock::time_point::max();
   }
 
@@ -182,7 +189,7 @@ class Coordinator {
     std::set<int> waiting;
     for (int rank = 1; rank < link_.size(); ++rank) waiting.insert(rank);
     const auto deadline = start_deadline();
-    while (!waiting.empty() && Clock::now() < deadline && !stop_) {
+    while (!waiting.empty() && now() < deadline && !stop_) {
       heartbeat_.tell(link_, {});
       record();
       if (parts_.interrupted()) begin_stop(RunEnd::interrupted, "asked to before the work began");
@@ -325,7 +332,7 @@ class Coordinator {
     result.attempts = attempts_of(result.index);
     result.failures = queue_.failures(result.index);
     if (queue_.is_late_copy(result.index)) copied_.emplace(result.index, result);
-    news_.add(Records::Kind::result, std::move(result));
+    news_.add(Records::Kind::result, std::move(result), now());
   }
 
   void take_failure(int worker, PlanResult& result) {
@@ -336,7 +343,7 @@ class Coordinator {
     result.failures = queue_.failures(result.index);
     news_.add(failure == WorkQueue::Failure::to_be_tried_again ? Records::Kind::failed_try
                                                                : Records::Kind::result,
-              std::move(result));
+              std::move(result), now());
   }
 
   /// The second answer to a plan that was copied for an idle worker.
@@ -360,7 +367,7 @@ class Coordinator {
                    to_text(differences, "by the first", "by the second");
     ++failed.failures;
     failed.field.clear();
-    news_.add(Records::Kind::conflict, std::move(failed));
+    news_.add(Records::Kind::conflict, std::move(failed), now());
   }
 
   void on(int worker, const Heartbeat& heartbeat) {
@@ -430,7 +437,7 @@ class Coordinator {
   /// Sends the heartbeat, and gives up workers that are silent or do not get ready.
   void watch_workers() {
     for (const int worker : queue_.time_passed(watch_.lap_s())) give_up(worker);
-    if (!starting_.empty() && Clock::now() > start_deadline_) {
+    if (!starting_.empty() && now() > start_deadline_) {
       for (const auto& [rank, worker] : starting_) lose_before_start(worker, "get ready");
       starting_.clear();
     }
@@ -458,7 +465,7 @@ class Coordinator {
       result.failures = parts_.max_attempts;
       result.error = "was running at " + std::to_string(parts_.max_attempts) +
                      " workers when they fell silent, last at " + last_reason_;
-      news_.add(Records::Kind::result, std::move(result));
+      news_.add(Records::Kind::result, std::move(result), now());
     }
   }
 
@@ -491,13 +498,13 @@ class Coordinator {
     if (!recorder_.is_free()) return;
     // It asks each worker, and nobody looks at it more often.
     constexpr std::chrono::milliseconds foresight{100};
-    if (const auto now = Clock::now(); now >= next_foresight_) {
-      next_foresight_ = now + foresight;
+    if (const auto time = now(); time >= next_foresight_) {
+      next_foresight_ = time + foresight;
       left_s_ = queue_.seconds_left();
     }
     recorder_.run(
         [this, left_s = left_s_, records = std::make_shared<Records>(std::exchange(news_, {}))] {
-          work_off(*records, *parts_.sink, *parts_.observer);
+          work_off(*records, *parts_.sink, *parts_.observer, *parts_.runtime);
           parts_.sink->publish();
           parts_.observer->on_tick(left_s);
         });
@@ -519,13 +526,13 @@ class Coordinator {
       result.id = task_of(plan).id;
       result.attempts = attempts_of(plan);
       result.failures = queue_.failures(plan);
-      news_.results.push_back({Records::Kind::abandoned, std::move(result), progress});
+      news_.results.push_back({Records::Kind::abandoned, std::move(result), progress, now()});
     }
   }
 
   void begin_stop(RunEnd end, const std::string& reason) {
     stop_ = end;
-    stop_deadline_ = Clock::now() + stop_timeout;
+    stop_deadline_ = now() + stop_timeout;
     observe([reason](RunObserver& observer) { observer.on_stopping(reason); });
     for (const auto& [rank, worker] : workers_) send(rank, Stop{});
   }
@@ -551,7 +558,7 @@ class Coordinator {
   Records news_;
   double left_s_ = std::numeric_limits<double>::quiet_NaN();
   Clock::time_point next_foresight_;
-  Clock::time_point start_ = Clock::now();
+  Clock::time_point start_;
   BackgroundThread recorder_;  // last: it uses what is above
 };
 
@@ -566,9 +573,10 @@ bool is_goodbye(const Bytes& message) {
 
 }  // namespace
 
-void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work) {
-  HeartbeatTimer heartbeat(timeouts.heartbeat_s());
-  BackgroundThread thread;
+void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work,
+                          Runtime& runtime) {
+  HeartbeatTimer heartbeat(runtime, timeouts.heartbeat_s());
+  BackgroundThread thread(runtime);
   thread.run(std::move(work));
   do {
     heartbeat.tell(link, {});
@@ -583,14 +591,15 @@ RunEnd coordinate(Link& link, const CoordinatorParts& parts) {
   return end;
 }
 
-std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout) {
+std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout,
+                                 const Runtime& runtime) {
   std::set<int> waiting;
   for (int rank = 1; rank < link.size(); ++rank) {
     link.send(rank, encode(Finish{}));
     waiting.insert(rank);
   }
-  const auto deadline = Clock::now() + timeout;
-  while (!waiting.empty() && Clock::now() < deadline) {
+  const auto deadline = runtime.now() + timeout;
+  while (!waiting.empty() && runtime.now() < deadline) {
     const auto envelope = link.receive(look_interval);
     if (envelope && is_goodbye(envelope->message)) waiting.erase(envelope->from);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/answer.hpp"
+#include "core/runtime.hpp"
 #include "queue/cost_model.hpp"
 #include "queue/link.hpp"
 #include "queue/messages.hpp"
@@ -113,6 +114,7 @@ struct CoordinatorParts {
   ResultSink* sink = nullptr;
   RunObserver* observer = nullptr;
   Interrupted interrupted;
+  Runtime* runtime = &system_runtime();
 };
 
 enum class RunEnd {
@@ -124,7 +126,8 @@ enum class RunEnd {
 
 /// Does `work`, which may take long, and lets the workers know meanwhile that rank 0 lives. Throws
 /// what it throws.
-void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work);
+void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work,
+                          Runtime& runtime = system_runtime());
 
 /// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker that was
 /// started for something else, or that finds other plans, is refused. The others begin as soon as
@@ -138,6 +141,7 @@ void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<vo
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.
 [[nodiscard]] std::vector<int> dismiss_workers(
-    Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5});
+    Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5},
+    const Runtime& runtime = system_runtime());
 
 }  // namespace wallheat

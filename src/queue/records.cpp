@@ -22,21 +22,22 @@ void tell(RunObserver& observer, const Records::Record& record) {
 
 }  // namespace
 
-void Records::add(Kind kind, PlanResult result) {
+void Records::add(Kind kind, PlanResult result, Runtime::Clock::time_point now) {
   bytes += result.field.size();
   Record& record = results.emplace_back();
   record.kind = kind;
+  record.added = now;
   record.result = std::move(result);
 }
 
-void work_off(Records& records, ResultSink& sink, RunObserver& observer) {
+void work_off(Records& records, ResultSink& sink, RunObserver& observer, const Runtime& runtime) {
   for (const auto& event : records.events) event(observer);
   if (records.results.empty()) return;
   // A plan may have failed twice, or failed and been answered, since the last time: what came last
   // is stored.
   std::vector<PlanResult> rows;
   std::unordered_map<std::uint32_t, std::size_t> places;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = runtime.now();
   for (Records::Record& record : records.results) {
     record.result.phases.store_s = std::chrono::duration<float>(now - record.added).count();
     const auto [place, is_new] = places.emplace(record.result.index, rows.size());

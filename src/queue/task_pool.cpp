@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <future>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -11,27 +10,34 @@
 #include "core/plan_source.hpp"
 
 namespace wallheat {
-TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job) {
-  std::vector<std::future<void>> ready;
+TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job,
+                   Runtime& runtime)
+    : runtime_(runtime), changed_(runtime.make_condition()) {
+  std::size_t starting = threads;
+  std::exception_ptr thrown;
   for (std::size_t thread = 0; thread < threads; ++thread) {
-    std::promise<void> promise;
-    ready.push_back(promise.get_future());
-    threads_.emplace_back([this, thread, &make_job,
-                           promise = std::move(promise)](const std::stop_token& closing) mutable {
+    threads_.push_back(runtime.start_thread([&, this, thread](const std::stop_token& closing) {
       PlanJob job;
+      std::exception_ptr problem;
       try {
         job = make_job(thread);
       } catch (...) {
-        promise.set_exception(std::current_exception());
-        return;
+        problem = std::current_exception();
       }
-      promise.set_value();
-      work(thread, job, closing);
-    });
+      {
+        const std::scoped_lock lock(mutex_);
+        --starting;
+        if (!thrown) thrown = problem;
+      }
+      changed_->notify();
+      if (!problem) work(thread, job, closing);
+    }));
   }
   // Wait for all before any exception leaves: the threads refer to make_job.
-  for (const auto& thread : ready) thread.wait();
-  for (auto& thread : ready) thread.get();
+  std::unique_lock lock(mutex_);
+  changed_->wait(lock, [&] { return starting == 0; });
+  lock.unlock();
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 TaskPool::~TaskPool() { abandon_running(); }
@@ -41,7 +47,7 @@ void TaskPool::add(std::vector<Task> tasks) {
     const std::scoped_lock lock(mutex_);
     std::move(tasks.begin(), tasks.end(), std::back_inserter(waiting_));
   }
-  changed_.notify_all();
+  changed_->notify();
 }
 
 std::vector<std::uint32_t> TaskPool::take_back(std::size_t count) {
@@ -57,7 +63,7 @@ void TaskPool::abandon_running() { abandon_.request_stop(); }
 
 TaskPool::News TaskPool::news() {
   const std::scoped_lock lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = runtime_.now();
   for (std::size_t i = 0; i < news_.results.size(); ++i)
     news_.results[i].phases.send_s = std::chrono::duration<float>(now - finished_[i]).count();
   finished_.clear();
@@ -71,7 +77,7 @@ bool TaskPool::busy() {
 
 std::vector<PlanProgress> TaskPool::progress() {
   const std::scoped_lock lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = runtime_.now();
   std::vector<PlanProgress> all;
   for (const auto& [index, running] : running_) {
     all.push_back(running.progress);
@@ -83,12 +89,12 @@ std::vector<PlanProgress> TaskPool::progress() {
 void TaskPool::work(std::size_t thread, const PlanJob& job, const std::stop_token& closing) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, closing, [&] { return !waiting_.empty(); });
+    (void)changed_->wait(lock, closing, [&] { return !waiting_.empty(); });
     if (closing.stop_requested()) return;
     const Task task = std::move(waiting_.front());
     waiting_.pop_front();
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    running_[task.index] = {std::chrono::steady_clock::now(), {task.index, 0, unknown, 0}};
+    running_[task.index] = {runtime_.now(), {task.index, 0, unknown, 0}};
     news_.started.push_back(task.index);
     lock.unlock();
     const SolveControl control{abandon_.get_token(), [&](std::int64_t iterations, double delta) {
@@ -121,7 +127,7 @@ void TaskPool::work(std::size_t thread, const PlanJob& job, const std::stop_toke
     } else {
       result.thread = static_cast<std::int32_t>(thread);
       news_.results.push_back(std::move(result));
-      finished_.push_back(std::chrono::steady_clock::now());
+      finished_.push_back(runtime_.now());
     }
   }
 }

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/runtime.hpp"
 #include "queue/messages.hpp"
 #include "wallheat/solver.hpp"
 
@@ -28,7 +27,8 @@ class TaskPool {
   /// Starts the threads; each first calls `make_job` with its number, in the thread itself, so that
   /// it can bind itself and make its own solver. Returns when all are ready; throws what one of
   /// them threw.
-  TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t thread)>& make_job);
+  TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t thread)>& make_job,
+           Runtime& runtime = system_runtime());
   /// Abandons what is running.
   ~TaskPool();
   TaskPool(const TaskPool&) = delete;
@@ -57,18 +57,20 @@ class TaskPool {
  private:
   void work(std::size_t thread, const PlanJob& job, const std::stop_token& closing);
 
+  Runtime& runtime_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::unique_ptr<Runtime::Condition> changed_;
   std::deque<Task> waiting_;
   struct Running {
-    std::chrono::steady_clock::time_point start;
+    Runtime::Clock::time_point start;
     PlanProgress progress;
   };
   std::map<std::uint32_t, Running> running_;  // by the plans' numbers
   News news_;
-  std::vector<std::chrono::steady_clock::time_point> finished_;  // news_.results
+  std::vector<Runtime::Clock::time_point> finished_;  // news_.results
   std::stop_source abandon_;
-  std::vector<std::jthread> threads_;  // last: joined before anything they use is gone
+  std::vector<std::unique_ptr<Runtime::Thread>>
+      threads_;  // last: joined before anything they use is gone
 };
 
 }  // namespace wallheat

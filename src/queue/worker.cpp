@@ -30,7 +30,11 @@ class Rank0Lost : public RunError {
 
 class Worker {
  public:
-  Worker(Link& link, const WorkerParts& parts) : link_(link), parts_(parts) {}
+  Worker(Link& link, const WorkerParts& parts)
+      : link_(link),
+        parts_(parts),
+        watch_(*parts.runtime, parts.timeouts.longest_lap_s()),
+        starter_(*parts.runtime) {}
   ~Worker() {
     starter_.wait();
     started_.reset();  // while the thread lives that started its child processes
@@ -81,11 +85,14 @@ class Worker {
       samples_.push_back({id, parts_.sample ? parts_.sample(id) : ""});
     device_ = parts_.open(placed.placement);
     std::vector<std::vector<int>> bound(device_.threads);
-    started_.emplace(device_.threads, [&](std::size_t thread) {
-      ThreadParts thread_parts = device_.prepare_thread(thread);
-      bound[thread] = std::move(thread_parts.bound_cpus);
-      return std::move(thread_parts.job);
-    });
+    started_.emplace(
+        device_.threads,
+        [&](std::size_t thread) {
+          ThreadParts thread_parts = device_.prepare_thread(thread);
+          bound[thread] = std::move(thread_parts.bound_cpus);
+          return std::move(thread_parts.job);
+        },
+        *parts_.runtime);
     std::set<int> cpus;
     for (const auto& of_thread : bound) cpus.insert(of_thread.begin(), of_thread.end());
     bound_cpus_.assign(cpus.begin(), cpus.end());
@@ -187,8 +194,8 @@ class Worker {
 };
 
 /// Waits for Leave, but not for long: rank 0 only waits for the others' Goodbyes.
-bool leaves_together(Link& link) {
-  Stopwatch watch;
+bool leaves_together(Link& link, const WorkerParts& parts) {
+  Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
   for (double waited_s = 0; waited_s < leave_timeout_s; waited_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
     if (!envelope) continue;
@@ -200,9 +207,9 @@ bool leaves_together(Link& link) {
 
 /// Waits for Finish, but not for a rank 0 that is gone: the run may go on for hours without this
 /// worker.
-void wait_for_finish(Link& link, const Timeouts& timeouts) {
-  Stopwatch watch;
-  for (double silent_s = 0; silent_s < timeouts.rank0_s(); silent_s += watch.lap_s()) {
+void wait_for_finish(Link& link, const WorkerParts& parts) {
+  Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
+  for (double silent_s = 0; silent_s < parts.timeouts.rank0_s(); silent_s += watch.lap_s()) {
     const auto envelope = link.receive(look_interval);
     if (!envelope) continue;
     if (std::holds_alternative<Finish>(decode_to_worker(envelope->message))) return;
@@ -220,11 +227,11 @@ bool run_worker(Link& link, const WorkerParts& parts) {
     throw;
   } catch (const std::exception& error) {
     link.send(0, encode(Farewell{error.what(), false}));
-    wait_for_finish(link, parts.timeouts);
+    wait_for_finish(link, parts);
   }
   link.send(0, encode(Goodbye{}));
   link.flush(goodbye_timeout);
-  return leaves_together(link);
+  return leaves_together(link, parts);
 }
 
 }  // namespace wallheat

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/gpu_usage.hpp"
+#include "core/runtime.hpp"
 #include "queue/link.hpp"
 #include "queue/task_pool.hpp"
 
@@ -39,12 +40,16 @@ struct Timeouts {
   double worker_s = 30;  ///< rank 0's with a worker
   /// Rank 0's with a worker that starts: its solver threads may take two minutes to load.
   double start_s = 180;
+  /// Progress and the use of GPUs are told no less often.
+  double most_heartbeat_s = 1;
   /// A worker's with rank 0.
   [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
   /// Rank 0's with the start and the end of MPI, which all ranks do together.
   [[nodiscard]] double together_s() const { return std::max(30.0, rank0_s()); }
   /// Time from one heartbeat to the next.
-  [[nodiscard]] double heartbeat_s() const { return worker_s < 10 ? worker_s / 10 : 1; }
+  [[nodiscard]] double heartbeat_s() const { return std::min(most_heartbeat_s, worker_s / 10); }
+  /// A process that was asleep for longer must not take that for the silence of others.
+  [[nodiscard]] double longest_lap_s() const { return std::max(0.25, heartbeat_s() / 4); }
 };
 
 /// In one process neither side can be gone, however long it waits for a disk or a terminal.
@@ -63,6 +68,7 @@ struct WorkerParts {
   std::function<WorkerDevice(const Placement&)> open;
   Interrupted interrupted;
   Timeouts timeouts;
+  Runtime* runtime = &system_runtime();
 };
 
 /// A worker's life, from Hello to Finish. When it is interrupted, cannot prepare its threads or
