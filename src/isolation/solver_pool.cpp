@@ -1,11 +1,9 @@
 #include "isolation/solver_pool.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -14,13 +12,12 @@
 #include <variant>
 
 #include "core/plan_source.hpp"
-#include "io/print_error.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Runtime::Clock;
 using Seconds = std::chrono::duration<double>;
 
 // From a busy file system a program can take long to load.
@@ -35,9 +32,9 @@ constexpr int most_failures_in_company = 5;
 
 /// A child and who is at it. But for the child itself, SolverPool's lock is to be held.
 struct Generation {
-  Generation(const SolverProgram& program, const SolverSetup& setup) : child(program, setup) {}
+  explicit Generation(std::unique_ptr<SolverChild> child_) : child(std::move(child_)) {}
 
-  SolverHandle child;
+  std::unique_ptr<SolverChild> child;
   bool ready = false;        ///< it has said so
   bool over = false;         ///< somebody has found it dead, or killed it
   std::size_t plans = 0;     ///< given to it and not answered yet
@@ -58,26 +55,33 @@ std::string how_far(const PlanProgress& last) {
 class SolverPool::Shared {
  public:
   Shared(JobSettings settings, Seconds plan_timeout, std::size_t lanes, std::vector<int> cpus,
-         SolverProgram program, Seconds source_timeout)
+         SolverPoolParts parts)
       : settings_(std::move(settings)),
         plan_timeout_(plan_timeout),
         lanes_(lanes),
         cpus_(std::move(cpus)),
-        program_(std::move(program)),
-        source_timeout_(source_timeout) {
+        parts_(std::move(parts)),
+        changed_(parts_.runtime->make_condition()) {
     start_first();
   }
 
   [[nodiscard]] const JobSettings& settings() const { return settings_; }
   [[nodiscard]] Seconds plan_timeout() const { return plan_timeout_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
-  [[nodiscard]] Seconds source_timeout() const { return source_timeout_; }
+  [[nodiscard]] Seconds source_timeout() const { return parts_.source_timeout; }
+  [[nodiscard]] Clock::time_point now() const { return parts_.runtime->now(); }
+
+  /// Waits so long. Returns false where a stop was requested.
+  bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    return !changed_->wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
+  }
 
   /// Of all lanes one says so.
   void source_is_away(const std::string& reason) {
     if (!source_away_.exchange(true))
-      print_error("wallheat: on {}: {}; waiting up to {:.0f} s for it", settings_.host, reason,
-                  source_timeout_.count());
+      parts_.warn(fmt::format("on {}: {}; waiting up to {:.0f} s for it", settings_.host, reason,
+                              parts_.source_timeout.count()));
   }
   void source_is_back() { source_away_ = false; }
 
@@ -87,18 +91,18 @@ class SolverPool::Shared {
   [[nodiscard]] std::unique_ptr<SharedLock> acquire(bool alone, const std::stop_token& stop);
 
   /// A child that is ready; nothing where a stop was requested. Throws RunError.
-  std::shared_ptr<Generation> ready_child(const Wake& wake, const std::stop_token& stop) {
+  std::shared_ptr<Generation> ready_child(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     // One lane brings it up while the others wait.
-    if (!changed_.wait(lock, stop, [&] { return !starting_; })) return nullptr;
+    if (!changed_->wait(lock, stop, [&] { return !starting_; })) return nullptr;
     if (generation_ && generation_->ready) return generation_;
     starting_ = true;
     lock.unlock();
     std::shared_ptr<Generation> generation;
     try {
       // A child that died of old, between two plans, is no reason to wait.
-      const bool pause = start_failures_ == start_tries - 1;
-      if (!pause || !wake.wait(pause_between_starts)) generation = bring_up(wake);
+      const bool pause_first = start_failures_ == start_tries - 1;
+      if (!pause_first || pause(pause_between_starts, stop)) generation = bring_up(stop);
     } catch (...) {
       starting_done();
       throw;
@@ -173,14 +177,13 @@ class SolverPool::Shared {
  private:
   /// The first child may be killed while it loads, too. Throws RunError if none gets ready.
   void start_first() {
-    const Wake never;
-    const auto end_time = Clock::now() + start_limit;
+    const auto end_time = now() + start_limit;
     for (int tries = 1;; ++tries) {
       try {
-        (void)bring_up(never);
+        (void)bring_up({});
         return;
       } catch (const RunError&) {
-        if (tries == start_tries || Clock::now() >= end_time) throw;
+        if (tries == start_tries || now() >= end_time) throw;
       }
     }
   }
@@ -190,31 +193,31 @@ class SolverPool::Shared {
       const std::scoped_lock lock(mutex_);
       starting_ = false;
     }
-    changed_.notify_all();
+    changed_->notify();
   }
 
   /// With the lock held, or before there are lanes.
   void start() {
-    std::erase_if(left_behind_, [](const auto& generation) { return generation->child.is_gone(); });
+    std::erase_if(left_behind_,
+                  [](const auto& generation) { return generation->child->is_gone(); });
     SolverSetup setup;
     setup.settings = settings_;
-    setup.parent = ::getpid();
     setup.lanes = static_cast<std::uint32_t>(lanes_);
     setup.cpus = cpus_;
     if (plan_timeout_ != for_ever)
       setup.progress_interval = std::min(setup.progress_interval, plan_timeout_ / 4);
-    generation_ = std::make_shared<Generation>(program_, setup);
+    generation_ = std::make_shared<Generation>(parts_.start(setup));
   }
 
   /// Starts a child where there is none, and waits until it is ready. Returns nothing where a stop
   /// was requested. Throws RunError.
-  std::shared_ptr<Generation> bring_up(const Wake& wake) {
+  std::shared_ptr<Generation> bring_up(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!generation_) start();
     std::shared_ptr<Generation> generation = generation_;
     lock.unlock();
     try {
-      if (!await_ready(*generation, wake)) return nullptr;
+      if (!await_ready(*generation, stop)) return nullptr;
     } catch (const RunError&) {
       lock.lock();
       generation->over = true;
@@ -229,9 +232,9 @@ class SolverPool::Shared {
   }
 
   /// Returns false where a stop was requested. Throws RunError.
-  bool await_ready(Generation& generation, const Wake& wake) {
+  bool await_ready(Generation& generation, const std::stop_token& stop) {
     IdleTimer idle_timer(start_limit);
-    const SolverEvent event = generation.child.wait(0, wake, idle_timer);
+    const SolverEvent event = generation.child->wait(0, stop, idle_timer);
     if (std::holds_alternative<Stopped>(event)) return false;
     if (const auto* died = std::get_if<Died>(&event))
       throw RunError(fmt::format("a solver process {} at its start", died->how));
@@ -244,13 +247,13 @@ class SolverPool::Shared {
     if (ready == nullptr || ready->threads == 0)
       throw RunError("a solver process says what it should not at its start");
     if (lanes_ == 0) lanes_ = ready->threads;
-    generation.child.open_lanes(lanes_);
+    generation.child->open_lanes(lanes_);
     return true;
   }
 
   /// Kills it. What the kernel does not end at once is left behind.
   void kill_and_reap(const std::shared_ptr<Generation>& generation) {
-    if (generation->child.kill_and_reap()) return;
+    if (generation->child->kill_and_reap()) return;
     const std::scoped_lock lock(mutex_);
     left_behind_.push_back(generation);
   }
@@ -285,8 +288,8 @@ class SolverPool::Shared {
   }
 
   void note_failure_in_company(std::size_t plans, const std::string& reason) {
-    print_error("wallheat: {} on {}: {}; trying its {} plans again one by one", settings_.device,
-                settings_.host, reason, plans);
+    parts_.warn(fmt::format("{} on {}: {}; trying its {} plans again one by one", settings_.device,
+                            settings_.host, reason, plans));
     if (++failures_in_company_ >= most_failures_in_company)
       give_up(
           fmt::format("it failed {} times in a row with several plans at once, the last time: "
@@ -296,19 +299,18 @@ class SolverPool::Shared {
 
   void give_up(const std::string& reason) {
     given_up_ = fmt::format("{} is given up: {}", settings_.device, reason);
-    changed_.notify_all();
+    changed_->notify();
   }
 
   JobSettings settings_;
   Seconds plan_timeout_;
   std::size_t lanes_;  // 0 until the first child has told
   std::vector<int> cpus_;
-  SolverProgram program_;
-  Seconds source_timeout_;
+  SolverPoolParts parts_;
   std::atomic<bool> source_away_ = false;
 
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::unique_ptr<Runtime::Condition> changed_;
   std::shared_ptr<Generation> generation_;
   bool starting_ = false;                                 // or ending the one before
   std::atomic<int> start_failures_ = 0;                   // in a row
@@ -340,7 +342,7 @@ class SolverPool::Shared::SharedLock {
       }
       anybody_waits = alone_ || shared_.waiting_to_be_alone_ > 0;
     }
-    if (anybody_waits) shared_.changed_.notify_all();
+    if (anybody_waits) shared_.changed_->notify();
   }
 
  private:
@@ -352,14 +354,14 @@ std::unique_ptr<SolverPool::Shared::SharedLock> SolverPool::Shared::acquire(
     bool alone, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (alone) ++waiting_to_be_alone_;
-  const bool free = changed_.wait(lock, stop, [&] {
+  const bool free = changed_->wait(lock, stop, [&] {
     return !given_up_.empty() ||
            (!alone_ && (alone ? in_company_ == 0 : waiting_to_be_alone_ == 0));
   });
   if (alone) --waiting_to_be_alone_;
   if (!free || !given_up_.empty()) {
     lock.unlock();
-    changed_.notify_all();  // one less waits to be alone
+    changed_->notify();  // one less waits to be alone
     if (!free) return nullptr;
     throw DeviceFault(given_up_);
   }
@@ -381,7 +383,7 @@ class SolverPool::Lane {
   PlanResult operator()(const Task& task, const SolveControl& control) {
     constexpr std::chrono::milliseconds longest_pause{5000};
     std::chrono::milliseconds pause{100};
-    const auto first_try = Clock::now();
+    const auto first_try = shared_->now();
     for (;;) {
       PlanResult result = pending_result(shared_->settings(), task);
       try {
@@ -395,23 +397,19 @@ class SolverPool::Lane {
         return result;
       }
       shared_->source_is_away(result.error);
-      if (Clock::now() - first_try >= shared_->source_timeout())
+      if (shared_->now() - first_try >= shared_->source_timeout())
         throw SourceUnavailable(result.error);
       // It is being waited for, though nothing is known of its progress.
       if (control.progress) control.progress(0, std::numeric_limits<double>::quiet_NaN());
-      wake_.clear();
-      const std::stop_callback wake_on_stop(control.stop, [this] { wake_.set(); });
-      if (wake_.wait(pause)) return pending_result(shared_->settings(), task);
+      if (!shared_->pause(pause, control.stop)) return pending_result(shared_->settings(), task);
       pause = std::min(2 * pause, longest_pause);
     }
   }
 
  private:
   PlanResult solve(const Task& task, const SolveControl& control) {
-    const auto start_time = Clock::now();
+    const auto start_time = shared_->now();
     PlanResult result = pending_result(shared_->settings(), task);
-    wake_.clear();
-    const std::stop_callback wake_on_stop(control.stop, [this] { wake_.set(); });
     bool alone = false;
     while (!control.stop.stop_requested()) {
       const auto held = shared_->acquire(alone, control.stop);
@@ -422,7 +420,7 @@ class SolverPool::Lane {
       if (!verdict || verdict == Verdict::to_blame) break;
       alone = verdict == Verdict::suspect;
     }
-    if (result.seconds == 0) result.seconds = Seconds(Clock::now() - start_time).count();
+    if (result.seconds == 0) result.seconds = Seconds(shared_->now() - start_time).count();
     return result;
   }
 
@@ -432,16 +430,16 @@ class SolverPool::Lane {
     for (;;) {
       std::shared_ptr<Generation> generation;
       try {
-        generation = shared_->ready_child(wake_, control.stop);
+        generation = shared_->ready_child(control.stop);
       } catch (const RunError& error) {
         shared_->start_failed(error.what());
         continue;
       }
       if (!generation) return nullptr;
       if (!shared_->enter(*generation)) continue;  // a plan of another lane has killed it since
-      generation->child.send(lane_, encode(Assign{{task}}));
+      generation->child->send(lane_, encode(Assign{{task}}));
       IdleTimer idle_timer(begin_limit());
-      const SolverEvent event = generation->child.wait(lane_, wake_, idle_timer);
+      const SolverEvent event = generation->child->wait(lane_, control.stop, idle_timer);
       if (is_start_of(event, task)) {
         shared_->begun();
         return generation;
@@ -481,7 +479,7 @@ class SolverPool::Lane {
     IdleTimer idle_timer(shared_->plan_timeout());
     PlanProgress last;
     for (;;) {
-      SolverEvent event = generation->child.wait(lane_, wake_, idle_timer);
+      SolverEvent event = generation->child->wait(lane_, control.stop, idle_timer);
       if (PlanResult* answer = answer_in(event, task)) {
         result = std::move(*answer);
         shared_->answered(*generation, alone);
@@ -545,14 +543,11 @@ class SolverPool::Lane {
 
   std::shared_ptr<Shared> shared_;
   std::size_t lane_;
-  Wake wake_;
 };
 
 SolverPool::SolverPool(const JobSettings& settings, Seconds plan_timeout, std::size_t lanes,
-                       const std::vector<int>& cpus, const SolverProgram& program,
-                       Seconds source_timeout)
-    : shared_(
-          std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, program, source_timeout)) {}
+                       const std::vector<int>& cpus, SolverPoolParts parts)
+    : shared_(std::make_shared<Shared>(settings, plan_timeout, lanes, cpus, std::move(parts))) {}
 
 std::size_t SolverPool::lanes() const { return shared_->lanes(); }
 
@@ -562,8 +557,8 @@ PlanJob SolverPool::job(std::size_t lane) const {
 }
 
 PlanJob make_isolated_job(const JobSettings& settings, Seconds plan_timeout,
-                          const SolverProgram& program, Seconds source_timeout) {
-  return SolverPool(settings, plan_timeout, 1, {}, program, source_timeout).job(0);
+                          SolverPoolParts parts) {
+  return SolverPool(settings, plan_timeout, 1, {}, std::move(parts)).job(0);
 }
 
 }  // namespace wallheat

@@ -2,16 +2,29 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "core/runtime.hpp"
+#include "io/print_error.hpp"
 #include "isolation/plan_job.hpp"
 #include "isolation/solver_handle.hpp"
 
 namespace wallheat {
 
-/// So long a file system may be away, as one does whose server restarts.
-constexpr std::chrono::duration<double> default_source_timeout{120};
+/// What a pool has of the system.
+struct SolverPoolParts {
+  StartSolver start = SolverProgram{};
+  /// A job waits for so long for a source of plans that is away, as one does whose server restarts.
+  std::chrono::duration<double> source_timeout{120};
+  Runtime* runtime = &system_runtime();
+  /// Says one sentence to whoever looks at the run; on stderr.
+  std::function<void(const std::string&)> warn = [](const std::string& sentence) {
+    print_error("wallheat: {}", sentence);
+  };
+};
 
 /// Solves in a child process, so that a plan that kills its solver costs the plan and not the
 /// worker. Several threads may share the child, each with a lane of its own: with a GPU, whose
@@ -29,11 +42,9 @@ class SolverPool {
  public:
   /// Starts a child with `lanes` lanes (0: as many as keep the device busy) whose threads are bound
   /// to `cpus` (empty: as the calling thread is). A child ends with the thread that started it:
-  /// this one, or one that a job runs in. Throws RunError if no child can be started. A job
-  /// waits for a source of plans that is away, for up to `source_timeout`.
+  /// this one, or one that a job runs in. Throws RunError if no child can be started.
   SolverPool(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
-             std::size_t lanes, const std::vector<int>& cpus, const SolverProgram& program = {},
-             std::chrono::duration<double> source_timeout = default_source_timeout);
+             std::size_t lanes, const std::vector<int>& cpus, SolverPoolParts parts = {});
 
   [[nodiscard]] std::size_t lanes() const;
   /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
@@ -50,9 +61,8 @@ class SolverPool {
 /// The same for one thread with a child of its own. `plan_timeout` 0: never too long.
 ///
 /// To be made, used and destroyed by one thread.
-[[nodiscard]] PlanJob make_isolated_job(
-    const JobSettings& settings, std::chrono::duration<double> plan_timeout,
-    const SolverProgram& program = {},
-    std::chrono::duration<double> source_timeout = default_source_timeout);
+[[nodiscard]] PlanJob make_isolated_job(const JobSettings& settings,
+                                        std::chrono::duration<double> plan_timeout,
+                                        SolverPoolParts parts = {});
 
 }  // namespace wallheat

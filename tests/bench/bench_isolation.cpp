@@ -63,8 +63,8 @@ int main(int argc, char** argv) {
   const JobSettings settings{directory.path(), solver, false, "host", "cpu"};
   const PlanJob plain = make_plan_job(settings);
   const auto start = Clock::now();
-  const PlanJob isolated =
-      make_isolated_job(settings, std::chrono::seconds(60), {argv[1], {"solver-process"}});
+  const PlanJob isolated = make_isolated_job(settings, std::chrono::seconds(60),
+                                             {.start = SolverProgram{argv[1], {"solver-process"}}});
   fmt::print("start of a child      {:8.1f} ms\n",
              std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   print_memory();

@@ -125,7 +125,8 @@ int main(int argc, char** argv) {
   SolverProgram program;
   program.arguments = {};
   const std::chrono::duration<double> limit(std::stod(words[2]));
-  const PlanJob job = make_isolated_job({directory, {}, false, "host", "cpu"}, limit, program);
+  const PlanJob job =
+      make_isolated_job({directory, {}, false, "host", "cpu"}, limit, {.start = program});
   if (words[1] == "nothing") {
     begun(0, 0);
     ::pause();

@@ -74,7 +74,7 @@ class IsolatedJobTest : public testing::Test {
   IsolatedJobTest() { save_floor_plan(directory_.path(), "sound", room(20, 30)); }
 
   PlanJob make(std::chrono::duration<double> timeout = 0s) {
-    return make_isolated_job(settings(), timeout, program_);
+    return make_isolated_job(settings(), timeout, {.start = program_});
   }
   [[nodiscard]] JobSettings settings() const {
     return {directory_.path(), {}, true, "host", "cpu"};
@@ -334,7 +334,7 @@ TEST_F(IsolatedJobTest, says_at_once_why_no_child_can_be_started) {
     JobSettings job = settings();
     job.device = device;
     try {
-      (void)make_isolated_job(job, 0s, program);
+      (void)make_isolated_job(job, 0s, {.start = program});
     } catch (const RunError& error) {
       return error.what();
     }
@@ -398,8 +398,8 @@ class SourceAwayTest : public IsolatedJobTest {
   }
   void take_away() const { std::filesystem::rename(plans_, directory_ / "away"); }
   void bring_back() const { std::filesystem::rename(directory_ / "away", plans_); }
-  PlanJob make(std::chrono::duration<double> source_timeout = default_source_timeout) {
-    return make_isolated_job(settings(), 0s, program_, source_timeout);
+  PlanJob make(std::chrono::duration<double> source_timeout = SolverPoolParts().source_timeout) {
+    return make_isolated_job(settings(), 0s, {.start = program_, .source_timeout = source_timeout});
   }
   [[nodiscard]] JobSettings settings() const { return {plans_, {}, true, "host", "cpu"}; }
 
@@ -501,7 +501,7 @@ TEST(SolverProcess, of_the_program_itself_solves_like_the_plain_job) {
   save_floor_plan(directory.path(), "7", room(40, 50));
   const JobSettings settings{directory.path(), {}, true, "host", "cpu"};
   const SolverProgram program{WALLHEAT_PROGRAM, SolverProgram().arguments};
-  const PlanJob job = make_isolated_job(settings, 0s, program);
+  const PlanJob job = make_isolated_job(settings, 0s, {.start = program});
   EXPECT_TRUE(same(job({1, "7"}, {}), make_plan_job(settings)({1, "7"}, {})));
 }
 

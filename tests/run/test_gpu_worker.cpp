@@ -42,7 +42,7 @@ class GpuWorkerTest : public testing::Test {
 
   void open(std::chrono::duration<double> plan_timeout = 0s) {
     pool_.reset();
-    solver_.emplace(settings(), plan_timeout, 0, local_cpus(), program_);
+    solver_.emplace(settings(), plan_timeout, 0, local_cpus(), SolverPoolParts{.start = program_});
     pool_.emplace(solver_->lanes(), [this](std::size_t lane) { return solver_->job(lane); });
   }
   [[nodiscard]] JobSettings settings() const {
