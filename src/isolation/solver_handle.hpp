@@ -28,6 +28,7 @@ class IdleTimer {
   void restart() { length_ = {}; }
   void add(Seconds waited) { length_ += waited; }
   [[nodiscard]] Seconds limit() const { return limit_; }
+  [[nodiscard]] Seconds left() const { return limit_ - length_; }
   [[nodiscard]] bool expired() const { return limit_ != for_ever && length_ >= limit_; }
 
  private:

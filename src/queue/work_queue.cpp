@@ -455,12 +455,17 @@ bool WorkQueue::feed(double time_left_s, std::vector<Order>& orders) {
   };
   std::vector<Grant> grants;
   std::size_t left = pending_count_;
+  std::size_t idle_elsewhere = idle_threads_;
   for (const auto& [speed, id] : hungry_) {
     if (left == 0) break;
     Worker& worker = workers_.at(id);
     grants.push_back({id, &worker, std::min(worker.idle(), left)});
     left -= grants.back().count;
+    idle_elsewhere -= worker.idle();
   }
+  // What nobody idle may have waits here rather than at a busy worker: from there it would be
+  // retracted for the idle ones, again and again.
+  left -= std::min(left, idle_elsewhere);
   // What is left over waits at the workers; each gets at most half of its fair share, so that the
   // batches shrink towards the end.
   const std::size_t to_share = left;
@@ -626,7 +631,9 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
     const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
       const Plan& plan = plan_of(candidate.number);
       const double expected = caution * expected_s(plan, worker);
+      // One that has no tries left would go on failing from copy to copy.
       const bool suits = plan.holders.size() == holders && plan.failed_at != id &&
+                         plan.failures < rules_.max_attempts &&
                          !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
                          (holders == 1 || expected < within_s);
       if (suits) lease(candidate.number, id, worker, order);

@@ -54,8 +54,8 @@ struct Timeouts {
 
 /// In one process neither side can be gone, however long it waits for a disk or a terminal.
 [[nodiscard]] inline Timeouts no_timeouts() {
-  constexpr double for_ever = std::numeric_limits<double>::infinity();
-  return {for_ever, for_ever};
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  return {endless, endless};
 }
 
 /// What a worker is made of; the application supplies it.

@@ -1,0 +1,250 @@
+#include "simulation/cluster/campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat::simulation {
+
+Campaign::Campaign(std::uint64_t seed, const Options& options, Reached& reached)
+    : options_(options), reached_(reached) {
+  const auto count = static_cast<std::size_t>(options.plans);
+  for (std::size_t k = 0; k < count; ++k) {
+    Random random = Random::stream(seed, 1000 + k);  // so that a plan stays what it is
+    TruePlan plan;
+    plan.seconds = options.plan_s * std::exp(options.spread * random.normal());
+    const auto is = [&](double part) { return random.chance(part); };
+    if (is(options.bad_plans)) plan.sort = TruePlan::Sort::bad_input;
+    if (is(options.deadly_plans)) plan.sort = TruePlan::Sort::deadly;
+    if (is(options.endless_plans)) plan.sort = TruePlan::Sort::endless;
+    if (is(options.worker_killers)) plan.sort = TruePlan::Sort::worker_killer;
+    plan.stored_otherwise = is(options.stored_otherwise);
+    plans_.push_back(plan);
+  }
+  rows_.resize(count);
+  jobs_.resize(count);
+  answers_.resize(count);
+}
+
+std::vector<QueuedPlan> Campaign::plans_to_solve() const {
+  std::vector<QueuedPlan> plans;
+  for (std::uint32_t k = 0; k < rows_.size(); ++k) {
+    const Row& row = rows_[k];
+    if (is_answer(row.status) || row.failures >= static_cast<int>(options_.max_attempts)) continue;
+    plans.push_back({{k, id(k)}, row.attempts, row.failures});
+  }
+  return plans;
+}
+
+void Campaign::violated(const std::string& invariant, const std::string& details) {
+  if (!violation_) violation_ = {invariant, details};
+}
+
+void Campaign::check(const PlanResult& result, const Row& before) {
+  const auto most = static_cast<int>(options_.max_attempts);
+  const std::string name =
+      fmt::format("plan {} ({}, attempts {}, failures {}{}{})", result.id, to_string(result.status),
+                  result.attempts, result.failures, result.error.empty() ? "" : ": ", result.error);
+  const bool conflict = result.error.find("gave different answers") != std::string::npos;
+  if (is_answer(before.status) && !conflict) violated("an answer that is stored stays", name);
+  if (result.attempts < before.attempts)
+    violated("attempts are counted over all sessions",
+             fmt::format("{} had {} attempts before", name, before.attempts));
+  if (result.attempts > jobs_.at(result.index))
+    violated("no attempt is counted that was none",
+             fmt::format("{} was started {} time(s)", name, jobs_.at(result.index)));
+  // Two copies may have been at it, too.
+  if (result.failures > most + 2 + (conflict ? 1 : 0))
+    violated("a plan costs --max-attempts failures, and its copies', at most", name);
+  if (is_answer(result.status)) {
+    if (!answers_.at(result.index).contains(result.statistics.mean_temp))
+      violated("an answer is what a worker gave", name);
+    if (options_.liars == 0 && result.statistics.mean_temp != true_value(result.index))
+      violated("an answer is that of its own plan", name);
+    if (result.attempts < 1) violated("what was answered was started", name);
+  } else if (result.status == PlanStatus::failed) {
+    if (result.error.empty()) violated("a failure has a reason", name);
+    const bool passing = result.error.find("bad input") == std::string::npos;
+    if (result.may_pass && passing && !conflict && result.failures < 1)
+      violated("failures are counted", name);
+  }
+}
+
+std::vector<PlanResult> Campaign::keep(std::span<const PlanResult> results) {
+  std::vector<PlanResult> otherwise;
+  std::set<std::uint32_t> seen;
+  for (const PlanResult& asked : results) {
+    if (asked.index >= rows_.size() || asked.id != id(asked.index)) {
+      violated("a result has the number and the id of its plan", asked.id);
+      continue;
+    }
+    if (!seen.insert(asked.index).second) violated("a batch has one row a plan", asked.id);
+    Row& row = rows_[asked.index];
+    check(asked, row);
+    PlanResult result = asked;
+    if (is_answer(result.status) && plans_[asked.index].stored_otherwise) {
+      result.status = PlanStatus::failed;
+      result.error = "its field cannot be stored";
+      result.failures = static_cast<int>(options_.max_attempts);
+      otherwise.push_back(result);
+      reached("stored otherwise");
+    }
+    row.status = result.status;
+    row.attempts = result.attempts;
+    row.failures = result.failures;
+    row.value = result.statistics.mean_temp;
+    row.error = result.error;
+    row.acknowledged = false;
+  }
+  return otherwise;
+}
+
+void Campaign::acknowledge(const PlanResult& result) {
+  Row& row = rows_.at(result.index);
+  row.acknowledged = true;
+  if (is_answer(result.status) && !is_answer(row.status) &&
+      row.error.find("gave different answers") == std::string::npos)
+    violated("what is acknowledged is stored", result.id);
+}
+
+Witness::Witness(Campaign& campaign, Process& rank0, Random random, bool with_faults)
+    : campaign_(campaign), rank0_(rank0), random_(random), with_faults_(with_faults) {}
+
+void Witness::expect(bool kept, const char* invariant, const std::string& details) {
+  if (!kept) campaign_.violated(invariant, details);
+}
+
+std::vector<PlanResult> Witness::store(std::span<const PlanResult> results) {
+  const Options& options = campaign_.options();
+  rank0_.sleep(random_.exponential(options.store_s));
+  if (with_faults_ && random_.chance(options.store_failures)) {
+    campaign_.reached("a batch cannot be stored");
+    throw RunError("no space left on the simulated disk");
+  }
+  if (results.size() > 1) campaign_.reached("a batch of several results");
+  auto otherwise = campaign_.keep(results);
+  // Whoever is killed here has stored what he could not tell of.
+  rank0_.sleep(random_.exponential(options.store_s / 2));
+  return otherwise;
+}
+
+void Witness::on_worker_ready(const WorkerInfo& worker) {
+  if (ready_.empty() && first_ready_s_ == 0) first_ready_s_ = rank0_.world().now();
+  expect(!ready_.contains(worker.rank), "a worker gets ready once", std::to_string(worker.rank));
+  expect(!gone_.contains(worker.rank), "who left for good does not come back",
+         std::to_string(worker.rank));
+  ready_.insert(worker.rank);
+}
+
+void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
+  const std::string what = fmt::format("plan {} to rank {}", task.id, worker.rank);
+  expect(ready_.contains(worker.rank), "only workers that are there get plans", what);
+  expect(!answered_.contains(task.index), "what is answered is not handed out again", what);
+  expect(!stopping_, "nothing is handed out while the run stops", what);
+  auto& holders = leased_[task.index];
+  if (!holders.empty() && !holders.contains(worker.rank)) campaign_.reached("handed out again");
+  holders.insert(worker.rank);
+}
+
+void Witness::on_started(const WorkerInfo& worker, const Task& task) {
+  expect(leased_.contains(task.index) && leased_[task.index].contains(worker.rank),
+         "a worker starts what it was given",
+         fmt::format("plan {} at rank {}", task.id, worker.rank));
+}
+
+void Witness::on_stored(const PlanResult& result) {
+  last_stored_s_ = rank0_.world().now();
+  const bool again = !stored_.insert(result.index).second;
+  const bool answer = is_answer(result.status);
+  expect(!answered_.contains(result.index), "each plan is answered once", result.id);
+  if (again) {
+    expect(answer, "each plan fails for good once", result.id);
+    campaign_.reached("a failed plan is answered after all");
+  }
+  if (answer) answered_.insert(result.index);
+  if (!answer) {
+    campaign_.reached("a plan fails for good");
+    if (result.error.find("when they fell silent") != std::string::npos)
+      campaign_.reached("a plan fails for good as its workers fall silent");
+    const bool early = result.may_pass && result.failures < campaign_.options().max_attempts;
+    expect(!early, "a failure that may pass is tried again --max-attempts times", result.error);
+  }
+  campaign_.acknowledge(result);
+}
+
+void Witness::on_repeated(const PlanResult& result) {
+  campaign_.reached("a copy's answer comes second");
+  // Of one that has failed in between, the first answer may be the second that came.
+  const auto& row = campaign_.rows().at(result.index);
+  if (campaign_.options().liars == 0 && is_answer(row.status))
+    expect(row.value == result.statistics.mean_temp, "a copy's answer equals the first", result.id);
+}
+
+void Witness::on_failed_try(const PlanResult& result) {
+  campaign_.reached("a plan is tried again");
+  // The last try may have a copy that still runs.
+  const bool copied = leased_[result.index].size() > 1;
+  expect(result.failures < campaign_.options().max_attempts || copied,
+         "what is tried again has tries left", result.error);
+  expect(result.may_pass, "what cannot pass is not tried again", result.error);
+  failed_at_[result.index] = result.rank;
+}
+
+void Witness::on_conflict(const PlanResult& failed) {
+  campaign_.reached("two workers give different answers");
+  expect(campaign_.options().liars > 0, "devices that do not lie do not conflict", failed.error);
+  expect(conflicts_.insert(failed.index).second, "a conflict is told once", failed.id);
+  answered_.erase(failed.index);
+}
+
+void Witness::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
+  for (const PlanProgress& plan : running)
+    expect(plan.index < campaign_.rows().size(), "a heartbeat names plans",
+           std::to_string(worker.rank));
+}
+
+void Witness::on_worker_refused(const WorkerInfo& worker, const std::string&) {
+  campaign_.reached("a worker is refused");
+  gone_.insert(worker.rank);
+}
+
+void Witness::on_worker_left(const WorkerInfo& worker, const std::string&) {
+  campaign_.reached("a worker leaves");
+  ready_.erase(worker.rank);
+  gone_.insert(worker.rank);
+}
+
+void Witness::on_worker_lost(const WorkerInfo& worker, double) {
+  campaign_.reached(ready_.contains(worker.rank) ? "a worker is lost"
+                                                 : "a worker never gets ready");
+  ready_.erase(worker.rank);
+}
+
+void Witness::on_worker_back(const WorkerInfo& worker) {
+  campaign_.reached("a lost worker is back");
+  expect(!ready_.contains(worker.rank), "only the lost come back", std::to_string(worker.rank));
+  ready_.insert(worker.rank);
+}
+
+void Witness::on_stopping(const std::string& reason) {
+  campaign_.reached("stopped early: " + reason.substr(0, 12));
+  stopping_ = true;
+}
+
+void Witness::on_abandoned(const AbandonedPlan& plan) {
+  campaign_.reached("a plan is abandoned");
+  expect(!answered_.contains(plan.task.index), "what is answered is not abandoned", plan.task.id);
+}
+
+void Witness::on_predictions_judged(const PredictionQuality& quality) {
+  if (quality.plans > 0) campaign_.reached("predictions are judged");
+}
+
+void Witness::on_tick(double seconds_left) {
+  expect(!(seconds_left < 0), "time left is not negative", std::to_string(seconds_left));
+}
+
+}  // namespace wallheat::simulation

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "queue/coordinator.hpp"
+#include "simulation/cluster/options.hpp"
+#include "simulation/cluster/random.hpp"
+#include "simulation/cluster/story.hpp"
+#include "simulation/cluster/world.hpp"
+
+namespace wallheat::simulation {
+
+/// What a plan really is.
+struct TruePlan {
+  enum class Sort { good, bad_input, deadly, endless, worker_killer };
+  Sort sort = Sort::good;
+  Seconds seconds = 0;  ///< on the fastest kind of device
+  bool stored_otherwise = false;
+};
+
+/// The campaign as it really is: its plans, what a disk keeps of it from session to session, and
+/// what was really done. Every promise is checked against this.
+class Campaign {
+ public:
+  Campaign(std::uint64_t seed, const Options& options, Reached& reached);
+
+  struct Row {
+    PlanStatus status = PlanStatus::pending;
+    std::int32_t attempts = 0;
+    std::int32_t failures = 0;
+    double value = 0;
+    std::string error;
+    bool acknowledged = false;  ///< somebody was told that it is stored
+  };
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const std::vector<TruePlan>& plans() const { return plans_; }
+  [[nodiscard]] static double true_value(std::uint32_t plan) { return 10.0 + plan; }
+  [[nodiscard]] static std::string id(std::uint32_t plan) { return "p" + std::to_string(plan); }
+
+  /// As a resume finds them.
+  [[nodiscard]] std::vector<QueuedPlan> plans_to_solve() const;
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+
+  // What happens.
+  void job_called(std::uint32_t plan) { ++jobs_.at(plan); }
+  void answer_given(std::uint32_t plan, double value) { answers_.at(plan).insert(value); }
+  /// Onto the disk, all at once.
+  std::vector<PlanResult> keep(std::span<const PlanResult> results);
+  void acknowledge(const PlanResult& result);
+
+  void reached(const std::string& state) { reached_.count(state); }
+  /// The first violation counts.
+  void violated(const std::string& invariant, const std::string& details);
+  [[nodiscard]] const std::optional<Violation>& violation() const { return violation_; }
+
+ private:
+  void check(const PlanResult& result, const Row& before);
+
+  Options options_;
+  Reached& reached_;
+  std::vector<TruePlan> plans_;
+  std::vector<Row> rows_;
+  std::vector<std::int32_t> jobs_;         ///< how often a solver thread was given each plan
+  std::vector<std::set<double>> answers_;  ///< that some worker gave
+  std::optional<Violation> violation_;
+};
+
+/// Looks at one session from rank 0's side: stores for it, and hears what it tells.
+class Witness : public ResultSink, public RunObserver {
+ public:
+  Witness(Campaign& campaign, Process& rank0, Random random, bool with_faults);
+
+  std::vector<PlanResult> store(std::span<const PlanResult> results) override;
+  void publish() override {}
+  void on_worker_ready(const WorkerInfo& worker) override;
+  void on_leased(const WorkerInfo& worker, const Task& task) override;
+  void on_started(const WorkerInfo& worker, const Task& task) override;
+  void on_stored(const PlanResult& result) override;
+  void on_repeated(const PlanResult& result) override;
+  void on_failed_try(const PlanResult& result) override;
+  void on_conflict(const PlanResult& failed) override;
+  void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
+  void on_gpu_sample(const WorkerInfo&, const GpuSample&) override {}
+  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override;
+  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
+  void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
+  void on_worker_back(const WorkerInfo& worker) override;
+  void on_stopping(const std::string& reason) override;
+  void on_abandoned(const AbandonedPlan& plan) override;
+  void on_predictions_judged(const PredictionQuality& quality) override;
+  void on_tick(double seconds_left) override;
+
+  [[nodiscard]] Seconds first_ready_s() const { return first_ready_s_; }
+  [[nodiscard]] Seconds last_stored_s() const { return last_stored_s_; }
+  [[nodiscard]] std::size_t ready() const { return ready_.size(); }
+
+ private:
+  void expect(bool kept, const char* invariant, const std::string& details);
+
+  Campaign& campaign_;
+  Process& rank0_;
+  Random random_;
+  bool with_faults_;
+  std::set<int> ready_;  ///< workers that get work
+  std::set<int> gone_;   ///< for good
+  std::map<std::uint32_t, std::set<int>> leased_;
+  std::map<std::uint32_t, int> failed_at_;  ///< the worker of its last failure
+  std::set<std::uint32_t> stored_;
+  std::set<std::uint32_t> answered_;
+  std::set<std::uint32_t> conflicts_;
+  bool stopping_ = false;
+  Seconds first_ready_s_ = 0;
+  Seconds last_stored_s_ = 0;
+};
+
+}  // namespace wallheat::simulation

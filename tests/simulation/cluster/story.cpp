@@ -1,0 +1,463 @@
+#include "simulation/cluster/story.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/answer.hpp"
+#include "isolation/solver_pool.hpp"
+#include "queue/coordinator.hpp"
+#include "simulation/cluster/campaign.hpp"
+#include "simulation/cluster/child.hpp"
+#include "simulation/cluster/random.hpp"
+#include "simulation/cluster/world.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat::simulation {
+namespace {
+
+constexpr Seconds solver_start_limit_s = 120;  // of a solver pool, three tries
+constexpr Seconds leave_timeout_s = 60;        // more than what ranks wait for each other's leave
+constexpr std::uint64_t most_events = 20'000'000;
+
+/// One start of the campaign, from rank 0's first breath to the last worker's end.
+class Session {
+ public:
+  Session(World& world, Campaign& campaign, std::uint64_t seed, int number, bool with_faults)
+      : world_(world),
+        campaign_(campaign),
+        options_(campaign.options()),
+        random_(Random::stream(seed, 10'000 + static_cast<std::uint64_t>(number))),
+        with_faults_(with_faults),
+        ranks_(static_cast<int>(options_.workers) + 1),
+        begun_s_(world.now()) {
+    timeouts_.worker_s = options_.worker_timeout_s;
+    timeouts_.most_heartbeat_s = options_.worker_timeout_s / 10;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      processes_.push_back(std::make_unique<Process>(world, rank, timeouts_.heartbeat_s() / 4));
+      stop_heard_s_.push_back(for_ever_s);
+    }
+    world.connect(&processes_, {options_.delay_s / 2, options_.delay_s / 2});
+    witness_.emplace(campaign, *processes_[0], Random(random_.bits()), with_faults);
+    make_workers();
+    if (with_faults_) plan_faults();
+    begin_rank0();
+    for (int rank = 1; rank < ranks_; ++rank) begin_worker(rank);
+  }
+
+  void run() {
+    const Seconds last = std::max(faults_end_s_, world_.now()) + patience_s();
+    const auto done = [&] {
+      return std::all_of(processes_.begin(), processes_.end(),
+                         [](const auto& process) { return process->ended(); });
+    };
+    while (!done() && !campaign_.violation()) {
+      if (world_.events() > most_events || !world_.step(last)) {
+        std::string who;
+        for (const auto& process : processes_)
+          if (!process->ended()) who += fmt::format(" {}", process->rank());
+        campaign_.violated("every session ends", fmt::format("after {:.0f} s rank(s){} still run",
+                                                             world_.now() - begun_s_, who));
+      }
+    }
+    if (!campaign_.violation()) check_end();
+  }
+
+  /// Its time over that of a good schedule.
+  [[nodiscard]] double stretch() const {
+    return (witness_->last_stored_s() - witness_->first_ready_s()) / good_schedule_s();
+  }
+
+ private:
+  [[nodiscard]] Process& rank0() { return *processes_[0]; }
+
+  void make_workers() {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      Random random(random_.bits());
+      auto worker = std::make_unique<TrueWorker>();
+      worker->kind = random.whole(0, static_cast<int>(options_.kinds) - 1);
+      worker->faults = with_faults_;
+      const bool slow = random.chance(options_.slow_workers);
+      if (with_faults_ && slow) worker->slowness = random.over_magnitudes(2, 20);
+      worker->lies = random.chance(options_.liars) && with_faults_;
+      if (random.chance(options_.source_away) && with_faults_)
+        worker->source_away_from = world_.now() + random.fraction() * expected_s();
+      workers_.push_back(std::move(worker));
+    }
+  }
+
+  /// About the time that the campaign needs.
+  [[nodiscard]] Seconds expected_s() const {
+    Seconds sum = 0;
+    for (const TruePlan& plan : campaign_.plans()) sum += plan.seconds;
+    return options_.load_s + options_.start_s + sum / (options_.workers * options_.threads);
+  }
+
+  /// Whoever needs longer than this has got stuck.
+  [[nodiscard]] Seconds patience_s() const {
+    Seconds all = 0;
+    Seconds longest = 0;
+    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan) {
+      Seconds slowest = 0;
+      for (const auto& worker : workers_)
+        slowest = std::max(slowest, plan_seconds(campaign_, *worker, plan));
+      all += slowest;
+      longest = std::max(longest, slowest);
+    }
+    const Seconds a_try = longest + plan_timeout_s() + 2 * solver_start_limit_s;
+    const double tries = 3 * (options_.max_attempts + 1);
+    return 1000 + (tries + 3) * all +
+           tries * static_cast<double>(campaign_.plans().size()) * a_try + 4 * timeouts_.start_s +
+           20 * timeouts_.rank0_s() + 100 * options_.store_s + 10 * options_.load_s +
+           1000 * options_.delay_s;
+  }
+
+  [[nodiscard]] Seconds plan_timeout_s() const {
+    Seconds longest = 0;
+    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan)
+      for (const auto& worker : workers_)
+        longest = std::max(longest, plan_seconds(campaign_, *worker, plan));
+    return options_.plan_timeout * longest;
+  }
+
+  void until(Seconds time) { faults_end_s_ = std::max(faults_end_s_, time); }
+
+  /// The k-th of several faults strikes at a time of its own.
+  template <class Strike>
+  void strike(double mean_times, Strike strike) {
+    Random random(random_.bits());
+    const int times = static_cast<int>(random.exponential(mean_times) + random.fraction());
+    for (int k = 0; k < times && mean_times > 0; ++k) {
+      const Seconds time = world_.now() + 1.5 * random.fraction() * expected_s();
+      until(time);
+      Random own(random.bits());
+      world_.at(time, [this, strike, own]() mutable {
+        if (!over_) strike(own);
+      });
+    }
+  }
+
+  void plan_faults() {
+    strike(options_.pauses, [this](Random random) {
+      const int rank = random.whole(0, ranks_ - 1);
+      const Seconds end = world_.now() + random.fraction() * options_.pause_s;
+      until(end);
+      campaign_.reached(rank == 0 ? "rank 0 is stopped and continued"
+                                  : "a worker is stopped and continued");
+      processes_[static_cast<std::size_t>(rank)]->pause_until(end);
+    });
+    strike(options_.stalls, [this](Random random) {
+      const int worker = random.whole(1, ranks_ - 1);
+      const bool from_worker = random.chance(0.5);
+      const Seconds end = world_.now() + random.fraction() * options_.stall_s;
+      until(end);
+      campaign_.reached(from_worker ? "a worker is not heard" : "a worker does not hear");
+      world_.block(from_worker ? worker : 0, from_worker ? 0 : worker, end);
+    });
+    strike(options_.deaths,
+           [this](Random random) { die(random.whole(1, ranks_ - 1), random.fraction()); });
+    strike(random_.chance(options_.rank0_dies) ? 1 : 0, [this](Random random) {
+      if (rank0().ended()) return;
+      campaign_.reached("rank 0 dies");
+      rank0_died_ = true;
+      die(0, random.fraction());
+      if (options_.orphans > 0) return;
+      for (int rank = 1; rank < ranks_; ++rank) die(rank, 0);
+    });
+    Random random(random_.bits());
+    if (random.chance(options_.stop_request)) ask_to_stop(random);
+    if (random.chance(options_.deadline)) {
+      deadline_s_ = world_.now() + options_.deadline_part * expected_s();
+      until(deadline_s_);
+      world_.at(deadline_s_, [this] {
+        if (!over_) rank0().poke();
+      });
+    }
+  }
+
+  void ask_to_stop(Random& random) {
+    const Seconds time = world_.now() + 1.2 * random.fraction() * expected_s();
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const Seconds heard = time + random.fraction() * options_.stop_skew_s;
+      until(heard);
+      stop_heard_s_[static_cast<std::size_t>(rank)] = heard;
+      world_.at(heard, [this, rank] {
+        if (!over_) processes_[static_cast<std::size_t>(rank)]->poke();
+      });
+    }
+  }
+
+  void die(int rank, double part_of_mail) {
+    Process& process = *processes_[static_cast<std::size_t>(rank)];
+    if (process.ended()) return;
+    campaign_.reached("a process dies");
+    died_.insert(rank);
+    process.kill();
+    world_.lose_mail_of(rank, part_of_mail);
+  }
+
+  void begin_rank0() {
+    rank0().begin([this] {
+      const auto link = world_.link(rank0());
+      const auto take_time = [this] { rank0().sleep(options_.load_s); };
+      try {
+        keep_workers_waiting(*link, timeouts_, take_time, rank0());
+        const CoordinatorParts parts = coordinator_parts();
+        if (!parts.plans.empty()) end_ = coordinate(*link, parts);
+        coordinated_s_ = world_.now();
+        keep_workers_waiting(*link, timeouts_, take_time, rank0());
+      } catch (const std::exception& error) {
+        error_ = error.what();
+      }
+      unheard_ = dismiss_workers(*link, std::chrono::seconds{5}, rank0());
+      rank0_ended_ = true;
+    });
+  }
+
+  [[nodiscard]] CoordinatorParts coordinator_parts() {
+    CoordinatorParts parts;
+    parts.plans = campaign_.plans_to_solve();
+    parts.terms = {{"version", "1"}};
+    if (!parts.plans.empty()) parts.samples = {{parts.plans.front().task.id, "cells"}};
+    parts.max_attempts = static_cast<int>(options_.max_attempts);
+    parts.timeouts = timeouts_;
+    parts.elapsed_s = [this] { return world_.now() - begun_s_; };
+    if (deadline_s_ < for_ever_s) parts.time_left_s = [this] { return deadline_s_ - world_.now(); };
+    parts.new_estimates = [this, told = false]() mutable {
+      std::vector<std::pair<std::uint32_t, double>> estimates;
+      if (std::exchange(told, true)) return estimates;
+      for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan) {
+        Random random(random_.bits());
+        const double error = std::exp(options_.estimate_error * random.normal());
+        if (random.chance(options_.estimates))
+          estimates.emplace_back(plan, campaign_.plans()[plan].seconds * 1e9 * error);
+      }
+      return estimates;
+    };
+    parts.differences = [](const PlanResult& first, const PlanResult& second) {
+      return differences({first}, {second});
+    };
+    parts.sink = &*witness_;
+    parts.observer = &*witness_;
+    parts.interrupted = [this] { return world_.now() >= stop_heard_s_[0]; };
+    parts.runtime = &rank0();
+    return parts;
+  }
+
+  void begin_worker(int rank) {
+    const auto number = static_cast<std::size_t>(rank);
+    Random random(random_.bits());
+    const auto strikes = [&](double probability) {
+      return random.chance(probability) && with_faults_;
+    };
+    if (strikes(options_.silent_starts)) {
+      campaign_.reached("a worker never reports");
+      died_.insert(rank);
+      return;
+    }
+    auto parts = std::make_unique<WorkerParts>();
+    parts->machine = machine(rank);
+    parts->terms = {{"version", strikes(options_.strangers) ? "2" : "1"}};
+    const bool other_plans = strikes(options_.other_plans);
+    parts->sample = [other_plans](const std::string&) { return other_plans ? "other" : "cells"; };
+    const bool fails = strikes(options_.open_failures);
+    const bool hangs = strikes(options_.open_hangs);
+    parts->open = [this, rank, fails, hangs, seed = random.bits()](const Placement&) {
+      return open(rank, fails, hangs, seed);
+    };
+    parts->interrupted = [this, number] { return world_.now() >= stop_heard_s_[number]; };
+    parts->timeouts = timeouts_;
+    parts->runtime = processes_[number].get();
+    processes_[number]->begin([this, rank, kept = std::shared_ptr<WorkerParts>(std::move(parts))] {
+      const auto link = world_.link(*processes_[static_cast<std::size_t>(rank)]);
+      try {
+        if (run_worker(*link, *kept)) together_.insert(rank);
+      } catch (const RunError& error) {
+        campaign_.reached("a worker gives up rank 0");
+      }
+    });
+  }
+
+  /// A host of its own for each, with a core for each thread.
+  [[nodiscard]] Machine machine(int rank) const {
+    Machine machine;
+    machine.host = "host" + std::to_string(rank);
+    for (int core = 0; core < static_cast<int>(options_.threads); ++core)
+      machine.cores.push_back({core, 0, 0});
+    return machine;
+  }
+
+  WorkerDevice open(int rank, bool fails, bool hangs, std::uint64_t seed) {
+    Process& process = *processes_[static_cast<std::size_t>(rank)];
+    const TrueWorker& worker = *workers_[static_cast<std::size_t>(rank)];
+    if (hangs) {
+      campaign_.reached("a worker's device never opens");
+      process.sleep(2 * timeouts_.start_s);
+    }
+    if (fails) {
+      campaign_.reached("a worker finds no device");
+      throw RunError("no device works");
+    }
+    JobSettings settings{
+        "/", {}, false, "host" + std::to_string(rank), "kind" + std::to_string(worker.kind)};
+    const auto start =
+        simulated_solvers(campaign_, process, worker, seed, [this, rank] { die(rank, 0.5); });
+    const SolverPoolParts parts{start, std::chrono::duration<double>(timeouts_.worker_s), &process,
+                                [](const std::string&) {}};
+    const std::chrono::duration<double> plan_timeout(plan_timeout_s());
+    const auto threads = static_cast<std::size_t>(options_.threads);
+    if (options_.shared_child == 0)
+      return {settings.device, threads, [=, this](std::size_t) {
+                return ThreadParts{watched(make_isolated_job(settings, plan_timeout, parts)), {}};
+              }};
+    settings.solver.gpu = 0;
+    const auto shared =
+        std::make_shared<SolverPool>(settings, plan_timeout, threads, std::vector<int>{}, parts);
+    return {settings.device, threads, [=, this](std::size_t thread) {
+              return ThreadParts{watched(shared->job(thread)), {}};
+            }};
+  }
+
+  /// Every start of a plan is seen.
+  [[nodiscard]] PlanJob watched(PlanJob job) {
+    return [this, job = std::move(job)](const Task& task, const SolveControl& control) {
+      campaign_.job_called(task.index);
+      // The order to stop may be on its way for a while.
+      const Seconds on_its_way = 1 + 40 * options_.delay_s + timeouts_.heartbeat_s() +
+                                 (options_.pauses > 0 ? options_.pause_s : 0) +
+                                 (options_.stalls > 0 ? options_.stall_s : 0);
+      if (world_.now() > deadline_s_ + on_its_way && !rank0_died_)
+        campaign_.violated(
+            "nothing is started after the time limit",
+            fmt::format("plan {} {:.3f} s after it", task.id, world_.now() - deadline_s_));
+      if (world_.now() > stop_heard_s_[0] + on_its_way && !rank0_died_)
+        campaign_.violated(
+            "nothing is started after a stop",
+            fmt::format("plan {} {:.3f} s after it", task.id, world_.now() - stop_heard_s_[0]));
+      return job(task, control);
+    };
+  }
+
+  [[nodiscard]] bool stopped() const { return end_ && *end_ != RunEnd::finished; }
+
+  void check_end() {
+    over_ = true;
+    if (rank0_died_ && !rank0_ended_) return;
+    const auto state = [&] {
+      return fmt::format("end {}, error '{}'", end_ ? static_cast<int>(*end_) : -1, error_);
+    };
+    const bool finished = end_ == RunEnd::finished;
+    if (finished) {
+      campaign_.reached("a session finishes");
+      for (std::uint32_t plan = 0; plan < campaign_.rows().size(); ++plan) {
+        const auto& row = campaign_.rows()[plan];
+        if (row.status == PlanStatus::pending ||
+            (row.status == PlanStatus::failed && row.failures < 1))
+          campaign_.violated("a finished run has a result of each plan", Campaign::id(plan));
+      }
+    }
+    if (stopped()) campaign_.reached(fmt::format("a session ends as {}", static_cast<int>(*end_)));
+    if (!error_.empty()) campaign_.reached("a session fails");
+    if (stopped() && end_ == RunEnd::interrupted && stop_heard_s_[0] == for_ever_s)
+      campaign_.violated("only who is asked to stops", state());
+    if (stopped() && end_ == RunEnd::out_of_time && deadline_s_ == for_ever_s)
+      campaign_.violated("without a time limit none is reached", state());
+    if (stop_heard_s_[0] < for_ever_s && stopped() && options_.pauses == 0 &&
+        coordinated_s_ > stop_heard_s_[0] + 15 + 20 * options_.store_s +
+                             2 * timeouts_.heartbeat_s() + options_.load_s + timeouts_.start_s)
+      campaign_.violated("a stop takes seconds", state());
+    if (!with_faults_) check_calm_end(finished || campaign_.plans_to_solve().empty(), state());
+  }
+
+  void check_calm_end(bool finished, const std::string& state) {
+    if (!finished || !error_.empty()) campaign_.violated("without faults a run finishes", state);
+    if (!unheard_.empty())
+      campaign_.violated("without faults all ranks say goodbye", std::to_string(unheard_.size()));
+    if (together_.size() + 1 != processes_.size())
+      campaign_.violated("without faults all ranks end together", std::to_string(together_.size()));
+  }
+
+  /// Longest plan first, each to whoever is done with it first.
+  [[nodiscard]] Seconds good_schedule_s() const {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan) order.push_back(plan);
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+      return campaign_.plans()[a].seconds > campaign_.plans()[b].seconds;
+    });
+    std::vector<std::pair<const TrueWorker*, Seconds>> threads;
+    for (int rank = 1; rank < ranks_; ++rank)
+      for (int k = 0; k < static_cast<int>(options_.threads); ++k)
+        threads.emplace_back(workers_[static_cast<std::size_t>(rank)].get(), 0);
+    Seconds end = 0;
+    for (const std::uint32_t plan : order) {
+      auto* best = &threads.front();
+      Seconds best_end = for_ever_s;
+      for (auto& thread : threads) {
+        const Seconds would_end = thread.second + plan_seconds(campaign_, *thread.first, plan);
+        if (would_end < best_end) {
+          best_end = would_end;
+          best = &thread;
+        }
+      }
+      best->second = best_end;
+      end = std::max(end, best_end);
+    }
+    return end;
+  }
+
+  World& world_;
+  Campaign& campaign_;
+  const Options& options_;
+  Random random_;
+  bool with_faults_;
+  int ranks_;
+  Seconds begun_s_;
+  Timeouts timeouts_;
+  std::vector<std::unique_ptr<TrueWorker>> workers_;
+  std::vector<Seconds> stop_heard_s_;  ///< by rank
+  Seconds deadline_s_ = for_ever_s;
+  Seconds faults_end_s_ = 0;
+  std::set<int> died_;
+  bool rank0_died_ = false;
+  bool rank0_ended_ = false;
+  bool over_ = false;
+  std::optional<RunEnd> end_;
+  std::string error_;
+  Seconds coordinated_s_ = 0;
+  std::vector<int> unheard_;
+  std::set<int> together_;
+  std::optional<Witness> witness_;
+  std::vector<std::unique_ptr<Process>> processes_;  // last: its threads use what is above
+};
+
+}  // namespace
+
+std::vector<std::string> Reached::missing() const { return {}; }
+
+Outcome tell_story(std::uint64_t seed, const Options& options, Reached& reached) {
+  Outcome outcome;
+  World world(seed);
+  const Seconds begun = world.now();
+  Campaign campaign(seed, options, reached);
+  std::vector<std::unique_ptr<Session>> sessions;  // kept: events to come refer to them
+  const int with_faults = static_cast<int>(options.sessions);
+  for (int number = 0; number <= with_faults && !campaign.violation(); ++number) {
+    Session& session = *sessions.emplace_back(
+        std::make_unique<Session>(world, campaign, seed, number, number < with_faults));
+    session.run();
+    if (number == 0 && is_calm(options) && !campaign.violation())
+      outcome.stretch = session.stretch();
+  }
+  outcome.violation = campaign.violation();
+  outcome.simulated_s = world.now() - begun;
+  outcome.events = world.events();
+  outcome.hash = world.hash();
+  return outcome;
+}
+
+}  // namespace wallheat::simulation
