@@ -397,7 +397,8 @@ void WorkQueue::settle_workers() {
     set_standing(
         id, *worker,
         {worker->mean_s > 0 ? worker->mean_s : infinity, worker->prefetch(), idle,
-         tail_ ? worker->spare() : 0, !worker->starved && (idle > 0 || worker->room(0) > 0)});
+         tail_ ? worker->spare() : 0, !worker->starved && (idle > 0 || worker->room(0) > 0),
+         worker->starved ? idle : 0});
   }
   changed_workers_.clear();
 }
@@ -419,6 +420,7 @@ void WorkQueue::set_standing(int id, Worker& worker, const Standing& next) {
   }
   all_prefetch_ += next.prefetch - last.prefetch;
   idle_threads_ += next.idle - last.idle;
+  idle_in_vain_ += next.idle_in_vain - last.idle_in_vain;
   if (worker.kind != nullptr)
     worker.kind->idle_workers += (next.idle > 0 ? 1U : 0U) - (last.idle > 0 ? 1U : 0U);
   last = next;
@@ -455,17 +457,12 @@ bool WorkQueue::feed(double time_left_s, std::vector<Order>& orders) {
   };
   std::vector<Grant> grants;
   std::size_t left = pending_count_;
-  std::size_t idle_elsewhere = idle_threads_;
   for (const auto& [speed, id] : hungry_) {
     if (left == 0) break;
     Worker& worker = workers_.at(id);
     grants.push_back({id, &worker, std::min(worker.idle(), left)});
     left -= grants.back().count;
-    idle_elsewhere -= worker.idle();
   }
-  // What nobody idle may have waits here rather than at a busy worker: from there it would be
-  // retracted for the idle ones, again and again.
-  left -= std::min(left, idle_elsewhere);
   // What is left over waits at the workers; each gets at most half of its fair share, so that the
   // batches shrink towards the end.
   const std::size_t to_share = left;
@@ -560,7 +557,8 @@ void WorkQueue::begin_tail() {
 
 void WorkQueue::retract_for_the_idle(std::vector<Order>& orders) {
   if (retracting_ > 0) return;  // its answer may be enough
-  std::size_t idle = idle_threads_;
+  // What is not for those that were just asked would come back, and be retracted again and again.
+  std::size_t idle = idle_threads_ - idle_in_vain_;
   for (auto busiest = spare_.rbegin(); busiest != spare_.rend() && idle > 0; ++busiest) {
     const int id = -busiest->second;
     const std::size_t count = std::min(idle, busiest->first);

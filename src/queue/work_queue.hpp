@@ -181,6 +181,7 @@ class WorkQueue {
     std::size_t idle = 0;
     std::size_t spare = 0;
     bool hungry = false;
+    std::size_t idle_in_vain = 0;  ///< of the starved
   };
   struct Worker {
     std::size_t threads = 1;
@@ -275,6 +276,7 @@ class WorkQueue {
   std::vector<int> changed_workers_;
   std::size_t all_prefetch_ = 0;
   std::size_t idle_threads_ = 0;
+  std::size_t idle_in_vain_ = 0;  ///< of these
   std::set<Speed> idle_;    ///< workers with idle threads
   std::set<Speed> hungry_;  ///< workers that would take more plans, but for the starved
   std::vector<int> starved_;
