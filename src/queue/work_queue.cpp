@@ -302,12 +302,12 @@ WorkQueue::Failure WorkQueue::plan_failed(int id, std::uint32_t number, bool may
   remove_pending(*plan);  // where it is pending it gets another place
   ++plan->failures;
   plan->failed_at = id;
-  if (!plan->holders.empty()) return Failure::to_be_tried_again;  // somebody is at it
   if (may_pass && plan->failures < rules_.max_attempts) {
-    add_pending(*plan);
+    if (plan->holders.empty()) add_pending(*plan);  // somebody is at it otherwise
     return Failure::to_be_tried_again;
   }
-  plan->state = State::leased;  // by nobody: not among the pending ones any more
+  // Whoever has a copy may still answer it after all.
+  plan->state = State::leased;  // not among the pending ones any more
   finish(number, *plan, State::failed);
   return Failure::final;
 }
@@ -629,9 +629,7 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
     const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
       const Plan& plan = plan_of(candidate.number);
       const double expected = caution * expected_s(plan, worker);
-      // One that has no tries left would go on failing from copy to copy.
       const bool suits = plan.holders.size() == holders && plan.failed_at != id &&
-                         plan.failures < rules_.max_attempts &&
                          !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
                          (holders == 1 || expected < within_s);
       if (suits) lease(candidate.number, id, worker, order);

@@ -51,7 +51,9 @@ class Campaign {
 
   // What happens.
   void job_called(std::uint32_t plan) { ++jobs_.at(plan); }
-  void answer_given(std::uint32_t plan, double value) { answers_.at(plan).insert(value); }
+  void answer_given(std::uint32_t plan, double value, Seconds time);
+  /// When the last plan was answered for the first time.
+  [[nodiscard]] Seconds last_first_answer_s() const { return last_first_answer_s_; }
   /// Onto the disk, all at once.
   std::vector<PlanResult> keep(std::span<const PlanResult> results);
   void acknowledge(const PlanResult& result);
@@ -70,6 +72,7 @@ class Campaign {
   std::vector<Row> rows_;
   std::vector<std::int32_t> jobs_;         ///< how often a solver thread was given each plan
   std::vector<std::set<double>> answers_;  ///< that some worker gave
+  Seconds last_first_answer_s_ = 0;
   std::optional<Violation> violation_;
 };
 
@@ -98,8 +101,8 @@ class Witness : public ResultSink, public RunObserver {
   void on_predictions_judged(const PredictionQuality& quality) override;
   void on_tick(double seconds_left) override;
 
-  [[nodiscard]] Seconds first_ready_s() const { return first_ready_s_; }
-  [[nodiscard]] Seconds last_stored_s() const { return last_stored_s_; }
+  /// When it was heard that each worker was ready.
+  [[nodiscard]] const std::map<int, Seconds>& ready_s() const { return ready_s_; }
   [[nodiscard]] std::size_t ready() const { return ready_.size(); }
 
  private:
@@ -117,8 +120,7 @@ class Witness : public ResultSink, public RunObserver {
   std::set<std::uint32_t> answered_;
   std::set<std::uint32_t> conflicts_;
   bool stopping_ = false;
-  Seconds first_ready_s_ = 0;
-  Seconds last_stored_s_ = 0;
+  std::map<int, Seconds> ready_s_;
 };
 
 }  // namespace wallheat::simulation

@@ -110,7 +110,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     }
     result.iterations = 100;
     result.seconds = took;
-    campaign_.answer_given(task.index, result.statistics.mean_temp);
+    campaign_.answer_given(task.index, result.statistics.mean_temp, process_.world().now());
     say(lane, Report{{}, {result}});
   }
 

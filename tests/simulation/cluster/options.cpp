@@ -25,13 +25,13 @@ const std::vector<OptionName>& option_names() {
 Options expand(std::uint64_t seed) {
   Random random = Random::stream(seed, 1);
   Options o;
-  o.plans = std::floor(random.over_magnitudes(1, 80));
+  o.plans = std::floor(random.over_magnitudes(1, 60));
   o.workers = random.whole(1, 6);
   o.threads = random.whole(1, 4);
   o.shared_child = random.chance(0.3) ? 1 : 0;
-  o.plan_s = random.over_magnitudes(0.01, 1000);
+  o.plan_s = random.over_magnitudes(0.01, 500);
   o.spread = random.between(0, 1.5);
-  o.worker_timeout_s = random.over_magnitudes(1, 100) * std::max(1.0, o.plan_s / 10);
+  o.worker_timeout_s = random.over_magnitudes(5, 300) * std::max(1.0, o.plan_s / 10);
   o.delay_s = random.over_magnitudes(20e-6, std::min(0.2, o.worker_timeout_s / 100));
   o.store_s = random.over_magnitudes(1e-4, 1);
   o.start_s = random.over_magnitudes(0.01, 10);
@@ -43,10 +43,13 @@ Options expand(std::uint64_t seed) {
   o.estimate_error = some(0.5, random.fraction());
   if (random.chance(0.3)) {
     o.kinds = random.whole(2, 3);
-    o.kind_factor = random.over_magnitudes(1.2, 20);
+    o.kind_factor = std::pow(random.over_magnitudes(1.2, 20), 1 / (o.kinds - 1));
   }
   if (random.chance(1.0 / 6)) {  // a cluster without faults
-    o.delay_s = std::min(o.delay_s, o.plan_s / 20);
+    if (random.chance(0.5)) {
+      o.estimates = 1;
+      o.estimate_error = 0;
+    }
     return o;
   }
   o.max_attempts = random.whole(1, 4);

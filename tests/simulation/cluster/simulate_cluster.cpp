@@ -31,6 +31,9 @@ int main(int argc, char** argv) {
     const Outcome outcome = tell_story(seed, options, reached);
     simulated += outcome.simulated_s;
     events += outcome.events;
+    if (values.count("help"))
+      std::cerr << seed << " " << outcome.events << " " << outcome.simulated_s << "\n";
+    if (values.count("help")) std::cerr << to_text(options) << "\n";
     if (outcome.stretch > 0) stretches.emplace_back(outcome.stretch, seed);
     if (outcome.violation) {
       std::cout << fmt::format("seed {}: {}: {}\n  {}\n", seed, outcome.violation->invariant,
@@ -43,6 +46,6 @@ int main(int argc, char** argv) {
   std::cout << fmt::format("{} seeds, {:.3g} s simulated, {:.3g} events\n", seeds, simulated,
                            events);
   std::sort(stretches.rbegin(), stretches.rend());
-  for (size_t i = 0; i < std::min<size_t>(10, stretches.size()); ++i)
+  for (size_t i = 0; i < std::min<size_t>(1000, stretches.size()); ++i)
     std::cout << stretches[i].second << " " << stretches[i].first << "\n";
 }

@@ -68,10 +68,9 @@ class Session {
     if (!campaign_.violation()) check_end();
   }
 
-  /// Its time over that of a good schedule.
-  [[nodiscard]] double stretch() const {
-    return (witness_->last_stored_s() - witness_->first_ready_s()) / good_schedule_s();
-  }
+  /// The time from the first worker's word that it is ready to the last answer, over that of a good
+  /// schedule.
+  [[nodiscard]] double stretch() const { return schedule_s() / good_schedule_s(); }
 
  private:
   [[nodiscard]] Process& rank0() { return *processes_[0]; }
@@ -375,11 +374,44 @@ class Session {
   }
 
   void check_calm_end(bool finished, const std::string& state) {
+    // Plans that kill solver processes are the GPU's fault where nothing else comes between.
+    const bool given_up = options_.shared_child > 0 &&
+                          error_.find(" is given up: ") != std::string::npos &&
+                          options_.deadly_plans + options_.endless_plans > 0;
+    if (given_up) return;
     if (!finished || !error_.empty()) campaign_.violated("without faults a run finishes", state);
     if (!unheard_.empty())
       campaign_.violated("without faults all ranks say goodbye", std::to_string(unheard_.size()));
     if (together_.size() + 1 != processes_.size())
       campaign_.violated("without faults all ranks end together", std::to_string(together_.size()));
+    if (is_calm(options_)) check_schedule();
+  }
+
+  [[nodiscard]] Seconds first_ready_s() const {
+    Seconds first = for_ever_s;
+    for (const auto& [rank, time] : witness_->ready_s()) first = std::min(first, time);
+    return first;
+  }
+
+  [[nodiscard]] Seconds schedule_s() const {
+    return campaign_.last_first_answer_s() - first_ready_s();
+  }
+
+  /// Messages take their time, and what is not known cannot be planned for.
+  void check_schedule() {
+    Seconds longest = 0;
+    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan)
+      for (const auto& worker : workers_)
+        longest = std::max(longest, plan_seconds(campaign_, *worker, plan));
+    const bool all_is_known =
+        options_.kinds == 1 && options_.estimates == 1 && options_.estimate_error == 0;
+    const Seconds most = (all_is_known ? 1.1 : 1.5) * good_schedule_s() +
+                         (all_is_known ? 0 : longest) + 0.05 + 30 * options_.delay_s;
+    if (schedule_s() > most)
+      campaign_.violated(
+          "without faults nobody idles for long",
+          fmt::format("{:.3f} s, a good schedule {:.3f} s, allowed {:.3f} s{}", schedule_s(),
+                      good_schedule_s(), most, all_is_known ? " as all is known" : ""));
   }
 
   /// Longest plan first, each to whoever is done with it first.
@@ -390,9 +422,10 @@ class Session {
       return campaign_.plans()[a].seconds > campaign_.plans()[b].seconds;
     });
     std::vector<std::pair<const TrueWorker*, Seconds>> threads;
-    for (int rank = 1; rank < ranks_; ++rank)
+    for (const auto& [rank, time] : witness_->ready_s())
       for (int k = 0; k < static_cast<int>(options_.threads); ++k)
-        threads.emplace_back(workers_[static_cast<std::size_t>(rank)].get(), 0);
+        threads.emplace_back(workers_[static_cast<std::size_t>(rank)].get(),
+                             time - first_ready_s());
     Seconds end = 0;
     for (const std::uint32_t plan : order) {
       auto* best = &threads.front();
