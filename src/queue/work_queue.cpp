@@ -10,6 +10,10 @@ namespace {
 // plans travel in batches and rank 0 is asked some ten times a second per worker, not per plan.
 constexpr double prefetch_s = 0.1;
 constexpr std::size_t most_waiting = 1024;
+// Plans that take longer do not wait at a worker: an answer's way there and back is a thousandth of
+// their time, and a plan that waits behind another cannot go to whoever is free first. Nor do plans
+// of which a worker has not solved one.
+constexpr double long_plan_s = 5;
 // Nine of ten predictions of floor plans' times are within this factor.
 constexpr double caution = 1.3;
 // So many plans are looked at for a copy, and so many workers of a kind, when none fits: a copy is
@@ -104,7 +108,7 @@ class WorkQueue::RunningPlans {
 };
 
 std::size_t WorkQueue::Worker::prefetch() const {
-  if (mean_s <= 0) return threads;
+  if (mean_s <= 0 || mean_s > long_plan_s) return 0;
   const double wanted = static_cast<double>(threads) * prefetch_s / mean_s;
   if (wanted >= static_cast<double>(most_waiting)) return most_waiting;
   return std::max(threads, static_cast<std::size_t>(wanted));
@@ -473,6 +477,7 @@ bool WorkQueue::feed(double time_left_s, std::vector<Order>& orders) {
     // Where time is short and nothing can be foretold, nothing waits: what waits will be started.
     if (std::isfinite(time_left_s) && !std::isfinite(worker->kind->cost.predict_s(1))) continue;
     const std::size_t room = worker->room(count);
+    if (room == 0) continue;
     const std::size_t fair = to_share * worker->prefetch() / (2 * all_prefetch_);
     const std::size_t more = std::min({left, room, std::max<std::size_t>(1, fair)});
     count += more;
