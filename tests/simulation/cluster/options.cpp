@@ -29,7 +29,7 @@ Options expand(std::uint64_t seed) {
   o.workers = random.whole(1, 6);
   o.threads = random.whole(1, 4);
   o.shared_child = random.chance(0.3) ? 1 : 0;
-  o.plan_s = random.over_magnitudes(0.01, 500);
+  o.plan_s = random.over_magnitudes(0.01, 2000);
   o.spread = random.between(0, 1.5);
   o.worker_timeout_s = random.over_magnitudes(5, 300) * std::max(1.0, o.plan_s / 10);
   o.delay_s = random.over_magnitudes(20e-6, std::min(0.2, o.worker_timeout_s / 100));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -360,7 +361,9 @@ class Session {
           campaign_.violated("a finished run has a result of each plan", Campaign::id(plan));
       }
     }
-    if (stopped()) campaign_.reached(fmt::format("a session ends as {}", static_cast<int>(*end_)));
+    if (end_ == RunEnd::interrupted) campaign_.reached("a session is interrupted");
+    if (end_ == RunEnd::out_of_time) campaign_.reached("a session is out of time");
+    if (end_ == RunEnd::source_away) campaign_.reached("a session's plans are out of reach");
     if (!error_.empty()) campaign_.reached("a session fails");
     if (stopped() && end_ == RunEnd::interrupted && stop_heard_s_[0] == for_ever_s)
       campaign_.violated("only who is asked to stops", state());
@@ -470,7 +473,60 @@ class Session {
 
 }  // namespace
 
-std::vector<std::string> Reached::missing() const { return {}; }
+std::vector<std::string> Reached::missing() const {
+  static const std::vector<std::string> wanted{"a batch cannot be stored",
+                                               "a batch of several results",
+                                               "a copy's answer comes second",
+                                               "a device fails",
+                                               "a device lies",
+                                               "a failed plan is answered after all",
+                                               "a lost worker is back",
+                                               "a plan fails by chance",
+                                               "a plan fails for good",
+                                               "a plan fails for good as its workers fall silent",
+                                               "a plan is abandoned",
+                                               "a plan is tried again",
+                                               "a plan kills its solver process",
+                                               "a plan kills its worker",
+                                               "a plan makes no progress",
+                                               "a plan's input is bad",
+                                               "a process dies",
+                                               "a session fails",
+                                               "a session finishes",
+                                               "a session is interrupted",
+                                               "a session is out of time",
+                                               "a session's plans are out of reach",
+                                               "a solver process dies by chance",
+                                               "a solver process dies while it loads",
+                                               "a solver process hangs by chance",
+                                               "a solver process never gets ready",
+                                               "a solver process says the wrong thing",
+                                               "a worker does not hear",
+                                               "a worker finds no device",
+                                               "a worker gives up rank 0",
+                                               "a worker is lost",
+                                               "a worker is not heard",
+                                               "a worker is refused",
+                                               "a worker is stopped and continued",
+                                               "a worker leaves",
+                                               "a worker never gets ready",
+                                               "a worker never reports",
+                                               "a worker's device never opens",
+                                               "handed out again",
+                                               "predictions are judged",
+                                               "rank 0 dies",
+                                               "rank 0 is stopped and continued",
+                                               "stopped early: asked to",
+                                               "stopped early: asked to before the work began",
+                                               "stopped early: the time limit",
+                                               "stored otherwise",
+                                               "the plans are out of reach",
+                                               "two workers give different answers"};
+  std::vector<std::string> never;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(never),
+               [&](const std::string& state) { return !counts_.contains(state); });
+  return never;
+}
 
 Outcome tell_story(std::uint64_t seed, const Options& options, Reached& reached) {
   Outcome outcome;
