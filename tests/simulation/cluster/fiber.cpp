@@ -8,11 +8,27 @@
 #include <cstdlib>
 #include <utility>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace wallheat::simulation {
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 constexpr std::size_t guard_bytes = 4096;
+
+#ifdef __SANITIZE_ADDRESS__
+void begin_switch(void** frames, const void* stack, std::size_t bytes) {
+  __sanitizer_start_switch_fiber(frames, stack, bytes);
+}
+void end_switch(void* frames, const void** stack, std::size_t* bytes) {
+  __sanitizer_finish_switch_fiber(frames, stack, bytes);
+}
+#else
+void begin_switch(void** /*frames*/, const void* /*stack*/, std::size_t /*bytes*/) {}
+void end_switch(void* /*frames*/, const void** /*stack*/, std::size_t* /*bytes*/) {}
+#endif
 
 }  // namespace
 
@@ -54,6 +70,7 @@ void Fiber::forget() {
 void Fiber::enter(unsigned int high, unsigned int low) {
   auto* const fiber =
       reinterpret_cast<Fiber*>((static_cast<std::uintptr_t>(high) << 32U) | low);  // NOLINT
+  end_switch(nullptr, &fiber->caller_stack_, &fiber->caller_bytes_);
   fiber->work_();
   fiber->work_ = nullptr;
   fiber->ended_ = true;
@@ -73,11 +90,19 @@ void Fiber::resume() {
                   static_cast<unsigned int>(address & 0xffffffffU));
   }
   swap_exceptions();
+  void* frames = nullptr;
+  begin_switch(&frames, stack_, stack_bytes);
   ::swapcontext(&caller_, &here_);
+  end_switch(frames, nullptr, nullptr);
   swap_exceptions();
 }
 
-void Fiber::leave() { ::swapcontext(&here_, &caller_); }
+void Fiber::leave() {
+  void* frames = nullptr;
+  begin_switch(ended_ ? nullptr : &frames, caller_stack_, caller_bytes_);
+  ::swapcontext(&here_, &caller_);
+  end_switch(frames, &caller_stack_, &caller_bytes_);
+}
 
 /// Each fiber has its own exceptions, also while another runs in the middle of a handler.
 void Fiber::swap_exceptions() {

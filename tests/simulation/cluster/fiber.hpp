@@ -2,6 +2,7 @@
 
 #include <ucontext.h>
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -58,6 +59,10 @@ class Fiber {
   ucontext_t caller_{};
   Exceptions exceptions_;
   bool ended_ = false;
+  // Where the stack lies from which it was resumed: the address sanitizer must be told of each
+  // change of stacks.
+  const void* caller_stack_ = nullptr;
+  std::size_t caller_bytes_ = 0;
 };
 
 }  // namespace wallheat::simulation
