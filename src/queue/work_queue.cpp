@@ -210,11 +210,10 @@ std::vector<std::uint32_t> WorkQueue::worker_lost(int id) {
     forget_lease(number, plan, id);
     if (plan.state != State::leased) continue;
     if (lease.running) ++plan.lost_workers;
-    if (!plan.holders.empty()) continue;
-    if (plan.lost_workers >= rules_.max_attempts) {
+    if (plan.lost_workers >= rules_.max_attempts) {  // whoever has a copy may still answer it
       finish(number, plan, State::failed);
       given_up.push_back(number);
-    } else {
+    } else if (plan.holders.empty()) {
       add_pending(plan);
     }
   }

@@ -48,6 +48,14 @@ void Campaign::violated(const std::string& invariant, const std::string& details
   if (!violation_) violation_ = {invariant, details};
 }
 
+bool Campaign::all_workers_stay() const {
+  const Options& o = options_;
+  return o.deadline + o.stop_request + o.source_away + o.device_faults + o.start_deaths +
+             o.start_hangs + o.open_failures + o.link_errors + o.solver_deaths + o.solver_hangs +
+             o.solver_babble + o.deadly_plans + o.endless_plans + o.stalls + o.pauses ==
+         0;
+}
+
 void Campaign::check(const PlanResult& result, const Row& before) {
   const auto most = static_cast<int>(options_.max_attempts);
   const std::string name =
@@ -148,6 +156,13 @@ void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
   expect(ready_.contains(worker.rank), "only workers that are there get plans", what);
   expect(!answered_.contains(task.index), "what is answered is not handed out again", what);
   expect(!stopping_, "nothing is handed out while the run stops", what);
+  expect(lost_workers_[task.index] <= campaign_.options().max_attempts,
+         "a plan costs --max-attempts workers at most", what);
+  // Whoever is about to leave takes nothing more, and others may have no time.
+  const auto failed = failed_at_.find(task.index);
+  if (failed != failed_at_.end() && failed->second == worker.rank && ready_.size() > 1 &&
+      campaign_.all_workers_stay())
+    doubts_[task.index] = what;
   auto& holders = leased_[task.index];
   if (!holders.empty() && !holders.contains(worker.rank)) campaign_.reached("handed out again");
   holders.insert(worker.rank);
@@ -157,9 +172,11 @@ void Witness::on_started(const WorkerInfo& worker, const Task& task) {
   expect(leased_.contains(task.index) && leased_[task.index].contains(worker.rank),
          "a worker starts what it was given",
          fmt::format("plan {} at rank {}", task.id, worker.rank));
+  runs_[worker.rank].insert(task.index);
 }
 
 void Witness::on_stored(const PlanResult& result) {
+  runs_[result.rank].erase(result.index);
   const bool again = !stored_.insert(result.index).second;
   const bool answer = is_answer(result.status);
   expect(!answered_.contains(result.index), "each plan is answered once", result.id);
@@ -180,6 +197,7 @@ void Witness::on_stored(const PlanResult& result) {
 }
 
 void Witness::on_repeated(const PlanResult& result) {
+  runs_[result.rank].erase(result.index);
   campaign_.reached("a copy's answer comes second");
   // Of one that has failed in between, the first answer may be the second that came.
   const auto& row = campaign_.rows().at(result.index);
@@ -188,6 +206,8 @@ void Witness::on_repeated(const PlanResult& result) {
 }
 
 void Witness::on_failed_try(const PlanResult& result) {
+  runs_[result.rank].erase(result.index);
+  doubts_.erase(result.index);
   campaign_.reached("a plan is tried again");
   expect(result.failures < campaign_.options().max_attempts, "what is tried again has tries left",
          result.error);
@@ -220,6 +240,8 @@ void Witness::on_worker_left(const WorkerInfo& worker, const std::string&) {
 }
 
 void Witness::on_worker_lost(const WorkerInfo& worker, double) {
+  for (const std::uint32_t plan : runs_[worker.rank]) ++lost_workers_[plan];
+  runs_[worker.rank].clear();
   campaign_.reached(ready_.contains(worker.rank) ? "a worker is lost"
                                                  : "a worker never gets ready");
   ready_.erase(worker.rank);
@@ -246,6 +268,8 @@ void Witness::on_predictions_judged(const PredictionQuality& quality) {
 }
 
 void Witness::on_tick(double seconds_left) {
+  for (const auto& [plan, what] : doubts_)
+    expect(false, "what failed at one worker goes to another", what);
   expect(!(seconds_left < 0), "time left is not negative", std::to_string(seconds_left));
 }
 

@@ -58,6 +58,8 @@ class Campaign {
   std::vector<PlanResult> keep(std::span<const PlanResult> results);
   void acknowledge(const PlanResult& result);
 
+  /// Nothing makes a worker leave or fall silent but its own death.
+  [[nodiscard]] bool all_workers_stay() const;
   void reached(const std::string& state) { reached_.count(state); }
   /// The first violation counts.
   void violated(const std::string& invariant, const std::string& details);
@@ -116,6 +118,11 @@ class Witness : public ResultSink, public RunObserver {
   std::set<int> gone_;   ///< for good
   std::map<std::uint32_t, std::set<int>> leased_;
   std::map<std::uint32_t, int> failed_at_;  ///< the worker of its last failure
+  /// Plans that were handed to whom they failed at, unless they have failed elsewhere since, of
+  /// which the same batch tells later.
+  std::map<std::uint32_t, std::string> doubts_;
+  std::map<int, std::set<std::uint32_t>> runs_;  ///< what each worker has started
+  std::map<std::uint32_t, int> lost_workers_;    ///< that were at a plan
   std::set<std::uint32_t> stored_;
   std::set<std::uint32_t> answered_;
   std::set<std::uint32_t> conflicts_;

@@ -86,6 +86,7 @@ Options expand(std::uint64_t seed) {
   o.deadline = some(0.3, random.fraction());
   o.deadline_part = random.between(0, 1.5);
   o.store_failures = some(0.1, random.fraction() / 20);
+  o.link_errors = some(0.1, random.fraction() / 2);
   o.stored_otherwise = some(0.1, random.fraction() / 10);
   return o;
 }

@@ -35,6 +35,7 @@ namespace wallheat::simulation {
   OPTION(stalls, 0, fault, "mean number of times that one direction between two ranks is silent") \
   OPTION(stall_s, 0, fault, "longest silence") \
   OPTION(deaths, 0, fault, "mean number of workers that die") \
+  OPTION(link_errors, 0, fault, "probability that a worker's link fails once") \
   OPTION(rank0_dies, 0, fault, "probability that rank 0 dies") \
   OPTION(orphans, 0, fault, "1: workers outlive rank 0") \
   OPTION(bad_plans, 0, fault, "part of the plans whose input is bad") \

@@ -263,6 +263,10 @@ class Session {
     auto parts = std::make_unique<WorkerParts>();
     parts->machine = machine(rank);
     parts->terms = {{"version", strikes(options_.strangers) ? "2" : "1"}};
+    if (strikes(options_.link_errors)) {
+      campaign_.reached("a worker's link fails");
+      processes_[number]->break_link_at(world_.now() + random.fraction() * expected_s());
+    }
     const bool other_plans = strikes(options_.other_plans);
     parts->sample = [other_plans](const std::string&) { return other_plans ? "other" : "cells"; };
     const bool fails = strikes(options_.open_failures);
@@ -277,7 +281,7 @@ class Session {
       const auto link = world_.link(*processes_[static_cast<std::size_t>(rank)]);
       try {
         if (run_worker(*link, *kept)) together_.insert(rank);
-      } catch (const RunError& error) {
+      } catch (const RunError&) {
         campaign_.reached("a worker gives up rank 0");
       }
     });
@@ -409,7 +413,7 @@ class Session {
     const bool all_is_known =
         options_.kinds == 1 && options_.estimates == 1 && options_.estimate_error == 0;
     const Seconds most = (all_is_known ? 1.1 : 1.5) * good_schedule_s() +
-                         (all_is_known ? 0 : longest) + 0.05 + 30 * options_.delay_s;
+                         (all_is_known ? 0.1 : 1) * longest + 0.05 + 30 * options_.delay_s;
     if (schedule_s() > most)
       campaign_.violated(
           "without faults nobody idles for long",
@@ -512,6 +516,7 @@ std::vector<std::string> Reached::missing() const {
                                                "a worker never gets ready",
                                                "a worker never reports",
                                                "a worker's device never opens",
+                                               "a worker's link fails",
                                                "handed out again",
                                                "predictions are judged",
                                                "rank 0 dies",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulation/cluster/random.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat::simulation {
 namespace {
@@ -217,6 +218,10 @@ class SimulatedLink : public Link {
     if (!process_.dying()) world_.send(process_.rank(), peer, std::move(message));
   }
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
+    if (world_.now() >= process_.link_breaks_s_) {
+      process_.link_breaks_s_ = for_ever_s;
+      throw RunError("the link failed");
+    }
     if (process_.mail_.empty() && timeout.count() > 0) {
       process_.receiver_ = process_.current_;
       process_.suspend_poll(std::chrono::duration<double>(timeout).count());

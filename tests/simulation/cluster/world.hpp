@@ -41,6 +41,8 @@ class Process : public Runtime {
   void kill();
   /// It does not run before that time.
   void pause_until(Seconds time);
+  /// The next wait for mail after that time throws RunError.
+  void break_link_at(Seconds time) { link_breaks_s_ = time; }
   /// Something that its threads poll for has changed.
   void poke();
 
@@ -85,6 +87,7 @@ class Process : public Runtime {
   Seconds poll_s_;
   bool dying_ = false;
   Seconds paused_until_ = 0;
+  Seconds link_breaks_s_ = for_ever_s;
   std::vector<std::shared_ptr<Task>> tasks_;
   std::shared_ptr<Task> current_;
   std::deque<Envelope> mail_;
