@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   write_file(log_path(file), data[0] == 0 ? std::string(input) : sealed_log(input));
   accepts<RunError>([&] {
     for (const auto* beside : {static_cast<const store::Snapshot*>(nullptr), &in_file()}) {
-      if (const auto log = store::read_log(file, beside)) require_sound(*log);
+      if (const auto log = store::read_log({}, file, beside)) require_sound(*log);
     }
   });
   // What others see of it. There is no HDF5 file, so only the log can be meant.

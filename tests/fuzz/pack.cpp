@@ -87,7 +87,7 @@ void forge(PackedPlan& plan, const Patch& patch) {
 std::string pack(std::span<const Patch> forgeries) {
   const auto path = directory() / "made.h5";
   std::filesystem::remove(path);  // of the input before
-  auto file = store::create_file(path, store::Space::dense);
+  auto file = store::create_file({}, path, store::Space::dense);
   store::begin_pack(file);
   std::vector<PackRow> rows(ids().size());
   for (std::size_t number = 0; number < ids().size(); ++number) {

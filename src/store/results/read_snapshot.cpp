@@ -10,17 +10,17 @@ bool has_room(const Capacities& capacities, const Row& row) {
 
 }  // namespace
 
-void refuse_other_versions(const std::filesystem::path& path) {
+void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::path& path) {
   try {
-    static_cast<void>(read_identity(open_file(path, Access::read_live), path));
+    static_cast<void>(read_identity(open_file(env, path, Access::read_live), path));
   } catch (const Hdf5Error&) {
     // Too damaged to say; whoever reads it will find out.
   }
 }
 
-Snapshot read_snapshot(const std::filesystem::path& path, Access access, Offsets offsets,
-                       DamageReport& damage) {
-  const auto file = open_file(path, access);
+Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path& path,
+                       Access access, Offsets offsets, DamageReport& damage) {
+  const auto file = open_file(env, path, access);
   Snapshot snapshot;
   const Identity identity = read_identity(file, path, access == Access::read);
   snapshot.file_id = identity.file_id;
