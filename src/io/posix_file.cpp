@@ -9,18 +9,6 @@
 namespace wallheat {
 namespace {
 
-void sync_directory_of(System& system, const std::filesystem::path& file) {
-  const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const int opened = system.open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (opened < 0) throw_system_error(directory, "be opened", errno);
-  const int error = system.fsync(opened) == 0 ? 0 : errno;
-  system.close(opened);
-  // Some network file systems know no fsync of a directory; they make renames durable themselves.
-  if (error != 0 && error != EINVAL && error != ENOTSUP && error != EBADF) {
-    throw_system_error(directory, "be made durable", error);
-  }
-}
-
 void rename_file(System& system, const std::filesystem::path& from,
                  const std::filesystem::path& to) {
   if (system.rename(from.c_str(), to.c_str()) != 0) {
@@ -161,6 +149,24 @@ void take_rights_of(System& system, const std::filesystem::path& old,
 
 void sync_file(System& system, const std::filesystem::path& file) {
   PosixFile(system, file, O_RDWR).sync_all();
+}
+
+void forget_cached(System& system, const std::filesystem::path& file) {
+  PosixFile opened(system, file, O_RDWR);
+  opened.sync_all();  // what is not written yet would be kept
+  system.drop_cache(opened.fd());
+}
+
+void sync_directory_of(System& system, const std::filesystem::path& file) {
+  const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const int opened = system.open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (opened < 0) throw_system_error(directory, "be opened", errno);
+  const int error = system.fsync(opened) == 0 ? 0 : errno;
+  system.close(opened);
+  // Some network file systems know no fsync of a directory; they make renames durable themselves.
+  if (error != 0 && error != EINVAL && error != ENOTSUP && error != EBADF) {
+    throw_system_error(directory, "be made durable", error);
+  }
 }
 
 bool remove_file(System& system, const std::filesystem::path& file) {

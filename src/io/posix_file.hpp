@@ -72,6 +72,13 @@ void take_rights_of(System& system, const std::filesystem::path& old,
 
 void sync_file(System& system, const std::filesystem::path& file);
 
+/// Lets what is read from a file be what is on the disk. After a failed sync the kernel may go on
+/// to show what it could not write, and never tries again.
+void forget_cached(System& system, const std::filesystem::path& file);
+
+/// Makes what happened to names in the file's directory durable.
+void sync_directory_of(System& system, const std::filesystem::path& file);
+
 /// Removes a file; false if it was not there. Durable it is not.
 bool remove_file(System& system, const std::filesystem::path& file);
 

@@ -17,6 +17,9 @@ Handle access_list(const StoreEnvironment& env, Access access) {
   checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
   checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
   checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
+  // What waits in HDF5's buffer of rows is written when a dataset is closed, where nobody hears of
+  // an error. Without the buffer it is written, and fails, at once.
+  checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
   if (env.set_driver) env.set_driver(list.get());
   if (access == Access::read_live) {
     // HDF5 takes damaged metadata for half-written ones and reads them a hundred times, each time

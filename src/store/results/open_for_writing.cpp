@@ -44,6 +44,11 @@ OpenedFile open_without_log(const StoreEnvironment& env, const fs::path& path,
 
 OpenedFile open_for_writing(const StoreEnvironment& env, const fs::path& path,
                             DamageReport& damage) {
+  // The last writer may have ended between a rename and its sync, and with a log maybe because a
+  // sync failed. What is read here must not be lost again.
+  sync_directory_of(env.system, path);
+  if (exists(env.system, log_path(path)) && exists(env.system, path))
+    forget_cached(env.system, path);
   const auto state = peek(env, path);
   auto choice = choose_log(env, path, state);
   if (choice.log) return by_log(std::move(*choice.log), damage);

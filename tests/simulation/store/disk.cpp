@@ -126,7 +126,7 @@ std::map<std::string, std::string> Disk::contents() const {
   return contents;
 }
 
-std::string Disk::told_from(std::size_t first) const {
+std::string Disk::told() const {
   constexpr std::array names{"create", "write",  "truncate",       "sync",      "failed sync",
                              "rename", "unlink", "sync directory", "drop cache"};
   std::map<std::uint64_t, std::string> called;
@@ -140,7 +140,6 @@ std::string Disk::told_from(std::size_t first) const {
         if (name == event.name) name = event.to;
       }
     }
-    if (i < first) continue;
     text += std::to_string(i) + " " + names[static_cast<std::size_t>(event.kind)] + " " +
             (event.name.empty() ? called[event.file] : event.name + " " + event.to);
     if (event.kind == Kind::write)
@@ -228,6 +227,11 @@ Disk Disk::power_lost_after(std::size_t count, const PowerLoss& loss) const {
         in_directory.push_back(&event);
         break;
       case Kind::rename:
+        for (auto& [file, name] : last_name) {
+          if (name == event.name) name = event.to;
+        }
+        in_directory.push_back(&event);
+        break;
       case Kind::unlink:
         in_directory.push_back(&event);
         break;

@@ -59,8 +59,8 @@ class Disk {
   [[nodiscard]] Disk power_lost_after(std::size_t count, const PowerLoss& loss) const;
 
   [[nodiscard]] const std::vector<Event>& events() const { return events_; }
-  /// The events from one on, a line each.
-  [[nodiscard]] std::string told_from(std::size_t first) const;
+  /// The events, a line each.
+  [[nodiscard]] std::string told() const;
   /// Of all events and of what was there before them.
   [[nodiscard]] std::uint64_t hash() const;
   /// Nothing if there is no such file; as any process sees it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -116,8 +117,7 @@ std::optional<Version> version_of(const PlanResult& found, const StorePlan& plan
 
 /// One of the things that a disk may hold.
 struct World {
-  bool missing = false;  ///< there is no file
-  bool may_vanish = false;  ///< it may be missing, too: nothing was stored since it was made
+  bool missing = false;      ///< there is no file
   bool closed = false;       ///< it is one HDF5 file, and no log beside it
   std::size_t sessions = 0;  ///< at least
   StorePlan plan{};
@@ -327,7 +327,9 @@ class Life {
     const bool no_space = fault.kind == Fault::Kind::no_space;
     const char* name = no_space ? "no space" : "a bad sector";
     ++sometimes_[std::string(name) + " while " + phase_];
-    if (text.find(file.string()) == std::string::npos || text.find('\n') != std::string::npos ||
+    // A directory that cannot be synced is named itself.
+    if (text.find(file.parent_path().string()) == std::string::npos ||
+        text.find('\n') != std::string::npos ||
         (no_space && text.find(std::strerror(ENOSPC)) == std::string::npos))
       throw Violation("a failure that is no sentence", text);
   }
@@ -349,9 +351,7 @@ class Life {
   void go_on(Disk& disk, History& history, const StorePlan& plan, Fault fault, bool recovery) {
     runs(disk, fault, results, [&](const StoreEnvironment& env, Process& process) {
       auto worlds = history.last();
-      const bool may_vanish =
-          std::any_of(worlds.begin(), worlds.end(),
-                      [](const World& world) { return world.missing || world.may_vanish; });
+      const auto others = worlds;  // until the resume has made sure of names
       std::erase_if(worlds, [&](const World& world) {
         return world.missing || world.plan.settings != plan.settings;
       });
@@ -359,15 +359,17 @@ class Life {
         world.plan = plan;
         for (const auto& id : plan.ids) world.versions.try_emplace(id, std::set{pending_version});
         world.closed = false;
-        world.may_vanish = may_vanish;
       }
-      history.note(disk, worlds);
+      auto during = worlds;
+      for (const auto& world : others) {
+        if (world.missing || world.plan.settings != plan.settings) during.push_back(world);
+      }
+      history.note(disk, during);
       phase_ = "resuming";
       std::vector<std::string> report;
       auto store = ResultStore::resume(results, plan, {{"command", "resume"}}, &report, env);
       count_report(report);
       auto world = matching(worlds, plan.settings, store.restored(), "a resume");
-      world.may_vanish = may_vanish;
       history.note(disk, {world});
       run_session(disk, history, process, store, world, recovery ? 1 : options_.batches,
                   recovery || options_.close != 0);
@@ -407,7 +409,8 @@ class Life {
       for (std::size_t i = 0; i < plan.ids.size(); ++i) {
         auto& versions = world.versions[plan.ids[i]];
         const auto present = *versions.begin();
-        const bool must = i == 0 && batch + 1 == batches;  // a session without results closes nothing
+        const bool must =
+            i == 0 && batch + 1 == batches;  // a session without results closes nothing
         if (!must && random_.below(present == pending_version ? 2 : 6) != 0) continue;
         const auto version = present % stamped + 1;
         chosen.push_back(make_result(plan, i, version));
@@ -418,7 +421,6 @@ class Life {
       history.note(disk, {in_flight});
       if (!store.store(chosen).empty())
         throw Violation("a result was refused", "a field had no place");
-      if (!chosen.empty()) world.may_vanish = false;
       if (!chosen.empty()) world.sessions = std::max<std::size_t>(world.sessions, 1);
       history.note(disk, {world});
       if (!chosen.empty()) others_come(disk, {world}, !world.closed);
@@ -434,6 +436,7 @@ class Life {
     store.close({{"finished", "yes"}});
     world.closed = batches > 0;
     history.note(disk, {world});
+    if (process.fault_happened()) return;  // a lock that cannot be removed stops nobody
     for (const auto& name : disk.names()) {
       if (name.starts_with(results.string()) && name != results.string())
         throw Violation("something is left beside a closed file", name);
@@ -523,7 +526,7 @@ class Life {
 
   void run_merge(Disk& disk, History& history, World merged, Fault fault) {
     std::map<std::string, std::string> before = disk.contents();
-    runs(disk, fault, directory, [&](const StoreEnvironment& env, Process&) {
+    runs(disk, fault, results, [&](const StoreEnvironment& env, Process&) {
       phase_ = "merging";
       const auto report = merge_results(results, {parts.begin(), parts.end()},
                                         {.allow_missing = true, .overwrite = true}, env);
@@ -638,13 +641,13 @@ class Life {
       // What ended the process is a moment of its own.
       const auto at = random_.one_in(4) ? end : begin + random_.below(end - begin + 1);
       const auto worlds = history.after(at);
+      tell_events(*last);
       const bool power = (options_.power >> n & 1) != 0;
       auto crashed = crash(*last, at, power);
       disk.emplace(std::move(crashed));
       const bool repair = (options_.repair >> n & 1) != 0;
       where_ += (where_.empty() ? "" : "; ") + std::string("crash after event ") +
-                std::to_string(at) + (power ? ", power lost" : "") +
-                (repair ? ", repaired" : "");
+                std::to_string(at) + (power ? ", power lost" : "") + (repair ? ", repaired" : "");
       history = recover(*disk, worlds, repair, main_fault(n));
       last = &*disk;
       add_hash(*disk);
@@ -664,12 +667,12 @@ class Life {
     }
     if (!worlds.front().closed) throw Violation("the file cannot be closed", "");
     auto end = left.power_lost_after(left.events().size(), {random_.next(), options_.sector});
-    try {
-      check(end, worlds, "a reader at the end");
-    } catch (...) {
-      if (std::getenv("TELL")) std::fprintf(stderr, "%s", left.told_from(0).c_str());
-      throw;
-    }
+    tell_events(left);
+    check(end, worlds, "a reader at the end");
+  }
+
+  void tell_events(const Disk& disk) const {
+    if (options_.tell != 0) std::fprintf(stderr, "%s\n", disk.told().c_str());
   }
 
   void check(Disk& disk, const Worlds& worlds, const std::string& who) {
@@ -687,7 +690,7 @@ class Life {
     const bool there = disk.find(results) != nullptr || disk.find(log) != nullptr;
     if (!there) {
       for (const auto& world : worlds) {
-        if (world.missing || world.may_vanish) return std::nullopt;
+        if (world.missing) return std::nullopt;
       }
       throw Violation("an acknowledged row is lost", who + " finds no file");
     }
@@ -737,7 +740,11 @@ class Life {
       const bool repaired = runs(disk, fault, results, [&](const StoreEnvironment& env, Process&) {
         phase_ = "repairing";
         const auto report = repair_results(results, env);
-        if (!report.lost.empty()) throw Violation("an acknowledged row is lost", "in a repair");
+        for (const auto& id : report.lost) {
+          // What was not acknowledged yet may be called lost, too.
+          if (!found->versions.at(id).contains(pending_version))
+            throw Violation("an acknowledged row is lost", "a repair says so of " + id);
+        }
         ++sometimes_[report.changed ? "a repair changed the file"
                                     : "a repair left the file as it was"];
       });

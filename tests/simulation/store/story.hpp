@@ -28,6 +28,7 @@ struct Options {
   std::uint64_t sector = 4096;
   std::uint64_t repair = 0;  ///< bit n: recovery n begins with a repair
   std::uint64_t images = 1;  ///< different lives after the same story
+  std::uint64_t tell = 0;    ///< 1: print the events between crashes
 };
 
 inline constexpr std::array story_names{"create",    "resume", "other ids",
@@ -46,7 +47,8 @@ inline constexpr std::array option_names{
     NamedOption{"shapes", &Options::shapes, 1},     NamedOption{"close", &Options::close, 0},
     NamedOption{"fault_at", &Options::fault_at, 0}, NamedOption{"fault_in", &Options::fault_in, 0},
     NamedOption{"power", &Options::power, 0},       NamedOption{"sector", &Options::sector, 512},
-    NamedOption{"repair", &Options::repair, 0},     NamedOption{"images", &Options::images, 1}};
+    NamedOption{"repair", &Options::repair, 0},     NamedOption{"images", &Options::images, 1},
+    NamedOption{"tell", &Options::tell, 0}};
 
 [[nodiscard]] Options expand(std::uint64_t seed);
 [[nodiscard]] std::string to_text(const Options& options);
