@@ -13,7 +13,8 @@ A bug is an entry of a TOML file:
 
 The tree is copied into --work and built there with Ninja; each bug is applied alone, its program built and run as
 `PROGRAM --seeds N --first-seed 0 ARGUMENTS`. A program that finds a fault ends with status 1 and prints the line
-`seed S: INVARIANT: details`. A crash or a hang counts as found, too. First the sound program must pass.
+`seed S: INVARIANT: details`, or `never reached: STATE` after all seeds. A crash or a hang counts as found, too. First
+the sound program must pass.
 
 Exit status: 0 if every bug applies, builds and is found; 1 if not; 2 wrong usage; 77 if Python has no tomllib.
 """
@@ -132,6 +133,9 @@ def run(program, arguments, seeds, limit_s):
     failure = FAILURE.search(done.stdout)
     if failure:
         return True, int(failure[1]) + 1, failure[2]
+    tame = re.search(r"^never reached: .*$", done.stdout, re.MULTILINE)
+    if tame:
+        return True, seeds, tame[0]
     if done.returncode < 0:
         return True, None, f"crashes with signal {-done.returncode}"
     return False, None, f"ends with status {done.returncode}: {(done.stderr or done.stdout).strip()[-200:]}"

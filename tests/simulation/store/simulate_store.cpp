@@ -66,7 +66,7 @@ constexpr std::array required{
     "a bad sector while merging",
     "a bad sector while packing",
     "a file was rebuilt from its log",
-    "a file was taken up in place, or needed nothing",
+    "a file was taken up in place",
     "the end of a log was a cut record",
     "the end of a log lacked its commit",
     "a torn row was rebuilt",

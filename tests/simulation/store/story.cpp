@@ -120,6 +120,7 @@ struct World {
   bool missing = false;      ///< there is no file
   bool closed = false;       ///< it is one HDF5 file, and no log beside it
   std::size_t sessions = 0;  ///< at least
+  std::size_t ended = 0;     ///< of these, with their end
   StorePlan plan{};
   std::map<std::string, std::set<Version>> versions{};  ///< that a plan may have, by its id
 };
@@ -367,8 +368,10 @@ class Life {
       history.note(disk, during);
       phase_ = "resuming";
       std::vector<std::string> report;
+      const bool was_open =
+          disk.find(results) != nullptr && disk.find(log_path(results)) != nullptr;
       auto store = ResultStore::resume(results, plan, {{"command", "resume"}}, &report, env);
-      count_report(report);
+      count_report(report, was_open);
       auto world = matching(worlds, plan.settings, store.restored(), "a resume");
       history.note(disk, {world});
       run_session(disk, history, process, store, world, recovery ? 1 : options_.batches,
@@ -376,13 +379,13 @@ class Life {
     });
   }
 
-  void count_report(const std::vector<std::string>& report) {
-    bool recovered = false;
+  void count_report(const std::vector<std::string>& report, bool was_open) {
+    bool rebuilt = false;
     for (const auto& sentence : report) {
       const auto says = [&](const char* words) {
         return sentence.find(words) != std::string::npos;
       };
-      recovered = recovered || says("rebuilt from its log");
+      rebuilt = rebuilt || says("rebuilt from its log");
       for (const auto& [words, name] :
            {std::pair{"could not be mended", "a file was rebuilt from its log"},
             std::pair{"it is missing", "a missing file was rebuilt from its log"},
@@ -395,7 +398,7 @@ class Life {
         if (says(words)) ++sometimes_[name];
       }
     }
-    if (!recovered) ++sometimes_["a file was taken up in place, or needed nothing"];
+    if (was_open && !rebuilt) ++sometimes_["a file was taken up in place"];
   }
 
   void run_session(Disk& disk, History& history, Process& process, ResultStore& store, World world,
@@ -435,6 +438,7 @@ class Life {
     phase_ = "closing";
     store.close({{"finished", "yes"}});
     world.closed = batches > 0;
+    if (world.closed) ++world.ended;
     history.note(disk, {world});
     if (process.fault_happened()) return;  // a lock that cannot be removed stops nobody
     for (const auto& name : disk.names()) {
@@ -700,10 +704,15 @@ class Life {
       const ResultReader reader(results, env);
       auto found = matching(worlds, reader.settings(), reader.rows(), who);
       check_fields(found, reader);
-      if (reader.sessions().size() < found.sessions)
-        throw Violation("a session is lost", who + " finds " +
-                                                 std::to_string(reader.sessions().size()) + " of " +
-                                                 std::to_string(found.sessions));
+      const auto& sessions = reader.sessions();
+      const auto ended = static_cast<std::size_t>(
+          std::count_if(sessions.begin(), sessions.end(),
+                        [](const Attributes& session) { return session.contains("finished"); }));
+      if (sessions.size() < found.sessions || ended < found.ended)
+        throw Violation("a session is lost", who + " finds " + std::to_string(sessions.size()) +
+                                                 " of " + std::to_string(found.sessions) +
+                                                 ", ends of " + std::to_string(ended) + " of " +
+                                                 std::to_string(found.ended));
       if (found.closed && (!reader.closed_well() || disk.find(log) != nullptr))
         throw Violation("a closed file is not closed",
                         who + (reader.closed_well() ? " finds its log" : " finds it left open"));
