@@ -65,7 +65,7 @@ std::string records_of(std::string_view log) {
 const store::Snapshot& in_file() {
   static const auto snapshot = [] {
     auto made = store::snapshot_for("beside.h5", campaign());
-    made.file_id = store::new_file_id();
+    made.file_id = store::new_file_id(real_system());
     made.sessions = {{{"host", "node"}}};
     for (const auto& result : known_results(0, 2)) {
       auto row = store::to_row(result);

@@ -214,7 +214,7 @@ def main():
         parser.error("--work DIR is missing")
     builder = Builder(os.path.abspath(options.work), options.cmake)
     require_sound(bugs, builder, options.sound_seeds, options.limit)
-    widths = [max(len(bug["name"]) for bug in bugs), 5, 6, 7]
+    widths = [max(len(bug["name"]) for bug in bugs), 5, 6, 7, 0]
     if not options.json:
         print_row(widths, ["bug", "found", "seeds", "seconds", "invariant"])
     results = []

@@ -71,7 +71,7 @@ TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
     if (is_zombie) {
       ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(holder), &ended, WEXITED | WNOWAIT), 0);
     }
-    EXPECT_NO_THROW(FileLock{real_system(), file}.remove());
+    EXPECT_NO_THROW(FileLock(real_system(), file).remove());
     if (is_zombie) (void)wait_for(holder);
   }
 }
@@ -117,7 +117,8 @@ TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_tw
       children[i] = start_child([&] {
         start[i].wait();
         std::optional<FileLock> held;
-        if (refusal([&] { held.emplace(file, LockKind::content_only); }).empty()) ++winners[0];
+        if (refusal([&] { held.emplace(real_system(), file, LockKind::content_only); }).empty())
+          ++winners[0];
         tried.send();
         finish[i].wait();  // a winner lives until all have tried
         if (held) held->remove();
@@ -145,6 +146,16 @@ TEST_F(OneWriter, of_another_pid_namespace_is_not_taken_for_dead_by_its_pid) {
   write_bytes(lock, words);
   EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
               HasSubstr("or delete " + lock.string()));
+}
+
+TEST_F(OneWriter, takes_a_lock_that_lost_power_in_its_making_but_no_other_file) {
+  for (const std::string& text :
+       {std::string(76, '\0'), std::string("hos"), std::string("host x\npi")}) {
+    write_bytes(lock, text);
+    EXPECT_EQ(refusal([&] { FileLock(real_system(), file).remove(); }), "") << text;
+  }
+  write_bytes(lock, "how to build a house");
+  EXPECT_THAT(refusal([&] { FileLock(real_system(), file); }), HasSubstr("is no lock"));
 }
 
 TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {

@@ -302,10 +302,10 @@ TEST_F(Resume, does_not_believe_a_log_that_promises_room_for_more_fields_than_pl
   make_killed(plan, 3);
   auto snapshot = store::read_log({}, file)->snapshot;
   snapshot.capacities[{6, 7}] = 4;
-  { store::LogWriter honest(file, snapshot); }
+  { store::LogWriter honest({}, file, snapshot); }
   ASSERT_TRUE(store::read_log({}, file));
   snapshot.capacities[{6, 7}] = 5;
-  { store::LogWriter endless(file, snapshot); }
+  { store::LogWriter endless({}, file, snapshot); }
   EXPECT_FALSE(store::read_log({}, file)) << "with nothing else to go by";
   expect_contents(file, plan, 3);
   EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));

@@ -225,6 +225,20 @@ void check_fields(const World& world, const ResultReader& reader) {
   }
 }
 
+void check_session(const Attributes& session) {
+  static const std::map<std::string, std::set<std::string>> known{
+      {"command", {"create", "resume", "again"}},
+      {"part", {"0", "1"}},
+      {"finished", {"yes"}},
+      {"merged_from", {"part0.h5", "part1.h5"}},
+      {"merged_parts", {"2"}}};
+  for (const auto& [name, value] : session) {
+    const auto values = known.find(name);
+    if (values == known.end() || !values->second.contains(value))
+      throw Violation("a session that was never written", name + ": " + value);
+  }
+}
+
 class Life {
  public:
   Life(std::uint64_t seed, const Options& options, Sometimes& sometimes)
@@ -705,6 +719,7 @@ class Life {
       auto found = matching(worlds, reader.settings(), reader.rows(), who);
       check_fields(found, reader);
       const auto& sessions = reader.sessions();
+      for (const auto& session : sessions) check_session(session);
       const auto ended = static_cast<std::size_t>(
           std::count_if(sessions.begin(), sessions.end(),
                         [](const Attributes& session) { return session.contains("finished"); }));
