@@ -339,9 +339,11 @@ int Process::fail(int error) const {
   return -1;
 }
 
-bool Process::may_change() {
+bool Process::may_change(bool is_sync) {
   clock_ += std::chrono::milliseconds(1);
-  if (fault_.kind == Fault::Kind::none || changes_++ != fault_.at) return true;
+  if (fault_.kind == Fault::Kind::none || fault_happened_) return true;
+  const bool counts = is_sync || fault_.kind != Fault::Kind::failed_sync;
+  if (!counts || changes_++ != fault_.at) return true;
   fault_happened_ = true;
   switch (fault_.kind) {
     case Fault::Kind::no_space:
@@ -351,6 +353,7 @@ bool Process::may_change() {
       cut_ = true;
       return true;
     case Fault::Kind::bad_sector:
+    case Fault::Kind::failed_sync:
       errno = EIO;
       return false;
     case Fault::Kind::none:
@@ -478,7 +481,7 @@ int Process::fsync(int fd) {
   const auto found = open_.find(fd);
   if (found == open_.end()) return fail(EBADF);
   const auto file = found->second.file;
-  if (!may_change()) {
+  if (!may_change(true)) {
     if (file != 0) {
       disk_->add({.kind = Kind::sync_failed, .file = file, .seed = random_.next()});
       ++sometimes_["a sync failed and lost what it was to sync"];

@@ -97,9 +97,9 @@ class Disk {
 
 /// What goes wrong in a process, once.
 struct Fault {
-  enum class Kind { none, no_space, bad_sector, short_write };
+  enum class Kind { none, no_space, bad_sector, short_write, failed_sync };
   Kind kind = Kind::none;
-  std::size_t at = 0;  ///< the number of the call that changes the disk
+  std::size_t at = 0;  ///< the number of the call that it hits: of changes, or of syncs
 };
 
 /// A process that works on a disk, and the machine that it sees. When it ends, its locks are gone.
@@ -165,7 +165,7 @@ class Process final : public System {
   };
 
   /// False, with errno set, if this change does not happen.
-  bool may_change();
+  bool may_change(bool is_sync = false);
   int fail(int error) const;
   void resize_real(std::uint64_t file);
   int add_descriptor(int fd, Descriptor descriptor);

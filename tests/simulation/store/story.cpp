@@ -340,7 +340,9 @@ class Life {
     if (!process.fault_happened() || fault.kind == Fault::Kind::short_write)
       throw Violation("a refusal without a reason", text);
     const bool no_space = fault.kind == Fault::Kind::no_space;
-    const char* name = no_space ? "no space" : "a bad sector";
+    const char* name = no_space                                ? "no space"
+                       : fault.kind == Fault::Kind::bad_sector ? "a bad sector"
+                                                               : "a failed sync";
     ++sometimes_[std::string(name) + " while " + phase_];
     // A directory that cannot be synced is named itself.
     if (text.find(file.parent_path().string()) == std::string::npos ||
@@ -647,6 +649,27 @@ class Life {
     return disk.power_lost_after(at, {random_.next(), options_.sector});
   }
 
+  /// After any event from one on; most likely where little time is between two steps of a protocol.
+  std::size_t moment(const Disk& disk, std::size_t begin) {
+    const auto end = disk.events().size();
+    switch (random_.below(4)) {
+      case 0:
+        return end;
+      case 1: {
+        std::vector<std::size_t> after;
+        for (auto i = begin; i < end; ++i) {
+          const auto kind = disk.events()[i].kind;
+          if (kind == Event::Kind::rename || kind == Event::Kind::unlink) after.push_back(i + 1);
+        }
+        if (!after.empty()) return after[random_.below(after.size())];
+        break;
+      }
+      default:
+        break;
+    }
+    return begin + random_.below(end - begin + 1);
+  }
+
   void live_on(const Disk& story, const History& told, std::uint64_t image) {
     random_ = Random(mixed(seed_, 100 + image));
     where_.clear();
@@ -655,9 +678,7 @@ class Life {
     const Disk* last = &story;
     for (std::uint64_t n = 1; n <= options_.crashes; ++n) {
       const auto begin = history.begin();
-      const auto end = last->events().size();
-      // What ended the process is a moment of its own.
-      const auto at = random_.one_in(4) ? end : begin + random_.below(end - begin + 1);
+      const auto at = moment(*last, begin);
       const auto worlds = history.after(at);
       tell_events(*last);
       const bool power = (options_.power >> n & 1) != 0;
@@ -823,9 +844,9 @@ Options expand(std::uint64_t seed) {
   options.shapes = 1 + random.below(3);
   options.close = random.below(3) != 0 ? 1 : 0;
   options.crashes = 1 + random.below(3);
-  options.fault = random.one_in(2) ? 0 : 1 + random.below(3);
+  options.fault = random.one_in(2) ? 0 : 1 + random.below(4);
   options.fault_in = random.below(1 + options.crashes);
-  options.fault_at = random.below(random.one_in(2) ? 60 : 15);
+  options.fault_at = random.below(options.fault != 4 && random.one_in(2) ? 60 : 15);
   options.power = random.below(16);
   options.sector = random.one_in(2) ? 512 : 4096;
   options.repair = random.one_in(3) ? random.below(16) : 0;

@@ -20,8 +20,8 @@ struct Options {
   std::uint64_t fields = 0;    ///< 1: they are saved
   std::uint64_t shapes = 1;    ///< different shapes of fields
   std::uint64_t close = 1;     ///< 1: the session ends well
-  std::uint64_t fault = 0;     ///< 0 none, 1 no space, 2 bad sector, 3 short write
-  std::uint64_t fault_at = 0;  ///< the change to the disk that it hits
+  std::uint64_t fault = 0;     ///< 0 none, 1 no space, 2 bad sector, 3 short write, 4 failed sync
+  std::uint64_t fault_at = 0;  ///< the change to the disk, or the sync, that it hits
   std::uint64_t fault_in = 0;  ///< 0: the story, n: the n-th recovery
   std::uint64_t crashes = 1;   ///< one in the story, the others in the recoveries
   std::uint64_t power = 0;     ///< bit n: crash n loses power, else the process is killed
