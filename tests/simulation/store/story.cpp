@@ -384,15 +384,24 @@ class Life {
       history.note(disk, during);
       phase_ = "resuming";
       std::vector<std::string> report;
-      const bool was_open =
-          disk.find(results) != nullptr && disk.find(log_path(results)) != nullptr;
+      const bool was_open = is_open_for_writing(disk);
       auto store = ResultStore::resume(results, plan, {{"command", "resume"}}, &report, env);
       count_report(report, was_open);
+      for (const auto& sentence : report) {
+        if (sentence.ends_with("passed over") && disk.find(log_path(results)) != nullptr)
+          throw Violation("a log that is of no use stays", sentence);
+      }
       auto world = matching(worlds, plan.settings, store.restored(), "a resume");
       history.note(disk, {world});
       run_session(disk, history, process, store, world, recovery ? 1 : options_.batches,
                   recovery || options_.close != 0);
     });
+  }
+
+  /// By the mark of a writer in the superblock.
+  static bool is_open_for_writing(const Disk& disk) {
+    const auto* bytes = disk.find(results);
+    return bytes != nullptr && bytes->size() > 11 && (*bytes)[11] != 0;
   }
 
   void count_report(const std::vector<std::string>& report, bool was_open) {
@@ -540,19 +549,21 @@ class Life {
     merged.sessions = 1;
     History history;
     history.note(disk, {old, merged});
-    run_merge(disk, history, merged, main_fault(0));
+    merged_ = merged;
+    run_merge(disk, history, main_fault(0));
     return history;
   }
 
-  void run_merge(Disk& disk, History& history, World merged, Fault fault) {
+  void run_merge(Disk& disk, History& history, Fault fault) {
     std::map<std::string, std::string> before = disk.contents();
     runs(disk, fault, results, [&](const StoreEnvironment& env, Process&) {
       phase_ = "merging";
       const auto report = merge_results(results, {parts.begin(), parts.end()},
                                         {.allow_missing = true, .overwrite = true}, env);
       if (!report.written) throw Violation("a merge wrote nothing", "");
-      merged.closed = true;
-      history.note(disk, {merged});
+      auto whole = merged_;
+      whole.closed = true;
+      history.note(disk, {whole});
     });
     const auto now = disk.contents();
     for (const auto& [name, bytes] : before) {
@@ -775,7 +786,7 @@ class Life {
     const auto found = look(disk, worlds, "a reader after a crash");
     if (!found) {
       if (options_.story == merge) {
-        run_merge(disk, history, worlds.back(), fault);
+        run_merge(disk, history, fault);
       } else {
         begin_again(disk, history, fault);
       }
@@ -828,6 +839,7 @@ class Life {
   std::uint64_t seed_;
   Random random_;
   Outcome outcome_;
+  World merged_;  ///< what a merge is to give
   std::string phase_;
   std::string where_;  ///< the crash at hand
 };
