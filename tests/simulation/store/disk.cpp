@@ -90,12 +90,14 @@ void Disk::apply(State& state, const Event& event) {
       state.files[event.file].bytes = event.bytes;
       break;
     case Kind::rename:
-      if (const auto from = state.names.extract(event.name)) {
-        state.names[event.to] = from.mapped();
-      }
-      break;
+      // The entries of a directory name files, whatever became of the changes before.
+      state.names[event.to] = event.file;
+      [[fallthrough]];
     case Kind::unlink:
-      state.names.erase(event.name);
+      if (const auto entry = state.names.find(event.name);
+          entry != state.names.end() && entry->second == event.file) {
+        state.names.erase(entry);
+      }
       break;
     case Kind::sync:
     case Kind::sync_failed:
@@ -258,10 +260,9 @@ Disk Disk::power_lost_after(std::size_t count, const PowerLoss& loss) const {
   Random random(loss.seed);
   survive(in_directory, random, [&](const Event& event, bool) { apply(left, event); });
   for (const auto* event : in_directory) {
-    const bool kept =
-        event->kind == Kind::unlink
-            ? !left.names.contains(event->name)
-            : left.names.contains(event->kind == Kind::rename ? event->to : event->name);
+    const auto entry = left.names.find(event->kind == Kind::rename ? event->to : event->name);
+    const bool names_it = entry != left.names.end() && entry->second == event->file;
+    const bool kept = names_it != (event->kind == Kind::unlink);
     if (!kept) {
       ++sometimes[event->kind == Kind::create   ? "a creation was lost"
                   : event->kind == Kind::rename ? "a rename was lost"
@@ -538,17 +539,19 @@ int Process::fchmod(int, mode_t) { return 0; }
 
 int Process::rename(const char* from, const char* to) {
   if (dead_) return 0;
-  if (disk_->find(from) == nullptr) return fail(ENOENT);
+  const auto found = disk_->now_.names.find(from);
+  if (found == disk_->now_.names.end()) return fail(ENOENT);
   if (!may_change()) return -1;
-  disk_->add({.kind = Kind::rename, .name = from, .to = to});
+  disk_->add({.kind = Kind::rename, .file = found->second, .name = from, .to = to});
   return 0;
 }
 
 int Process::unlink(const char* path) {
   if (dead_) return 0;
-  if (disk_->find(path) == nullptr) return fail(ENOENT);
+  const auto found = disk_->now_.names.find(path);
+  if (found == disk_->now_.names.end()) return fail(ENOENT);
   if (!may_change()) return -1;
-  disk_->add({.kind = Kind::unlink, .name = path});
+  disk_->add({.kind = Kind::unlink, .file = found->second, .name = path});
   return 0;
 }
 
