@@ -117,8 +117,6 @@ class Process final : public System {
   [[nodiscard]] std::uint64_t unique_number() const { return unique_number_; }
   /// Lets time pass.
   void wait(std::chrono::milliseconds time) { clock_ += time; }
-  /// How often the disk was to be changed.
-  [[nodiscard]] std::size_t changes() const { return changes_; }
 
   int open(const char* path, int flags, mode_t mode) override;
   int close(int fd) override;

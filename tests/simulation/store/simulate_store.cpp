@@ -72,6 +72,7 @@ constexpr std::array required{
     "a failed sync while repairing",
     "a failed sync while merging",
     "a failed sync while packing",
+    "a dropped cache showed what a failed sync had lost",
     "a file was rebuilt from its log",
     "a file was taken up in place",
     "the end of a log was a cut record",

@@ -856,12 +856,14 @@ Options expand(std::uint64_t seed) {
   options.shapes = 1 + random.below(3);
   options.close = random.below(3) != 0 ? 1 : 0;
   options.crashes = 1 + random.below(3);
-  options.fault = random.one_in(2) ? 0 : 1 + random.below(4);
+  options.fault = random.one_in(3) ? 0 : 1 + random.below(4);
   options.fault_in = random.below(1 + options.crashes);
-  options.fault_at = random.below(options.fault != 4 && random.one_in(2) ? 60 : 15);
+  // Most often in the first steps, which all stories and recoveries have.
+  constexpr std::array ends{4, 12, 25, 60};
+  options.fault_at = random.below(ends[random.below(ends.size() - (options.fault == 4 ? 1 : 0))]);
   options.power = random.below(16);
   options.sector = random.one_in(2) ? 512 : 4096;
-  options.repair = random.one_in(3) ? random.below(16) : 0;
+  options.repair = random.one_in(2) ? random.below(16) : 0;
   options.images = 4;
   return options;
 }
