@@ -44,11 +44,14 @@ OpenedFile open_without_log(const StoreEnvironment& env, const fs::path& path,
 
 OpenedFile open_for_writing(const StoreEnvironment& env, const fs::path& path,
                             DamageReport& damage) {
-  // The last writer may have ended between a rename and its sync, and with a log maybe because a
-  // sync failed. What is read here must not be lost again.
+  // The last writer may have ended between a write or rename and its sync, or because a sync
+  // failed. What is read here is built on and must not be lost again: to mend a file by a log can
+  // overwrite the fields that an earlier state of the log names.
   sync_directory_of(env.system, path);
-  if (exists(env.system, log_path(path)) && exists(env.system, path))
-    forget_cached(env.system, path);
+  if (is_regular_file(env.system, log_path(path))) {
+    forget_cached(env.system, log_path(path));
+    if (is_regular_file(env.system, path)) forget_cached(env.system, path);
+  }
   const auto state = peek(env, path);
   auto choice = choose_log(env, path, state);
   if (choice.log) return by_log(std::move(*choice.log), damage);
