@@ -670,7 +670,9 @@ class Life {
         std::vector<std::size_t> after;
         for (auto i = begin; i < end; ++i) {
           const auto kind = disk.events()[i].kind;
-          if (kind == Event::Kind::rename || kind == Event::Kind::unlink) after.push_back(i + 1);
+          const bool syncs_next = i + 1 < end && disk.events()[i + 1].kind == Event::Kind::sync;
+          if (kind == Event::Kind::rename || kind == Event::Kind::unlink || syncs_next)
+            after.push_back(i + 1);
         }
         if (!after.empty()) return after[random_.below(after.size())];
         break;
