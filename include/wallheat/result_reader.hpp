@@ -16,11 +16,15 @@ namespace wallheat {
 /// Named facts that are kept as HDF5 string attributes.
 using Attributes = std::map<std::string, std::string>;
 
+struct StoreEnvironment;
+
 /// Reads a finished, killed or currently written result file without changing anything. For a
 /// killed file the log's rows are laid over those of the HDF5 file.
 class ResultReader {
  public:
   explicit ResultReader(const std::filesystem::path& file);
+  /// For the store's own simulation.
+  ResultReader(const std::filesystem::path& file, const StoreEnvironment& env);
   ResultReader(ResultReader&&) noexcept;
   ResultReader& operator=(ResultReader&&) noexcept;
   ResultReader(const ResultReader&) = delete;

@@ -40,7 +40,7 @@ std::ptrdiff_t lines_in(const std::string& text) {
 }  // namespace
 
 std::string text_of(const std::string& file) {
-  if (file != "-") return read_whole(file);
+  if (file != "-") return read_whole(real_system(), file);
   return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 

@@ -104,8 +104,9 @@ std::size_t merge_listings(JobListing& listing, const JobListing& more) {
 JobListing keep_history(const std::filesystem::path& file, const JobListing& listing) {
   JobListing all;
   const bool is_new = !std::filesystem::exists(file);
-  if (!is_new) all = parse_history(file.string(), read_whole(file));
-  if (merge_listings(all, listing) > 0 || is_new) replace_text(file, history_text(all));
+  if (!is_new) all = parse_history(file.string(), read_whole(real_system(), file));
+  if (merge_listings(all, listing) > 0 || is_new)
+    replace_text(real_system(), file, history_text(all));
   return all;
 }
 

@@ -1,21 +1,14 @@
 #include "io/file_lock.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <span>
 #include <sstream>
 #include <string>
-#include <system_error>
-#include <thread>
+#include <string_view>
 #include <utility>
 
 #include "core/utc_text.hpp"
@@ -27,30 +20,14 @@ namespace {
 
 constexpr const char* pid_namespace = "pid_namespace";
 
-std::string this_host() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-std::string now_utc() { return utc_text(std::time(nullptr), "%Y-%m-%d %H:%M:%S UTC"); }
-
-/// Where a pid means this process: containers count their own, often on hosts of equal names.
-std::string this_pid_namespace() {
-  std::error_code unknown;
-  return std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string();
-}
-
 /// The lock file's text: one "name value" a line.
-std::string describe_this_process() {
-  std::string text =
-      "host " + this_host() + "\npid " + std::to_string(::getpid()) + "\nsince " + now_utc() + "\n";
-  if (const auto space = this_pid_namespace(); !space.empty()) {
+std::string describe_this_process(System& system) {
+  std::string text = "host " + system.host() + "\npid " + std::to_string(system.pid()) +
+                     "\nsince " + utc_text(system.now(), "%Y-%m-%d %H:%M:%S UTC") + "\n";
+  if (const auto space = system.pid_namespace(); !space.empty()) {
     text += std::string(pid_namespace) + " " + space + "\n";
   }
-  for (const char* variable : {"SLURM_JOB_ID", "LSB_JOBID"}) {
-    if (const char* job = std::getenv(variable)) return text + "job " + job + "\n";
-  }
+  if (const auto job = system.job(); !job.empty()) text += "job " + job + "\n";
   return text;
 }
 
@@ -68,41 +45,37 @@ enum class Answer { taken, busy, unsupported };
 
 /// An open-file-description lock: unlike the older fcntl lock, it does not vanish when some other
 /// part of the process opens and closes the same file.
-Answer lock_in_kernel(int fd) {
+Answer lock_in_kernel(System& system, int fd) {
   struct flock request {};
   request.l_type = F_WRLCK;
   request.l_whence = SEEK_SET;
-  if (::fcntl(fd, F_OFD_SETLK, &request) == 0) return Answer::taken;
+  if (system.lock(fd, F_OFD_SETLK, &request) == 0) return Answer::taken;
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
-/// True if the holder has ended on this host, or was killed and not all of its threads have.
-bool is_ending(LockHolder holder) {
-  if (is_elsewhere(holder)) return false;
-  std::ifstream file("/proc/" + holder["pid"] + "/stat");
-  std::string status;
-  std::getline(file, status);
-  const auto name_end = status.rfind(") ");  // the name may hold anything
-  return name_end == std::string::npos ? is_dead(holder) : status[name_end + 2] == 'Z';
+/// Nothing if the holder is elsewhere, or names no process.
+std::optional<System::Life> life_of(System& system, LockHolder holder) {
+  const auto pid = static_cast<pid_t>(std::atol(holder["pid"].c_str()));
+  if (pid <= 0 || is_elsewhere(system, holder)) return std::nullopt;
+  return system.life_of(pid);
 }
 
 /// A killed process holds its locks until the last of its threads has ended. On a busy machine, or
 /// while one waits for a disk, that takes some seconds.
-Answer outwait(int fd) {
+Answer outwait(System& system, int fd) {
   constexpr std::chrono::seconds patience{15};
   constexpr std::chrono::milliseconds pause{20};
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  auto answer = lock_in_kernel(fd);
-  for (; answer == Answer::busy && std::chrono::steady_clock::now() < deadline;
-       answer = lock_in_kernel(fd))
-    std::this_thread::sleep_for(pause);
+  const auto deadline = system.uptime() + patience;
+  auto answer = lock_in_kernel(system, fd);
+  for (; answer == Answer::busy && system.uptime() < deadline; answer = lock_in_kernel(system, fd))
+    system.sleep(pause);
   return answer;
 }
 
 /// Nothing if there is a file already. Where the system knows no locks, that is the lock.
-std::optional<PosixFile> make_if_missing(const std::filesystem::path& path) {
+std::optional<PosixFile> make_if_missing(System& system, const std::filesystem::path& path) {
   try {
-    return PosixFile(path, O_CREAT | O_EXCL | O_RDWR);
+    return PosixFile(system, path, O_CREAT | O_EXCL | O_RDWR);
   } catch (const SystemError& error) {
     if (error.code != EEXIST) throw;
     return std::nullopt;
@@ -110,36 +83,46 @@ std::optional<PosixFile> make_if_missing(const std::filesystem::path& path) {
 }
 
 /// Nothing if the file is gone by now.
-std::optional<PosixFile> open_if_there(const std::filesystem::path& path) {
+std::optional<PosixFile> open_if_there(System& system, const std::filesystem::path& path) {
   try {
-    return PosixFile(path, O_RDWR);
+    return PosixFile(system, path, O_RDWR);
   } catch (const SystemError& error) {
     if (error.code != ENOENT) throw;
     return std::nullopt;
   }
 }
 
-bool still_named(int fd, const std::filesystem::path& path) {
+bool still_named(System& system, int fd, const std::filesystem::path& path) {
   struct stat held {};
   struct stat named {};
-  return ::fstat(fd, &held) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+  return system.fstat(fd, &held) == 0 && system.lstat(path.c_str(), &named) == 0 &&
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
+/// True of the text of a lock, also of one that a loss of power cut short or left as zeros.
+bool is_text_of_lock(std::string_view text) {
+  constexpr std::string_view beginning = "host ";
+  text = text.substr(0, beginning.size());
+  return std::equal(text.begin(), text.end(), beginning.begin(),
+                    [](char found, char wanted) { return found == wanted || found == '\0'; });
+}
+
 /// What is about to be overwritten must be a lock, and under this name only.
-void refuse_strangers(const PosixFile& lock, const std::filesystem::path& path) {
+void refuse_strangers(System& system, const PosixFile& lock, const std::filesystem::path& path) {
   struct stat info {};
-  if (::fstat(lock.fd(), &info) != 0) throw_system_error(path, "be examined", errno);
-  const auto holder = read_holder(path);
-  const bool is_lock = info.st_size == 0 || holder.contains("host");
-  if (info.st_nlink <= 1 && (is_lock || !still_named(lock.fd(), path))) return;
+  if (system.fstat(lock.fd(), &info) != 0) throw_system_error(path, "be examined", errno);
+  std::array<char, 8> text{};
+  const std::size_t length = std::min<std::size_t>(text.size(), lock.size());
+  const bool is_lock = lock.read_at(0, std::as_writable_bytes(std::span(text.data(), length))) &&
+                       is_text_of_lock({text.data(), length});
+  if (info.st_nlink <= 1 && (is_lock || !still_named(system, lock.fd(), path))) return;
   throw RunError(path.string() + (is_lock ? " has another name (a hard link)" : " is no lock") +
                  "; move it away");
 }
 
-void write_holder(PosixFile& lock, const std::filesystem::path& path) {
-  const auto text = describe_this_process();
-  if (::ftruncate(lock.fd(), 0) != 0) throw_system_error(path, "be written", errno);
+void write_holder(System& system, PosixFile& lock) {
+  const auto text = describe_this_process(system);
+  lock.clear();
   lock.append(std::as_bytes(std::span(text)));
 }
 
@@ -152,38 +135,40 @@ constexpr int most_attempts = 100;
 /// Takes a lock where the system knows none: who makes the file has it. To take over from a dead
 /// holder is the right of one, who holds the lock LOCK.new meanwhile; that file, complete, then
 /// becomes the lock in one step.
-PosixFile take_by_content(const std::filesystem::path& file, const std::filesystem::path& lock) {
+PosixFile take_by_content(System& system, const std::filesystem::path& file,
+                          const std::filesystem::path& lock) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    if (auto made = make_if_missing(lock)) {
-      write_holder(*made, lock);
+    if (auto made = make_if_missing(system, lock)) {
+      write_holder(system, *made);
       return std::move(*made);
     }
-    const auto holder = read_holder(lock);
-    if (!std::filesystem::exists(lock)) continue;
-    if (!is_dead(holder)) {
+    const auto holder = read_holder(system, lock);
+    if (!exists(system, lock)) continue;
+    if (!is_dead(system, holder)) {
       throw RunError(sentence(
           file, holder,
           "wait for it or stop it, or delete " + lock.string() + " if that process is gone"));
     }
     const auto successor = temporary_path(lock);
-    auto taken = take_by_content(file, successor);
+    auto taken = take_by_content(system, file, successor);
     // Another may have been faster; he is not dead.
-    if (!is_dead(read_holder(lock))) {
-      std::filesystem::remove(successor);
+    if (!is_dead(system, read_holder(system, lock))) {
+      remove_file(system, successor);
       continue;
     }
-    std::filesystem::rename(successor, lock);
-    if (still_named(taken.fd(), lock)) return taken;
+    if (system.rename(successor.c_str(), lock.c_str()) != 0)
+      throw_system_error(successor, "be renamed to " + lock.string(), errno);
+    if (still_named(system, taken.fd(), lock)) return taken;
   }
   give_up(lock);
 }
 
 }  // namespace
 
-LockHolder read_holder(const std::filesystem::path& lock) {
+LockHolder read_holder(System& system, const std::filesystem::path& lock) {
   LockHolder holder;
   try {
-    std::istringstream in(read_whole(lock));
+    std::istringstream in(read_whole(system, lock));
     std::string name;
     std::string value;
     while (in >> name && std::getline(in >> std::ws, value)) holder[name] = value;
@@ -193,36 +178,40 @@ LockHolder read_holder(const std::filesystem::path& lock) {
   return holder;
 }
 
-bool is_elsewhere(LockHolder holder) {
-  return holder["host"] != this_host() ||
-         (holder.contains(pid_namespace) && holder[pid_namespace] != this_pid_namespace());
+bool is_elsewhere(System& system, LockHolder holder) {
+  return holder["host"] != system.host() ||
+         (holder.contains(pid_namespace) && holder[pid_namespace] != system.pid_namespace());
 }
 
-bool is_dead(LockHolder holder) {
-  if (is_elsewhere(holder)) return false;
-  const auto pid = static_cast<pid_t>(std::atol(holder["pid"].c_str()));
-  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+bool is_dead(System& system, LockHolder holder) {
+  return life_of(system, std::move(holder)) == System::Life::gone;
 }
 
-FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(lock_path(file)) {
+FileLock::FileLock(System& system, const std::filesystem::path& file, LockKind kind)
+    : system_(system), path_(lock_path(file)) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    auto opened = make_if_missing(path_);
+    auto opened = make_if_missing(system, path_);
     const bool made = opened.has_value();
-    if (!made) opened = open_if_there(path_);
+    if (!made) opened = open_if_there(system, path_);
     if (!opened) continue;
-    auto answer = kind == LockKind::kernel ? lock_in_kernel(opened->fd()) : Answer::unsupported;
-    if (answer == Answer::busy && is_ending(read_holder(path_))) answer = outwait(opened->fd());
+    auto answer =
+        kind == LockKind::kernel ? lock_in_kernel(system, opened->fd()) : Answer::unsupported;
     if (answer == Answer::busy) {
-      throw RunError(sentence(file, read_holder(path_), "wait for it or stop it"));
+      const auto life = life_of(system, read_holder(system, path_));
+      const bool is_ending = life && *life != System::Life::runs;
+      if (is_ending) answer = outwait(system, opened->fd());
+    }
+    if (answer == Answer::busy) {
+      throw RunError(sentence(file, read_holder(system, path_), "wait for it or stop it"));
     }
     // The holder may have removed the file between our opening and locking it.
-    if (!still_named(opened->fd(), path_)) continue;
-    refuse_strangers(*opened, path_);
+    if (!still_named(system, opened->fd(), path_)) continue;
+    refuse_strangers(system, *opened, path_);
     if (answer == Answer::unsupported && !made) {
-      held_ = take_by_content(file, path_);
+      held_ = take_by_content(system, file, path_);
       return;
     }
-    write_holder(*opened, path_);
+    write_holder(system, *opened);
     held_ = std::move(opened);
     return;
   }
@@ -231,7 +220,7 @@ FileLock::FileLock(const std::filesystem::path& file, LockKind kind) : path_(loc
 
 void FileLock::remove() {
   if (!held_) return;
-  if (still_named(held_->fd(), path_)) ::unlink(path_.c_str());
+  if (still_named(system_, held_->fd(), path_)) system_.unlink(path_.c_str());
   held_.reset();
 }
 

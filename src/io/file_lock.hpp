@@ -15,10 +15,10 @@ enum class LockKind { kernel, content_only };
 /// What a lock file says of its last holder: host, pid, since, job.
 using LockHolder = std::map<std::string, std::string>;
 
-[[nodiscard]] LockHolder read_holder(const std::filesystem::path& lock);
-[[nodiscard]] bool is_elsewhere(LockHolder holder);
+[[nodiscard]] LockHolder read_holder(System& system, const std::filesystem::path& lock);
+[[nodiscard]] bool is_elsewhere(System& system, LockHolder holder);
 /// True if the holder is known to be gone; a process of another host cannot be asked.
-[[nodiscard]] bool is_dead(LockHolder holder);
+[[nodiscard]] bool is_dead(System& system, LockHolder holder);
 
 /// The right to write a result file: the file FILE.lock, held by at most one living process. The
 /// kernel lets go of it when the holder dies, however it dies; where the file system knows no
@@ -26,12 +26,13 @@ using LockHolder = std::map<std::string, std::string>;
 class FileLock {
  public:
   /// Takes FILE.lock for `file`. Throws RunError that names the holder where another has it.
-  explicit FileLock(const std::filesystem::path& file, LockKind kind = LockKind::kernel);
+  FileLock(System& system, const std::filesystem::path& file, LockKind kind = LockKind::kernel);
 
   /// Lets go and removes FILE.lock. Without it the file stays, as after a kill; it stops nobody.
   void remove();
 
  private:
+  System& system_;
   std::filesystem::path path_;
   std::optional<PosixFile> held_;
 };
@@ -39,8 +40,8 @@ class FileLock {
 /// What `work` returns, called while FILE.lock is held for `file`. The lock is removed however it
 /// ends.
 template <class Work>
-auto with_file_lock(const std::filesystem::path& file, const Work& work) {
-  FileLock lock(file);
+auto with_file_lock(System& system, const std::filesystem::path& file, const Work& work) {
+  FileLock lock(system, file);
   try {
     auto result = work();
     lock.remove();

@@ -73,7 +73,7 @@ void require_replaceable(const fs::path& file, bool overwrite, std::string_view 
   if (!fs::exists(path, missing) || fs::file_size(path) == 0) return;
   if (!overwrite)
     throw RunError(file.string() + " exists; name another file, or replace it by --overwrite");
-  const PosixFile in(path, O_RDONLY);
+  const PosixFile in(real_system(), path, O_RDONLY);
   std::string found(std::min<std::uint64_t>(in.size(), beginning.size()), '\0');
   if (in.read_at(0, std::as_writable_bytes(std::span(found))) && beginning.starts_with(found))
     return;
@@ -90,16 +90,16 @@ void write_output(const fs::path& file, const std::function<void(std::ostream& o
   if (is_stream(file)) return write_stream(file, write);
   const fs::path path = result_path(file);
   const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
-  PosixFile out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
+  PosixFile out(real_system(), temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
   try {
-    take_rights_of(path, temporary, out.fd());
+    take_rights_of(real_system(), path, temporary, out.fd());
     Appending buffer(out);
     std::ostream stream(&buffer);
     stream.exceptions(std::ios::badbit);  // passes on what the file throws
     write(stream);
     stream.flush();
     out.sync_all();
-    rename_durably(temporary, path);
+    rename_durably(real_system(), temporary, path);
   } catch (...) {
     std::error_code ignored;
     fs::remove(temporary, ignored);

@@ -119,7 +119,7 @@ RunStatus run_status_from_json(std::string_view text) {
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
   try {
-    replace_text(path, to_json_text(status));
+    replace_text(real_system(), path, to_json_text(status));
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }
@@ -128,7 +128,7 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
 std::optional<RunStatus> read_run_status(const fs::path& path) {
   std::string text;
   try {
-    text = read_whole(path);
+    text = read_whole(real_system(), path);
   } catch (const SystemError& error) {
     if (error.code == ENOENT) return std::nullopt;
     throw RunError(fmt::format("the status file {}", error.what()));

@@ -65,7 +65,7 @@ std::string records_of(std::string_view log) {
 const store::Snapshot& in_file() {
   static const auto snapshot = [] {
     auto made = store::snapshot_for("beside.h5", campaign());
-    made.file_id = store::new_file_id();
+    made.file_id = store::new_file_id(real_system());
     made.sessions = {{{"host", "node"}}};
     for (const auto& result : known_results(0, 2)) {
       auto row = store::to_row(result);
@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   write_file(log_path(file), data[0] == 0 ? std::string(input) : sealed_log(input));
   accepts<RunError>([&] {
     for (const auto* beside : {static_cast<const store::Snapshot*>(nullptr), &in_file()}) {
-      if (const auto log = store::read_log(file, beside)) require_sound(*log);
+      if (const auto log = store::read_log({}, file, beside)) require_sound(*log);
     }
   });
   // What others see of it. There is no HDF5 file, so only the log can be meant.

@@ -87,7 +87,7 @@ void forge(PackedPlan& plan, const Patch& patch) {
 std::string pack(std::span<const Patch> forgeries) {
   const auto path = directory() / "made.h5";
   std::filesystem::remove(path);  // of the input before
-  auto file = store::create_file(path, store::Space::dense);
+  auto file = store::create_file({}, path, store::Space::dense);
   store::PackWriter writer(file);
   for (std::size_t number = 0; number < ids().size(); ++number) {
     auto plan = store::encode_plan(plans()[number]);

@@ -146,7 +146,7 @@ class Planted : public StoreTest {
 TEST_F(Planted, locks_are_refused_by_name_and_harm_nothing) {
   for (const auto kind : {LockKind::kernel, LockKind::content_only}) {
     const auto sentence = [&] {
-      auto text = refusal([&] { FileLock(file, kind); });
+      auto text = refusal([&] { FileLock(real_system(), file, kind); });
       fs::remove(lock);
       expect_untouched();
       return text;

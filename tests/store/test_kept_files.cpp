@@ -51,7 +51,7 @@ std::string encoded(const store::Handle& type) {
 }
 
 std::string encoded_row_type_of(const std::filesystem::path& path) {
-  const auto opened = store::open_file(path, store::Access::read);
+  const auto opened = store::open_file({}, path, store::Access::read);
   const store::Handle rows(H5Dopen2(opened.get(), "/rows", H5P_DEFAULT), H5Dclose, "open /rows");
   return encoded({H5Dget_type(rows.get()), H5Tclose, "read the type"});
 }
@@ -89,7 +89,7 @@ TEST_F(KeptFiles, are_read) {
 
 TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
   for (const char* name : {"plain.h5", "fields.h5"}) {
-    const auto opened = store::open_file(kept(name), store::Access::read);
+    const auto opened = store::open_file({}, kept(name), store::Access::read);
     store::RowTable(opened).for_each([&](std::size_t, const store::Row& in_file) {
       store::Row written{};
       store::put_columns(written, store::to_result(in_file));
@@ -112,7 +112,7 @@ TEST_F(KeptFiles, have_the_row_type_that_this_build_writes_byte_for_byte) {
 }
 
 TEST_F(KeptFiles, have_the_log_that_this_build_writes_byte_for_byte) {
-  auto reading = store::read_log(kept("killed.h5"));
+  auto reading = store::read_log({}, kept("killed.h5"));
   ASSERT_TRUE(reading);
   std::vector<store::LoggedRow> rows;
   for (const auto i : reading->stored_here) {
@@ -120,7 +120,7 @@ TEST_F(KeptFiles, have_the_log_that_this_build_writes_byte_for_byte) {
     store::forget_row(reading->snapshot, i);
   }
   ASSERT_EQ(rows.size(), 3u);
-  store::LogWriter written(file, reading->snapshot);
+  store::LogWriter written({}, file, reading->snapshot);
   written.append(rows);
   EXPECT_EQ(read_bytes(log_path(file)), read_bytes(data / "killed.h5.wal"));
 }

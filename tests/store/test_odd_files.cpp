@@ -115,7 +115,7 @@ TEST_F(OddFile, does_not_lead_to_other_files) {
 /// A pack of a plan, with names and rows of which `change` may make something else.
 void write_pack(const fs::path& path,
                 const std::function<void(std::string&, store::PackRow&)>& change = {}) {
-  auto file = store::create_file(path, store::Space::dense);
+  auto file = store::create_file({}, path, store::Space::dense);
   store::PackWriter writer(file);
   for (std::size_t i = 0; i < 2; ++i) {
     std::string id = "plan " + std::to_string(i);
@@ -143,7 +143,7 @@ TEST_F(OddFile, is_a_pack_or_refused_as_none) {
 }
 
 TEST_F(OddFile, with_a_text_array_is_no_pack) {
-  auto made = store::create_file(file, store::Space::dense);
+  auto made = store::create_file({}, file, store::Space::dense);
   odd::replace_attribute(made.get(), "layer_names", 9);  // 200 texts
   made.close("close");
   EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }), HasSubstr("no pack of floor plans"));
@@ -170,7 +170,7 @@ void expect_little_memory(const std::function<void()>& step, long most_kib = 50'
 TEST_F(OddFile, of_a_small_size_takes_little_memory) {
   fs::copy_file(fs::path(WALLHEAT_TEST_DATA) / "pack_1.h5", file);
   {
-    auto opened = store::open_file(file, store::Access::write);
+    auto opened = store::open_file({}, file, store::Access::write);
     const Handle plans(H5Dopen2(opened.get(), "/plans", H5P_DEFAULT), H5Dclose, "open");
     const auto bomb = deflate(std::vector<std::byte>(std::size_t{1} << 28), Effort::best);
     const hsize_t first = 0;

@@ -57,7 +57,7 @@ TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
   for (const bool is_zombie : {true, false}) {
     Signal held;
     const pid_t holder = start_child([&] {
-      const FileLock taken(file);
+      const FileLock taken(real_system(), file);
       if (::fork() == 0) {
         held.send();
         ::usleep(300'000);  // the time that it takes to end
@@ -71,41 +71,41 @@ TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
     if (is_zombie) {
       ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(holder), &ended, WEXITED | WNOWAIT), 0);
     }
-    EXPECT_NO_THROW(FileLock{file}.remove());
+    EXPECT_NO_THROW(FileLock(real_system(), file).remove());
     if (is_zombie) (void)wait_for(holder);
   }
 }
 
 TEST_F(OneWriter, names_its_job) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
-  const FileLock first(file);
+  const FileLock first(real_system(), file);
   ::unsetenv("SLURM_JOB_ID");
-  EXPECT_THAT(refusal([&] { FileLock second(file); }), HasSubstr("in job 4711"));
+  EXPECT_THAT(refusal([&] { FileLock second(real_system(), file); }), HasSubstr("in job 4711"));
 }
 
 TEST_F(OneWriter, goes_by_the_lock_files_words_where_the_system_cannot_lock) {
-  FileLock first(file, LockKind::content_only);
-  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+  FileLock first(real_system(), file, LockKind::content_only);
+  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
               HasSubstr("or delete " + lock.string()));
   write_bytes(lock, "host elsewhere\npid 1\n");
-  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
               HasSubstr("by process 1 on host elsewhere"));
   write_bytes(lock, "");
-  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
               HasSubstr("another process"));
   first.remove();
   run_and_kill([&](auto die) {
-    FileLock taken(file, LockKind::content_only);
+    FileLock taken(real_system(), file, LockKind::content_only);
     die();
   });
-  EXPECT_EQ(refusal([&] { FileLock(file, LockKind::content_only); }), "");
+  EXPECT_EQ(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }), "");
 }
 
 TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_two_try_at_once) {
   constexpr int rounds = 60, rivals = 3;
   for (int round = 0; round < rounds; ++round) {
     run_and_kill([&](auto die) {
-      FileLock taken(file, LockKind::content_only);
+      FileLock taken(real_system(), file, LockKind::content_only);
       die();
     });
     // One of the dead may have died while it took over itself.
@@ -117,7 +117,8 @@ TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_tw
       children[i] = start_child([&] {
         start[i].wait();
         std::optional<FileLock> held;
-        if (refusal([&] { held.emplace(file, LockKind::content_only); }).empty()) ++winners[0];
+        if (refusal([&] { held.emplace(real_system(), file, LockKind::content_only); }).empty())
+          ++winners[0];
         tried.send();
         finish[i].wait();  // a winner lives until all have tried
         if (held) held->remove();
@@ -135,7 +136,7 @@ TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_tw
 TEST_F(OneWriter, of_another_pid_namespace_is_not_taken_for_dead_by_its_pid) {
   std::string words;
   run_and_kill([&](auto die) {
-    FileLock taken(file, LockKind::content_only);
+    FileLock taken(real_system(), file, LockKind::content_only);
     die();
   });
   words = read_bytes(lock);
@@ -143,14 +144,24 @@ TEST_F(OneWriter, of_another_pid_namespace_is_not_taken_for_dead_by_its_pid) {
   ASSERT_NE(at, std::string::npos);
   words.replace(at, words.find('\n', at) - at, "pid_namespace pid:[1]");
   write_bytes(lock, words);
-  EXPECT_THAT(refusal([&] { FileLock(file, LockKind::content_only); }),
+  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
               HasSubstr("or delete " + lock.string()));
 }
 
+TEST_F(OneWriter, takes_a_lock_that_lost_power_in_its_making_but_no_other_file) {
+  for (const std::string& text :
+       {std::string(76, '\0'), std::string("hos"), std::string("host x\npi")}) {
+    write_bytes(lock, text);
+    EXPECT_EQ(refusal([&] { FileLock(real_system(), file).remove(); }), "") << text;
+  }
+  write_bytes(lock, "how to build a house");
+  EXPECT_THAT(refusal([&] { FileLock(real_system(), file); }), HasSubstr("is no lock"));
+}
+
 TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
-  FileLock first(file);
+  FileLock first(real_system(), file);
   std::filesystem::remove(lock);  // somebody's hand
-  const FileLock second(file);
+  const FileLock second(real_system(), file);
   first.remove();
   EXPECT_TRUE(std::filesystem::exists(lock));
 }

@@ -300,13 +300,13 @@ TEST_F(Resume, survives_every_damaged_byte_of_the_log) {
 TEST_F(Resume, does_not_believe_a_log_that_promises_room_for_more_fields_than_plans) {
   const auto plan = make_plan(4, {{6, 7}});
   make_killed(plan, 3);
-  auto snapshot = store::read_log(file)->snapshot;
+  auto snapshot = store::read_log({}, file)->snapshot;
   snapshot.capacities[{6, 7}] = 4;
-  { store::LogWriter honest(file, snapshot); }
-  ASSERT_TRUE(store::read_log(file));
+  { store::LogWriter honest({}, file, snapshot); }
+  ASSERT_TRUE(store::read_log({}, file));
   snapshot.capacities[{6, 7}] = 5;
-  { store::LogWriter endless(file, snapshot); }
-  EXPECT_FALSE(store::read_log(file)) << "with nothing else to go by";
+  { store::LogWriter endless({}, file, snapshot); }
+  EXPECT_FALSE(store::read_log({}, file)) << "with nothing else to go by";
   expect_contents(file, plan, 3);
   EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("the log was damaged")));
   expect_contents(file, plan, 3);
@@ -372,7 +372,7 @@ TEST_F(Resume, survives_a_power_failure_that_takes_every_page_that_was_not_synce
   begin = read_bytes(directory / "begin");
   const auto h5 = read_bytes(file), wal = read_bytes(log);
   begin.resize(h5.size(), '\0');
-  const auto snapshot = store::read_log(file)->snapshot;
+  const auto snapshot = store::read_log({}, file)->snapshot;
   std::mt19937 random(11);
   for (int trial = 0; trial < 60; ++trial) {
     auto bytes = h5;

@@ -137,7 +137,7 @@ TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_th
 TEST_F(Repair, makes_a_plan_of_a_killed_file_pending_whose_field_is_lost) {
   const auto plan = make_plan(12, {{6, 7}});
   make_killed(plan, 12);
-  const auto snapshot = store::read_log(file)->snapshot;
+  const auto snapshot = store::read_log({}, file)->snapshot;
   auto bytes = read_bytes(file);
   bytes[static_cast<std::size_t>(snapshot.offsets[5]) + 3] ^= 1;
   write_bytes(file, bytes);
@@ -238,7 +238,7 @@ TEST_F(Repair, keeps_every_row_of_a_killed_file_through_a_flipped_byte_anywhere)
   const auto plan = make_plan(5, {{6, 7}, {11, 4}});
   make_killed(plan, 5);
   const auto h5 = read_bytes(file), wal = read_bytes(log);
-  const auto snapshot = store::read_log(file)->snapshot;
+  const auto snapshot = store::read_log({}, file)->snapshot;
   const auto holds_a_field = [&](std::size_t at) {
     for (std::size_t i = 0; i < 5; ++i) {
       const auto begin = static_cast<std::size_t>(snapshot.offsets[i]);

@@ -175,7 +175,7 @@ struct Place {
 /// Puts a form into a place of a closed or left file; forms beyond the last begin anew.
 inline void make_odd(const std::filesystem::path& path, const Place& place, unsigned form,
                      const std::filesystem::path& other) {
-  auto file = store::open_file(path, store::Access::take_up);
+  auto file = store::open_file({}, path, store::Access::take_up);
   if (place.attribute != nullptr) {
     const Handle object(H5Oopen(file.get(), place.object, H5P_DEFAULT), H5Oclose, "open");
     replace_attribute(object.get(), place.attribute, form % attribute_forms);

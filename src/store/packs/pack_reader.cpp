@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <atomic>
 #include <cerrno>
@@ -18,18 +17,20 @@ using namespace store;
 
 namespace {
 
-FileStamp stamp_of(const PosixFile& file, const fs::path& path) {
+FileStamp stamp_of(System& system, const PosixFile& file, const fs::path& path) {
   struct stat info {};
-  if (::fstat(file.fd(), &info) != 0) throw_system_error(path, "be examined", errno);
+  if (system.fstat(file.fd(), &info) != 0) throw_system_error(path, "be examined", errno);
   return {info.st_size, std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
 /// HDF5 finds the plans; their bytes are read beside it, as it lets one thread in at a time.
 class PlanPack final : public PlanSource {
  public:
-  explicit PlanPack(const fs::path& path)
-      : path_(path), file_(result_path(path), O_RDONLY), stamp_(stamp_of(file_, path)) {
-    layout_ = open_pack(open_file(path, Access::read), path, file_, list_);
+  PlanPack(const StoreEnvironment& env, const fs::path& path)
+      : path_(path),
+        file_(env.system, result_path(path, env.system), O_RDONLY),
+        stamp_(stamp_of(env.system, file_, path)) {
+    layout_ = open_pack(open_file(env, path, Access::read), path, file_, list_);
   }
 
   [[nodiscard]] fs::path path() const override { return path_; }
@@ -116,19 +117,18 @@ class PlanPack final : public PlanSource {
 
 }  // namespace
 
-SharedPlanSource open_plan_source(const fs::path& path) {
-  std::error_code unknown;
-  if (fs::is_directory(path, unknown)) return directory_source(path);
-  if (!fs::exists(path, unknown))
+SharedPlanSource open_plan_source(const fs::path& path, const StoreEnvironment& env) {
+  if (is_directory(env.system, path)) return directory_source(path);
+  if (!exists(env.system, path))
     throw RunError("--data: there is no directory or pack " + path.string());
   return in_one_sentence(
       path, {"make room", "it may be damaged; pack the plans anew"}, [&]() -> SharedPlanSource {
-        if (!fs::is_regular_file(path) || peek(path) == FileState::foreign) {
+        if (!is_regular_file(env.system, path) || peek(env, path) == FileState::foreign) {
           throw RunError(path.string() +
                          " is neither a directory of floor plans nor a pack that "
                          "'wallheat pack' made");
         }
-        return std::make_shared<PlanPack>(path);
+        return std::make_shared<PlanPack>(env, path);
       });
 }
 

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -31,19 +33,20 @@ struct Item {
 
 class Packing {
  public:
-  Packing(fs::path path, const PlanSource& source, const std::vector<std::string>& ids,
-          const PackOptions& options)
-      : path_(std::move(path)),
+  Packing(const StoreEnvironment& env, fs::path path, const PlanSource& source,
+          const std::vector<std::string>& ids, const PackOptions& options)
+      : env_(env),
+        path_(std::move(path)),
         temporary_(temporary_path(path_)),
         source_(source),
         ids_(ids),
         options_(options) {}
 
   PackReport run() {
-    remove_durably(temporary_);
-    auto file = create_file(temporary_, Space::dense);
+    remove_durably(env_.system, temporary_);
+    auto file = create_file(env_, temporary_, Space::dense);
     try {
-      take_rights_of(path_, temporary_, descriptor_of(file));
+      take_rights_of(env_.system, path_, temporary_, descriptor_of(file));
       PackWriter writer(file);
       in_batches([&](std::size_t first, std::size_t count) { pack(writer, first, count); },
                  options_.packed);
@@ -54,14 +57,13 @@ class Packing {
       }
       writer.finish();
       file.close("close " + temporary_.string());
-      sync_file(temporary_);
+      sync_file(env_.system, temporary_);
       check();
-      report_.bytes_out = fs::file_size(temporary_);
-      rename_durably(temporary_, path_);
+      report_.bytes_out = PosixFile(env_.system, temporary_, O_RDONLY).size();
+      rename_durably(env_.system, temporary_, path_);
     } catch (...) {
       file.leak();  // after a failed write even closing can crash in HDF5
-      std::error_code ignored;
-      fs::remove(temporary_, ignored);
+      env_.system.unlink(temporary_.c_str());
       throw;
     }
     return std::move(report_);
@@ -124,7 +126,7 @@ class Packing {
 
   /// Reads everything back as any reader does.
   void check() const {
-    const auto pack = open_plan_source(temporary_);
+    const auto pack = open_plan_source(temporary_, env_);
     const auto refuse = [&](const std::string& id, const std::string& why) {
       throw RunError(path_.string() + ": plan " + id +
                      " was not read back as it was packed, thus nothing was written; see whether "
@@ -151,6 +153,7 @@ class Packing {
         options_.checked);
   }
 
+  const StoreEnvironment& env_;
   fs::path path_, temporary_;
   const PlanSource& source_;
   const std::vector<std::string>& ids_;
@@ -162,16 +165,17 @@ class Packing {
 }  // namespace
 
 PackReport pack_plans(const fs::path& out, const PlanSource& source,
-                      const std::vector<std::string>& ids, const PackOptions& options) {
+                      const std::vector<std::string>& ids, const PackOptions& options,
+                      const StoreEnvironment& env) {
   if (ids.empty()) throw RunError("there are no plans to pack into " + out.string());
   return in_one_sentence(out, {"make room and pack again", "pack again"}, [&] {
-    const auto path = real_path(out);
-    if (fs::exists(path) && !options.overwrite)
+    const auto path = real_path(env, out);
+    if (exists(env.system, path) && !options.overwrite)
       throw RunError(out.string() + " exists; name another file, or replace it by --overwrite");
-    require_own(path, OwnKind::plans);
-    FileLock lock(path);
+    require_own(env, path, OwnKind::plans);
+    FileLock lock(env.system, path);
     try {
-      auto report = Packing(path, source, ids, options).run();
+      auto report = Packing(env, path, source, ids, options).run();
       lock.remove();
       return report;
     } catch (...) {

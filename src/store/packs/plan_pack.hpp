@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "core/plan_source.hpp"
+#include "store/results/environment.hpp"
 
 namespace wallheat {
 
 /// Opens a directory of NPY files or a pack. Throws RunError if `path` is neither, or where the
 /// pack is damaged as a whole or of another format version. Opening calls HDF5; the source's own
 /// functions do not, so its threads do not wait for each other.
-[[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path);
+[[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path,
+                                                const StoreEnvironment& env = {});
 
 struct PackOptions {
   bool overwrite = false;
@@ -45,7 +47,7 @@ struct PackReport {
 /// reason, and fails when it is asked for. Throws RunError if the file cannot be written, exists
 /// (without `overwrite`), or where all plans are left out or `interrupted` says true.
 [[nodiscard]] PackReport pack_plans(const std::filesystem::path& out, const PlanSource& source,
-                                    const std::vector<std::string>& ids,
-                                    const PackOptions& options);
+                                    const std::vector<std::string>& ids, const PackOptions& options,
+                                    const StoreEnvironment& env = {});
 
 }  // namespace wallheat

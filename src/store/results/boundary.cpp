@@ -40,22 +40,22 @@ std::string advice_about(const std::string& text, const Advice& advice) {
   return speaks_of(text, about_rights) ? rights_advice : "; " + advice.otherwise;
 }
 
-fs::path real_path(const fs::path& file) {
-  auto path = result_path(file);
-  if (!fs::is_directory(path.parent_path())) {
+fs::path real_path(const StoreEnvironment& env, const fs::path& file) {
+  auto path = result_path(file, env.system);
+  if (!is_directory(env.system, path.parent_path())) {
     throw RunError(path.string() + " cannot be written: there is no directory " +
                    path.parent_path().string() + "; make it first");
   }
-  if (fs::exists(path) && !fs::is_regular_file(path)) {
+  if (exists(env.system, path) && !is_regular_file(env.system, path)) {
     throw RunError(path.string() + " is not a regular file; name another");
   }
   return path;
 }
 
-void require_one_name(const fs::path& file) {
-  std::error_code missing;
-  const auto names = fs::hard_link_count(file, missing);
-  if (missing || names <= 1) return;
+void require_one_name(const StoreEnvironment& env, const fs::path& file) {
+  struct stat info {};
+  if (env.system.stat(file.c_str(), &info) != 0 || info.st_nlink <= 1) return;
+  const auto names = info.st_nlink;
   const auto path = file.string();
   throw RunError(path + " has " + std::to_string(names) +
                  " names (hard links), and who writes it by another name cannot be seen by this "
@@ -68,10 +68,10 @@ Attributes storable(Attributes values) {
   return values;
 }
 
-bool remove_leftovers(const fs::path& file) {
+bool remove_leftovers(const StoreEnvironment& env, const fs::path& file) {
   bool any = false;
   for (const auto& target : {file, log_path(file)}) {
-    any = fs::remove(temporary_path(target)) || any;
+    any = remove_file(env.system, temporary_path(target)) || any;
   }
   return any;
 }

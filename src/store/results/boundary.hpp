@@ -5,6 +5,7 @@
 
 #include "io/posix_file.hpp"
 #include "store/hdf5/hdf5_handle.hpp"
+#include "store/results/environment.hpp"
 #include "store/results/result_store.hpp"
 
 // What every public function does at its edge.
@@ -38,16 +39,17 @@ auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, St
 
 /// Where a file is to be written: the file itself where the name is a link, so that replacing it
 /// leaves the link alone. Throws RunError if its directory is missing or it is no regular file.
-[[nodiscard]] std::filesystem::path real_path(const std::filesystem::path& file);
+[[nodiscard]] std::filesystem::path real_path(const StoreEnvironment& env,
+                                              const std::filesystem::path& file);
 
 /// Throws RunError if a file that is to be changed in place has several names: the lock and the
 /// log lie beside one of them only.
-void require_one_name(const std::filesystem::path& file);
+void require_one_name(const StoreEnvironment& env, const std::filesystem::path& file);
 
 /// HDF5's text attributes end at a NUL.
 [[nodiscard]] Attributes storable(Attributes values);
 
 /// Removes what a kill left half written under temporary names. True if there was any.
-bool remove_leftovers(const std::filesystem::path& file);
+bool remove_leftovers(const StoreEnvironment& env, const std::filesystem::path& file);
 
 }  // namespace wallheat::store

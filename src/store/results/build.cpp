@@ -48,18 +48,18 @@ void succeed(Snapshot& snapshot, const std::string& file_id) {
 
 }  // namespace
 
-std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snapshot,
-                               const FieldSource& source) {
+std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesystem::path& path,
+                               Snapshot& snapshot, const FieldSource& source) {
   const auto temporary = temporary_path(path);
   // The old log's offsets are wrong for the new file; the new id keeps the two apart.
   succeed(snapshot, snapshot.file_id);
-  succeed(snapshot, logged_file_id(path));
-  snapshot.file_id = new_file_id();
+  succeed(snapshot, logged_file_id(env, path));
+  snapshot.file_id = new_file_id(env.system);
   std::vector<std::size_t> lost;
-  remove_durably(temporary);
-  auto file = create_file(temporary);
+  remove_durably(env.system, temporary);
+  auto file = create_file(env, temporary);
   try {
-    take_rights_of(path, temporary, descriptor_of(file));
+    take_rights_of(env.system, path, temporary, descriptor_of(file));
     write_identity(file, snapshot);
     write_attributes(file, "/settings", snapshot.settings);
     write_sessions(file, snapshot.sessions);
@@ -72,20 +72,20 @@ std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snap
     RowTable::create(file, snapshot.rows.size());
     RowTable(file).write_all(snapshot.rows);
     file.close("close " + temporary.string());
-    sync_file(temporary);
-    rename_durably(temporary, path);
+    sync_file(env.system, temporary);
+    rename_durably(env.system, temporary, path);
   } catch (...) {
     file.leak();
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    env.system.unlink(temporary.c_str());
     throw;
   }
   return lost;
 }
 
-std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snapshot) {
+std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesystem::path& path,
+                               Snapshot& snapshot) {
   std::optional<PosixFile> old;
-  if (std::filesystem::exists(path)) old.emplace(path, O_RDONLY);
+  if (exists(env.system, path)) old.emplace(env.system, path, O_RDONLY);
   const auto offsets = snapshot.offsets;
   FieldSource source;
   source.order.resize(snapshot.rows.size());
@@ -93,7 +93,7 @@ std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snap
   source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
     return old && read_chunk(*old, offsets[i], snapshot.rows[i], chunk);
   };
-  return build(path, snapshot, source);
+  return build(env, path, snapshot, source);
 }
 
 }  // namespace wallheat::store

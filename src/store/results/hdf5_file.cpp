@@ -10,13 +10,17 @@
 namespace wallheat::store {
 namespace {
 
-Handle access_list(Access access) {
+Handle access_list(const StoreEnvironment& env, Access access) {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
   // Version 1.10's objects carry checksums and can be followed by readers; newer ones could not be
   // opened by older tools.
   checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
   checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
   checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
+  // What waits in HDF5's buffer of rows is written when a dataset is closed, where nobody hears of
+  // an error. Without the buffer it is written, and fails, at once.
+  checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
+  if (env.set_driver) env.set_driver(list.get());
   if (access == Access::read_live) {
     // HDF5 takes damaged metadata for half-written ones and reads them a hundred times, each time
     // after a sleep twice as long, thus for ever. So many sleeps are some hundredths of a second.
@@ -49,12 +53,12 @@ unsigned flags_of(Access access) {
 
 }  // namespace
 
-FileState peek(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return FileState::missing;
+FileState peek(const StoreEnvironment& env, const std::filesystem::path& file) {
+  if (!exists(env.system, file)) return FileState::missing;
   // The superblock of versions 2 and 3: signature, version, size of offsets, of lengths, flags.
   constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   std::array<unsigned char, 12> start{};
-  const PosixFile in(file, O_RDONLY);
+  const PosixFile in(env.system, file, O_RDONLY);
   if (!in.read_at(0, std::as_writable_bytes(std::span(start))) ||
       std::memcmp(start.data(), signature.data(), signature.size()) != 0) {
     return FileState::foreign;
@@ -63,9 +67,9 @@ FileState peek(const std::filesystem::path& file) {
   return flagged ? FileState::left_open : FileState::closed;
 }
 
-Handle open_file(const std::filesystem::path& file, Access access) {
+Handle open_file(const StoreEnvironment& env, const std::filesystem::path& file, Access access) {
   prepare_hdf5();
-  const auto list = access_list(access);
+  const auto list = access_list(env, access);
   Handle opened(H5Fopen(file.c_str(), flags_of(access), list.get()), H5Fclose, "open the file");
   if (access == Access::take_up) {
     // Whatever lies behind the end that the superblock knows may be a field: keep it.
@@ -74,7 +78,7 @@ Handle open_file(const std::filesystem::path& file, Access access) {
   return opened;
 }
 
-Handle create_file(const std::filesystem::path& file, Space space) {
+Handle create_file(const StoreEnvironment& env, const std::filesystem::path& file, Space space) {
   prepare_hdf5();
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "prepare a new file");
   if (space == Space::paged) {
@@ -82,7 +86,7 @@ Handle create_file(const std::filesystem::path& file, Space space) {
             "choose paged space");
     checked(H5Pset_file_space_page_size(creation.get(), 4096), "choose the page size");
   }
-  const auto list = access_list(Access::write);
+  const auto list = access_list(env, Access::write);
   return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, creation.get(), list.get()), H5Fclose,
           "create the file"};
 }

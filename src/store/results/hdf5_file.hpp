@@ -7,6 +7,7 @@
 
 #include "core/id_list.hpp"
 #include "store/hdf5/hdf5_handle.hpp"
+#include "store/results/environment.hpp"
 #include "store/results/snapshot.hpp"
 
 namespace wallheat::store {
@@ -21,11 +22,12 @@ enum class Access {
 
 /// What the first bytes of a file say without HDF5's help.
 enum class FileState { missing, foreign, closed, left_open };
-[[nodiscard]] FileState peek(const std::filesystem::path& file);
+[[nodiscard]] FileState peek(const StoreEnvironment& env, const std::filesystem::path& file);
 
 /// Opens a result file. HDF5's own locks are off: a notebook that has the file open must not stop a
 /// run.
-[[nodiscard]] Handle open_file(const std::filesystem::path& file, Access access);
+[[nodiscard]] Handle open_file(const StoreEnvironment& env, const std::filesystem::path& file,
+                               Access access);
 
 /// How a new file's space is given out.
 enum class Space {
@@ -34,7 +36,8 @@ enum class Space {
 };
 
 /// Makes a new file with nothing in it; there must be none of that name, nor a link.
-[[nodiscard]] Handle create_file(const std::filesystem::path& file, Space space = Space::paged);
+[[nodiscard]] Handle create_file(const StoreEnvironment& env, const std::filesystem::path& file,
+                                 Space space = Space::paged);
 
 /// The descriptor that HDF5 writes the file with.
 [[nodiscard]] int descriptor_of(const Handle& file);

@@ -17,18 +17,18 @@ struct InFile {
   std::optional<Snapshot> snapshot;
 };
 
-InFile try_to_read(const fs::path& path, FileState state) {
+InFile try_to_read(const StoreEnvironment& env, const fs::path& path, FileState state) {
   InFile found;
   if (state == FileState::missing || state == FileState::foreign) return found;
   const auto access = state == FileState::closed ? Access::read : Access::read_live;
   try {
     {
-      const auto file = open_file(path, access);
+      const auto file = open_file(env, path, access);
       found.file_id = read_identity(file, path, state == FileState::closed).file_id;
       found.succeeds = read_predecessors(file);
     }
     DamageReport complaints;  // whoever goes by the file finds them again
-    found.snapshot = read_snapshot(path, access, Offsets::leave_out, complaints);
+    found.snapshot = read_snapshot(env, path, access, Offsets::leave_out, complaints);
   } catch (const Hdf5Error&) {
     // What was read until here is what there is to go by.
   }
@@ -55,13 +55,14 @@ void refuse_pair(const fs::path& path, const std::string& why) {
                  path.filename().string() + " alone");
 }
 
-LogChoice choose_log(const fs::path& path, FileState state) {
+LogChoice choose_log(const StoreEnvironment& env, const fs::path& path, FileState state) {
   LogChoice choice;
-  if (!fs::exists(fs::symlink_status(log_path(path)))) return choice;
+  struct stat log_info {};
+  if (env.system.lstat(log_path(path).c_str(), &log_info) != 0) return choice;
   // The file first: what a living writer puts there is in the log by then.
-  auto in_file = try_to_read(path, state);
+  auto in_file = try_to_read(env, path, state);
   choice.in_file = std::move(in_file.snapshot);
-  choice.log = read_log(path, choice.in_file ? &*choice.in_file : nullptr);
+  choice.log = read_log(env, path, choice.in_file ? &*choice.in_file : nullptr);
   const auto pass_over = [&](const char* why, bool superseded) {
     choice.log.reset();
     choice.passed_over = why;

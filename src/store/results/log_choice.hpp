@@ -20,7 +20,8 @@ struct LogChoice {
 /// file's sessions. A closed file may have come into its log's place since, or have outlived it:
 /// then that log is passed over. Throws RunError that names both where they are strangers, or the
 /// log of a file that was left open is an older one.
-[[nodiscard]] LogChoice choose_log(const std::filesystem::path& path, FileState state);
+[[nodiscard]] LogChoice choose_log(const StoreEnvironment& env, const std::filesystem::path& path,
+                                   FileState state);
 
 /// Throws that RunError.
 [[noreturn]] void refuse_pair(const std::filesystem::path& path, const std::string& why);

@@ -47,8 +47,9 @@ bool says_more(const Row& a, const Row& b) {
 /// The union of parts on its way: for each plan the row that says most, and the part it is from.
 class Merge {
  public:
-  explicit Merge(std::vector<fs::path> parts) : parts_(std::move(parts)) {
-    for (const auto& part : parts_) files_.push_back(result_path(part));
+  Merge(const StoreEnvironment& env, std::vector<fs::path> parts)
+      : env_(env), parts_(std::move(parts)) {
+    for (const auto& part : parts_) files_.push_back(result_path(part, env_.system));
     for (std::size_t number = 0; number < parts_.size(); ++number) take(number);
     finish();
   }
@@ -71,11 +72,12 @@ class Merge {
     std::optional<PosixFile> part;
     std::size_t opened = 0;
     source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
-      if (!part || opened != from_[i]) part.emplace(files_[opened = from_[i]], O_RDONLY);
+      if (!part || opened != from_[i])
+        part.emplace(env_.system, files_[opened = from_[i]], O_RDONLY);
       if (!read_chunk(*part, offsets[i], all_.rows[i], chunk)) refuse_changed(parts_[opened]);
       return true;
     };
-    build(out, all_, source);
+    build(env_, out, all_, source);
   }
 
   [[nodiscard]] MergeReport& report() { return report_; }
@@ -83,7 +85,7 @@ class Merge {
  private:
   void take(std::size_t number) {
     const auto& path = parts_[number];
-    auto view = open_for_reading(files_[number], Offsets::find);
+    auto view = open_for_reading(env_, files_[number], Offsets::find);
     warn_about(path, view);
     drop_damaged_fields(path, view);
     if (number == 0) {
@@ -198,7 +200,7 @@ class Merge {
     auto second = to_result(here.rows[i]);
     auto first = to_result(all_.rows[i]);
     if (has_field(here.rows[i]) && has_field(all_.rows[i])) {
-      const PosixFile other_file(files_[from_[i]], O_RDONLY);
+      const PosixFile other_file(env_.system, files_[from_[i]], O_RDONLY);
       if (!read_chunk(other_file, all_.offsets[i], all_.rows[i], first.field))
         refuse_changed(other);
       if (!read_chunk(*view.raw, here.offsets[i], here.rows[i], second.field))
@@ -232,6 +234,7 @@ class Merge {
     report_.plans = all_.rows.size();
   }
 
+  const StoreEnvironment& env_;
   std::vector<fs::path> parts_;
   MergeReport report_;           // as they were named
   std::vector<fs::path> files_;  // where the names lead
@@ -242,26 +245,35 @@ class Merge {
   std::vector<std::byte> chunk_;
 };
 
-void require_free(const fs::path& out, bool overwrite) {
-  if (overwrite) return require_own(out, OwnKind::results);
-  if (!fs::exists(out) && !fs::exists(log_path(out))) return;
-  throw RunError(out.string() + (fs::exists(out) ? " exists" : " has a log of a killed run") +
+void require_free(const StoreEnvironment& env, const fs::path& out, bool overwrite) {
+  if (overwrite) return require_own(env, out, OwnKind::results);
+  if (!exists(env.system, out) && !exists(env.system, log_path(out))) return;
+  throw RunError(out.string() +
+                 (exists(env.system, out) ? " exists" : " has a log of a killed run") +
                  "; name another file, or replace it by --overwrite");
 }
 
-MergeReport merge(const fs::path& out, const std::vector<fs::path>& parts,
-                  const MergeOptions& options) {
-  require_free(out, options.overwrite);
-  Merge merged(parts);
+/// False if one of them is not there.
+bool are_one_file(System& system, const fs::path& a, const fs::path& b) {
+  struct stat first {};
+  struct stat second {};
+  return system.stat(a.c_str(), &first) == 0 && system.stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+MergeReport merge(const StoreEnvironment& env, const fs::path& out,
+                  const std::vector<fs::path>& parts, const MergeOptions& options) {
+  require_free(env, out, options.overwrite);
+  Merge merged(env, parts);
   auto& report = merged.report();
   if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing)) {
     return std::move(report);
   }
-  remove_leftovers(out);
+  remove_leftovers(env, out);
   merged.add_session(options.session);
   merged.write(out);
   // That of a killed run whose file was replaced.
-  remove_durably(log_path(out));
+  remove_durably(env.system, log_path(out));
   report.written = true;
   return std::move(report);
 }
@@ -277,17 +289,16 @@ std::optional<std::size_t> merged_parts(const Attributes& session) {
 bool is_from_part(const Attributes& session) { return session.contains(origin); }
 
 MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
-                          const MergeOptions& options) {
+                          const MergeOptions& options, const StoreEnvironment& env) {
   if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
   return in_one_sentence(out, {"make room and merge again", "merge again"}, [&] {
-    const auto path = real_path(out);
+    const auto path = real_path(env, out);
     for (const auto& part : parts) {
-      std::error_code missing;  // a file that is not there equals none
-      if (fs::equivalent(path, part, missing) || path == result_path(part)) {
+      if (are_one_file(env.system, path, part) || path == result_path(part, env.system)) {
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
       }
     }
-    return with_file_lock(path, [&] { return merge(path, parts, options); });
+    return with_file_lock(env.system, path, [&] { return merge(env, path, parts, options); });
   });
 }
 

@@ -38,7 +38,8 @@ struct MergeReport {
 /// exists, is one of the parts or is being written.
 [[nodiscard]] MergeReport merge_results(const std::filesystem::path& out,
                                         const std::vector<std::filesystem::path>& parts,
-                                        const MergeOptions& options);
+                                        const MergeOptions& options,
+                                        const StoreEnvironment& env = {});
 
 /// How many parts a session merged; nothing where it is that of a run.
 [[nodiscard]] std::optional<std::size_t> merged_parts(const Attributes& session);

@@ -18,6 +18,7 @@ struct ReadView {
 };
 
 /// Reads a finished, killed or currently written file. Throws RunError.
-[[nodiscard]] ReadView open_for_reading(const std::filesystem::path& path, Offsets offsets);
+[[nodiscard]] ReadView open_for_reading(const StoreEnvironment& env,
+                                        const std::filesystem::path& path, Offsets offsets);
 
 }  // namespace wallheat::store

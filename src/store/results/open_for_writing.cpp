@@ -27,13 +27,14 @@ OpenedFile by_log(LogReading log, DamageReport& damage) {
 }
 
 /// A file that was left open and whose log is gone, with nothing but itself to go by.
-OpenedFile open_without_log(const fs::path& path, DamageReport& damage) {
+OpenedFile open_without_log(const StoreEnvironment& env, const fs::path& path,
+                            DamageReport& damage) {
   damage.sentences.emplace_back(
       "the file was left open and has no usable log; what it holds was taken");
-  refuse_other_versions(path);  // before anything is changed
-  open_file(path, Access::take_up).close("close the file");
+  refuse_other_versions(env, path);  // before anything is changed
+  open_file(env, path, Access::take_up).close("close the file");
   OpenedFile found;
-  found.snapshot = read_snapshot(path, Access::read, Offsets::find, damage);
+  found.snapshot = read_snapshot(env, path, Access::read, Offsets::find, damage);
   found.needs_recovery = true;
   found.unproven = all_rows(found.snapshot);
   return found;
@@ -41,9 +42,18 @@ OpenedFile open_without_log(const fs::path& path, DamageReport& damage) {
 
 }  // namespace
 
-OpenedFile open_for_writing(const fs::path& path, DamageReport& damage) {
-  const auto state = peek(path);
-  auto choice = choose_log(path, state);
+OpenedFile open_for_writing(const StoreEnvironment& env, const fs::path& path,
+                            DamageReport& damage) {
+  // The last writer may have ended between a write or rename and its sync, or because a sync
+  // failed. What is read here is built on and must not be lost again: to mend a file by a log can
+  // overwrite the fields that an earlier state of the log names.
+  sync_directory_of(env.system, path);
+  if (is_regular_file(env.system, log_path(path))) {
+    forget_cached(env.system, log_path(path));
+    if (is_regular_file(env.system, path)) forget_cached(env.system, path);
+  }
+  const auto state = peek(env, path);
+  auto choice = choose_log(env, path, state);
   if (choice.log) return by_log(std::move(*choice.log), damage);
   if (!choice.passed_over.empty()) damage.sentences.push_back(choice.passed_over);
   switch (state) {
@@ -52,18 +62,19 @@ OpenedFile open_for_writing(const fs::path& path, DamageReport& damage) {
     case FileState::foreign:
       throw RunError(path.string() + " is not an HDF5 file; name another, or remove it first");
     case FileState::left_open:
-      return open_without_log(path, damage);
+      return open_without_log(env, path, damage);
     case FileState::closed:
       break;
   }
   OpenedFile found;
-  found.snapshot = read_snapshot(path, Access::read, Offsets::find, damage);
+  found.snapshot = read_snapshot(env, path, Access::read, Offsets::find, damage);
   found.superseded_log = choice.superseded;
   return found;
 }
 
-void take_up(const fs::path& path, OpenedFile& found, DamageReport& damage) {
-  recover(path, found.snapshot, found.unproven, damage);
+void take_up(const StoreEnvironment& env, const fs::path& path, OpenedFile& found,
+             DamageReport& damage) {
+  recover(env, path, found.snapshot, found.unproven, damage);
   damage.add_lost_with_log(found.doubtful, found.snapshot);
 }
 

@@ -17,9 +17,11 @@ struct OpenedFile {
 
 /// For the file's one writer: reads a closed file, or the log of a killed one. Throws RunError or
 /// Hdf5Error if there is nothing to go by, or the log is another file's.
-[[nodiscard]] OpenedFile open_for_writing(const std::filesystem::path& path, DamageReport& damage);
+[[nodiscard]] OpenedFile open_for_writing(const StoreEnvironment& env,
+                                          const std::filesystem::path& path, DamageReport& damage);
 
 /// Makes a file that needs recovery closed, durable and equal to `found.snapshot`.
-void take_up(const std::filesystem::path& path, OpenedFile& found, DamageReport& damage);
+void take_up(const StoreEnvironment& env, const std::filesystem::path& path, OpenedFile& found,
+             DamageReport& damage);
 
 }  // namespace wallheat::store

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 namespace store {
 namespace {
 
-std::string beginning_of(const fs::path& file, std::uint64_t most) {
-  const PosixFile in(file, O_RDONLY);
+std::string beginning_of(const StoreEnvironment& env, const fs::path& file, std::uint64_t most) {
+  const PosixFile in(env.system, file, O_RDONLY);
   std::string bytes(std::min(in.size(), most), '\0');
   if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
     throw_system_error(file, "be read", EIO);
@@ -40,12 +40,12 @@ bool says(std::string_view bytes, std::string_view kind) {
 
 }  // namespace
 
-void require_own(const fs::path& file, OwnKind kind) {
+void require_own(const StoreEnvironment& env, const fs::path& file, OwnKind kind) {
   constexpr std::uint64_t enough = 64 << 10;
   const bool results = kind == OwnKind::results;
-  if (!fs::exists(file) || fs::file_size(file) == 0) return;
-  if (says(beginning_of(file, enough), results ? "results" : "plans")) return;
-  if (results && !logged_file_id(file).empty()) return;
+  if (!exists(env.system, file) || PosixFile(env.system, file, O_RDONLY).size() == 0) return;
+  if (says(beginning_of(env, file, enough), results ? "results" : "plans")) return;
+  if (results && !logged_file_id(env, file).empty()) return;
   throw RunError(
       file.string() + " is not " + (results ? "a result file" : "a pack of floor plans") +
       " that wallheat wrote, so --overwrite does not replace it; name another, or remove "
@@ -56,7 +56,7 @@ void require_own(const fs::path& file, OwnKind kind) {
 
 void require_own_results(const fs::path& file) {
   try {
-    store::require_own(result_path(file), store::OwnKind::results);
+    store::require_own({}, result_path(file), store::OwnKind::results);
   } catch (const fs::filesystem_error& error) {
     throw RunError(file.string() + " cannot be used: " + error.code().message());
   }

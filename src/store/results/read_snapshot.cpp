@@ -16,9 +16,9 @@ bool has_room(const Capacities& capacities, const Row& row) {
 
 }  // namespace
 
-void refuse_other_versions(const std::filesystem::path& path) {
+void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::path& path) {
   try {
-    static_cast<void>(read_identity(open_file(path, Access::read_live), path));
+    static_cast<void>(read_identity(open_file(env, path, Access::read_live), path));
   } catch (const Hdf5Error&) {
     // Too damaged to say; whoever reads it will find out.
   }
@@ -29,12 +29,12 @@ namespace {
 /// The rows of a closed file stay in it; those that a writer may change are taken into memory.
 class Reading {
  public:
-  Reading(const Handle& file, const std::filesystem::path& path, Access access, Offsets offsets,
-          Snapshot& snapshot)
+  Reading(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
+          Access access, Offsets offsets, Snapshot& snapshot)
       : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file, snapshot.version) {
     if (access == Access::read && table_.count() > 0)
       in_file_ =
-          std::make_shared<RowsInFile>(path, table_.offset(), table_.count(), snapshot.version);
+          std::make_shared<RowsInFile>(env, path, table_.offset(), table_.count(), snapshot.version);
     snapshot.offsets.assign(table_.count(), -1);
     ids_ = read_ids(file, table_.count());
   }
@@ -106,9 +106,9 @@ class Reading {
 
 }  // namespace
 
-Snapshot read_snapshot(const std::filesystem::path& path, Access access, Offsets offsets,
-                       DamageReport& damage) {
-  const auto file = open_file(path, access);
+Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path& path,
+                       Access access, Offsets offsets, DamageReport& damage) {
+  const auto file = open_file(env, path, access);
   Snapshot snapshot;
   const Identity identity = read_identity(file, path, access == Access::read);
   snapshot.file_id = identity.file_id;

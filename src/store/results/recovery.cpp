@@ -17,8 +17,9 @@ bool same(const Row& a, const Row& b) { return std::memcmp(&a, &b, sizeof(Row)) 
 /// The rows and fields of an open file on their way to what `snapshot` says.
 class Mending {
  public:
-  Mending(const Handle& file, const std::filesystem::path& path, Snapshot& snapshot)
-      : snapshot_(snapshot), rows_(file), fields_(file), raw_(path, O_RDONLY) {
+  Mending(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
+          Snapshot& snapshot)
+      : snapshot_(snapshot), rows_(file), fields_(file), raw_(env.system, path, O_RDONLY) {
     if (rows_.count() != snapshot.rows.size()) {
       throw Hdf5Error("cannot mend the file: its number of rows is another");
     }
@@ -133,10 +134,11 @@ bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& field
   return true;
 }
 
-std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Access access,
+std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
+                                          const std::filesystem::path& path, Access access,
                                           Snapshot& snapshot,
                                           const std::vector<std::size_t>& unproven) {
-  auto file = open_file(path, access);
+  auto file = open_file(env, path, access);
   std::vector<std::size_t> rebuilt;
   try {
     if (read_identity(file, path).file_id != snapshot.file_id) refuse_pair(path, strangers);
@@ -147,7 +149,7 @@ std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Acc
       write_ids(file, snapshot.rows);
     }
     {
-      Mending mending(file, path, snapshot);
+      Mending mending(env, file, path, snapshot);
       rebuilt = mending.mend_rows();
       std::vector<bool> check(snapshot.rows.size());
       for (const auto i : unproven) check[i] = true;
@@ -161,21 +163,21 @@ std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Acc
     file.leak();
     throw;
   }
-  sync_file(path);
+  sync_file(env.system, path);
   return rebuilt;
 }
 
-void require_equal(const std::filesystem::path& path, const Snapshot& snapshot,
-                   const std::vector<std::size_t>& unproven) {
+void require_equal(const StoreEnvironment& env, const std::filesystem::path& path,
+                   const Snapshot& snapshot, const std::vector<std::size_t>& unproven) {
   DamageReport complaints;
-  const auto found = read_snapshot(path, Access::read, Offsets::find, complaints);
+  const auto found = read_snapshot(env, path, Access::read, Offsets::find, complaints);
   if (!complaints.sentences.empty()) differs("rows are");
   if (found.settings != snapshot.settings) differs("the settings are");
   if (found.sessions != snapshot.sessions) differs("the sessions are");
   if (found.capacities != snapshot.capacities) differs("the room for fields is");
   if (!same(found.rows, snapshot.rows)) differs("rows are");
   if (found.offsets != snapshot.offsets) differs("the offsets of fields are");
-  const PosixFile raw(path, O_RDONLY);
+  const PosixFile raw(env.system, path, O_RDONLY);
   std::vector<std::byte> chunk;
   for (const auto i : unproven) {
     if (has_field(snapshot.rows[i]) &&
@@ -185,17 +187,17 @@ void require_equal(const std::filesystem::path& path, const Snapshot& snapshot,
   }
 }
 
-void recover(const std::filesystem::path& path, Snapshot& snapshot,
+void recover(const StoreEnvironment& env, const std::filesystem::path& path, Snapshot& snapshot,
              const std::vector<std::size_t>& unproven, DamageReport& damage) {
   std::string cause = "it is missing";
-  if (const auto state = peek(path); state == FileState::foreign) {
+  if (const auto state = peek(env, path); state == FileState::foreign) {
     cause = "it does not begin like an HDF5 file";
   } else if (state != FileState::missing) {
     // Mending works on a copy: a failed attempt must not blur what the log says.
     auto mended = snapshot;
     try {
-      const auto rebuilt = bring_up_to_date(path, Access::take_up, mended, unproven);
-      require_equal(path, mended, unproven);
+      const auto rebuilt = bring_up_to_date(env, path, Access::take_up, mended, unproven);
+      require_equal(env, path, mended, unproven);
       snapshot = std::move(mended);
       report_rebuilt(rebuilt, snapshot, damage);
       return;
@@ -203,7 +205,7 @@ void recover(const std::filesystem::path& path, Snapshot& snapshot,
       cause = error.what();
     }
   }
-  const auto lost = build(path, snapshot);
+  const auto lost = build(env, path, snapshot);
   damage.sentences.push_back("the file could not be mended (" + cause +
                              ") and was rebuilt from its log");
   damage.add_lost("field", "lost with it", lost, snapshot);

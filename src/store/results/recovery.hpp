@@ -15,11 +15,11 @@ enum class Offsets { find, leave_out };
 
 /// Reads a file's snapshot. Rows that are damaged or whose field is not there become pending, which
 /// `damage` tell. Throws Hdf5Error or RunError if it cannot be read.
-[[nodiscard]] Snapshot read_snapshot(const std::filesystem::path& path, Access access,
-                                     Offsets offsets, DamageReport& damage);
+[[nodiscard]] Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path& path,
+                                     Access access, Offsets offsets, DamageReport& damage);
 
 /// Throws RunError if a file that was left open is none of ours or of another format version.
-void refuse_other_versions(const std::filesystem::path& path);
+void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::path& path);
 
 /// Takes row i of the HDF5 file over into `snapshot` if it says more than the log: an answer where
 /// the log has none, anything where it has nothing. A row reaches the file only after the log, so
@@ -39,26 +39,28 @@ struct FieldSource {
 
 /// Writes the file anew, under a temporary name and then, synced, in its place. Sets slots,
 /// offsets and a new file id; rows whose field is lost become pending. Returns these.
-std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snapshot,
-                               const FieldSource& source);
+std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesystem::path& path,
+                               Snapshot& snapshot, const FieldSource& source);
 /// The same with the fields of the file that is replaced, copied as they are.
-std::vector<std::size_t> build(const std::filesystem::path& path, Snapshot& snapshot);
+std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesystem::path& path,
+                               Snapshot& snapshot);
 
 /// Makes the HDF5 file say what `snapshot` says: sessions, rows, and fields from their offsets,
 /// which it updates; the fields of `unproven` rows are compared with their checksums. Answers that
 /// only the file has, because the log was damaged, are taken over into `snapshot`. Throws where
 /// something does not fit. Returns the rows that were damaged in the file and are right now.
-std::vector<std::size_t> bring_up_to_date(const std::filesystem::path& path, Access access,
+std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
+                                          const std::filesystem::path& path, Access access,
                                           Snapshot& snapshot,
                                           const std::vector<std::size_t>& unproven);
 
 /// Reads everything back. Throws Hdf5Error at the first difference.
-void require_equal(const std::filesystem::path& path, const Snapshot& snapshot,
-                   const std::vector<std::size_t>& unproven);
+void require_equal(const StoreEnvironment& env, const std::filesystem::path& path,
+                   const Snapshot& snapshot, const std::vector<std::size_t>& unproven);
 
 /// Takes up a file after a kill, or without its log: mends it in place, and builds it anew where
 /// that fails. Afterwards it is closed, durable, and agrees with `snapshot`.
-void recover(const std::filesystem::path& path, Snapshot& snapshot,
+void recover(const StoreEnvironment& env, const std::filesystem::path& path, Snapshot& snapshot,
              const std::vector<std::size_t>& unproven, DamageReport& damage);
 
 }  // namespace wallheat::store

@@ -17,8 +17,9 @@ using namespace store;
 namespace {
 
 /// Fields of a closed file that are not what their rows say.
-std::vector<std::size_t> damaged_fields(const fs::path& path, const Snapshot& snapshot) {
-  const PosixFile raw(path, O_RDONLY);
+std::vector<std::size_t> damaged_fields(const StoreEnvironment& env, const fs::path& path,
+                                        const Snapshot& snapshot) {
+  const PosixFile raw(env.system, path, O_RDONLY);
   std::vector<std::size_t> damaged;
   std::vector<std::byte> chunk;
   std::size_t i = 0;
@@ -30,7 +31,8 @@ std::vector<std::size_t> damaged_fields(const fs::path& path, const Snapshot& sn
 }
 
 /// A file whose writer died. True: there always is something to do.
-bool mend_killed(const fs::path& path, OpenedFile& found, DamageReport& damage) {
+bool mend_killed(const StoreEnvironment& env, const fs::path& path, OpenedFile& found,
+                 DamageReport& damage) {
   // However long ago a field was written: somebody asks for a repair because he doubts the file.
   found.unproven.resize(found.snapshot.rows.size());
   std::iota(found.unproven.begin(), found.unproven.end(), std::size_t{0});
@@ -39,34 +41,35 @@ bool mend_killed(const fs::path& path, OpenedFile& found, DamageReport& damage) 
                                std::to_string(found.logged) +
                                " result(s) of that run, was folded in");
   }
-  take_up(path, found, damage);
+  take_up(env, path, found, damage);
   return true;
 }
 
 /// A closed file: built anew if anything in it is damaged.
-bool mend_closed(const fs::path& path, Snapshot& snapshot, DamageReport& damage) {
-  const auto damaged = damaged_fields(path, snapshot);
+bool mend_closed(const StoreEnvironment& env, const fs::path& path, Snapshot& snapshot,
+                 DamageReport& damage) {
+  const auto damaged = damaged_fields(env, path, snapshot);
   for (const auto i : damaged) forget_row(snapshot, i);
   damage.add_lost("field", "damaged", damaged, snapshot);
   if (!damage.in_file && damaged.empty()) return false;
-  build(path, snapshot);
+  build(env, path, snapshot);
   return true;
 }
 
-RepairReport repair(const fs::path& path, bool lock_was_there) {
+RepairReport repair(const StoreEnvironment& env, const fs::path& path, bool lock_was_there) {
   DamageReport damage;
-  auto found = open_for_writing(path, damage);
+  auto found = open_for_writing(env, path, damage);
   auto& snapshot = found.snapshot;
-  const bool rewritten =
-      found.needs_recovery ? mend_killed(path, found, damage) : mend_closed(path, snapshot, damage);
+  const bool rewritten = found.needs_recovery ? mend_killed(env, path, found, damage)
+                                              : mend_closed(env, path, snapshot, damage);
   if (rewritten) {
     std::vector<std::size_t> all(snapshot.rows.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    require_equal(path, snapshot, all);
+    require_equal(env, path, snapshot, all);
   }
-  const bool had_log = fs::exists(log_path(path));
-  remove_durably(log_path(path));
-  const bool had_leftovers = remove_leftovers(path);
+  const bool had_log = exists(env.system, log_path(path));
+  remove_durably(env.system, log_path(path));
+  const bool had_leftovers = remove_leftovers(env, path);
   if (had_leftovers) damage.sentences.emplace_back("half-written temporary files were removed");
   if (lock_was_there) damage.sentences.emplace_back("the lock of a dead process was removed");
 
@@ -85,18 +88,18 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
 
 }  // namespace
 
-RepairReport repair_results(const fs::path& file) {
+RepairReport repair_results(const fs::path& file, const StoreEnvironment& env) {
   const Advice advice{"make room and repair it again",
                       "it cannot be repaired: bring back a copy of it, or solve anew"};
   return in_one_sentence(file, advice, [&] {
-    const auto path = real_path(file);
-    if (!fs::exists(path) && !fs::exists(log_path(path))) {
+    const auto path = real_path(env, file);
+    if (!exists(env.system, path) && !exists(env.system, log_path(path))) {
       throw RunError(path.string() + " does not exist");
     }
-    const bool lock_was_there = fs::exists(lock_path(path));
-    return with_file_lock(path, [&] {
-      require_one_name(path);
-      return repair(path, lock_was_there);
+    const bool lock_was_there = exists(env.system, lock_path(path));
+    return with_file_lock(env.system, path, [&] {
+      require_one_name(env, path);
+      return repair(env, path, lock_was_there);
     });
   });
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "store/results/environment.hpp"
+
 namespace wallheat {
 
 /// What repair_results found and did.
@@ -22,6 +24,7 @@ struct RepairReport {
 /// one closed HDF5 file without log and lock. What is lost for good becomes pending. A kill in its
 /// midst loses nothing. Throws RunError, one sentence that names the file, where it cannot be done:
 /// a living process writes the file, it is of another format version, or too damaged to be read.
-[[nodiscard]] RepairReport repair_results(const std::filesystem::path& file);
+[[nodiscard]] RepairReport repair_results(const std::filesystem::path& file,
+                                          const StoreEnvironment& env = {});
 
 }  // namespace wallheat

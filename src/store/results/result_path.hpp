@@ -2,13 +2,16 @@
 
 #include <filesystem>
 
+#include "io/system.hpp"
+
 namespace wallheat {
 
 /// The one name of a result file: absolute, with every link followed, also one that leads to a file
 /// that is not there yet. FILE.wal, FILE.lock and FILE.status lie beside this name, so whoever
 /// reads, writes or watches a file asks here first. Throws RunError if links go round in
 /// circles, a directory cannot be searched, or the log lies beside a link instead of its target.
-[[nodiscard]] std::filesystem::path result_path(const std::filesystem::path& file);
+[[nodiscard]] std::filesystem::path result_path(const std::filesystem::path& file,
+                                                System& system = real_system());
 
 /// True if there is something to read or to take up: the file, or the log that outlived it.
 [[nodiscard]] bool has_results(const std::filesystem::path& file);

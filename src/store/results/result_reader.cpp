@@ -14,8 +14,10 @@ using namespace store;
 
 class ResultReader::Impl {
  public:
-  explicit Impl(const fs::path& file)
-      : path_(result_path(file)), view_(open_for_reading(path_, Offsets::leave_out)) {}
+  Impl(const fs::path& file, const StoreEnvironment& env)
+      : env_(env),
+        path_(result_path(file, env.system)),
+        view_(open_for_reading(env, path_, Offsets::leave_out)) {}
 
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const {
     if (index >= view_.snapshot.rows.size()) {
@@ -54,7 +56,7 @@ class ResultReader::Impl {
   Offset offset_of(std::size_t index) const {
     const std::scoped_lock lock(finding_);
     if (!view_.has_offsets) {
-      auto now = open_for_reading(path_, Offsets::find);
+      auto now = open_for_reading(env_, path_, Offsets::find);
       if (now.snapshot.file_id == view_.snapshot.file_id) {
         view_.snapshot.offsets = std::move(now.snapshot.offsets);
       }
@@ -63,6 +65,7 @@ class ResultReader::Impl {
     return view_.snapshot.offsets.at(index);
   }
 
+  StoreEnvironment env_;
   fs::path path_;
   mutable ReadView view_;
   mutable std::mutex finding_;  ///< of offsets: HDF5 is for one thread at a time
@@ -70,7 +73,9 @@ class ResultReader::Impl {
   mutable std::vector<PlanResult> rows_;
 };
 
-ResultReader::ResultReader(const fs::path& file) : impl_(std::make_unique<Impl>(file)) {}
+ResultReader::ResultReader(const fs::path& file) : ResultReader(file, StoreEnvironment{}) {}
+ResultReader::ResultReader(const fs::path& file, const StoreEnvironment& env)
+    : impl_(std::make_unique<Impl>(file, env)) {}
 ResultReader::ResultReader(ResultReader&&) noexcept = default;
 ResultReader& ResultReader::operator=(ResultReader&&) noexcept = default;
 ResultReader::~ResultReader() = default;

@@ -17,12 +17,13 @@ namespace {
 const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
 
 /// Throws RunError where a new file may not take this name.
-void require_free(const fs::path& path, bool overwrite) {
-  if (!overwrite && (fs::exists(path) || fs::exists(log_path(path)))) {
-    throw RunError(path.string() + (fs::exists(path) ? " exists" : " has a log of a killed run") +
+void require_free(const StoreEnvironment& env, const fs::path& path, bool overwrite) {
+  if (!overwrite && (exists(env.system, path) || exists(env.system, log_path(path)))) {
+    throw RunError(path.string() +
+                   (exists(env.system, path) ? " exists" : " has a log of a killed run") +
                    "; go on with it by --resume, or replace it by --overwrite");
   }
-  require_own(path, OwnKind::results);
+  require_own(env, path, OwnKind::results);
 }
 
 /// Throws RunError where a file was made for something else than `plan`; the refusal must come
@@ -36,34 +37,37 @@ void require_use_for(const fs::path& path, const Snapshot& snapshot, const Store
 
 class ResultStore::Impl {
  public:
-  Impl(fs::path path, FileLock lock, Attributes session)
-      : path_(std::move(path)), lock_(std::move(lock)), session_attributes_(std::move(session)) {}
+  Impl(const StoreEnvironment& env, fs::path path, FileLock lock, Attributes session)
+      : env_(env),
+        path_(std::move(path)),
+        lock_(std::move(lock)),
+        session_attributes_(std::move(session)) {}
 
   void create(const StorePlan& plan, bool overwrite) {
-    require_free(path_, overwrite);
-    remove_leftovers(path_);
+    require_free(env_, path_, overwrite);
+    remove_leftovers(env_, path_);
     snapshot_ = snapshot_for(path_, plan);
     // Fields of the file that is replaced are of no interest: nothing has an offset yet.
-    build(path_, *snapshot_);
+    build(env_, path_, *snapshot_);
     keeps_restored_ = false;
     begin();
     created_ = true;
   }
 
   void resume(const StorePlan& plan, DamageReport& damage) {
-    require_one_name(path_);
+    require_one_name(env_, path_);
     // What cannot be read is damaged; nothing else is a reason to give up what the file holds.
     auto found = in_one_sentence(
         path_, {to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"},
-        [&] { return open_for_writing(path_, damage); });
+        [&] { return open_for_writing(env_, path_, damage); });
     require_use_for(path_, found.snapshot, plan);
     const bool new_layout = needs_new_layout(found.snapshot, plan);
-    remove_leftovers(path_);
-    if (found.superseded_log) remove_durably(log_path(path_));
-    if (found.needs_recovery) take_up(path_, found, damage);
+    remove_leftovers(env_, path_);
+    if (found.superseded_log) remove_durably(env_.system, log_path(path_));
+    if (found.needs_recovery) take_up(env_, path_, found, damage);
     if (new_layout) {
       found.snapshot = rearranged(path_, std::move(found.snapshot), plan);
-      build(path_, found.snapshot);
+      build(env_, path_, found.snapshot);
     }
     snapshot_ = std::move(found.snapshot);
     if (found.needs_recovery) begin();
@@ -113,11 +117,12 @@ class ResultStore::Impl {
   void begin() {
     if (keeps_restored_) snapshot_->rows.leave_source();
     snapshot_->sessions.push_back(session_attributes_);
-    session_ = std::make_unique<Session>(path_, *snapshot_);
+    session_ = std::make_unique<Session>(env_, path_, *snapshot_);
     if (keeps_restored_) restored_ = std::move(snapshot_->rows);
     snapshot_.reset();
   }
 
+  StoreEnvironment env_;
   fs::path path_;
   FileLock lock_;  // before session_: held until the session is over
   Attributes session_attributes_;
@@ -144,10 +149,10 @@ ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
 ResultStore::~ResultStore() = default;
 
 ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
-                                bool overwrite) {
+                                bool overwrite, const StoreEnvironment& env) {
   return in_one_sentence(file, {to_resume.for_room, "see that the directory can be written"}, [&] {
-    const auto path = real_path(file);
-    auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
+    const auto path = real_path(env, file);
+    auto impl = std::make_unique<Impl>(env, path, FileLock(env.system, path), storable(session));
     plan.settings = storable(std::move(plan.settings));
     try {
       impl->create(plan, overwrite);
@@ -160,10 +165,10 @@ ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attr
 }
 
 ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
-                                std::vector<std::string>* report) {
+                                std::vector<std::string>* report, const StoreEnvironment& env) {
   return in_one_sentence(file, to_resume, [&] {
-    const auto path = real_path(file);
-    auto impl = std::make_unique<Impl>(path, FileLock(path), storable(session));
+    const auto path = real_path(env, file);
+    auto impl = std::make_unique<Impl>(env, path, FileLock(env.system, path), storable(session));
     plan.settings = storable(std::move(plan.settings));
     DamageReport damage;
     try {
@@ -178,19 +183,20 @@ ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attr
 }
 
 std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, Opening opening,
-                                           const std::function<void(const PlanResult&)>& take) {
+                                           const std::function<void(const PlanResult&)>& take,
+                                           const StoreEnvironment& env) {
   return in_one_sentence(file, to_resume, [&] {
-    const auto path = real_path(file);
-    return with_file_lock(path, [&] {
+    const auto path = real_path(env, file);
+    return with_file_lock(env.system, path, [&] {
       plan.settings = storable(std::move(plan.settings));
       ReadView view;
       if (opening == Opening::resume) {
-        require_one_name(path);
-        view = open_for_reading(path, Offsets::leave_out);
+        require_one_name(env, path);
+        view = open_for_reading(env, path, Offsets::leave_out);
         view.snapshot.offsets.resize(view.snapshot.rows.size(), -1);
         require_use_for(path, view.snapshot, plan);
       } else {
-        require_free(path, opening == Opening::overwrite);
+        require_free(env, path, opening == Opening::overwrite);
         view.snapshot = snapshot_for(path, plan);
       }
       for (const Row& row : view.snapshot.rows) take(to_result(row));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/results/environment.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -31,13 +32,15 @@ class ResultStore {
   /// Makes a new file for `plan` with every row pending. `session` describes this run. An existing
   /// file is replaced only if `overwrite`; one that a living process writes never is.
   [[nodiscard]] static ResultStore create(const std::filesystem::path& file, StorePlan plan,
-                                          const Attributes& session, bool overwrite);
+                                          const Attributes& session, bool overwrite,
+                                          const StoreEnvironment& env = {});
 
   /// Takes up a finished, partial or killed file; `report` tells what was found and repaired.
   /// Throws RunError that names each difference where the file was made for other ids or settings.
   [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, StorePlan plan,
                                           const Attributes& session,
-                                          std::vector<std::string>* report = nullptr);
+                                          std::vector<std::string>* report = nullptr,
+                                          const StoreEnvironment& env = {});
 
   enum class Opening { create, overwrite, resume };
   /// Hands over the rows that create() or resume() would begin with, or throws the RunError that
@@ -45,7 +48,8 @@ class ResultStore {
   /// meanwhile.
   static std::vector<std::string> look(const std::filesystem::path& file, StorePlan plan,
                                        Opening opening,
-                                       const std::function<void(const PlanResult&)>& take);
+                                       const std::function<void(const PlanResult&)>& take,
+                                       const StoreEnvironment& env = {});
 
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;

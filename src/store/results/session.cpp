@@ -1,7 +1,6 @@
 #include "store/results/session.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,17 +39,18 @@ std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
   return slot.number;
 }
 
-Session::Session(std::filesystem::path file, Snapshot& snapshot)
-    : path_(std::move(file)),
+Session::Session(const StoreEnvironment& env, std::filesystem::path file, Snapshot& snapshot)
+    : env_(env),
+      path_(std::move(file)),
       save_fields_(snapshot.save_fields),
       sessions_(snapshot.sessions),
       slots_(snapshot) {
   ids_.reserve(snapshot.rows.size());
   for (const Row& row : snapshot.rows) ids_.push_back(text_in(row.id));
   // The log first: from here on a kill at any moment leaves enough to build the file from.
-  log_.emplace(path_, snapshot);
-  bring_up_to_date(path_, Access::write, snapshot, {});
-  file_ = open_file(path_, Access::write_live);
+  log_.emplace(env_, path_, snapshot);
+  bring_up_to_date(env_, path_, Access::write, snapshot, {});
+  file_ = open_file(env_, path_, Access::write_live);
   rows_.emplace(file_);
   fields_.emplace(file_);
   given_up_ = false;
@@ -121,7 +121,7 @@ std::vector<PlanResult> Session::store(std::span<const PlanResult> results) {
     }
     seal(logged.row);
   }
-  if (wrote_field && ::fdatasync(descriptor_of(file_)) != 0) {
+  if (wrote_field && env_.system.fdatasync(descriptor_of(file_)) != 0) {
     throw_system_error(path_, "be made durable", errno);
   }
   log_->append(batch_);
@@ -177,7 +177,7 @@ void Session::write_rows() {
 }
 
 void Session::publish() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = env_.system.uptime();
   if (given_up_ || !unpublished_ || now - published_ < std::chrono::seconds(1)) return;
   given_up_ = true;
   checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "show the rows to readers");
@@ -197,13 +197,13 @@ void Session::close(const Attributes& end) {
   rows_.reset();
   fields_.reset();
   file_.close("close the file");
-  file_ = open_file(path_, Access::write);
+  file_ = open_file(env_, path_, Access::write);
   write_sessions(file_, sessions_);
   file_.close("close the file");
-  sync_file(path_);
+  sync_file(env_.system, path_);
   // Only now does the HDF5 file alone hold everything.
   log_.reset();
-  remove_durably(log_path(path_));
+  remove_durably(env_.system, log_path(path_));
 }
 
 }  // namespace wallheat::store

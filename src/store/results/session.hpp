@@ -43,7 +43,7 @@ class Session {
  public:
   /// Begins the log, brings the closed file up to date, and opens it for writing with readers
   /// allowed. `snapshot`, of which sessions and offsets may change, is not needed afterwards.
-  Session(std::filesystem::path file, Snapshot& snapshot);
+  Session(const StoreEnvironment& env, std::filesystem::path file, Snapshot& snapshot);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -62,6 +62,7 @@ class Session {
   /// False if the field has no place; the row is a failed one then.
   bool write_field(const PlanResult& result, LoggedRow& logged);
 
+  StoreEnvironment env_;
   std::filesystem::path path_;
   bool save_fields_;
   TextList ids_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <unordered_map>
 
 #include "store/results/field_codec.hpp"
@@ -77,12 +76,11 @@ void DamageReport::add_lost_with_log(std::vector<std::size_t> rows, const Snapsh
   add_lost("row", "lost with a damaged part of the log", rows, snapshot);
 }
 
-std::string new_file_id() {
-  std::random_device random;
+std::string new_file_id(System& system) {
   std::string id;
   constexpr std::string_view digits = "0123456789abcdef";
   for (int word = 0; word < 4; ++word) {
-    auto bits = random();
+    auto bits = system.random();
     for (int digit = 0; digit < 8; ++digit, bits >>= 4) id += digits[bits & 15];
   }
   return id;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/system.hpp"
 #include "store/results/result_store.hpp"
 #include "store/results/row_list.hpp"
 
@@ -59,7 +60,7 @@ struct DamageReport {
 /// The room that a plan needs, if fields that are there already are kept beside it.
 [[nodiscard]] Capacities capacities_for(const StorePlan& plan, const RowList& kept);
 
-[[nodiscard]] std::string new_file_id();
+[[nodiscard]] std::string new_file_id(System& system);
 
 /// True if `all` has every attribute of `some`.
 [[nodiscard]] bool includes(const Attributes& all, const Attributes& some);

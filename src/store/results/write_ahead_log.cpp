@@ -103,7 +103,8 @@ Bytes packed_ids(const Snapshot& snapshot) {
 /// The bytes of a log, and which of them are whole records.
 class LogSource {
  public:
-  explicit LogSource(const std::filesystem::path& path) : in_(path, O_RDONLY), size_(in_.size()) {}
+  LogSource(System& system, const std::filesystem::path& path)
+      : in_(system, path, O_RDONLY), size_(in_.size()) {}
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
@@ -405,11 +406,12 @@ class Replay {
 
 }  // namespace
 
-LogWriter::LogWriter(const std::filesystem::path& file, const Snapshot& snapshot) {
+LogWriter::LogWriter(const StoreEnvironment& env, const std::filesystem::path& file,
+                     const Snapshot& snapshot) {
   const auto path = log_path(file);
   const auto temporary = temporary_path(path);
-  out_.emplace(PosixFile::make(temporary));
-  take_rights_of(file, temporary, out_->fd());
+  out_.emplace(PosixFile::make(env.system, temporary));
+  take_rights_of(env.system, file, temporary, out_->fd());
 
   batch_.assign(magic);
   batch_.append(reinterpret_cast<const char*>(&version), sizeof version);
@@ -434,7 +436,7 @@ LogWriter::LogWriter(const std::filesystem::path& file, const Snapshot& snapshot
   out_->append(bytes_of(batch_));
   batch_ = {};
   out_->sync_all();
-  rename_durably(temporary, path);
+  rename_durably(env.system, temporary, path);
   out_->now_called(path);
 }
 
@@ -454,9 +456,10 @@ void LogWriter::append_session(std::size_t number, const Attributes& session) {
   out_->sync_data();
 }
 
-std::optional<LogReading> read_log(const std::filesystem::path& file, const Snapshot* in_file) {
+std::optional<LogReading> read_log(const StoreEnvironment& env, const std::filesystem::path& file,
+                                   const Snapshot* in_file) {
   const auto path = log_path(file);
-  LogSource log(path);
+  LogSource log(env.system, path);
   if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
 
   Replay replay(in_file);
@@ -504,9 +507,9 @@ std::optional<LogReading> read_log(const std::filesystem::path& file, const Snap
   return std::move(reading);
 }
 
-std::string logged_file_id(const std::filesystem::path& file) {
+std::string logged_file_id(const StoreEnvironment& env, const std::filesystem::path& file) {
   try {
-    LogSource log(log_path(file));
+    LogSource log(env.system, log_path(file));
     Bytes payload;
     if (log.version() == version && log.read(beginning_size, payload) == Kind::file) {
       return Reader(payload).get_text();

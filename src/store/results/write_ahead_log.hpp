@@ -8,6 +8,7 @@
 
 #include "io/file_names.hpp"
 #include "io/posix_file.hpp"
+#include "store/results/environment.hpp"
 #include "store/results/snapshot.hpp"
 
 namespace wallheat::store {
@@ -25,7 +26,8 @@ struct LoggedRow {
 class LogWriter {
  public:
   /// Writes the log's beginning beside the old log and puts it in its place.
-  LogWriter(const std::filesystem::path& file, const Snapshot& snapshot);
+  LogWriter(const StoreEnvironment& env, const std::filesystem::path& file,
+            const Snapshot& snapshot);
 
   /// On return the rows survive anything.
   void append(std::span<const LoggedRow> rows);
@@ -50,10 +52,12 @@ struct LogReading {
 /// and ids, is taken from `in_file`, the snapshot of the HDF5 file beside it, where it is damaged
 /// and the rest shows that the two belong together. Nothing if that fails. Throws RunError where
 /// the log is of another format version.
-[[nodiscard]] std::optional<LogReading> read_log(const std::filesystem::path& file,
+[[nodiscard]] std::optional<LogReading> read_log(const StoreEnvironment& env,
+                                                 const std::filesystem::path& file,
                                                  const Snapshot* in_file = nullptr);
 
 /// The file id that a log names; empty if there is none or it cannot be read.
-[[nodiscard]] std::string logged_file_id(const std::filesystem::path& file);
+[[nodiscard]] std::string logged_file_id(const StoreEnvironment& env,
+                                         const std::filesystem::path& file);
 
 }  // namespace wallheat::store

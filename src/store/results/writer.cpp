@@ -12,27 +12,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Writer::Life life_of(const fs::path& lock, const LockHolder& holder) {
-  const PosixFile opened(lock, O_RDONLY);
+Writer::Life life_of(System& system, const fs::path& lock, const LockHolder& holder) {
+  const PosixFile opened(system, lock, O_RDONLY);
   struct flock request {};
   request.l_type = F_WRLCK;
   request.l_whence = SEEK_SET;
-  const bool asked = ::fcntl(opened.fd(), F_OFD_GETLK, &request) == 0;
+  const bool asked = system.lock(opened.fd(), F_OFD_GETLK, &request) == 0;
   if (asked && request.l_type != F_UNLCK) return Writer::Life::lives;
-  if (is_elsewhere(holder)) return Writer::Life::unknown;
-  return asked || is_dead(holder) ? Writer::Life::dead : Writer::Life::lives;
+  if (is_elsewhere(system, holder)) return Writer::Life::unknown;
+  return asked || is_dead(system, holder) ? Writer::Life::dead : Writer::Life::lives;
 }
 
 }  // namespace
 
 Writer writer_of(const fs::path& file) {
   std::error_code unknown;
+  System& system = real_system();
   const fs::path lock = lock_path(result_path(file));
   Writer writer;
   if (!fs::exists(lock, unknown)) return writer;
-  LockHolder holder = read_holder(lock);
+  LockHolder holder = read_holder(system, lock);
   try {
-    writer.life = life_of(lock, holder);
+    writer.life = life_of(system, lock, holder);
   } catch (const RunError&) {
     // It may have been removed between two steps; else it is somebody's who keeps it to himself.
     writer.life = fs::exists(lock, unknown) ? Writer::Life::unknown : Writer::Life::none;
