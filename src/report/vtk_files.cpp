@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <span>
 
 #include "core/printable.hpp"
@@ -30,8 +31,7 @@ std::string vti_of(const Grid<double>& field) {
 }
 
 const std::string_view xdmf_beginning =
-    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n"
-    "<Grid Name=\"plans\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n";
 
 std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem::path& results) {
   const std::string file = results.string();
@@ -41,11 +41,11 @@ std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem
         "an XDMF file cannot name '{}': rename it, in plain characters without ':', and without a "
         "blank at its beginning",
         printable(file)));
-  std::string text(xdmf_beginning);
+  std::map<GridShape, std::string> series;
   for (const FieldPlace& place : places) {
     const auto [rows, cols] = place.shape;
     // Three dimensions with one layer, as ParaView shows a grid of two from its edge.
-    fmt::format_to(std::back_inserter(text),
+    fmt::format_to(std::back_inserter(series[place.shape]),
                    "<Grid Name=\"{}\">\n"
                    " <Time Value=\"{}\"/>\n"
                    " <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"2 {} {}\"/>\n"
@@ -64,7 +64,12 @@ std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem
                    escaped(place.id), place.row, rows + 1, cols + 1, rows, cols, place.entry, rows,
                    cols, place.entries, rows, cols, escaped(file), place.dataset);
   }
-  return text + "</Grid>\n</Domain>\n</Xdmf>\n";
+  std::string text(xdmf_beginning);
+  for (const auto& [shape, grids] : series)
+    text += fmt::format(
+        "<Grid Name=\"{}x{}\" GridType=\"Collection\" CollectionType=\"Temporal\">\n{}</Grid>\n",
+        shape.rows, shape.cols, grids);
+  return text + "</Domain>\n</Xdmf>\n";
 }
 
 }  // namespace wallheat
