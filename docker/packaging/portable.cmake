@@ -1,7 +1,6 @@
 # A toolchain for tarball.sh: this machine's g++-12 with the system headers and libraries of an older release, which
-# lie in $WALLHEAT_SYSROOT. What is linked with it needs that release's glibc, or a newer one.
-set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR x86_64)
+# lie in $WALLHEAT_SYSROOT. What is linked with it needs that release's glibc or a newer one, so it runs here, too, and
+# CMake need not know that anything is crossed.
 set(CMAKE_SYSROOT "$ENV{WALLHEAT_SYSROOT}")
 set(CMAKE_C_COMPILER gcc-12)
 set(CMAKE_CXX_COMPILER g++-12)

@@ -5,9 +5,9 @@
 #   docker/packaging/tarball.sh [FOLDER]     the archive and all that it takes go there (default: build-tarball)
 #
 # Takes Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but not
-# root. The program is compiled here, with the system headers and libraries of Debian 11, which has glibc 2.31. What
-# Debian 11 has as archives is linked in; so are three libraries in C++, from the sources of Debian 12. The others lie
-# in lib/wallheat beside bin. Ends with 1 if the program wants a newer glibc, or a library that is not there.
+# root. The program is compiled here, with the system headers and libraries of Debian 11, which has glibc 2.31. HDF5,
+# and what Debian 11 has not as archives in C++, is compiled from the sources of Debian 12 and linked in. hwloc and two
+# more lie in lib/wallheat. Ends with 1 if the result wants a newer glibc, or a library that is not there.
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -36,33 +36,47 @@ apt_get() {  # RELEASE ARGUMENTS
 cross_build() {  # SOURCE BUILD OPTIONS
   cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
     -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu -DBUILD_SHARED_LIBS=OFF \
-    -DCMAKE_TOOLCHAIN_FILE="$root/docker/packaging/portable.cmake" "${@:3}" > "$2.log"
+    -DCMAKE_TOOLCHAIN_FILE="$root/docker/packaging/portable.cmake" -Wno-dev --no-warn-unused-cli "${@:3}" > "$2.log"
   cmake --build "$2" >> "$2.log" || { tail -40 "$2.log" >&2; return 1; }
+}
+
+unpack_source() {  # NAME: of a source package of Debian 12, which apt-get has compared with its signed list
+  (cd "$folder/sources" && apt_get bookworm source --download-only "$1" &&
+    dpkg-source --no-check --extract "$1"_*.dsc "$1") > "$folder/sources/$1.log"
+  install -D -m 644 "$folder/sources/$1/debian/copyright" "$WALLHEAT_SYSROOT/usr/share/doc/$1/copyright"
 }
 
 make_sysroot() {
   apt_get bullseye update
-  apt_get bullseye install --yes --download-only --no-install-recommends libc6-dev libhdf5-dev zlib1g-dev \
+  apt_get bullseye install --yes --download-only --no-install-recommends libc6-dev zlib1g-dev \
     libhwloc-dev libudev1 libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
   mkdir "$WALLHEAT_SYSROOT"
   local package link name
   for package in "$folder"/apt-bullseye/archives/*.deb; do dpkg-deb --extract "$package" "$WALLHEAT_SYSROOT"; done
-  # Absolute links, and the paths in HDF5's wrapper, lead out of the tree.
+  # Absolute links lead out of the tree.
   find "$WALLHEAT_SYSROOT" -type l -lname '/*' | while read -r link; do
     ln -sfn "$WALLHEAT_SYSROOT$(readlink "$link")" "$link"
   done
-  sed -i "s|/usr\b|$WALLHEAT_SYSROOT/usr|g" "$WALLHEAT_SYSROOT/usr/bin/h5cc"
-  for name in xxhash z sz aec; do rm "$libraries/lib$name.so"; done  # then the archive is taken
+  for name in xxhash z; do rm "$libraries/lib$name.so"; done  # then the archive is taken
 
   apt_get bookworm update
   mkdir "$folder/sources"
   for name in fmtlib spdlog muparser; do
-    (cd "$folder/sources" && apt_get bookworm source --download-only "$name" && dpkg-source --no-check -x "$name"_*.dsc "$name") > "$folder/sources/$name.log"
+    unpack_source "$name"
     cross_build "$folder/sources/$name" "$folder/sources/$name-build" -DFMT_TEST=OFF -DFMT_DOC=OFF \
       -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF -DENABLE_SAMPLES=OFF -DENABLE_OPENMP=OFF
-    DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" >> "$folder/sources/$name-build.log"
-    install -D -m 644 "$folder/sources/$name/debian/copyright" "$WALLHEAT_SYSROOT/usr/share/doc/$name/copyright"
+    DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" > /dev/null
   done
+  # HDF5's own CMake files want to run programs of Fortran.
+  unpack_source hdf5
+  mkdir "$folder/sources/hdf5-build"
+  (cd "$folder/sources/hdf5-build"
+    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT" ../hdf5/configure --prefix=/usr --libdir=/usr/lib/x86_64-linux-gnu \
+      --disable-shared --disable-tests --without-szlib --enable-build-mode=production
+    for part in src hl/src; do
+      make -C "$part" -j "$(nproc)"
+      make -C "$part" DESTDIR="$WALLHEAT_SYSROOT" install
+    done) > "$folder/sources/hdf5-build.log" 2>&1 || { tail -40 "$folder/sources/hdf5-build.log" >&2; return 1; }
 }
 
 step "Headers and libraries of Debian 11"
@@ -83,8 +97,7 @@ step "Build"
 gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/docker/packaging/older_glibc.c" -o "$folder/older_glibc.o"
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
   -DBoost_USE_STATIC_LIBS=ON -DHDF5_USE_STATIC_LIBRARIES=ON \
-  -DHDF5_C_COMPILER_EXECUTABLE="$WALLHEAT_SYSROOT/usr/bin/h5cc" -DCMAKE_CXX_STANDARD_LIBRARIES=-laec \
-  -DCMAKE_SKIP_RPATH=ON \
+  -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
   -DCMAKE_EXE_LINKER_FLAGS="$folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
 
 step "Archive"
@@ -93,7 +106,7 @@ name=wallheat-$version-linux-x86_64
 rm -rf "${folder:?}/$name"
 cmake --install "$folder/build" --component program --strip --prefix "$folder/$name" > "$folder/install.log"
 cp -r "$folder/lib" "$folder/$name"
-for package in fmtlib spdlog muparser libhdf5-dev zlib1g-dev libaec-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
+for package in fmtlib spdlog muparser hdf5 zlib1g-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
   libboost1.74-dev nlohmann-json3-dev; do
   install -D -m 644 "$WALLHEAT_SYSROOT/usr/share/doc/$package/copyright" "$folder/$name/share/doc/wallheat/copyright/$package"
 done
