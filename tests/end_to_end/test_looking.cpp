@@ -198,6 +198,16 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
   EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
 }
 
+TEST_F(Looking, prints_one_solved_plan_as_json_like_a_row_of_a_run) {
+  const auto solved =
+      nlohmann::json::parse(shell("wallheat solve 00003 --data plans --json --png plan.png").out);
+  ASSERT_EQ(solved.size(), 1U) << "and nothing of the picture";
+  auto row = nlohmann::json::parse(shell("wallheat export r.h5 --format json").out)[2];
+  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above_18", "pct_below_15",
+                           "iterations", "last_delta", "interior_cells", "solver"})
+    EXPECT_EQ(solved[0][name], row[name]) << name;
+}
+
 TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) {
   EXPECT_EQ(shell("mkdir sub; wallheat export r.h5 --format xdmf -o sub/r.xdmf").status, 0);
   EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
