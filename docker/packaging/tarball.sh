@@ -67,11 +67,11 @@ make_sysroot() {
       -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF -DENABLE_SAMPLES=OFF -DENABLE_OPENMP=OFF
     DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" > /dev/null
   done
-  # HDF5's own CMake files want to run programs of Fortran.
+  # HDF5's own CMake files fail at a program that they run to look at C's numbers. CMake looks for it in usr/lib.
   unpack_source hdf5
   mkdir "$folder/sources/hdf5-build"
   (cd "$folder/sources/hdf5-build"
-    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT" ../hdf5/configure --prefix=/usr --libdir=/usr/lib/x86_64-linux-gnu \
+    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT" ../hdf5/configure --prefix=/usr \
       --disable-shared --disable-tests --without-szlib --enable-build-mode=production
     for part in src hl/src; do
       make -C "$part" -j "$(nproc)"

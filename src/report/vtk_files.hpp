@@ -20,8 +20,8 @@ extern const std::string_view vti_beginning;
 /// An XDMF file (version 2, as ParaView's "XDMF Reader" takes it) that shows fields of a result
 /// file without a copy of them: a series over time, a plan at each step. The time is the plan's
 /// row, the grid's name its id. Plans of each shape are a series of their own, as ParaView takes
-/// the shape of a series from its first step. `results` is the name of the result file, as seen from where the
-/// XDMF file will lie. Throws RunError if XDMF cannot name that file.
+/// the shape of a series from its first step. `results` is the name of the result file, as seen
+/// from where the XDMF file will lie. Throws RunError if XDMF cannot name that file.
 [[nodiscard]] std::string xdmf_of(const std::vector<FieldPlace>& places,
                                   const std::filesystem::path& results);
 /// How every file begins that xdmf_of makes.
