@@ -17,6 +17,8 @@ folder=$(cd "${1:-$root/build-tarball}" && pwd)
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 export WALLHEAT_SYSROOT=$folder/sysroot
 libraries=$WALLHEAT_SYSROOT/usr/lib/x86_64-linux-gnu
+# g++ looks for crt1.o and libc in the folders of its own release first.
+old_libc="-B$libraries -L$WALLHEAT_SYSROOT/lib/x86_64-linux-gnu"
 newest_glibc=2.31
 bundled=(libhwloc.so.15 libudev.so.1 libgcc_s.so.1)  # the two of hwloc's are for Debian 11, not archives
 system='libc.so.6|libm.so.6|libpthread.so.0|libdl.so.2|librt.so.1|ld-linux-x86-64.so.2'
@@ -71,7 +73,7 @@ make_sysroot() {
   unpack_source hdf5
   mkdir "$folder/sources/hdf5-build"
   (cd "$folder/sources/hdf5-build"
-    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT" ../hdf5/configure --prefix=/usr \
+    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT $old_libc" ../hdf5/configure --prefix=/usr \
       --disable-shared --disable-tests --without-szlib --enable-build-mode=production
     for part in src hl/src; do
       make -C "$part" -j "$(nproc)"
@@ -98,7 +100,7 @@ gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/docker/packaging/older_glibc.
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
   -DBoost_USE_STATIC_LIBS=ON -DHDF5_USE_STATIC_LIBRARIES=ON \
   -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
-  -DCMAKE_EXE_LINKER_FLAGS="$folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
+  -DCMAKE_EXE_LINKER_FLAGS="$old_libc $folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
 
 step "Archive"
 version=$("$folder/build/wallheat" --version | cut -d ' ' -f 2)
