@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <optional>
@@ -10,40 +9,18 @@
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
+#include "cli/field_export.hpp"
 #include "cli/options.hpp"
-#include "core/npy.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "report/result_export.hpp"
-#include "store/results/result_store.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/result_reader.hpp"
 
 namespace po = boost::program_options;
 
 namespace wallheat {
-namespace {
-
-/// Throws UsageError, or RunError where there is no such field.
-void export_field(const std::string& file, const std::string& id, const std::string& output,
-                  bool overwrite) {
-  if (output.empty()) throw UsageError("--field needs --output: a NumPy array is no text");
-  require_replaceable(output, overwrite, npy::beginning);
-  const ResultReader reader(file);
-  std::optional<PlanResult> row;
-  reader.for_each_row([&](const PlanResult& each) {
-    if (each.id == id) row = each;
-  });
-  if (!row) throw RunError(fmt::format("{} has no plan \"{}\"", file, id));
-  const auto stored = reader.field(row->index);
-  if (!stored)
-    throw RunError(
-        fmt::format("{} has no field of plan \"{}\", which is {}: run with --save-fields", file, id,
-                    to_string(row->status)));
-  write_output(output, npy::bytes_of(*stored));
-}
-
-}  // namespace
 
 int export_command(const Arguments& arguments) {
   std::string file;
@@ -54,35 +31,46 @@ int export_command(const Arguments& arguments) {
   Options options(
       "export FILE [options]",
       "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, "
-      "or as JSON with the columns of each plan. Plans without a result are listed on stderr; exit "
+      "or as JSON with the columns of each plan; or an XDMF file, with which ParaView shows the "
+      "stored fields where they are. Plans without a result are listed on stderr; exit "
       "status 3 if any plan failed, 75 if any is not solved yet.\nWith --field ID: the plan's "
       "stored "
-      "temperatures (°C) as a NumPy array.");
+      "temperatures (°C) as a NumPy array, or as an image for VTK and ParaView.");
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
   options.add()("output,o", po::value(&output)->value_name("FILE"),
                 "write there instead of to stdout");
-  options.add()("format,f", po::value(&format)->default_value("csv")->value_name("NAME"),
-                "csv or json");
+  options.add()(
+      "format,f", po::value(&format)->value_name("NAME"),
+      "csv (default), plain-csv (all columns, as spreadsheets and pandas read them), json or "
+      "xdmf; with --field npy (default) or vti");
   options.add()("field", po::value(&field)->value_name("ID"),
-                "write this plan's stored field as a NumPy array (float64), by --output");
+                "write this plan's stored field (float64), to --output");
   options.add()("overwrite", po::bool_switch(&overwrite),
                 "replace an output file of the same format");
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
-  const auto chosen =
-      choose<ExportFormat>("format", format, {{"csv", csv_format}, {"json", json_format}});
 
   CommandFiles files;
   files.reads_store("FILE", file);
   files.writes("--output", output);
   files.require_different();
   if (!field.empty()) {
-    export_field(file, field, output, overwrite);
+    export_field(file, field, format, output, overwrite);
     return exit_done;
   }
-  if (!output.empty()) require_replaceable(output, overwrite, chosen.beginning);
+  // Nothing: xdmf, which is about fields, not rows.
+  const auto chosen = choose<std::optional<ExportFormat>>("format", format.empty() ? "csv" : format,
+                                                          {{"csv", csv_format},
+                                                           {"plain-csv", plain_csv_format},
+                                                           {"json", json_format},
+                                                           {"xdmf", std::nullopt}});
+  if (!chosen) {
+    export_xdmf(file, output, overwrite);
+  } else if (!output.empty()) {
+    require_replaceable(output, overwrite, chosen->beginning);
+  }
   const ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
     print_error("wallheat: {}", printable(sentence));
@@ -96,12 +84,15 @@ int export_command(const Arguments& arguments) {
       take(row);
     });
   };
-  if (output.empty()) {
-    chosen.write(std::cout, rows);
+  if (!chosen) {
+    rows([](const PlanResult&) {});
+  } else if (output.empty()) {
+    chosen->write(std::cout, rows);
     if (!std::cout.flush())
       throw RunError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
   } else {
-    write_output(output, [&](std::ostream& out) { chosen.write(out, rows); });
+    write_output(output, [&](std::ostream& out) { chosen->write(out, rows); });
+  }
   }
   for (const std::string& plan : failed) print_error("failed: {}", plan);
   if (pending > 0) print_error("{} plan(s) are not solved yet", pending);

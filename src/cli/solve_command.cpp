@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <string>
 
 #include "cli/command_files.hpp"
@@ -16,6 +17,7 @@
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
 #include "report/field_picture.hpp"
+#include "report/row_table.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
@@ -38,6 +40,35 @@ void print_certainty(const PlanResult& result) {
                python_float(result.pct_below_15_most));
 }
 
+void print_for_people(const PlanResult& result, const SolverOptions& solver) {
+  fmt::print("plan             {} ({} x {} cells, {} interior)\n", printable(result.id),
+             result.rows, result.cols, result.interior_cells);
+  if (result.status == PlanStatus::empty) {
+    fmt::print("status           empty: there is no interior cell to solve for\n");
+    return;
+  }
+  fmt::print("status           {} after {} iterations, last delta {} °C\n",
+             to_string(result.status), result.iterations, python_float(result.last_delta));
+  fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
+  fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
+  fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
+  fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
+  print_certainty(result);
+  fmt::print("solved in        {:.4f} s by {} on {}", result.seconds, to_string(solver.kind),
+             solver.device_text());
+  if (solver.kind == SolverKind::jacobi)
+    fmt::print(", {:.2f} G interior cell updates/s", static_cast<double>(result.interior_cells) *
+                                                         static_cast<double>(result.iterations) /
+                                                         result.seconds * 1e-9);
+  fmt::print("\n");
+}
+
+/// What of a row one plan alone has: without attempts, ranks and the steps of a worker.
+constexpr const char* json_columns =
+    "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,last_delta,interior_cells,"
+    "rows,cols,seconds,device,solver,fell_back,error_bound,pct_above_18_least,pct_above_18_most,"
+    "pct_below_15_least,pct_below_15_most,cells_in_doubt";
+
 }  // namespace
 
 int solve_command(const Arguments& arguments) {
@@ -46,6 +77,7 @@ int solve_command(const Arguments& arguments) {
   std::filesystem::path png;
   std::filesystem::path npy;
   bool overwrite = false;
+  bool json = false;
   SolverOptionParser solver_options;
   Options options("solve ID --data PLANS [options]",
                   "Solves one floor plan and prints its statistics.");
@@ -59,6 +91,7 @@ int solve_command(const Arguments& arguments) {
   options.add()("npy", po::value(&npy)->value_name("FILE"),
                 "store the steady state as a NumPy array, float64 in °C");
   options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing picture or array");
+  options.add()("json", po::bool_switch(&json), "print one JSON array with one row, as list does");
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});
@@ -85,33 +118,23 @@ int solve_command(const Arguments& arguments) {
 
   PlanResult result;
   describe_solution(plan, *solution, result);
-  fmt::print("plan             {} ({} x {} cells, {} interior)\n", printable(id), result.rows,
-             result.cols, result.interior_cells);
-  if (result.status == PlanStatus::empty) {
-    fmt::print("status           empty: there is no interior cell to solve for\n");
+  result.id = id;
+  result.seconds = seconds;
+  result.device = solver.device_text();
+  result.solver = solver.solver_text();
+  if (json) {
+    write_json(std::cout, {&result}, columns_named("columns", json_columns));
+    std::cout.flush();
   } else {
-    fmt::print("status           {} after {} iterations, last delta {} °C\n",
-               to_string(result.status), result.iterations, python_float(result.last_delta));
-    fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
-    fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
-    fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
-    fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
-    print_certainty(result);
-    fmt::print("solved in        {:.4f} s by {} on {}", seconds, to_string(solver.kind),
-               solver.device_text());
-    if (solver.kind == SolverKind::jacobi)
-      fmt::print(", {:.2f} G interior cell updates/s", static_cast<double>(result.interior_cells) *
-                                                           static_cast<double>(result.iterations) /
-                                                           seconds * 1e-9);
-    fmt::print("\n");
+    print_for_people(result, solver);
   }
   if (!png.empty()) {
     write_output(png, plan_picture("plan " + id, plan, solution->field).draw(PlotFormat::png));
-    fmt::print("picture          {}\n", printable(png.string()));
+    if (!json) fmt::print("picture          {}\n", printable(png.string()));
   }
   if (!npy.empty()) {
     write_output(npy, npy::bytes_of(solution->field));
-    fmt::print("array            {}\n", printable(npy.string()));
+    if (!json) fmt::print("array            {}\n", printable(npy.string()));
   }
   return exit_done;
 }

@@ -210,16 +210,6 @@ class MpiLink final : public Link {
   Backoff backoff_;  // over all calls: who looks often for nothing must not begin anew each time
 };
 
-// Set by Open MPI's mpirun, by PMIx launchers (srun --mpi=pmix) and by PMI launchers (MPICH, srun).
-constexpr std::array rank_variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
-
-const char* launched_rank_text() {
-  for (const char* name : rank_variables) {
-    if (const char* text = std::getenv(name)) return text;
-  }
-  return nullptr;
-}
-
 // Open MPI leaves these files behind when a rank does not finalize: HOST.UID.JOB.RANK, 4 MiB each.
 void remove_shared_memory_of_this_run() {
   const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
@@ -278,13 +268,6 @@ class Watchdog {
 };
 
 }  // namespace
-
-bool launched_by_mpi() { return launched_rank_text() != nullptr; }
-
-int launched_rank() {
-  const char* text = launched_rank_text();
-  return text != nullptr ? std::atoi(text) : 0;
-}
 
 MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout) {
   const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);

@@ -24,6 +24,12 @@ void write_reference_csv(std::ostream& out, const Rows& rows) {
   });
 }
 
+constexpr std::string_view plain_csv_beginning = "id,status,";
+
+void write_all_as_csv(std::ostream& out, const Rows& rows) {
+  write_csv(out, rows, all_columns());
+}
+
 constexpr std::string_view json_beginning = "[\n {\n  \"id\":";
 
 void write_all_as_json(std::ostream& out, const Rows& rows) {
@@ -33,6 +39,7 @@ void write_all_as_json(std::ostream& out, const Rows& rows) {
 }  // namespace
 
 const ExportFormat csv_format{write_reference_csv, csv_beginning};
+const ExportFormat plain_csv_format{write_all_as_csv, plain_csv_beginning};
 const ExportFormat json_format{write_all_as_json, json_beginning};
 
 }  // namespace wallheat

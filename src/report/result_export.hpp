@@ -15,6 +15,8 @@ struct ExportFormat {
 
 /// The published program's CSV, byte for byte; plans without an answer are left out.
 extern const ExportFormat csv_format;
+/// All plans with all columns, as write_csv writes them.
+extern const ExportFormat plain_csv_format;
 /// All plans with all columns, as one JSON array; null stands for NaN.
 extern const ExportFormat json_format;
 

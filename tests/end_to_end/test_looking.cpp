@@ -198,6 +198,40 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
   EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
 }
 
+TEST_F(Looking, prints_one_solved_plan_as_json_like_a_row_of_a_run) {
+  const auto solved =
+      nlohmann::json::parse(shell("wallheat solve 00003 --data plans --json --png plan.png").out);
+  ASSERT_EQ(solved.size(), 1U) << "and nothing of the picture";
+  auto row = nlohmann::json::parse(shell("wallheat export r.h5 --format json").out)[2];
+  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above_18", "pct_below_15",
+                           "iterations", "last_delta", "interior_cells", "solver"})
+    EXPECT_EQ(solved[0][name], row[name]) << name;
+}
+
+TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) {
+  EXPECT_EQ(shell("mkdir sub; wallheat export r.h5 --format xdmf -o sub/r.xdmf").status, 0);
+  EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
+                                         HasSubstr(">../r.h5:/fields/32x32/0<")));
+  expect_refusal("export r.h5 --format xdmf", 2, "--format xdmf needs --output");
+  expect_refusal("export r.h5 --format xdmf -o sub/r.xdmf", 1, "sub/r.xdmf exists");
+  expect_refusal("export r.h5 --format xdmf -o coarse.h5 --overwrite", 1, "coarse.h5");
+  expect_refusal("export bare.h5 --format xdmf -o x.xdmf", 1,
+                 "bare.h5 has no field: run with --save-fields");
+  EXPECT_EQ(shell("mv coarse.h5 a:b.h5").status, 0);
+  expect_refusal("export a:b.h5 --format xdmf -o x.xdmf", 1,
+                 "an XDMF file cannot name 'a:b.h5': rename it");
+  EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
+                  "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal")
+                .status,
+            0);
+  expect_refusal("export k.h5 --format xdmf -o x.xdmf", 1, "after 'wallheat repair'");
+  EXPECT_EQ(shell("wallheat repair k.h5").status, 75) << "some plans are not solved";
+  EXPECT_EQ(shell("wallheat export k.h5 --format xdmf -o x.xdmf").status, 75)
+      << "the plans that are not solved are told as by the other formats";
+  EXPECT_THAT(bytes("x.xdmf"), HasSubstr(":/fields/"));
+  expect_refusal("export r.h5 --field 00001 --format csv -o x.csv", 2, "npy, vti");
+}
+
 TEST_F(Looking, writes_a_trace_of_every_plan) {
   EXPECT_EQ(shell("wallheat trace r.h5 --out trace.json").status, 0);
   const std::string trace = bytes("trace.json");

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 PROGRAM = ""  # the first argument
 LACKING = []
@@ -36,6 +37,7 @@ class OtherPrograms(unittest.TestCase):
                       ["run", "--data", plans, "--out", cls.file, "--save-fields", "--log-level", "error"],
                       ["solve", "00003", "--data", plans, "--npy", folder.name + "/field.npy"]):
             subprocess.run([PROGRAM, *words], check=True, stdout=subprocess.DEVNULL)
+        cls.folder = pathlib.Path(folder.name)
         cls.row = json.loads(subprocess.run([PROGRAM, "export", "--format", "json", cls.file], check=True,
                                             capture_output=True, text=True).stdout)[2]
         cls.field_file = pathlib.Path(folder.name, "field.npy")
@@ -111,6 +113,52 @@ class OtherPrograms(unittest.TestCase):
                               capture_output=True, text=True).stdout
         self.assertIn(f"{self.row['mean_temp']:.17g}", text)
         self.assertIn("converged", text)
+
+    @needs("pandas")
+    def test_pandas_read_csv(self):
+        import pandas as pd
+        target = self.folder / "plain.csv"
+        subprocess.run([PROGRAM, "export", "-f", "plain-csv", self.file, "-o", target], check=True)
+        rows = pd.read_csv(target, dtype={"id": str}, float_precision="round_trip")
+        self.assertEqual((rows["id"][2], rows["mean_temp"][2]), (self.ids[2], self.row["mean_temp"]))
+
+    # tests/python/test_paraview.sh has ParaView itself read such a file.
+    @needs("h5py")
+    def test_places_in_an_xdmf_file_by_h5py(self):
+        import h5py
+        target = self.folder / "series.xdmf"
+        subprocess.run([PROGRAM, "export", "-f", "xdmf", self.file, "-o", target], check=True)
+        grids = ElementTree.parse(target).findall("Domain/Grid/Grid")
+        self.assertEqual([grid.get("Name") for grid in grids], self.ids)
+        selection, dataset = grids[2].findall("Attribute/DataItem/DataItem")
+        self.assertEqual([grid.find("Time").get("Value") for grid in grids], ["0", "1", "2", "3"])
+        self.assertEqual(grids[2].find("Topology").get("Dimensions"), "2 49 49")
+        name, _, place = dataset.text.partition(":")
+        start, step, count = [[int(word) for word in selection.text.split()][at:at + 3] for at in (0, 3, 6)]
+        self.assertEqual(step, [1, 1, 1])
+        with h5py.File(target.parent / name) as file:
+            self.assertEqual(list(file[place].shape), [int(word) for word in dataset.get("Dimensions").split()])
+            field = file[place][tuple(slice(a, a + n) for a, n in zip(start, count))]
+        self.assertTrue((field[0] == self.field()).all())
+
+    @needs("vtk")
+    def test_vtk(self):
+        target = self.folder / "plan.vti"
+        subprocess.run([PROGRAM, "export", "-f", "vti", "--field", "00003", self.file, "-o", target], check=True)
+        # In a process of its own: VTK and h5py may bring different HDF5 libraries.
+        subprocess.run([sys.executable, "-c", """
+import sys
+import numpy as np
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkIOXML import vtkXMLImageDataReader
+reader = vtkXMLImageDataReader()
+reader.SetFileName(sys.argv[1])
+reader.Update()
+image = reader.GetOutput()
+field = np.load(sys.argv[2])
+assert image.GetExtent() == (0, 48, 0, 48, 0, 0), image.GetExtent()
+assert (vtk_to_numpy(image.GetCellData().GetArray("temperature")).reshape(field.shape) == field).all()
+""", target, self.field_file], check=True)
 
 
 if __name__ == "__main__":

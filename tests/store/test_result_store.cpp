@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "store/results/field_places.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store_fixture.hpp"
 
@@ -44,6 +45,24 @@ TEST_F(ResultStoreFile, goes_on_in_a_second_dataset_of_fields_when_the_first_is_
   expect_contents(file, plan, 2100);
   store.close({});
   expect_contents(file, plan, 2100);
+}
+
+TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_closed) {
+  const auto plan = make_plan(2101, {{2, 3}});
+  auto store = ResultStore::create(file, plan, first_session, false);
+  store_all(store, make_results(plan, 0, 2100));
+  EXPECT_THROW((void)field_places(file), RunError) << "while it is written";
+  store.close({});
+  const auto places = field_places(file);
+  ASSERT_EQ(places.size(), 2100u) << "of the plans that have one";
+  for (const std::size_t row : {0, 1999, 2000, 2099}) {
+    EXPECT_EQ(places[row].row, row);
+    EXPECT_EQ(places[row].id, plan.ids[row]);
+    EXPECT_EQ(places[row].shape, (GridShape{2, 3}));
+    EXPECT_EQ(places[row].dataset, row < 2000 ? "/fields/2x3/0" : "/fields/2x3/1");
+    EXPECT_EQ(places[row].entry, row % 2000);
+    EXPECT_EQ(places[row].entries, row < 2000 ? 2000u : 101u);
+  }
 }
 
 TEST_F(ResultStoreFile, leaves_one_file_after_a_clean_end) {

@@ -16,7 +16,7 @@ std::string group_of(GridShape shape) {
          std::to_string(shape.cols);
 }
 
-std::string dataset_of(GridShape shape, std::uint64_t number) {
+std::string dataset_name(GridShape shape, std::uint64_t number) {
   return group_of(shape) + "/" + std::to_string(number);
 }
 
@@ -26,7 +26,7 @@ Handle make_group(const Handle& file, const std::string& name) {
 }
 
 void make_dataset(const Handle& file, GridShape shape, std::uint64_t number, std::uint64_t slots) {
-  const auto name = dataset_of(shape, number);
+  const auto name = dataset_name(shape, number);
   const auto task = "create " + name;
   const std::array<hsize_t, 3> size{slots, shape.rows, shape.cols};
   const std::array<hsize_t, 3> chunk{1, shape.rows, shape.cols};
@@ -57,14 +57,14 @@ Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "open the fields");
   checked(H5Pset_chunk_cache(access.get(), 1, 0, 1.0), "open the fields");
   const DatasetForm form{H5T_IEEE_F64LE, {0, shape.rows, shape.cols}, {1, shape.rows, shape.cols}};
-  return open_dataset(file, dataset_of(shape, number), form, access.get());
+  return open_dataset(file, dataset_name(shape, number), form, access.get());
 }
 
 /// Throws Hdf5Error if a table has more slots than any.
 std::uint64_t slots_of(const Handle& file, GridShape shape, std::uint64_t number) {
   const auto slots = size_of(open_table(file.get(), shape, number)).front();
   if (slots > FieldTables::slots_per_dataset) {
-    throw Hdf5Error("cannot trust " + dataset_of(shape, number) + ": it is too long");
+    throw Hdf5Error("cannot trust " + dataset_name(shape, number) + ": it is too long");
   }
   return slots;
 }
@@ -75,6 +75,10 @@ herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
 }
 
 }  // namespace
+
+std::string FieldTables::dataset_of(GridShape shape, std::uint64_t slot) {
+  return dataset_name(shape, slot / slots_per_dataset);
+}
 
 void FieldTables::create(const Handle& file, const Capacities& capacities) {
   const auto fields = make_group(file, fields_name);
@@ -102,7 +106,7 @@ std::optional<Capacities> FieldTables::capacities(const Handle& file) {
     if (std::sscanf(name.c_str(), "%lux%lu", &rows, &cols) != 2) continue;
     const GridShape shape{rows, cols};
     if (group_of(shape) != std::string(fields_name) + "/" + name) continue;
-    for (std::uint64_t number = 0; exists(file, dataset_of(shape, number)); ++number) {
+    for (std::uint64_t number = 0; exists(file, dataset_name(shape, number)); ++number) {
       found[shape] += slots_of(file, shape, number);
     }
   }

@@ -88,6 +88,8 @@ class FieldTables {
   static void create(const Handle& file, const Capacities& capacities);
   /// Nothing if the file has no /fields.
   [[nodiscard]] static std::optional<Capacities> capacities(const Handle& file);
+  /// The dataset that has a slot's field, by its name in the file.
+  [[nodiscard]] static std::string dataset_of(GridShape shape, std::uint64_t slot);
 
   /// Puts a compressed field into a slot, and says where it came to lie.
   Extent write(GridShape shape, std::int64_t slot, std::span<const std::byte> chunk);

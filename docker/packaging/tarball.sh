@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Makes wallheat-VERSION-linux-x86_64.tar.gz: wallheat for one machine, without MPI and GPUs, that runs from any folder
+# of any x86-64 Linux with glibc 2.31 or newer, such as Debian 11, Ubuntu 20.04 and RHEL 9.
+#
+#   docker/packaging/tarball.sh [FOLDER]     the archive and all that it takes go there (default: build-tarball)
+#
+# Takes Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but not
+# root. The program is compiled here, with the system headers and libraries of Debian 11, which has glibc 2.31. HDF5,
+# and what Debian 11 has not as archives in C++, is compiled from the sources of Debian 12 and linked in. hwloc and two
+# more lie in lib/wallheat. Ends with 1 if the result wants a newer glibc, or a library that is not there.
+set -euo pipefail
+
+root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+case ${1:-} in -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;; esac
+mkdir -p "${1:-$root/build-tarball}"
+folder=$(cd "${1:-$root/build-tarball}" && pwd)
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+export WALLHEAT_SYSROOT=$folder/sysroot
+libraries=$WALLHEAT_SYSROOT/usr/lib/x86_64-linux-gnu
+# g++ looks for crt1.o and libc in the folders of its own release first.
+old_libc="-B$libraries -L$WALLHEAT_SYSROOT/lib/x86_64-linux-gnu"
+newest_glibc=2.31
+bundled=(libhwloc.so.15 libudev.so.1 libgcc_s.so.1)  # the two of hwloc's are for Debian 11, not archives
+system='libc.so.6|libm.so.6|libpthread.so.0|libdl.so.2|librt.so.1|ld-linux-x86-64.so.2'
+
+step() { printf '\n== %s\n' "$*"; }
+
+# apt-get with lists and archives of its own, as if nothing were installed.
+apt_get() {  # RELEASE ARGUMENTS
+  local own=$folder/apt-$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
+  mkdir -p "$own/lists/partial" "$own/archives/partial"
+  : > "$own/status"
+  printf "%s [signed-by=$keys] $mirror $1 main\n" deb deb-src > "$own/sources.list"
+  apt-get -qq -o Dir::Etc::SourceList="$own/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State="$own" \
+    -o Dir::State::Status="$own/status" -o Dir::Cache="$own" -o APT::Sandbox::User="$(id -un)" "${@:2}"
+}
+
+cross_build() {  # SOURCE BUILD OPTIONS
+  cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
+    -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu -DBUILD_SHARED_LIBS=OFF \
+    -DCMAKE_TOOLCHAIN_FILE="$root/docker/packaging/portable.cmake" -Wno-dev --no-warn-unused-cli "${@:3}" > "$2.log"
+  cmake --build "$2" >> "$2.log" || { tail -40 "$2.log" >&2; return 1; }
+}
+
+unpack_source() {  # NAME: of a source package of Debian 12, which apt-get has compared with its signed list
+  (cd "$folder/sources" && apt_get bookworm source --download-only "$1" &&
+    dpkg-source --no-check --extract "$1"_*.dsc "$1") > "$folder/sources/$1.log"
+  install -D -m 644 "$folder/sources/$1/debian/copyright" "$WALLHEAT_SYSROOT/usr/share/doc/$1/copyright"
+}
+
+make_sysroot() {
+  apt_get bullseye update
+  apt_get bullseye install --yes --download-only --no-install-recommends libc6-dev zlib1g-dev \
+    libhwloc-dev libudev1 libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
+  mkdir "$WALLHEAT_SYSROOT"
+  local package link name
+  for package in "$folder"/apt-bullseye/archives/*.deb; do dpkg-deb --extract "$package" "$WALLHEAT_SYSROOT"; done
+  # Absolute links lead out of the tree.
+  find "$WALLHEAT_SYSROOT" -type l -lname '/*' | while read -r link; do
+    ln -sfn "$WALLHEAT_SYSROOT$(readlink "$link")" "$link"
+  done
+  for name in xxhash z; do rm "$libraries/lib$name.so"; done  # then the archive is taken
+
+  apt_get bookworm update
+  mkdir "$folder/sources"
+  for name in fmtlib spdlog muparser; do
+    unpack_source "$name"
+    cross_build "$folder/sources/$name" "$folder/sources/$name-build" -DFMT_TEST=OFF -DFMT_DOC=OFF \
+      -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF -DENABLE_SAMPLES=OFF -DENABLE_OPENMP=OFF
+    DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" > /dev/null
+  done
+  # HDF5's own CMake files fail at a program that they run to look at C's numbers. CMake looks for it in usr/lib.
+  unpack_source hdf5
+  mkdir "$folder/sources/hdf5-build"
+  (cd "$folder/sources/hdf5-build"
+    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT $old_libc" ../hdf5/configure --prefix=/usr \
+      --disable-shared --disable-tests --without-szlib --enable-build-mode=production
+    for part in src hl/src; do
+      make -C "$part" -j "$(nproc)"
+      make -C "$part" DESTDIR="$WALLHEAT_SYSROOT" install
+    done) > "$folder/sources/hdf5-build.log" 2>&1 || { tail -40 "$folder/sources/hdf5-build.log" >&2; return 1; }
+}
+
+step "Headers and libraries of Debian 11"
+if [ -e "$folder/sysroot-is-complete" ]; then
+  echo "They are in $WALLHEAT_SYSROOT already."
+else
+  rm -rf "$WALLHEAT_SYSROOT" "$folder/sources"
+  make_sysroot
+  touch "$folder/sysroot-is-complete"
+fi
+# The program looks for them at the same place from here as from where it is installed.
+mkdir -p "$folder/lib/wallheat"
+for library in "${bundled[@]}"; do
+  cp "$(find "$WALLHEAT_SYSROOT" -name "$library" | head -n 1)" "$folder/lib/wallheat"
+done
+
+step "Build"
+gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/docker/packaging/older_glibc.c" -o "$folder/older_glibc.o"
+cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
+  -DBoost_USE_STATIC_LIBS=ON -DHDF5_USE_STATIC_LIBRARIES=ON \
+  -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
+  -DCMAKE_EXE_LINKER_FLAGS="$old_libc $folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
+
+step "Archive"
+version=$("$folder/build/wallheat" --version | cut -d ' ' -f 2)
+name=wallheat-$version-linux-x86_64
+rm -rf "${folder:?}/$name"
+cmake --install "$folder/build" --component program --strip --prefix "$folder/$name" > "$folder/install.log"
+cp -r "$folder/lib" "$folder/$name"
+for package in fmtlib spdlog muparser hdf5 zlib1g-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
+  libboost1.74-dev nlohmann-json3-dev; do
+  install -D -m 644 "$WALLHEAT_SYSROOT/usr/share/doc/$package/copyright" "$folder/$name/share/doc/wallheat/copyright/$package"
+done
+
+needs() { readelf --dynamic "$@" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u; }
+foreign=$(needs "$folder/$name"/bin/wallheat "$folder/$name"/lib/wallheat/* | grep -vxE "$system|$(IFS='|'; echo "${bundled[*]}")" || true)
+[ -z "$foreign" ] || { echo "it needs libraries that are not in the archive: $foreign" >&2; exit 1; }
+found=$(objdump -T "$folder/$name"/bin/wallheat "$folder/$name"/lib/wallheat/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+echo "The newest symbol of glibc that it needs is of $found."
+[ "$(printf '%s\n' "$found" "GLIBC_$newest_glibc" | sort -V | tail -n 1)" = "GLIBC_$newest_glibc" ] ||
+  { echo "that is newer than $newest_glibc" >&2; exit 1; }
+tar --create --gzip --owner=0 --group=0 --directory "$folder" --file "$folder/$name.tar.gz" "$name"
+ls -l "$folder/$name.tar.gz"

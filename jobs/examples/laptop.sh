@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# A laptop or a workstation: solves all plans on all its cores and shows what came out.
+#   jobs/examples/laptop.sh [DATA [OUT]]          e.g.: jobs/examples/laptop.sh plans results.h5
+# Stop it with Ctrl-C whenever you need the machine; the same command goes on where it stopped.
+set -euo pipefail
+jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+wallheat=$("$jobs/own-wallheat.sh")
+data=${1:-plans} out=${2:-results.h5}
+
+"$wallheat" run --data "$data" --out "$out" --save-fields --resume
+"$wallheat" summary "$out"
+"$wallheat" list "$out" --sort mean_temp --first 5      # the coldest
+"$wallheat" report "$out" --out "${out%.h5}.html" --overwrite

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Many nodes: one job of eight. They read the plans from one packed file, as a shared file system is slow with
+# thousands of small ones. Rank 0 writes what happens to OUT's event log.
+#   jobs/examples/many-nodes.sh DATA OUT [OPTIONS OF submit.sh]
+#   jobs/examples/many-nodes.sh plans results.h5 --nodes 32
+set -euo pipefail
+jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+wallheat=$("$jobs/own-wallheat.sh")
+pack=${2%.h5}.plans.h5
+
+[ -e "$pack" ] || "$wallheat" pack --data "$1" --out "$pack"
+exec "$jobs/submit.sh" --nodes 8 "${@:3}" -- --data "$pack" --out "$2" --save-fields --events "${2%.h5}.jsonl"

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# One node of a cluster: a job that solves all plans on all its cores, with one worker for each of its two sockets.
+#   jobs/examples/one-node.sh DATA OUT [OPTIONS OF submit.sh]
+#   jobs/examples/one-node.sh plans results.h5 --dry-run
+set -euo pipefail
+jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+exec "$jobs/submit.sh" --nodes 1 --workers 2 --time 2:00 "${@:3}" -- --data "$1" --out "$2" --save-fields

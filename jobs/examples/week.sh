@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# A campaign of a week, in jobs of four hours. A job that its time limit stops goes back into the queue by itself. This
+# script submits one if none is there and work is left, for example after a maintenance, and tells how far it is.
+# So call it as often as you like, by hand or from cron, always with the same words:
+#   jobs/examples/week.sh DATA OUT [OPTIONS OF submit.sh]
+#   0 * * * *  cd /scratch/me && wallheat/jobs/examples/week.sh plans results.h5 >> week.log 2>&1     # crontab
+# Exit status: 0 all plans are solved; 3 all but those that failed; 75 work is left; others as of submit.sh.
+set -euo pipefail
+jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+wallheat=$("$jobs/own-wallheat.sh")
+out=$2
+name=$(basename "$out" .h5)
+
+status=75
+if [ -e "$out" ]; then
+  status=0
+  "$wallheat" status "$out" || status=$?
+fi
+[ "$status" = 75 ] || exit "$status"
+
+if command -v squeue > /dev/null; then
+  queued=$(squeue --noheader --me --name "$name")
+else
+  queued=$(bjobs -noheader -J "$name" 2> /dev/null || true)  # it fails where there is none
+fi
+if [ -n "$queued" ]; then
+  echo "A job waits or runs: $queued"
+else
+  "$jobs/submit.sh" --time 4:00 --name "$name" "${@:3}" -- --data "$1" --out "$out" --save-fields
+fi
+exit 75

@@ -1,0 +1,28 @@
+#include <array>
+#include <cstdlib>
+
+#include "mpi/mpi_link.hpp"
+
+namespace wallheat {
+namespace {
+
+// Set by Open MPI's mpirun, by PMIx launchers (srun --mpi=pmix) and by PMI launchers (MPICH, srun).
+constexpr std::array rank_variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+
+const char* launched_rank_text() {
+  for (const char* name : rank_variables) {
+    if (const char* text = std::getenv(name)) return text;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool launched_by_mpi() { return launched_rank_text() != nullptr; }
+
+int launched_rank() {
+  const char* text = launched_rank_text();
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,41 @@
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "mpi/mpi_link.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+// By Open MPI's mpirun, by PMI launchers, and by srun, whose PMIx names no size.
+constexpr std::array size_variables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+
+bool launched_alone() {
+  for (const char* name : size_variables) {
+    if (const char* text = std::getenv(name)) return std::string_view(text) == "1";
+  }
+  return false;
+}
+
+}  // namespace
+
+MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout) {
+  if (!launched_alone())
+    throw UsageError(
+        "this wallheat was built without MPI and cannot be one of several ranks: start it without "
+        "mpirun or srun, and it uses all cores of this machine");
+}
+MpiSession::~MpiSession() = default;
+
+int MpiSession::rank() const { return 0; }
+int MpiSession::size() const { return 1; }
+std::unique_ptr<Link> MpiSession::link(std::size_t) {
+  throw RunError("this wallheat was built without MPI");
+}
+void MpiSession::end(int) {}
+void MpiSession::leave_without_the_lost(int status, bool) { std::_Exit(status); }
+
+std::string mpi_library() { return "none"; }
+
+}  // namespace wallheat

@@ -1,0 +1,75 @@
+#include "report/vtk_files.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <span>
+
+#include "core/printable.hpp"
+#include "report/html.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+const std::string_view vti_beginning = "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" ";
+
+std::string vti_of(const Grid<double>& field) {
+  const auto extent = fmt::format("0 {} 0 {} 0 0", field.cols, field.rows);
+  std::string text = fmt::format(
+      "{}version=\"0.1\">\n"
+      "<ImageData WholeExtent=\"{}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n"
+      "<Piece Extent=\"{}\">\n<CellData Scalars=\"temperature\">\n"
+      "<DataArray type=\"Float64\" Name=\"temperature\" format=\"ascii\">\n",
+      vti_beginning, extent, extent);
+  // As many digits as it takes to read the same bits again.
+  for (std::size_t row = 0; row < field.rows; ++row)
+    fmt::format_to(std::back_inserter(text), "{}\n",
+                   fmt::join(std::span(field.cells).subspan(row * field.cols, field.cols), " "));
+  return text + "</DataArray>\n</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
+}
+
+const std::string_view xdmf_beginning =
+    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n";
+
+std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem::path& results) {
+  const std::string file = results.string();
+  // What follows the first colon would be the dataset, and blanks at the ends are cut off.
+  if (file.find(':') != std::string::npos || file.starts_with(' ') || printable(file) != file)
+    throw RunError(fmt::format(
+        "an XDMF file cannot name '{}': rename it, in plain characters without ':', and without a "
+        "blank at its beginning",
+        printable(file)));
+  std::map<GridShape, std::string> series;
+  for (const FieldPlace& place : places) {
+    const auto [rows, cols] = place.shape;
+    // Three dimensions with one layer, as ParaView shows a grid of two from its edge.
+    fmt::format_to(std::back_inserter(series[place.shape]),
+                   "<Grid Name=\"{}\">\n"
+                   " <Time Value=\"{}\"/>\n"
+                   " <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"2 {} {}\"/>\n"
+                   " <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n"
+                   "  <DataItem Dimensions=\"3\">0 0 0</DataItem>\n"
+                   "  <DataItem Dimensions=\"3\">1 1 1</DataItem>\n"
+                   " </Geometry>\n"
+                   " <Attribute Name=\"temperature\" Center=\"Cell\">\n"
+                   "  <DataItem ItemType=\"HyperSlab\" Dimensions=\"1 {} {}\">\n"
+                   "   <DataItem Dimensions=\"3 3\">{} 0 0  1 1 1  1 {} {}</DataItem>\n"
+                   "   <DataItem Dimensions=\"{} {} {}\" NumberType=\"Float\" Precision=\"8\" "
+                   "Format=\"HDF\">{}:{}</DataItem>\n"
+                   "  </DataItem>\n"
+                   " </Attribute>\n"
+                   "</Grid>\n",
+                   escaped(place.id), place.row, rows + 1, cols + 1, rows, cols, place.entry, rows,
+                   cols, place.entries, rows, cols, escaped(file), place.dataset);
+  }
+  std::string text(xdmf_beginning);
+  for (const auto& [shape, grids] : series)
+    text += fmt::format(
+        "<Grid Name=\"{}x{}\" GridType=\"Collection\" CollectionType=\"Temporal\">\n{}</Grid>\n",
+        shape.rows, shape.cols, grids);
+  return text + "</Domain>\n</Xdmf>\n";
+}
+
+}  // namespace wallheat

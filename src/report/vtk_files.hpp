@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/results/field_places.hpp"
+
+// Fields for ParaView and what else is built on VTK. x is the column, y the row, and a cell is 1
+// wide; the data `temperature` (°C) is that of the cells.
+
+namespace wallheat {
+
+/// A field as a VTK image (.vti), as text, which all versions of VTK read.
+[[nodiscard]] std::string vti_of(const Grid<double>& field);
+/// How every file begins that vti_of makes.
+extern const std::string_view vti_beginning;
+
+/// An XDMF file (version 2, as ParaView's "XDMF Reader" takes it) that shows fields of a result
+/// file without a copy of them: a series over time, a plan at each step. The time is the plan's
+/// row, the grid's name its id. Plans of each shape are a series of their own, as ParaView takes
+/// the shape of a series from its first step. `results` is the name of the result file, as seen
+/// from where the XDMF file will lie. Throws RunError if XDMF cannot name that file.
+[[nodiscard]] std::string xdmf_of(const std::vector<FieldPlace>& places,
+                                  const std::filesystem::path& results);
+/// How every file begins that xdmf_of makes.
+extern const std::string_view xdmf_beginning;
+
+}  // namespace wallheat

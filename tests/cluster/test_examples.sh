@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# jobs/examples do what they say: on this machine, or submitted to a stand-in for bsub that runs their jobs.
+#   test_examples.sh WALLHEAT WALLHEAT_WITH_FAKE_GPUS
+set -uo pipefail
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+. "$here/checks.sh"
+wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+fake_gpus=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+unset "${!SLURM_@}" "${!LSB_@}"
+
+# An installation, as a user has it.
+root=$(cd "$here/../.." && pwd)
+mkdir -p "$scratch/bin" "$scratch/share/wallheat"
+ln -s "$wallheat" "$scratch/bin/wallheat"
+cp -r "$root/jobs" "$root/configs" "$scratch/share/wallheat"
+examples=$scratch/share/wallheat/jobs/examples
+cp "$here/bsub" "$scratch/bin"
+printf '#!/bin/sh\ncat "%s"\n' "$scratch/queue" > "$scratch/bin/squeue"
+chmod +x "$scratch/bin/squeue"
+export LSF_SPOOL=$scratch/lsf PATH=$scratch/bin:$PATH
+: > "$scratch/queue"
+cd "$scratch" || exit 1
+echo 'cores_per_node=1' > site.sh
+printf 'cores_per_node=2\nwallheat=("%s")\n' "$fake_gpus" > gpu-site.sh
+
+wallheat generate --out plans --count 6 --size 48 > /dev/null
+wallheat run --data plans --out expected.h5 --log-level error
+wallheat export expected.h5 > expected.csv
+# example NAME OUT [OPTIONS OF submit.sh]
+example() {
+  local name=$1 out=$2
+  shift 2
+  "$examples/$name.sh" plans "$out" "$@" > "$name.said" 2>&1
+  result=$?
+  return $result
+}
+# solved NAME OUT: all plans are in it, with the right answers.
+solved() {
+  wallheat export "$2" > "$1.csv"
+  check "$1: the answers are those of an undisturbed run" cmp "$1.csv" expected.csv || cat "$1.said" ./*.out
+}
+lsf=(--scheduler lsf --site site.sh)
+
+for script in "$examples"/*.sh; do
+  check "$(basename "$script") tells how to call it" grep -q '^#   jobs/examples/'"$(basename "$script")"' ' "$script"
+done
+if command -v shellcheck > /dev/null; then
+  check "shellcheck finds nothing in them" shellcheck "$examples"/*.sh
+else
+  echo "skipped: shellcheck is not installed"
+fi
+
+check "laptop: ends with 0" example laptop laptop.h5
+solved laptop laptop.h5
+check "laptop: the page of the run is there" contains laptop.html "<html"
+check "laptop: the same again goes on" example laptop laptop.h5
+
+check "one node: ends with 0" example one-node one-node.h5 "${lsf[@]}"
+solved one-node one-node.h5
+check "one node: the fields are there" wallheat export one-node.h5 --field 00003 -o field.npy
+
+check "many nodes: ends with 0" example many-nodes many-nodes.h5 "${lsf[@]}"
+solved many-nodes many-nodes.h5
+check "many nodes: the job is for eight" grep -qx '#BSUB -n 8' "$LSF_SPOOL/job.102"
+check "many nodes: its plans are packed" test -s many-nodes.plans.h5
+check "many nodes: what happened is on record" contains many-nodes.jsonl '"event":"run_finished"'
+
+check "array: ends with 0" example array array.h5 "${lsf[@]}" --array 3
+solved array array.h5
+
+check "GPUs: ends with 0" example gpus gpus.h5 --scheduler lsf --site gpu-site.sh --nodes 1 --gpus 2
+solved gpus gpus.h5
+check "GPUs: it asks for them" grep -q '^#BSUB -gpu "num=2"' "$LSF_SPOOL"/job.105
+check "GPUs: they have solved all plans" same 6 "$(wallheat list gpus.h5 --columns device --format csv | grep -ci gpu)"
+
+wallheat run --data plans --shard 1/2 --out part.h5 --save-fields --log-level error
+wallheat merge --out week.h5 --allow-missing part.part-1-of-2.h5 > merged 2>&1  # half of the plans are left
+echo "17 week PENDING" > "$scratch/queue"
+before=$(wallheat status week.h5 --json)
+example week week.h5 "${lsf[@]}"
+check "week: work is left" same 75 $result
+check "week: it tells how far it is" grep -q "pending *3" week.said
+check "week: a job waits, so none is submitted" contains week.said "17 week PENDING"
+check "week: nothing is solved" same "$before" "$(wallheat status week.h5 --json)"
+: > "$scratch/queue"
+example week week.h5 "${lsf[@]}"
+check "week: a job is submitted" contains week.said "submitted: job"
+solved week week.h5
+jobs_there=$(find "$LSF_SPOOL" -name 'job.*' | wc -l)
+example week week.h5 "${lsf[@]}"
+check "week: at the end it ends with 0" same 0 $result
+check "week: and submits nothing more" same "$jobs_there" "$(find "$LSF_SPOOL" -name 'job.*' | wc -l)"
+example week never.h5 "${lsf[@]}" --nodes none
+check "week: what submit.sh refuses is an error" same 2 $result
+finish

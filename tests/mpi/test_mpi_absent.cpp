@@ -1,0 +1,48 @@
+// What a build without MPI does (WALLHEAT_MPI=OFF).
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "mpi/mpi_link.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+class MpiAbsent : public testing::Test {
+ protected:
+  void SetUp() override { TearDown(); }
+  void TearDown() override {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
+                             "PMI_RANK", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+      ::unsetenv(name);
+  }
+};
+
+TEST_F(MpiAbsent, knows_a_launcher_and_names_no_library) {
+  EXPECT_FALSE(launched_by_mpi());
+  ::setenv("PMIX_RANK", "2", 1);
+  EXPECT_TRUE(launched_by_mpi());
+  EXPECT_EQ(launched_rank(), 2);
+  EXPECT_EQ(mpi_library(), "none");
+}
+
+TEST_F(MpiAbsent, is_alone_under_a_launcher_that_starts_one_rank) {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    ::setenv(name, "1", 1);
+    const MpiSession session;
+    EXPECT_EQ(session.size(), 1) << name;
+    EXPECT_EQ(session.rank(), 0) << name;
+    ::unsetenv(name);
+  }
+}
+
+// Each of several ranks would take itself for the whole run.
+TEST_F(MpiAbsent, refuses_to_be_one_of_several_ranks) {
+  EXPECT_THROW(MpiSession(), UsageError) << "nobody says how many";
+  ::setenv("OMPI_COMM_WORLD_SIZE", "12", 1);
+  EXPECT_THROW(MpiSession(), UsageError);
+}
+
+}  // namespace
+}  // namespace wallheat

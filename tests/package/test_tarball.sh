@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The archive that docker/packaging/tarball.sh makes, unpacked elsewhere, solves; where debootstrap and root are here,
+# also on a bare Debian 11, which has the oldest glibc that it is for.
+#   test_tarball.sh SOURCE FOLDER      what FOLDER has of an earlier run is used again
+set -uo pipefail
+source=$1 folder=$2
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
+. "$here/../cluster/checks.sh"
+for program in g++-12 dpkg-source ninja readelf; do
+  command -v "$program" > /dev/null || skip "needs $program (g++, dpkg-dev, ninja-build, binutils of Debian 12)"
+done
+unset "${!SLURM_@}" "${!LSB_@}"
+
+rm -f "$folder"/wallheat-*.tar.gz
+"$source/docker/packaging/tarball.sh" "$folder" > "$scratch/log" 2>&1
+check "the archive is made, and wants no newer glibc than it may" same 0 $? || { tail -40 "$scratch/log"; finish; }
+archive=$(echo "$folder"/wallheat-*-linux-x86_64.tar.gz)
+mkdir "$scratch/some folder"
+tar -xzf "$archive" -C "$scratch/some folder"
+prefix=$(echo "$scratch"/some\ folder/wallheat-*)
+check "no text names the sources or the folder in which it was made" same '' \
+  "$(grep -rIlF -e "$source" -e "$folder" "$prefix")"
+
+cat > "$scratch/use.sh" <<'END'
+set -e
+wallheat=$1/bin/wallheat
+"$wallheat" generate --out plans --count 6 --size 64
+"$wallheat" run --data plans --out results.h5 --save-fields --log-level warning
+"$wallheat" summary results.h5
+"$wallheat" export results.h5 --output results.csv
+"$wallheat" devices > devices
+END
+mkdir "$scratch/here" "$scratch/bare"
+(cd "$scratch/here" && bash "$scratch/use.sh" "$prefix") > "$scratch/said" 2>&1
+check "it generates, runs and sums up" same 0 $? || cat "$scratch/said"
+check "it knows the sockets of the machine" contains "$scratch/here/devices" socket
+(cd "$scratch/here" && OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$prefix/bin/wallheat" run --data plans --out two.h5) 2> "$scratch/said"
+check "it refuses to be one of several ranks" same 2 $?
+check "and says what to do" contains "$scratch/said" "start it without mpirun"
+
+if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
+  bare=$folder/debian-11
+  [ -e "$bare.ok" ] || { rm -rf "$bare"; debootstrap --variant=minbase bullseye "$bare" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" > "$scratch/log" 2>&1 && touch "$bare.ok"; }
+  check "a bare Debian 11 is there" test -e "$bare.ok" || tail -5 "$scratch/log"
+  rm -rf "$bare/try"
+  mkdir "$bare/try"
+  cp -r "$prefix" "$bare/try/wallheat"
+  cp "$scratch/use.sh" "$bare/try"
+  # shellcheck disable=SC2016  # for the inner shell
+  unshare --mount --pid --fork --kill-child bash -c '
+    mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" &&
+    chroot "$1" sh -c "cd /try && bash use.sh /try/wallheat"' bash "$bare" > "$scratch/said" 2>&1
+  check "on a bare Debian 11 it does the same" same 0 $? || cat "$scratch/said"
+  check "with the same answers" cmp "$bare/try/results.csv" "$scratch/here/results.csv"
+else
+  echo "skipped: on a bare Debian 11: needs root and debootstrap"
+fi
+finish

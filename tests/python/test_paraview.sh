@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# ParaView opens what `wallheat export` makes for it: test_paraview.sh WALLHEAT
+# pvpython is in Debian's packages paraview and python3-paraview (110 MB), which exclude python3-vtk9.
+set -euo pipefail
+wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+command -v pvpython > /dev/null || { echo "skipped: needs pvpython (apt-get install paraview python3-paraview)"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+# Plans of two shapes; an ID that XML must escape; a file in another folder, whose name must be escaped, too.
+"$wallheat" generate --out plans --count 2 --size 40 > /dev/null
+"$wallheat" generate --out wide --count 1 --size 64 > /dev/null
+for kind in domain interior; do
+  mv "wide/00001_$kind.npy" "plans/<\"Côté\" & 'co'>_$kind.npy"
+done
+printf '00001\n<"Côté" & '"'co'"'>\n00002\n' > plans/building_ids.txt
+mkdir "a & b"
+"$wallheat" run --data plans --out "a & b/my results.h5" --save-fields --log-level error
+"$wallheat" export "a & b/my results.h5" --format xdmf --output series.xdmf
+fields=()
+while read -r id; do
+  fields+=("${#fields[@]}.npy")
+  "$wallheat" export "a & b/my results.h5" --field "$id" --output "${fields[-1]}"
+done < plans/building_ids.txt
+"$wallheat" export "a & b/my results.h5" --field 00002 --format vti --output plan.vti
+pvpython "$here/read_by_paraview.py" series.xdmf plan.vti "${fields[@]}"
+
+# Of one shape.
+"$wallheat" run --data plans --first 1 --out one.h5 --save-fields --log-level error
+"$wallheat" export one.h5 --format xdmf --output one.xdmf
+"$wallheat" export one.h5 --field 00001 --format vti --output one.vti
+pvpython "$here/read_by_paraview.py" one.xdmf one.vti 0.npy
