@@ -93,7 +93,6 @@ int export_command(const Arguments& arguments) {
   } else {
     write_output(output, [&](std::ostream& out) { chosen->write(out, rows); });
   }
-  }
   for (const std::string& plan : failed) print_error("failed: {}", plan);
   if (pending > 0) print_error("{} plan(s) are not solved yet", pending);
   if (pending > 0) return exit_work_left;

@@ -123,7 +123,7 @@ int solve_command(const Arguments& arguments) {
   result.device = solver.device_text();
   result.solver = solver.solver_text();
   if (json) {
-    write_json(std::cout, {&result}, columns_named("columns", json_columns));
+    write_json(std::cout, rows_of(std::vector{result}), columns_named("columns", json_columns));
     std::cout.flush();
   } else {
     print_for_people(result, solver);

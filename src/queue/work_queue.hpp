@@ -277,8 +277,8 @@ class WorkQueue {
   std::size_t all_prefetch_ = 0;
   std::size_t idle_threads_ = 0;
   std::size_t idle_in_vain_ = 0;  ///< of these
-  std::set<Speed> idle_;    ///< workers with idle threads
-  std::set<Speed> hungry_;  ///< workers that would take more plans, but for the starved
+  std::set<Speed> idle_;          ///< workers with idle threads
+  std::set<Speed> hungry_;        ///< workers that would take more plans, but for the starved
   std::vector<int> starved_;
   double last_time_left_s_ = 0;
 

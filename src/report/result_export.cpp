@@ -26,9 +26,7 @@ void write_reference_csv(std::ostream& out, const Rows& rows) {
 
 constexpr std::string_view plain_csv_beginning = "id,status,";
 
-void write_all_as_csv(std::ostream& out, const Rows& rows) {
-  write_csv(out, rows, all_columns());
-}
+void write_all_as_csv(std::ostream& out, const Rows& rows) { write_csv(out, rows, all_columns()); }
 
 constexpr std::string_view json_beginning = "[\n {\n  \"id\":";
 

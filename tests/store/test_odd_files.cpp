@@ -229,7 +229,7 @@ TEST_F(OddFile, that_changes_while_it_is_read_is_refused) {
   }
   const ResultReader reader(file);
   {
-    auto opened = store::open_file(file, store::Access::write);
+    auto opened = store::open_file({}, file, store::Access::write);
     store::RowTable table(opened);
     store::Row row{};
     table.read(2500, std::span(&row, 1));

@@ -33,8 +33,8 @@ class Reading {
           Access access, Offsets offsets, Snapshot& snapshot)
       : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file, snapshot.version) {
     if (access == Access::read && table_.count() > 0)
-      in_file_ =
-          std::make_shared<RowsInFile>(env, path, table_.offset(), table_.count(), snapshot.version);
+      in_file_ = std::make_shared<RowsInFile>(env.system, path, table_.offset(), table_.count(),
+                                              snapshot.version);
     snapshot.offsets.assign(table_.count(), -1);
     ids_ = read_ids(file, table_.count());
   }
@@ -119,7 +119,7 @@ Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path&
   const auto capacities = FieldTables::capacities(file);
   snapshot.save_fields = capacities.has_value();
   snapshot.capacities = capacities.value_or(Capacities{});
-  Reading(file, path, access, offsets, snapshot).read(damage);
+  Reading(env, file, path, access, offsets, snapshot).read(damage);
   return snapshot;
 }
 

@@ -8,9 +8,9 @@
 
 namespace wallheat::store {
 
-RowsInFile::RowsInFile(const std::filesystem::path& file, std::uint64_t offset, std::size_t count,
-                       std::int32_t version)
-    : path_(file), in_(file, O_RDONLY), offset_(offset), count_(count), version_(version) {}
+RowsInFile::RowsInFile(System& system, const std::filesystem::path& file, std::uint64_t offset,
+                       std::size_t count, std::int32_t version)
+    : path_(file), in_(system, file, O_RDONLY), offset_(offset), count_(count), version_(version) {}
 
 void RowsInFile::refuse() const { throw RunError(path_.string() + " changed while it was read"); }
 

@@ -28,8 +28,8 @@ class RowSource {
 class RowsInFile final : public RowSource {
  public:
   /// `offset`: where the first begins. Throws SystemError.
-  RowsInFile(const std::filesystem::path& file, std::uint64_t offset, std::size_t count,
-             std::int32_t version);
+  RowsInFile(System& system, const std::filesystem::path& file, std::uint64_t offset,
+             std::size_t count, std::int32_t version);
 
   [[nodiscard]] std::size_t count() const override { return count_; }
   void read(std::size_t first, std::span<Row> rows) const override;
