@@ -377,6 +377,13 @@ class Session {
         coordinated_s_ > stop_heard_s_[0] + 15 + 20 * options_.store_s +
                              2 * timeouts_.heartbeat_s() + options_.load_s + timeouts_.start_s)
       campaign_.violated("a stop takes seconds", state());
+    // Each start of a plan takes a few; what goes to and fro takes thousands.
+    const double starts = options_.plans * (2 * options_.max_attempts + 3) * (ranks_ + 3);
+    const double most_orders = 50 * ranks_ + 4 * starts;
+    if (static_cast<double>(world_.orders()) > most_orders)
+      campaign_.violated(
+          "rank 0 says no more than there is to do",
+          fmt::format("{} messages, expected {} at most", world_.orders(), most_orders));
     if (!with_faults_) check_calm_end(finished || campaign_.plans_to_solve().empty(), state());
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "queue/messages.hpp"
 #include "simulation/cluster/random.hpp"
 #include "wallheat/error.hpp"
 
@@ -270,6 +271,7 @@ void World::connect(std::vector<std::unique_ptr<Process>>* processes, Delays del
   processes_ = processes;
   delays_ = delays;
   ++session_;
+  orders_ = 0;
   channels_.assign(processes->size() * processes->size(), {});
 }
 
@@ -297,6 +299,8 @@ void World::lose_mail_of(int from, double part) {
 }
 
 void World::send(int from, int to, Bytes message) {
+  static const Bytes sign_of_life = encode(CoordinatorHeartbeat{});
+  if (from == 0 && message != sign_of_life) ++orders_;
   Channel& way = channel(from, to);
   const double delay = delays_.least_s - delays_.mean_s * std::log1p(-Random(random_++).fraction());
   way.last_s = std::max({way.last_s, way.blocked_until_s, now_ + delay});

@@ -121,6 +121,8 @@ class World {
   [[nodiscard]] std::unique_ptr<Link> link(Process& process);
   /// Nothing arrives from there before that time.
   void block(int from, int to, Seconds until);
+  /// How many messages of this session rank 0 has sent that are no signs of life.
+  [[nodiscard]] std::uint64_t orders() const { return orders_; }
   /// What is on its way from there is lost from the k-th message on.
   void lose_mail_of(int from, double part);
 
@@ -157,6 +159,7 @@ class World {
   std::vector<std::unique_ptr<Process>>* processes_ = nullptr;
   std::uint64_t session_ = 0;  ///< mail of an earlier one is not delivered
   std::vector<Channel> channels_;
+  std::uint64_t orders_ = 0;
   Delays delays_;
   std::uint64_t random_;
 };
