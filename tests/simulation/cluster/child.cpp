@@ -108,6 +108,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
       campaign_.reached("a device lies");
       result.statistics.mean_temp += 1;
     }
+    if (worker_.stranger) result.statistics.mean_temp += 1000;
     result.iterations = 100;
     result.seconds = took;
     campaign_.answer_given(task.index, result.statistics.mean_temp, process_.world().now());

@@ -12,7 +12,8 @@ namespace wallheat::simulation {
 struct TrueWorker {
   int kind = 0;
   bool lies = false;
-  double slowness = 1;  ///< its plans take so many times as long as on its kind
+  bool stranger = false;  ///< it solves other plans, or otherwise
+  double slowness = 1;    ///< its plans take so many times as long as on its kind
   Seconds source_away_from = for_ever_s;
   bool faults = false;  ///< chance may strike
 };

@@ -262,12 +262,14 @@ class Session {
     }
     auto parts = std::make_unique<WorkerParts>();
     parts->machine = machine(rank);
-    parts->terms = {{"version", strikes(options_.strangers) ? "2" : "1"}};
+    const bool other_terms = strikes(options_.strangers);
+    parts->terms = {{"version", other_terms ? "2" : "1"}};
     if (strikes(options_.link_errors)) {
       campaign_.reached("a worker's link fails");
       processes_[number]->break_link_at(world_.now() + random.fraction() * expected_s());
     }
     const bool other_plans = strikes(options_.other_plans);
+    workers_[number]->stranger = other_terms || other_plans;
     parts->sample = [other_plans](const std::string&) { return other_plans ? "other" : "cells"; };
     const bool fails = strikes(options_.open_failures);
     const bool hangs = strikes(options_.open_hangs);
