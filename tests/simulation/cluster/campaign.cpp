@@ -13,9 +13,9 @@ Campaign::Campaign(std::uint64_t seed, const Options& options, Reached& reached)
     : options_(options), reached_(reached) {
   const auto count = static_cast<std::size_t>(options.plans);
   for (std::size_t k = 0; k < count; ++k) {
-    Random random = Random::stream(seed, 1000 + k);  // so that a plan stays what it is
+    Random random(mixed(seed, 1000 + k));  // so that a plan stays what it is
     TruePlan plan;
-    plan.seconds = options.plan_s * std::exp(options.spread * random.normal());
+    plan.seconds = options.plan_s * std::min(10.0, std::exp(options.spread * random.normal()));
     const auto is = [&](double part) { return random.chance(part); };
     if (is(options.bad_plans)) plan.sort = TruePlan::Sort::bad_input;
     if (is(options.deadly_plans)) plan.sort = TruePlan::Sort::deadly;

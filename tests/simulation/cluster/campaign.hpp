@@ -11,9 +11,9 @@
 
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/options.hpp"
-#include "simulation/cluster/random.hpp"
 #include "simulation/cluster/story.hpp"
 #include "simulation/cluster/world.hpp"
+#include "simulation/random.hpp"
 
 namespace wallheat::simulation {
 

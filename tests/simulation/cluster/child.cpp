@@ -222,7 +222,7 @@ StartSolver simulated_solvers(Campaign& campaign, Process& process, const TrueWo
   const auto random = std::make_shared<Random>(seed);
   return [&campaign, &process, &worker, random, die = std::move(die)](const SolverSetup& setup) {
     return std::make_unique<SimulatedSolver>(std::make_shared<SolverSimulation>(
-        campaign, process, worker, Random(random->bits()), die, setup));
+        campaign, process, worker, Random(random->next()), die, setup));
   };
 }
 

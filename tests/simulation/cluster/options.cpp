@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "simulation/cluster/random.hpp"
+#include "simulation/random.hpp"
 
 namespace wallheat::simulation {
 
@@ -23,7 +23,7 @@ const std::vector<OptionName>& option_names() {
 }
 
 Options expand(std::uint64_t seed) {
-  Random random = Random::stream(seed, 1);
+  Random random(mixed(seed, 1));
   Options o;
   o.plans = std::floor(random.over_magnitudes(1, 60));
   o.workers = random.whole(1, 6);
@@ -54,6 +54,7 @@ Options expand(std::uint64_t seed) {
   }
   o.max_attempts = random.whole(1, 4);
   o.plan_timeout = some(0.5, random.between(1.5, 5));
+  if (o.plan_timeout > 0) o.plan_s = std::min(o.plan_s, 200.0);  // no centuries
   o.sessions = random.whole(1, 3);
   o.pauses = some(0.3, random.exponential(2));
   o.pause_s = random.over_magnitudes(0.01, 10) * o.worker_timeout_s;

@@ -15,8 +15,8 @@
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/campaign.hpp"
 #include "simulation/cluster/child.hpp"
-#include "simulation/cluster/random.hpp"
 #include "simulation/cluster/world.hpp"
+#include "simulation/random.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::simulation {
@@ -33,7 +33,7 @@ class Session {
       : world_(world),
         campaign_(campaign),
         options_(campaign.options()),
-        random_(Random::stream(seed, 10'000 + static_cast<std::uint64_t>(number))),
+        random_(mixed(seed, 10'000 + static_cast<std::uint64_t>(number))),
         with_faults_(with_faults),
         ranks_(static_cast<int>(options_.workers) + 1),
         begun_s_(world.now()) {
@@ -44,7 +44,7 @@ class Session {
       stop_heard_s_.push_back(for_ever_s);
     }
     world.connect(&processes_, {options_.delay_s / 2, options_.delay_s / 2});
-    witness_.emplace(campaign, *processes_[0], Random(random_.bits()), with_faults);
+    witness_.emplace(campaign, *processes_[0], Random(random_.next()), with_faults);
     make_workers();
     if (with_faults_) plan_faults();
     begin_rank0();
@@ -78,7 +78,7 @@ class Session {
 
   void make_workers() {
     for (int rank = 0; rank < ranks_; ++rank) {
-      Random random(random_.bits());
+      Random random(random_.next());
       auto worker = std::make_unique<TrueWorker>();
       worker->kind = random.whole(0, static_cast<int>(options_.kinds) - 1);
       worker->faults = with_faults_;
@@ -130,12 +130,12 @@ class Session {
   /// The k-th of several faults strikes at a time of its own.
   template <class Strike>
   void strike(double mean_times, Strike strike) {
-    Random random(random_.bits());
+    Random random(random_.next());
     const int times = static_cast<int>(random.exponential(mean_times) + random.fraction());
     for (int k = 0; k < times && mean_times > 0; ++k) {
       const Seconds time = world_.now() + 1.5 * random.fraction() * expected_s();
       until(time);
-      Random own(random.bits());
+      Random own(random.next());
       world_.at(time, [this, strike, own]() mutable {
         if (!over_) strike(own);
       });
@@ -169,7 +169,7 @@ class Session {
       if (options_.orphans > 0) return;
       for (int rank = 1; rank < ranks_; ++rank) die(rank, 0);
     });
-    Random random(random_.bits());
+    Random random(random_.next());
     if (random.chance(options_.stop_request)) ask_to_stop(random);
     if (random.chance(options_.deadline)) {
       deadline_s_ = world_.now() + options_.deadline_part * expected_s();
@@ -232,7 +232,7 @@ class Session {
       std::vector<std::pair<std::uint32_t, double>> estimates;
       if (std::exchange(told, true)) return estimates;
       for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan) {
-        Random random(random_.bits());
+        Random random(random_.next());
         const double error = std::exp(options_.estimate_error * random.normal());
         if (random.chance(options_.estimates))
           estimates.emplace_back(plan, campaign_.plans()[plan].seconds * 1e9 * error);
@@ -251,7 +251,7 @@ class Session {
 
   void begin_worker(int rank) {
     const auto number = static_cast<std::size_t>(rank);
-    Random random(random_.bits());
+    Random random(random_.next());
     const auto strikes = [&](double probability) {
       return random.chance(probability) && with_faults_;
     };
@@ -273,7 +273,7 @@ class Session {
     parts->sample = [other_plans](const std::string&) { return other_plans ? "other" : "cells"; };
     const bool fails = strikes(options_.open_failures);
     const bool hangs = strikes(options_.open_hangs);
-    parts->open = [this, rank, fails, hangs, seed = random.bits()](const Placement&) {
+    parts->open = [this, rank, fails, hangs, seed = random.next()](const Placement&) {
       return open(rank, fails, hangs, seed);
     };
     parts->interrupted = [this, number] { return world_.now() >= stop_heard_s_[number]; };

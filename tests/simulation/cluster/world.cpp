@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "queue/messages.hpp"
-#include "simulation/cluster/random.hpp"
+#include "simulation/random.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::simulation {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/system.hpp"
-#include "simulation/store/random.hpp"
+#include "simulation/random.hpp"
 
 // A disk in memory. All changes to it are one ordered list, so the disk as a crash leaves it at any
 // moment can be made from the list, again and again.

@@ -5,20 +5,23 @@
 
 namespace wallheat::simulation {
 
-/// Numbers from a seed, the same on every machine (SplitMix64; the standard's distributions differ
-/// from library to library).
+/// SplitMix64: the same numbers from the same seed on every machine, as the standard's
+/// distributions do not give them.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 0x2545f4914f6cdd1dU) {}
+  explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t bits() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
   }
+  /// Below `end`; 0 if that is 0.
+  std::uint64_t below(std::uint64_t end) { return end == 0 ? 0 : next() % end; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
   /// In [0, 1).
-  double fraction() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
+  double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   bool chance(double probability) { return fraction() < probability; }
   double between(double least, double most) { return least + (most - least) * fraction(); }
   /// Evenly over the orders of magnitude.
@@ -34,13 +37,14 @@ class Random {
     const double radius = std::sqrt(-2 * std::log1p(-fraction()));
     return radius * std::cos(6.283185307179586 * fraction());
   }
-  /// Another stream, which does not change when this one is used more or less.
-  [[nodiscard]] static Random stream(std::uint64_t seed, std::uint64_t number) {
-    return Random(Random(seed ^ (number * 0xd1342543de82ef95U)).bits());
-  }
 
  private:
   std::uint64_t state_;
 };
+
+/// A seed for one purpose out of one for several.
+inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t purpose) {
+  return Random(seed ^ (purpose * 0xd1342543de82ef95ULL)).next();
+}
 
 }  // namespace wallheat::simulation
