@@ -56,6 +56,14 @@ bool Campaign::all_workers_stay() const {
          0;
 }
 
+bool Campaign::only_deadly_plans_fail() const {
+  const Options& o = options_;
+  return o.pauses + o.stalls + o.deaths + o.rank0_dies + o.endless_plans + o.worker_killers +
+             o.solver_deaths + o.solver_hangs + o.solver_babble + o.device_faults +
+             o.passing_failures + o.start_deaths + o.start_hangs + o.liars + o.stored_otherwise ==
+         0;
+}
+
 void Campaign::check(const PlanResult& result, const Row& before) {
   const auto most = static_cast<int>(options_.max_attempts);
   const std::string name =
@@ -79,6 +87,8 @@ void Campaign::check(const PlanResult& result, const Row& before) {
     if (result.attempts < 1) violated("what was answered was started", name);
   } else if (result.status == PlanStatus::failed) {
     if (result.error.empty()) violated("a failure has a reason", name);
+    if (plans_.at(result.index).sort == TruePlan::Sort::good && only_deadly_plans_fail())
+      violated("no plan fails for what another did", name);
     const bool passing = result.error.find("bad input") == std::string::npos;
     if (result.may_pass && passing && !conflict && result.failures < 1)
       violated("failures are counted", name);
@@ -233,7 +243,10 @@ void Witness::on_worker_refused(const WorkerInfo& worker, const std::string&) {
   gone_.insert(worker.rank);
 }
 
-void Witness::on_worker_left(const WorkerInfo& worker, const std::string&) {
+void Witness::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
+  expect(!campaign_.only_deadly_plans_fail() ||
+             reason.find("with several plans at once") == std::string::npos,
+         "who may have killed a solver process is tried alone", reason);
   campaign_.reached("a worker leaves");
   ready_.erase(worker.rank);
   gone_.insert(worker.rank);

@@ -60,6 +60,8 @@ class Campaign {
 
   /// Nothing makes a worker leave or fall silent but its own death.
   [[nodiscard]] bool all_workers_stay() const;
+  /// Nothing but plans that kill their solver process makes a plan fail.
+  [[nodiscard]] bool only_deadly_plans_fail() const;
   void reached(const std::string& state) { reached_.count(state); }
   /// The first violation counts.
   void violated(const std::string& invariant, const std::string& details);

@@ -147,6 +147,7 @@ class Session {
       const int rank = random.whole(0, ranks_ - 1);
       const Seconds end = world_.now() + random.fraction() * options_.pause_s;
       until(end);
+      rank0_paused_ = rank0_paused_ || rank == 0;
       campaign_.reached(rank == 0 ? "rank 0 is stopped and continued"
                                   : "a worker is stopped and continued");
       processes_[static_cast<std::size_t>(rank)]->pause_until(end);
@@ -285,6 +286,9 @@ class Session {
         if (run_worker(*link, *kept)) together_.insert(rank);
       } catch (const RunError&) {
         campaign_.reached("a worker gives up rank 0");
+        if (options_.stalls + options_.link_errors == 0 && !rank0_died_ && !rank0_paused_)
+          campaign_.violated("a worker that was asleep does not take that for silence",
+                             std::to_string(rank));
       }
     });
   }
@@ -473,6 +477,7 @@ class Session {
   Seconds faults_end_s_ = 0;
   std::set<int> died_;
   bool rank0_died_ = false;
+  bool rank0_paused_ = false;
   bool rank0_ended_ = false;
   bool over_ = false;
   std::optional<RunEnd> end_;
