@@ -115,6 +115,22 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     say(lane, Report{{}, {result}});
   }
 
+  /// What nobody has asked for: a message out of place, or the answer to another plan.
+  void babble(std::size_t lane, const Task& task) {
+    if (random_.chance(0.5)) return say(lane, Leaving{});
+    PlanResult result = pending_result(setup_.settings, {task.index + 1, "another"});
+    result.status = PlanStatus::converged;
+    say(lane, Report{{}, {result}});
+  }
+
+  /// The same progress again and again.
+  void repeat(std::size_t lane, std::uint32_t plan) {
+    in(campaign_.options().plan_s, [this, lane, plan] {
+      say(lane, Heartbeat{{{plan, 1, 0.5, 1}}});
+      repeat(lane, plan);
+    });
+  }
+
   void begin(std::size_t lane, const Task& task) {
     const Options& options = campaign_.options();
     World& world = process_.world();
@@ -144,7 +160,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
         return in(some, [this] { end("was killed by SIGSEGV"); });
       case TruePlan::Sort::endless:
         campaign_.reached("a plan makes no progress");
-        return;
+        return repeat(lane, task.index);
       case TruePlan::Sort::worker_killer:
         if (!worker_.faults) break;
         campaign_.reached("a plan kills its worker");
@@ -154,7 +170,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
       return in(some, [this] { end("was killed by SIGKILL"); });
     if (strikes(options.solver_hangs, "a solver process hangs by chance")) return;
     if (strikes(options.solver_babble, "a solver process says the wrong thing"))
-      return in(some, [this, lane] { say(lane, Leaving{}); });
+      return in(some, [this, lane, task] { babble(lane, task); });
     if (strikes(options.device_faults, "a device fails"))
       return in(some, [this, lane] { say(lane, Farewell{"its device failed", false}); });
     if (strikes(options.passing_failures, "a plan fails by chance"))

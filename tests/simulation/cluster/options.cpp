@@ -53,8 +53,8 @@ Options expand(std::uint64_t seed) {
     return o;
   }
   o.max_attempts = random.whole(1, 4);
-  o.plan_timeout = some(0.5, random.between(1.5, 5));
-  if (o.plan_timeout > 0) o.plan_s = std::min(o.plan_s, 200.0);  // no centuries
+  o.plan_timeout = some(0.5, random.between(0.5, 5));
+  if (o.plan_timeout > 0) o.plan_s = std::min(o.plan_s, 250.0);  // no centuries
   o.sessions = random.whole(1, 3);
   o.pauses = some(0.3, random.exponential(2));
   o.pause_s = random.over_magnitudes(0.01, 10) * o.worker_timeout_s;
