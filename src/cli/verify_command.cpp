@@ -19,6 +19,7 @@
 #include "node/local_machine.hpp"
 #include "run/verifier.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
@@ -33,6 +34,7 @@ struct VerifyOptions {
   bool all = false;
   std::int64_t seed = 0;  ///< negative: by chance
   std::string backend;
+  bool json = false;
 
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
 };
@@ -59,6 +61,7 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   options.add()("solver-backend",
                 po::value(&verify.backend)->default_value("vector")->value_name("NAME"),
                 "vector (fast) or reference (the plain sequential oracle)");
+  options.add()("json", po::bool_switch(&verify.json), "print what was found as one JSON object");
   options.positional("file", 1);
   if (!options.parse(arguments)) return std::nullopt;
   if (verify.file.empty())
@@ -118,11 +121,109 @@ Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& a
   return findings;
 }
 
+/// What was looked at, and found.
+struct Verification {
+  const VerifyOptions& options;
+  const ResultReader& reader;
+  const SolverOptions& made_with;
+  const Findings& findings;
+  std::size_t answered = 0;
+  std::size_t failed = 0;
+  std::uint64_t seed = 0;
+
+  [[nodiscard]] const std::vector<PlanResult>& rows() const { return reader.rows(); }
+  [[nodiscard]] std::size_t pending() const { return rows().size() - answered - failed; }
+  [[nodiscard]] std::size_t wrong() const {
+    std::size_t count = reader.damage().size();
+    for (const auto& sentences : findings.wrong) count += sentences.size();
+    return count;
+  }
+};
+
+/// A check that was not made is null.
+void print_json(const Verification& verification) {
+  const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
+  const auto check = [](std::size_t examined, const std::vector<std::string>& wrong) {
+    return Json{{"ok", wrong.empty()}, {"examined", examined}, {"findings", wrong}};
+  };
+  const auto of = [&](Check which) {
+    const auto number = static_cast<std::size_t>(which);
+    return check(findings.examined[number], findings.wrong[number]);
+  };
+  Json damaged = Json::array();
+  for (const std::size_t index : reader.damaged()) damaged.push_back(verification.rows()[index].id);
+  const Json checks{{"rows", check(verification.rows().size(), reader.damage())},
+                    {"fields", of(Check::fields)},
+                    {"inputs", options.data.empty() ? Json() : of(Check::inputs)},
+                    {"physics", of(Check::physics)},
+                    {"answers", options.recomputes() ? of(Check::answers) : Json()}};
+  const Json json{{"file", options.file.string()},
+                  {"plans", verification.rows().size()},
+                  {"done", answered},
+                  {"failed", failed},
+                  {"pending", verification.pending()},
+                  {"closed_well", reader.closed_well()},
+                  {"damaged", damaged},
+                  {"checks", checks},
+                  {"seed", options.recomputes() && !options.all ? Json(seed) : Json()},
+                  {"findings", verification.wrong()}};
+  fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
 /// Prints a line, and the sentences that belong to it.
 void print_check(const char* name, const std::vector<std::string>& wrong, const std::string& what) {
   fmt::print("{:<14}{}: {}\n", name,
              wrong.empty() ? "ok" : fmt::format("NOT OK, {} finding(s)", wrong.size()), what);
   for (const std::string& sentence : wrong) fmt::print("  {}\n", printable(sentence));
+}
+
+void print_for_people(const Verification& verification) {
+  const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
+  fmt::print(
+      "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered,
+      verification.rows().size(), failed, verification.pending(),
+      reader.closed_well()
+          ? ""
+          : "; the file is still being written, or its run was killed (go on with --resume)");
+  print_check("rows", reader.damage(),
+              fmt::format("checksums of {} row(s), of the list of ids, of the log",
+                          verification.rows().size()));
+  for (const std::size_t index : reader.damaged()) {
+    fmt::print(
+        "  row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
+        "again\n",
+        index, verification.rows()[index].id);
+  }
+  const auto print = [&findings = findings](const char* name, Check check, const char* what) {
+    const auto number = static_cast<std::size_t>(check);
+    print_check(name, findings.wrong[number],
+                fmt::format(fmt::runtime(what), findings.examined[number]));
+  };
+  print("fields", Check::fields, "checksums and decoding of {} stored field(s)");
+  if (options.data.empty()) {
+    fmt::print("{:<14}not checked, as there is no --data\n", "inputs");
+    print("physics", Check::physics, "percentages, iterations, last delta of {} answer(s)");
+  } else {
+    print("inputs", Check::inputs, "{} plan(s) are what they were when they were solved");
+    print("physics", Check::physics,
+          made_with.kind == SolverKind::steady
+              ? "maximum principle, percentages, iterations, error bound of {} answer(s)"
+              : "maximum principle, percentages, iterations, last delta of {} answer(s)");
+  }
+  if (!options.recomputes()) {
+    fmt::print("{:<14}not solved again (--sample 0)\n", "answers");
+  } else {
+    print("answers", Check::answers, "{} plan(s) solved again, every bit compared");
+    if (!options.all) fmt::print("{:<14}chosen by --seed {}\n", "", seed);
+  }
+  if (verification.wrong() > 0) {
+    fmt::print("{}: {} finding(s)\n", printable(options.file.string()), verification.wrong());
+  } else {
+    fmt::print("{}: all is well{}\n", printable(options.file.string()),
+               verification.pending() > 0 ? ", but plans are left"
+               : failed > 0               ? ", but plans failed"
+                                          : "");
+  }
 }
 
 }  // namespace
@@ -141,7 +242,6 @@ int verify_command(const Arguments& arguments) {
     if (is_answer(rows[index].status)) answered.push_back(index);
     if (rows[index].status == PlanStatus::failed) ++failed;
   }
-  const std::size_t pending = rows.size() - answered.size() - failed;
   const std::uint64_t seed =
       options->seed >= 0 ? static_cast<std::uint64_t>(options->seed) : std::random_device()();
   const auto sample = sampled(answered, *options, seed);
@@ -151,54 +251,15 @@ int verify_command(const Arguments& arguments) {
   const Findings findings =
       examine_all(Verifier(reader, plans, made_with), answered, sample, made_with);
 
-  fmt::print(
-      "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered.size(),
-      rows.size(), failed, pending,
-      reader.closed_well()
-          ? ""
-          : "; the file is still being written, or its run was killed (go on with --resume)");
-  print_check("rows", reader.damage(),
-              fmt::format("checksums of {} row(s), of the list of ids, of the log", rows.size()));
-  for (const std::size_t index : reader.damaged()) {
-    fmt::print(
-        "  row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
-        "again\n",
-        index, rows[index].id);
-  }
-  const auto print = [&](const char* name, Check check, const char* what) {
-    const auto number = static_cast<std::size_t>(check);
-    print_check(name, findings.wrong[number],
-                fmt::format(fmt::runtime(what), findings.examined[number]));
-  };
-  print("fields", Check::fields, "checksums and decoding of {} stored field(s)");
-  if (options->data.empty()) {
-    fmt::print("{:<14}not checked, as there is no --data\n", "inputs");
-    print("physics", Check::physics, "percentages, iterations, last delta of {} answer(s)");
+  const Verification verification{*options,        reader, made_with, findings,
+                                  answered.size(), failed, seed};
+  if (options->json) {
+    print_json(verification);
   } else {
-    print("inputs", Check::inputs, "{} plan(s) are what they were when they were solved");
-    print("physics", Check::physics,
-          made_with.kind == SolverKind::steady
-              ? "maximum principle, percentages, iterations, error bound of {} answer(s)"
-              : "maximum principle, percentages, iterations, last delta of {} answer(s)");
+    print_for_people(verification);
   }
-  if (!options->recomputes()) {
-    fmt::print("{:<14}not solved again (--sample 0)\n", "answers");
-  } else {
-    print("answers", Check::answers, "{} plan(s) solved again, every bit compared");
-    if (!options->all) fmt::print("{:<14}chosen by --seed {}\n", "", seed);
-  }
-
-  std::size_t wrong = reader.damage().size();
-  for (const auto& sentences : findings.wrong) wrong += sentences.size();
-  if (wrong > 0) {
-    fmt::print("{}: {} finding(s)\n", printable(options->file.string()), wrong);
-    return exit_failed;
-  }
-  fmt::print("{}: all is well{}\n", printable(options->file.string()),
-             pending > 0  ? ", but plans are left"
-             : failed > 0 ? ", but plans failed"
-                          : "");
-  if (pending > 0) return exit_work_left;
+  if (verification.wrong() > 0) return exit_failed;
+  if (verification.pending() > 0) return exit_work_left;
   return failed > 0 ? exit_some_plans_failed : exit_done;
 }
 

@@ -13,6 +13,7 @@
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -100,6 +101,23 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file) {
                     HasSubstr("checksums of 4 row(s)"), HasSubstr("of 4 stored field(s)"),
                     HasSubstr("ok: 4 plan(s) solved again"), HasSubstr("all is well")));
   EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
+}
+
+TEST_F(VerifyTest, prints_what_it_found_as_json) {
+  write();
+  const auto all = Json::parse(verify({"--all", "--json"}).out);
+  EXPECT_EQ(all["done"], 4);
+  EXPECT_EQ(all["findings"], 0);
+  EXPECT_EQ(all["checks"]["answers"]["examined"], 4);
+  EXPECT_TRUE(verify({"--sample", "0", "--json"}).out.find("\"answers\": null") !=
+              std::string::npos);
+  results_[0].statistics.mean_temp += 1;
+  write();
+  const Outcome outcome = verify({"--all", "--json"});
+  EXPECT_EQ(outcome.status, exit_failed);
+  const auto wrong = Json::parse(outcome.out);
+  EXPECT_EQ(wrong["checks"]["answers"]["ok"], false);
+  EXPECT_THAT(wrong["checks"]["answers"]["findings"].dump(), HasSubstr("mean_temp"));
 }
 
 TEST_F(VerifyTest, takes_fields_for_the_same_however_they_are_compressed) {
