@@ -146,7 +146,7 @@ void print_json(const Verification& verification) {
   const auto check = [](std::size_t examined, const std::vector<std::string>& wrong) {
     return Json{{"ok", wrong.empty()}, {"examined", examined}, {"findings", wrong}};
   };
-  const auto of = [&](Check which) {
+  const auto of = [&check, &findings = findings](Check which) {
     const auto number = static_cast<std::size_t>(which);
     return check(findings.examined[number], findings.wrong[number]);
   };
