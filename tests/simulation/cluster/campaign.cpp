@@ -119,14 +119,12 @@ std::vector<PlanResult> Campaign::keep(std::span<const PlanResult> results) {
     row.failures = result.failures;
     row.value = result.statistics.mean_temp;
     row.error = result.error;
-    row.acknowledged = false;
   }
   return otherwise;
 }
 
 void Campaign::acknowledge(const PlanResult& result) {
-  Row& row = rows_.at(result.index);
-  row.acknowledged = true;
+  const Row& row = rows_.at(result.index);
   if (is_answer(result.status) && !is_answer(row.status) &&
       row.error.find("gave different answers") == std::string::npos)
     violated("what is acknowledged is stored", result.id);

@@ -37,7 +37,6 @@ class Campaign {
     std::int32_t failures = 0;
     double value = 0;
     std::string error;
-    bool acknowledged = false;  ///< somebody was told that it is stored
   };
 
   [[nodiscard]] const Options& options() const { return options_; }
@@ -107,7 +106,6 @@ class Witness : public ResultSink, public RunObserver {
 
   /// When it was heard that each worker was ready.
   [[nodiscard]] const std::map<int, Seconds>& ready_s() const { return ready_s_; }
-  [[nodiscard]] std::size_t ready() const { return ready_.size(); }
 
  private:
   void expect(bool kept, const char* invariant, const std::string& details);

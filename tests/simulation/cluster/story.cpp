@@ -69,10 +69,6 @@ class Session {
     if (!campaign_.violation()) check_end();
   }
 
-  /// The time from the first worker's word that it is ready to the last answer, over that of a good
-  /// schedule.
-  [[nodiscard]] double stretch() const { return schedule_s() / good_schedule_s(); }
-
  private:
   [[nodiscard]] Process& rank0() { return *processes_[0]; }
 
@@ -197,7 +193,6 @@ class Session {
     Process& process = *processes_[static_cast<std::size_t>(rank)];
     if (process.ended()) return;
     campaign_.reached("a process dies");
-    died_.insert(rank);
     process.kill();
     world_.lose_mail_of(rank, part_of_mail);
   }
@@ -258,7 +253,6 @@ class Session {
     };
     if (strikes(options_.silent_starts)) {
       campaign_.reached("a worker never reports");
-      died_.insert(rank);
       return;
     }
     auto parts = std::make_unique<WorkerParts>();
@@ -475,7 +469,6 @@ class Session {
   std::vector<Seconds> stop_heard_s_;  ///< by rank
   Seconds deadline_s_ = for_ever_s;
   Seconds faults_end_s_ = 0;
-  std::set<int> died_;
   bool rank0_died_ = false;
   bool rank0_paused_ = false;
   bool rank0_ended_ = false;
@@ -558,8 +551,6 @@ Outcome tell_story(std::uint64_t seed, const Options& options, Reached& reached)
     Session& session = *sessions.emplace_back(
         std::make_unique<Session>(world, campaign, seed, number, number < with_faults));
     session.run();
-    if (number == 0 && is_calm(options) && !campaign.violation())
-      outcome.stretch = session.stretch();
   }
   outcome.violation = campaign.violation();
   outcome.simulated_s = world.now() - begun;

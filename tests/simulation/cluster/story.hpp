@@ -32,7 +32,6 @@ struct Outcome {
   double simulated_s = 0;
   std::uint64_t events = 0;
   std::uint64_t hash = 0;  ///< of all events: the same for the same seed and options
-  double stretch = 0;      ///< of a cluster without faults: its time over that of a good schedule
 };
 
 /// A campaign from its first session to the one without faults.
