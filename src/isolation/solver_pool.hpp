@@ -10,7 +10,7 @@
 #include "core/runtime.hpp"
 #include "io/print_error.hpp"
 #include "isolation/plan_job.hpp"
-#include "isolation/solver_handle.hpp"
+#include "isolation/solver_child.hpp"
 
 namespace wallheat {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "isolation/solver_handle.hpp"
+#include "isolation/solver_child.hpp"
 #include "simulation/cluster/campaign.hpp"
 
 namespace wallheat::simulation {

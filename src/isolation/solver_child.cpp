@@ -1,4 +1,4 @@
-#include "isolation/solver_handle.hpp"
+#include "isolation/solver_child.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
