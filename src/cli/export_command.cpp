@@ -38,14 +38,14 @@ int export_command(const Arguments& arguments) {
       "temperatures (°C) as a NumPy array, or as an image for VTK and ParaView.");
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
-  options.add()("output,o", po::value(&output)->value_name("FILE"),
+  options.add()("out,o", po::value(&output)->value_name("FILE"),
                 "write there instead of to stdout");
   options.add()(
       "format,f", po::value(&format)->value_name("NAME"),
       "csv (default), plain-csv (all columns, as spreadsheets and pandas read them), json or "
       "xdmf; with --field npy (default) or vti");
   options.add()("field", po::value(&field)->value_name("ID"),
-                "write this plan's stored field (float64), to --output");
+                "write this plan's stored field (float64), to --out");
   options.add()("overwrite", po::bool_switch(&overwrite),
                 "replace an output file of the same format");
   options.positional("file", 1);
@@ -54,7 +54,7 @@ int export_command(const Arguments& arguments) {
 
   CommandFiles files;
   files.reads_store("FILE", file);
-  files.writes("--output", output);
+  files.writes("--out", output);
   files.require_different();
   if (!field.empty()) {
     export_field(file, field, format, output, overwrite);

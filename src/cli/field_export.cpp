@@ -29,7 +29,7 @@ void export_field(const std::string& file, const std::string& id, const std::str
   const auto chosen = choose<FieldFormat>(
       "format", format.empty() ? "npy" : format,
       {{"npy", {npy::bytes_of, npy::beginning}}, {"vti", {vti_of, vti_beginning}}});
-  if (output.empty()) throw UsageError("--field needs --output: a field is no text");
+  if (output.empty()) throw UsageError("--field needs --out: a field is no text");
   require_replaceable(output, overwrite, chosen.beginning);
   const ResultReader reader(file);
   const auto& rows = reader.rows();
@@ -47,7 +47,7 @@ void export_field(const std::string& file, const std::string& id, const std::str
 void export_xdmf(const std::string& file, const std::string& output, bool overwrite) {
   if (output.empty())
     throw UsageError(
-        "--format xdmf needs --output: the XDMF file names the result file as seen "
+        "--format xdmf needs --out: the XDMF file names the result file as seen "
         "from where it lies");
   require_replaceable(output, overwrite, xdmf_beginning);
   const auto places = field_places(file);

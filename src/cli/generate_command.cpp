@@ -17,6 +17,7 @@
 #include "node/local_machine.hpp"
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 
@@ -120,6 +121,7 @@ int generate_command(const Arguments& arguments) {
   std::string kind;
   std::int64_t size = 0;
   bool overwrite = false;
+  bool json = false;
   Options options(
       "generate --out DIR [options]",
       "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
@@ -138,6 +140,7 @@ int generate_command(const Arguments& arguments) {
                 "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add()("overwrite", po::bool_switch(&overwrite),
                 "replace the plans of a directory that has some, or the pack");
+  options.add()("json", po::bool_switch(&json), "print what was made as one JSON object");
   options.require({"out"});
   if (!options.parse(arguments)) return exit_done;
   const auto generate = choose<Generate>(
@@ -151,10 +154,19 @@ int generate_command(const Arguments& arguments) {
   } else {
     write_pack(out, generate, seed, static_cast<std::size_t>(size), count, overwrite);
   }
+  const bool plates = generate == generate_poisson_plan;
+  const double spacing = 1 / static_cast<double>(size);  // a plate is 1 wide
+  if (json) {
+    fmt::print("{}", json_text({{"plans", out.string()},
+                                {"count", count},
+                                {"height", size},
+                                {"width", size},
+                                {"spacing", plates ? Json(spacing) : Json()}}));
+    return exit_done;
+  }
   fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
-  if (generate == generate_poisson_plan)
-    fmt::print("a plate is 1 wide: solve them with --spacing {}\n",
-               python_float(1 / static_cast<double>(size)));
+  if (plates)
+    fmt::print("a plate is 1 wide: solve them with --spacing {}\n", python_float(spacing));
   return exit_done;
 }
 

@@ -10,6 +10,7 @@
 #include "io/print_error.hpp"
 #include "store/results/merge.hpp"
 #include "store/results/result_path.hpp"
+#include "view/json.hpp"
 #include "view/output_file.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -43,11 +44,37 @@ void check_files(const std::filesystem::path& out, const std::vector<std::string
   if (merge.allow_missing) require_replaceable(missing_ids, merge.overwrite, "");
 }
 
+void print_json(const std::filesystem::path& out, const MergeReport& report,
+                const std::filesystem::path& missing_ids) {
+  const bool has_list = report.written && !report.missing.empty();
+  const Json json{{"file", out.string()},
+                  {"written", report.written},
+                  {"plans", report.plans},
+                  {"done", report.done},
+                  {"failed", report.failed},
+                  {"duplicates", report.duplicates},
+                  {"missing", report.missing},
+                  {"missing_ids_file", has_list ? Json(missing_ids.string()) : Json()},
+                  {"conflicts", report.conflicts},
+                  {"warnings", report.warnings}};
+  fmt::print("{}", json_text(json));
+}
+
 void print_list(const char* what, const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
     print_error("{}: {}", what, printable(lines[i]));
   if (lines.size() > longest_list)
     print_error("{}: and {} more", what, lines.size() - longest_list);
+}
+
+void print_for_people(const MergeReport& report) {
+  for (const std::string& sentence : report.warnings)
+    print_error("wallheat: warning: {}", printable(sentence));
+  print_list("conflict", report.conflicts);
+  print_list("missing", report.missing);
+  fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,
+             report.missing.size(), report.duplicates, report.conflicts.size(),
+             report.failed > 0 ? fmt::format(", {} failed", report.failed) : "");
 }
 
 }  // namespace
@@ -57,6 +84,7 @@ int merge_command(const Arguments& arguments) {
   std::filesystem::path missing_ids;
   std::vector<std::string> parts;
   MergeOptions merge;
+  bool json = false;
   Options options(
       "merge --out FILE [options] PART ...",
       "Gathers the result files of a job array's shards into one. Parts that a run still writes, "
@@ -75,6 +103,7 @@ int merge_command(const Arguments& arguments) {
                 "(default: that of --out with .missing.txt for its extension)");
   options.add()("overwrite", po::bool_switch(&merge.overwrite),
                 "replace an existing result file and list");
+  options.add()("json", po::bool_switch(&json), "print what was merged as one JSON object");
   options.positional("part", -1);
   options.require({"out", "part"});
   if (!options.parse(arguments)) return exit_done;
@@ -88,13 +117,11 @@ int merge_command(const Arguments& arguments) {
                    {"end", "merged"},
                    {"started_utc", utc_now()}};
   const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
-  for (const std::string& sentence : report.warnings)
-    print_error("wallheat: warning: {}", printable(sentence));
-  print_list("conflict", report.conflicts);
-  print_list("missing", report.missing);
-  fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,
-             report.missing.size(), report.duplicates, report.conflicts.size(),
-             report.failed > 0 ? fmt::format(", {} failed", report.failed) : "");
+  if (json) {
+    print_json(out, report, missing_ids);
+  } else {
+    print_for_people(report);
+  }
   if (!report.written) {
     throw RunError(out.string() + " was not written: " +
                    (report.conflicts.empty()
@@ -104,6 +131,7 @@ int merge_command(const Arguments& arguments) {
   }
   if (!report.missing.empty()) {
     write_ids_file(missing_ids, report.missing);
+    if (json) return exit_work_left;
     fmt::print(
         "the ids of the missing plans are in {}; 'wallheat run --data PLANS --resume --out {}' "
         "solves them\n",

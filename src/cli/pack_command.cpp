@@ -17,6 +17,7 @@
 #include "run/catalogue.hpp"
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
@@ -36,6 +37,28 @@ std::function<void(std::size_t)> progress(const char* verb, std::size_t total) {
   };
 }
 
+void print_json(const std::filesystem::path& out, const PackReport& report, double seconds) {
+  Json left_out = Json::array();
+  for (const LeftOut& plan : report.left_out)
+    left_out.push_back({{"id", plan.id}, {"reason", plan.reason}});
+  const Json json{{"file", out.string()},          {"plans", report.plans},
+                  {"left_out", left_out},          {"bytes_in", report.bytes_in},
+                  {"bytes_out", report.bytes_out}, {"seconds", seconds}};
+  fmt::print("{}", json_text(json));
+}
+
+void print_for_people(const std::filesystem::path& out, const PackReport& report, double seconds) {
+  for (const LeftOut& plan : report.left_out)
+    print_error("plan {} is left out: {}", printable(plan.id), printable(plan.reason));
+  fmt::print(
+      "{}: {} plan(s) packed and read back{}; {:.1f} MB of cells in, {:.1f} MB out, 1 : {:.0f}; "
+      "{:.1f} s\n",
+      out.string(), report.plans,
+      report.left_out.empty() ? "" : fmt::format(", {} left out", report.left_out.size()),
+      static_cast<double>(report.bytes_in) * 1e-6, static_cast<double>(report.bytes_out) * 1e-6,
+      static_cast<double>(report.bytes_in) / static_cast<double>(report.bytes_out), seconds);
+}
+
 }  // namespace
 
 int pack_command(const Arguments& arguments) {
@@ -45,6 +68,7 @@ int pack_command(const Arguments& arguments) {
   std::vector<std::string> ids;
   std::int64_t first = 0;
   int threads = 0;
+  bool json = false;
   PackOptions pack;
   Options options("pack --data DIR --out FILE [options] [ID ...]",
                   "Puts floor plans into one compressed HDF5 file, without loss of a bit. --data "
@@ -66,6 +90,7 @@ int pack_command(const Arguments& arguments) {
   options.add()("threads,t", po::value(&threads)->default_value(0)->value_name("N"),
                 "threads that read and compress; 0: one for each core");
   options.add()("overwrite", po::bool_switch(&pack.overwrite), "replace an existing pack");
+  options.add()("json", po::bool_switch(&json), "print what was packed as one JSON object");
   options.positional("id", -1);
   options.require({"data", "out"});
   if (!options.parse(arguments)) return exit_done;
@@ -94,16 +119,12 @@ int pack_command(const Arguments& arguments) {
   pack.interrupted = stop_requested;
   const PackReport report = pack_plans(out, *source, plans.ids, pack);
 
-  for (const LeftOut& plan : report.left_out)
-    print_error("plan {} is left out: {}", printable(plan.id), printable(plan.reason));
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  fmt::print(
-      "{}: {} plan(s) packed and read back{}; {:.1f} MB of cells in, {:.1f} MB out, 1 : {:.0f}; "
-      "{:.1f} s\n",
-      out.string(), report.plans,
-      report.left_out.empty() ? "" : fmt::format(", {} left out", report.left_out.size()),
-      static_cast<double>(report.bytes_in) * 1e-6, static_cast<double>(report.bytes_out) * 1e-6,
-      static_cast<double>(report.bytes_in) / static_cast<double>(report.bytes_out), seconds);
+  if (json) {
+    print_json(out, report, seconds);
+  } else {
+    print_for_people(out, report, seconds);
+  }
   return report.left_out.empty() ? exit_done : exit_some_plans_failed;
 }
 

@@ -4,16 +4,37 @@
 #include "cli/options.hpp"
 #include "core/printable.hpp"
 #include "store/results/repair.hpp"
+#include "view/json.hpp"
 #include "view/run_status.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
 
 namespace wallheat {
+namespace {
+
+void print_json(const std::filesystem::path& file, const RepairReport& report) {
+  const Json json{{"file", file.string()},     {"changed", report.changed},
+                  {"done", report.done},       {"failed", report.failed},
+                  {"pending", report.pending}, {"findings", report.sentences},
+                  {"lost", report.lost}};
+  fmt::print("{}", json_text(json));
+}
+
+void print_for_people(const std::filesystem::path& file, const RepairReport& report) {
+  for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
+  for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
+  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
+             report.changed ? "is whole" : "needed nothing", report.done, report.failed,
+             report.pending);
+}
+
+}  // namespace
 
 int repair_command(const Arguments& arguments) {
   std::filesystem::path file;
-  Options options("repair FILE",
+  bool json = false;
+  Options options("repair FILE [options]",
                   "Makes the result file of a killed run whole without a run: folds its log in, "
                   "compares every row and field with its checksum, and leaves one plain HDF5 file. "
                   "What is damaged is taken from the log where it still is; else its plan becomes "
@@ -21,16 +42,17 @@ int repair_command(const Arguments& arguments) {
                   "it cannot be done, 2 wrong usage, 75 whole with plans pending.");
   options.add()("file", po::value(&file)->value_name("FILE"),
                 "the result file (also as an argument)");
+  options.add()("json", po::bool_switch(&json), "print what was found as one JSON object");
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
 
   const RepairReport report = repair_results(file);
-  for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
-  for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
-  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
-             report.changed ? "is whole" : "needed nothing", report.done, report.failed,
-             report.pending);
+  if (json) {
+    print_json(file, report);
+  } else {
+    print_for_people(file, report);
+  }
   remove_run_status(status_file(file));  // of the run that died
   return report.pending > 0 ? exit_work_left : exit_done;
 }

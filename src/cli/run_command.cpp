@@ -45,7 +45,7 @@ int print_readiness(const RunOptions& options) {
     for (const auto& [about, sentence] : found.facts) json["facts"][about] = sentence;
     json["warnings"] = found.warnings;
     json["problems"] = found.problems;
-    fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}", json_text(json));
     return found.problems.empty() ? exit_done : exit_failed;
   }
   for (const auto& [about, sentence] : found.facts)

@@ -167,7 +167,7 @@ void print_json(const Verification& verification) {
                   {"checks", checks},
                   {"seed", options.recomputes() && !options.all ? Json(seed) : Json()},
                   {"findings", verification.wrong()}};
-  fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}", json_text(json));
 }
 
 /// Prints a line, and the sentences that belong to it.

@@ -122,7 +122,7 @@ std::string to_json_text(const ChoicesReport& report) {
                                {"energy_kwh", number(choice.energy_kwh)},
                                {"price", number(choice.price)},
                                {"submit_options", submit_options(choice)}});
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 std::string submit_options(const Choice& choice) {

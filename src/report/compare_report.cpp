@@ -251,7 +251,7 @@ std::string to_json_text(const CompareReport& report) {
          {"seconds", all_s},
          {"hours", all_s / seconds_an_hour}});
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 Plot compare_plot(const CompareReport& report) {

@@ -43,7 +43,7 @@ std::string to_json_text(const Offload& offload) {
     const double operations = break_even_operations(offload, bytes);
     json["break_even_operations"][key] = std::isinf(operations) ? Json(nullptr) : Json(operations);
   }
-  return json.dump(1) + "\n";
+  return json_text(json);
 }
 
 Plot offload_plot(const Offload& offload) {

@@ -370,7 +370,7 @@ std::string report_json(const ReportedRun& run, const ReportedRun* other) {
                              {"device", lane.device},
                              {"plans", lane.plans.size()}});
   if (other != nullptr) json["comparison"] = comparison_json(run, *other);
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 std::string trace_json(const ResultReader& reader) {
@@ -413,9 +413,7 @@ std::string trace_json(const ResultReader& reader) {
       }
     }
   }
-  return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump(
-             -1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return json_line({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}) + "\n";
 }
 
 }  // namespace wallheat

@@ -191,7 +191,7 @@ std::string to_json_text(const QueueReport& report) {
                               {"bounds_tested", forecast.scored},
                               {"bounds_held", forecast.held}});
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 std::string short_duration_text(double seconds) {

@@ -82,8 +82,7 @@ std::string to_json_text(const std::vector<SeriesSummary>& summaries) {
                     {"mean", is_sum(summary.unit) ? Json(nullptr) : number(summary.values.mean())},
                     {"largest", number(summary.values.max())},
                     {"zeros", summary.zeros}});
-  return Json{{"summary", std::move(json)}}.dump(-1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return json_line({{"summary", std::move(json)}}) + "\n";
 }
 
 RecordingPlot recording_plot(const Recording& recording, const std::string& title) {

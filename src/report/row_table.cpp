@@ -159,8 +159,10 @@ void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn
     for (const RowColumn& column : columns) plan[column.name] = json_of(column.cell(row));
     out << (first ? "[\n " : ",\n ");
     first = false;
+    std::string text = json_text(plan);
+    text.pop_back();
     // As a part of the array each line stands one further in; texts have no ends of lines.
-    for (const char letter : plan.dump(1, ' ', false, Json::error_handler_t::replace)) {
+    for (const char letter : text) {
       out.put(letter);
       if (letter == '\n') out.put(' ');
     }

@@ -107,7 +107,7 @@ std::string to_json_text(const std::vector<Scaling>& scalings, const std::string
     one["largest_speedup"] = number(largest_speedup(scaling.parallel_share));
     json["scalings"].push_back(std::move(one));
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title) {

@@ -300,7 +300,7 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["failed"] = Json::array();
   for (const FailedPlan& plan : summary.failed)
     json["failed"].push_back({{"id", plan.id}, {"attempts", plan.attempts}, {"error", plan.error}});
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 Plot histogram_plot(const Summary& summary, const std::string& title) {

@@ -53,7 +53,7 @@ std::string to_json_text(const CpuBench& bench) {
                                {"speedup", rate.speedup},
                                {"efficiency", rate.speedup / static_cast<double>(rate.threads)}});
   }
-  return json.dump(1) + "\n";
+  return json_text(json);
 }
 
 void print_tables(const CpuBench& bench) {
@@ -155,7 +155,7 @@ std::string to_json_text(const GpuBench& bench) {
         {"break_even_side",
          bench.sides.empty() ? Json(nullptr) : Json(break_even_plan_side(offload))}};
   }
-  return json.dump(1) + "\n";
+  return json_text(json);
 }
 
 void print_tables(const ReferenceProfile& profile, const std::string& id,
@@ -188,7 +188,7 @@ std::string to_json_text(const ReferenceProfile& profile, const std::string& id,
   json["solver"] = solver;
   json["solver_seconds"] = profile.solver_seconds;
   json["speedup"] = profile.speedup();
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace wallheat

@@ -165,7 +165,7 @@ void print_json(const DevicesReport& report) {
   }
   json["gpu_driver_cuda"] = report.gpu_driver.empty() ? Json(nullptr) : Json(report.gpu_driver);
   json["no_gpu"] = report.no_gpu.empty() ? Json(nullptr) : Json(report.no_gpu);
-  fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}", json_text(json));
 }
 
 }  // namespace wallheat

@@ -17,7 +17,7 @@ Json line(const std::string& event) { return {{"time", utc_now()}, {"event", eve
 
 void write(std::ofstream& stream, const Json& json) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  stream << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  stream << json_line(json) << '\n';
 }
 
 void add_worker(Json& json, const WorkerInfo& worker) {

@@ -285,7 +285,7 @@ void print_json(const FileStatus& look) {
   if (look.status.status && look.state != FileState::being_written)
     json["status"]["state"] = to_string(look.state);
   if (!look.status.note.empty()) json["note"] = look.status.note;
-  fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}", json_text(json));
 }
 
 void print_line(const FileStatus& look) {

@@ -1,10 +1,18 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace wallheat {
 
 /// Members stand in the order in which they are added.
 using Json = nlohmann::ordered_json;
+
+/// As it is printed: indented, with its last line ended. Bytes that are not UTF-8, which ids and
+/// paths may have, become U+FFFD.
+[[nodiscard]] std::string json_text(const Json& json);
+
+/// The same in one line, which is not ended.
+[[nodiscard]] std::string json_line(const Json& json);
 
 }  // namespace wallheat

@@ -126,7 +126,7 @@ std::string json_row(const std::string& utc, const NodeColumns& columns,
   Json json{{"time", utc}};
   for (std::size_t i = 0; i < values.size(); ++i)
     json[columns.names()[i]] = std::isnan(values[i]) ? Json(nullptr) : Json(values[i]);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json);
 }
 
 std::vector<std::string> node_heading(bool has_gpus) {

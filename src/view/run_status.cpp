@@ -106,7 +106,7 @@ fs::path status_file(const fs::path& result_file) { return status_path(result_pa
 
 std::string to_json_text(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  return Json(status).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(Json(status));
 }
 
 RunStatus run_status_from_json(std::string_view text) {

@@ -36,7 +36,7 @@ std::string to_json_text(const std::vector<SolverComparison>& comparisons,
     json["plans"].push_back(
         {{"id", plan.id}, {"interior_cells", plan.interior_cells}, {"solvers", solvers}});
   }
-  return json.dump(1) + "\n";
+  return json_text(json);
 }
 
 void print_table_of(const std::vector<SolverComparison>& comparisons, const std::string& device) {

@@ -115,7 +115,7 @@ TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
                  "name another file by --missing-ids");
   expect_refusal("merge --out new.h5 --allow-missing --missing-ids text r.h5", 1, "text exists");
   for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5", "r.h5.wal"})
-    expect_refusal("export r.h5 --overwrite -o " + output, 2, "FILE and --output are one file");
+    expect_refusal("export r.h5 --overwrite -o " + output, 2, "FILE and --out are one file");
   EXPECT_EQ(shell("ln p.h5 p.png").status, 0);
   expect_refusal("solve 00001 --data p.h5 --overwrite --png p.png", 2, "--data and --png");
 }

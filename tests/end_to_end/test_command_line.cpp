@@ -6,6 +6,7 @@
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/terminal.hpp"
+#include "view/json.hpp"
 #include "wallheat/floor_plan.hpp"
 
 // What a new user meets: help, slips of the finger, narrow terminals, and the last lines of a run.
@@ -92,6 +93,42 @@ TEST_F(NewUser, runs_a_directory_without_a_list_and_is_told_so) {
   const Finished packed = wallheat({"pack", "--data", path("plans"), "--out", path("plans.h5")});
   EXPECT_EQ(packed.status, 0);
   EXPECT_THAT(packed.err, HasSubstr("no building_ids.txt"));
+}
+
+TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
+  generate(1);
+  const std::string id = "Z\xfcrich";  // Latin-1
+  for (const std::string file : {"_domain.npy", "_interior.npy"})
+    std::filesystem::rename(path("plans/00001" + file), path("plans/" + id + file));
+  std::filesystem::remove(path("plans/building_ids.txt"));
+  ASSERT_EQ(wallheat(run()).status, 0);
+  const std::string plans = path("plans");
+  const std::string results = path("results.h5");
+  const std::string shown = "Z\xef\xbf\xbdrich";  // U+FFFD, the replacement character
+  const std::vector<std::pair<Words, std::string>> commands{
+      {{"run", "--data", plans, "--out", path("new.h5"), "--check"}, plans},
+      {{"summary", results}, shown},
+      {{"list", results}, shown},
+      {{"status", results}, results},
+      {{"verify", results, "--data", plans}, results},
+      {{"compare", results, results}, results},
+      {{"report", results}, shown},
+      {{"scaling", "--replay", results}, results},
+      {{"solve", id, "--data", plans}, shown},
+      {{"profile", id, "--data", plans}, shown},
+      {{"pack", "--data", plans, "--out", path("pack.h5")}, path("pack.h5")},
+      {{"merge", "--out", path("merged.h5"), results}, path("merged.h5")},
+      {{"repair", results}, results},
+      {{"generate", "--out", path("more"), "--count", "1", "--size", "16"}, path("more")},
+      {{"devices"}, "instruction_sets"}};
+  for (const auto& [words, expected] : commands) {
+    Words with_json = words;
+    with_json.emplace_back("--json");
+    const Finished said = wallheat(with_json);
+    EXPECT_EQ(said.status, 0) << words.front() << ": " << said.err;
+    EXPECT_TRUE(Json::accept(said.out)) << words.front() << ": " << said.out;
+    EXPECT_THAT(said.out, HasSubstr(expected)) << words.front();
+  }
 }
 
 TEST_F(NewUser, sees_the_result_the_file_and_the_next_command_last) {

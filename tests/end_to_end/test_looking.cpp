@@ -115,7 +115,7 @@ TEST_F(Looking, writes_a_field_as_an_array) {
   EXPECT_EQ(npy::read_float(directory_ / "field.npy"), reader.field(1));
   EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
   expect_refusal("export r.h5 --field 00002 -o field.npy", 1, "field.npy exists");
-  expect_refusal("export r.h5 --field 00002", 2, "--output");
+  expect_refusal("export r.h5 --field 00002", 2, "--out");
   expect_refusal("export bare.h5 --field 00002 -o x.npy", 1, "--save-fields");
   expect_refusal("export r.h5 --field nix -o x.npy", 1, "no plan \"nix\"");
 }
@@ -212,7 +212,7 @@ TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) 
   EXPECT_EQ(shell("mkdir sub; wallheat export r.h5 --format xdmf -o sub/r.xdmf").status, 0);
   EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
                                          HasSubstr(">../r.h5:/fields/32x32/0<")));
-  expect_refusal("export r.h5 --format xdmf", 2, "--format xdmf needs --output");
+  expect_refusal("export r.h5 --format xdmf", 2, "--format xdmf needs --out");
   expect_refusal("export r.h5 --format xdmf -o sub/r.xdmf", 1, "sub/r.xdmf exists");
   expect_refusal("export r.h5 --format xdmf -o coarse.h5 --overwrite", 1, "coarse.h5");
   expect_refusal("export bare.h5 --format xdmf -o x.xdmf", 1,

@@ -6,6 +6,7 @@
 #include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/json.hpp"
 
 // What users of job arrays and of killed runs meet: `wallheat merge` and `wallheat repair`.
 
@@ -117,6 +118,33 @@ TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
   EXPECT_EQ(resumed.status, 0);
   EXPECT_THAT(resumed.err, HasSubstr("restored 3, solved 3"));
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
+}
+
+TEST_F(Parts, are_told_of_as_json) {
+  solve(6);
+  make_part("part-1.h5", {0, 2, 4});
+  make_part("part-2.h5", {1, 3, 5}, false);
+  const Finished refused =
+      wallheat({"merge", "--json", "--out", path("all.h5"), path("part-1.h5")});
+  EXPECT_EQ(refused.status, 1);
+  const Json none = Json::parse(refused.out);
+  EXPECT_EQ(none["written"], false);
+  EXPECT_EQ(none["missing"], (Words{"00002", "00004", "00006"}));
+  EXPECT_EQ(none["missing_ids_file"], nullptr) << "nothing was written";
+
+  const Finished some =
+      wallheat({"merge", "--json", "--out", path("some.h5"), "--allow-missing", path("part-2.h5")});
+  EXPECT_EQ(some.status, 75);
+  const Json half = Json::parse(some.out);
+  EXPECT_EQ(half["done"], 3);
+  EXPECT_EQ(file_text(half["missing_ids_file"].get<std::string>()), "00001\n00003\n00005\n");
+  EXPECT_EQ(half["warnings"].size(), 1U) << "part-2 is not closed";
+
+  const Json repaired = Json::parse(wallheat({"repair", "--json", path("part-2.h5")}).out);
+  EXPECT_EQ(repaired["changed"], true);
+  EXPECT_EQ(repaired["done"], 3);
+  EXPECT_EQ(repaired["pending"], 3);
+  EXPECT_FALSE(repaired["findings"].empty());
 }
 
 TEST_F(Parts, that_contradict_each_other_stop_the_merge) {

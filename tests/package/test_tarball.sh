@@ -28,7 +28,7 @@ wallheat=$1/bin/wallheat
 "$wallheat" generate --out plans --count 6 --size 64
 "$wallheat" run --data plans --out results.h5 --save-fields --log-level warning
 "$wallheat" summary results.h5
-"$wallheat" export results.h5 --output results.csv
+"$wallheat" export results.h5 --out results.csv
 "$wallheat" devices > devices
 END
 mkdir "$scratch/here" "$scratch/bare"

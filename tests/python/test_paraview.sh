@@ -18,17 +18,17 @@ done
 printf '00001\n<"Côté" & '"'co'"'>\n00002\n' > plans/building_ids.txt
 mkdir "a & b"
 "$wallheat" run --data plans --out "a & b/my results.h5" --save-fields --log-level error
-"$wallheat" export "a & b/my results.h5" --format xdmf --output series.xdmf
+"$wallheat" export "a & b/my results.h5" --format xdmf --out series.xdmf
 fields=()
 while read -r id; do
   fields+=("${#fields[@]}.npy")
-  "$wallheat" export "a & b/my results.h5" --field "$id" --output "${fields[-1]}"
+  "$wallheat" export "a & b/my results.h5" --field "$id" --out "${fields[-1]}"
 done < plans/building_ids.txt
-"$wallheat" export "a & b/my results.h5" --field 00002 --format vti --output plan.vti
+"$wallheat" export "a & b/my results.h5" --field 00002 --format vti --out plan.vti
 pvpython "$here/read_by_paraview.py" series.xdmf plan.vti "${fields[@]}"
 
 # Of one shape.
 "$wallheat" run --data plans --first 1 --out one.h5 --save-fields --log-level error
-"$wallheat" export one.h5 --format xdmf --output one.xdmf
-"$wallheat" export one.h5 --field 00001 --format vti --output one.vti
+"$wallheat" export one.h5 --format xdmf --out one.xdmf
+"$wallheat" export one.h5 --field 00001 --format vti --out one.vti
 pvpython "$here/read_by_paraview.py" one.xdmf one.vti 0.npy
