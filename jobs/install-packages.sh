@@ -8,6 +8,13 @@
 # need neither, and ends with status 1. Where nothing is missing it says nothing and calls neither apt nor sudo.
 set -euo pipefail
 
+# It stands alone, without usage.sh: container files copy it before all else.
+case ${1:-} in
+  -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+  '' | tests) ;;
+  *) echo "install-packages.sh takes 'tests' or nothing, not '$1'" >&2; exit 2 ;;
+esac
+
 packages=(
   g++ cmake ninja-build pkg-config
   libopenmpi-dev openmpi-bin         # MPI and its mpirun

@@ -32,12 +32,14 @@ silence_s=${WALLHEAT_SILENCE_S:-300}
 closing_s=1             # from the closed result file to the end of mpirun; then it is ended
 worth_another_start_s=60
 
+# shellcheck source-path=SCRIPTDIR source=usage.sh
+. "$here/usage.sh"
 say() { echo "launch.sh: $*" >&2; }
 wrong_usage() { say "$*; see 'jobs/launch.sh --help'"; exit 2; }
 
 # --- What to start -------------------------------------------------------------------------------
 
-case ${1:-} in -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;; esac
+usage 0 "$@"
 mpirun_options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || wrong_usage "nothing to start; options of mpirun come before --, the command after it"

@@ -11,6 +11,10 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=usage.sh
+. "$root/jobs/usage.sh"
+usage 0 "$@"
+[ $# = 0 ] || { echo "quickstart.sh takes no arguments, not '$*'" >&2; exit 2; }
 wallheat=$root/build/wallheat
 folder=$root/build/quickstart
 plans=$folder/plans

@@ -30,6 +30,8 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=usage.sh
+. "$root/jobs/usage.sh"
 wrong_usage() { echo "submit.sh: $*; see 'jobs/submit.sh --help'" >&2; exit 2; }
 fail() { echo "submit.sh: $*" >&2; exit 1; }
 
@@ -37,7 +39,7 @@ dry_run='' scheduler='' nodes=1 gpus=0 workers='' array='' time='' partition='' 
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   option=$1
   case $option in
-    -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    -h | --help) usage 0 --help ;;
     --dry-run) dry_run=yes; shift; continue ;;
     --advise | --take-advice) advice=$option; shift; continue ;;
   esac

@@ -52,6 +52,7 @@ if(NOT WALLHEAT_SOLVER_ONLY)
   install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program)
   install(PROGRAMS jobs/launch.sh jobs/lingering-ssh.sh jobs/lsf.sh jobs/own-wallheat.sh jobs/slurm.sh jobs/submit.sh
           DESTINATION ${shared_folder}/jobs COMPONENT program)
+  install(FILES jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
   install(DIRECTORY jobs/examples DESTINATION ${shared_folder}/jobs USE_SOURCE_PERMISSIONS COMPONENT program)
   # The program knows its commands and options: it writes its manual pages and completions.
   install(CODE "

@@ -5,4 +5,7 @@
 #   jobs/examples/array.sh plans results.h5 --array 64 --time 0:30
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+usage 2 "$@"
 exec "$jobs/submit.sh" --array 16 --time 1:00 "${@:3}" -- --data "$1" --out "$2"

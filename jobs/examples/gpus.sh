@@ -5,4 +5,7 @@
 #   jobs/examples/gpus.sh plans results.h5 --nodes 1 --gpus 2 --partition gpu
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+usage 2 "$@"
 exec "$jobs/submit.sh" --nodes 2 --gpus 4 "${@:3}" -- --data "$1" --out "$2" --device gpu --solver jacobi

@@ -4,6 +4,9 @@
 # Stop it with Ctrl-C whenever you need the machine; the same command goes on where it stopped.
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+usage 0 "$@"
 wallheat=$("$jobs/own-wallheat.sh")
 data=${1:-plans} out=${2:-results.h5}
 

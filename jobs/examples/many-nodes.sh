@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Many nodes: one job of eight. They read the plans from one packed file, as a shared file system is slow with
-# thousands of small ones. Rank 0 writes what happens to OUT's event log.
+# thousands of small ones (OUT.plans.h5; remove it if the plans change). Rank 0 writes what happens to OUT's event log.
 #   jobs/examples/many-nodes.sh DATA OUT [OPTIONS OF submit.sh]
 #   jobs/examples/many-nodes.sh plans results.h5 --nodes 32
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+usage 2 "$@"
 wallheat=$("$jobs/own-wallheat.sh")
 pack=${2%.h5}.plans.h5
 

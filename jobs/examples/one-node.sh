@@ -4,4 +4,7 @@
 #   jobs/examples/one-node.sh plans results.h5 --dry-run
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+usage 2 "$@"
 exec "$jobs/submit.sh" --nodes 1 --workers 2 --time 2:00 "${@:3}" -- --data "$1" --out "$2" --save-fields

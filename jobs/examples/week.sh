@@ -7,6 +7,9 @@
 # Exit status: 0 all plans are solved; 3 all but those that failed; 75 work is left; others as of submit.sh.
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+usage 2 "$@"
 wallheat=$("$jobs/own-wallheat.sh")
 out=$2
 name=$(basename "$out" .h5)

@@ -43,10 +43,16 @@ solved() {
 lsf=(--scheduler lsf --site site.sh)
 
 for script in "$examples"/*.sh; do
-  check "$(basename "$script") tells how to call it" grep -q '^#   jobs/examples/'"$(basename "$script")"' ' "$script"
+  name=$(basename "$script")
+  "$script" --help > help
+  check "$name --help tells how to call it" grep -q "^  jobs/examples/$name .*DATA" help
+  [ "$name" != laptop.sh ] || continue
+  "$script" plans > said 2>&1
+  check "$name without OUT is wrong usage" same 2 $?
+  check "$name tells so then, too" cmp help said
 done
 if command -v shellcheck > /dev/null; then
-  check "shellcheck finds nothing in them" shellcheck "$examples"/*.sh
+  check "shellcheck finds nothing in them" shellcheck -x "$examples"/*.sh
 else
   echo "skipped: shellcheck is not installed"
 fi
