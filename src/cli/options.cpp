@@ -206,8 +206,9 @@ void Options::read_configuration(const std::string& file) {
 void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
   std::vector<std::string> names{dashes + "help", dashes + "config", dashes + "print-config"};
   for (const auto& option : own_.options()) names.push_back(dashes + option->long_name());
+  const std::string option = name.substr(0, name.find('='));  // Boost gives the value, too
   throw UsageError(
-      fmt::format("there is no option '{}'{}", printable(name), did_you_mean(name, names)));
+      fmt::format("there is no option '{}'{}", printable(option), did_you_mean(option, names)));
 }
 
 bool Options::is_given(const std::string& name) const {

@@ -115,7 +115,8 @@ py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
   Grid<double>& domain = plan.domain;
   if (domain.rows != mask.rows + 2 || domain.cols != mask.cols + 2)
     throw InputError("u has the shape " + shape_text(u) + " and interior_mask " +
-                     shape_text(interior_mask) + "; u must have a row or column more on each side");
+                     shape_text(interior_mask) +
+                     "; u must have one row and one column more on each side");
   if (max_iter < 1) return array_of(std::move(domain));
   plan.interior = Grid<std::uint8_t>(domain.rows, domain.cols);
   for (std::size_t row = 0; row < mask.rows; ++row)

@@ -87,7 +87,7 @@ TEST_F(PlanJobTest, names_the_plan_and_the_floor_where_an_accuracy_is_beyond_rea
   const PlanResult result = solve("7");
   EXPECT_EQ(result.status, PlanStatus::failed);
   EXPECT_THAT(result.error, HasSubstr("plan 7: an accuracy of 1e-16 °C cannot be proven"));
-  EXPECT_THAT(result.error, HasSubstr("give --accuracy "));
+  EXPECT_THAT(result.error, HasSubstr("give an accuracy of "));
 }
 
 TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {

@@ -191,8 +191,18 @@ class Solve(unittest.TestCase):
                 "tolerance must be": lambda: wallheat.solve(domain, interior, tolerance=-1),
                 "accuracy must be": lambda: wallheat.solve(domain, interior, accuracy=0),
                 "spacing must be": lambda: wallheat.solve(domain, interior, spacing=0),
-                "max_iterations must be": lambda: wallheat.solve(domain, interior, max_iterations=0)}.items():
+                "domain is a masked array": lambda: wallheat.solve(np.ma.masked_less(domain, 6), interior),
+                r"max_iterations must be below 2\*\*63": lambda: wallheat.solve(domain, interior, max_iterations=2**70),
+                "max_iterations must be at least 1": lambda: wallheat.solve(domain, interior, max_iterations=-2**70)
+        }.items():
             with self.assertRaisesRegex(ValueError, sentence):
+                call()
+        for sentence, call in {
+                "^tolerance must be a number, not 'x'$": lambda: wallheat.solve(domain, interior, tolerance="x"),
+                "^max_iterations must be an integer, not 1.5$":
+                    lambda: wallheat.solve(domain, interior, max_iterations=1.5),
+                "^atol must be a number, not None$": lambda: wallheat.jacobi(domain, interior, 1, None)}.items():
+            with self.assertRaisesRegex(TypeError, sentence):
                 call()
 
     def test_lets_other_threads_run_and_hears_ctrl_c(self):
@@ -286,6 +296,8 @@ class Open(unittest.TestCase):
         (self.folder / "text.h5").write_text("no results")
         with self.assertRaisesRegex(RuntimeError, "text.h5"):
             wallheat.open(self.folder / "text.h5")
+        with self.assertRaisesRegex(RuntimeError, "name of the result file is empty"):
+            wallheat.open("")
 
 
 class Run(unittest.TestCase):
@@ -314,6 +326,10 @@ class Run(unittest.TestCase):
         self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM, resume=True, solver="steady", progress=None,
                                       overwrite=False, save_fields=True).status, 0)
 
+    def test_an_option_of_several_values_takes_a_list(self):
+        self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM, id=["00003", "00001"]).status, 0)
+        self.assertEqual(list(wallheat.open(self.out).rows["id"]), ["00003", "00001"])
+
     def test_says_that_plans_failed(self):
         os.remove(self.plans + "/00003_interior.npy")
         self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM).status, 3)
@@ -322,7 +338,7 @@ class Run(unittest.TestCase):
         self.assertIn("00003_interior.npy", failed["error"].iloc[0])
 
     def test_raises_what_the_program_refuses(self):
-        with self.assertRaisesRegex(ValueError, "no option '--colour"):
+        with self.assertRaisesRegex(ValueError, "no option '--colour'"):
             wallheat.run(self.plans, self.out, program=PROGRAM, colour="red")
         with self.assertRaisesRegex(RuntimeError, "nowhere"):
             wallheat.run("nowhere", self.out, program=PROGRAM)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants bugs one at a time, and sees whether the simulations find them.
+"""Plants bugs one at a time, and sees whether the simulations, or the tests that do what these leave out, find them.
 
 A bug is an entry of a TOML file:
 
@@ -8,13 +8,13 @@ A bug is an entry of a TOML file:
     file = "src/store/results/write_ahead_log.cpp"
     old = "out_->sync_data();"          # occurs exactly once in the file
     new = ""
-    program = "simulate_store"          # which simulation is to find it
+    program = "simulate_store"          # which simulation, or program of GoogleTest, is to find it
     arguments = ["--stories", "kill"]   # optional
 
 The tree is copied into --work and built there with Ninja; each bug is applied alone, its program built and run as
 `PROGRAM --seeds N --first-seed 0 ARGUMENTS`. A program that finds a fault ends with status 1 and prints the line
-`seed S: INVARIANT: details`, or `never reached: STATE` after all seeds. A crash or a hang counts as found, too. First
-the sound program must pass.
+`seed S: INVARIANT: details`, or `never reached: STATE` after all seeds. A program of GoogleTest runs with the arguments
+alone. A crash or a hang counts as found, too. First the sound program must pass.
 
 Exit status: 0 if every bug applies, builds and is found; 1 if not; 2 wrong usage; 77 if Python has no tomllib.
 """
@@ -123,13 +123,17 @@ class Builder:
 
 def run(program, arguments, seeds, limit_s):
     """(found, seeds needed or None, invariant or what happened)."""
-    command = [program, "--seeds", str(seeds), "--first-seed", "0", *arguments]
+    simulates = os.path.basename(program).startswith("simulate_")
+    command = [program, *(["--seeds", str(seeds), "--first-seed", "0"] if simulates else []), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, errors="replace")
     except subprocess.TimeoutExpired:
         return True, None, f"hangs for {limit_s} s"
     if done.returncode == 0:
-        return False, None, f"passes {seeds} seeds"
+        return False, None, f"passes {seeds} seeds" if simulates else "passes"
+    if not simulates and done.returncode == 1:
+        test = re.search(r"^\[  FAILED  \] (\S+)", done.stdout, re.MULTILINE)
+        return (True, None, test[1]) if test else (False, None, f"ends with status 1: {done.stderr.strip()[-200:]}")
     failure = FAILURE.search(done.stdout)
     if failure:
         return True, int(failure[1]) + 1, failure[2]

@@ -227,7 +227,7 @@ TEST(SteadySolver, refuses_an_accuracy_that_cannot_be_proven_and_names_one_that_
       ADD_FAILURE() << name;
     } catch (const InputError& error) {
       const std::string text = error.what();
-      const std::string before = "give --accuracy ";
+      const std::string before = "give an accuracy of ";
       const double floor = std::stod(text.substr(text.find(before) + before.size()));
       expect_bound_holds(*solver->solve(plan, {0, 1000, floor}, {}), plan, floor, name);
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+import operator
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,29 @@ class Solution:
     """% of the interior cells below 15 °C."""
 
 
+def _array(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array: say by filled() what its masked cells are")
+    return np.asarray(values)
+
+
+def _number(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}") from None
+
+
+def _count(name: str, value: int) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {value!r}") from None
+    if count >= 2**63:
+        raise ValueError(f"{name} must be below 2**63, not {count}")
+    return max(count, -1)  # whatever is less is refused, or the same
+
+
 def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-4, max_iterations: int = 20000,
           solver: Literal["jacobi", "fastforward", "steady"] = "jacobi", accuracy: float = 1e-8,
           source: npt.ArrayLike | None = None, spacing: float = 1.0, norm: Literal["max", "l2"] = "max") -> Solution:
@@ -53,10 +77,12 @@ def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-
     norm: how the change of an iteration is measured: "max" (the largest of a cell) or "l2" (the root of the sum of
         squares).
 
-    Raises ValueError if an array or a parameter cannot be used.
+    Raises ValueError if an array or a parameter cannot be used, and TypeError if a parameter is no number.
     """
-    return Solution(**_wallheat.solve(np.asarray(domain), np.asarray(interior), tolerance, max_iterations, solver,
-                                      accuracy, None if source is None else np.asarray(source), spacing, norm))
+    return Solution(**_wallheat.solve(
+        _array("domain", domain), _array("interior", interior), _number("tolerance", tolerance),
+        _count("max_iterations", max_iterations), str(solver), _number("accuracy", accuracy),
+        None if source is None else _array("source", source), _number("spacing", spacing), str(norm)))
 
 
 def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int,
@@ -70,6 +96,7 @@ def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max
     atol: °C; the iteration ends when no cell changes by as much.
 
     Returns a new array of u's shape. Without any room it is a copy of u, where NumPy's max() would raise an error.
-    Raises ValueError if an array cannot be used. The interpreter's lock is released meanwhile; Ctrl-C ends it.
+    Raises ValueError if an array cannot be used, and TypeError if max_iter or atol is no number. The interpreter's lock is released meanwhile; Ctrl-C ends it.
     """
-    return _wallheat.jacobi(np.asarray(u), np.asarray(interior_mask), max_iter, atol)
+    return _wallheat.jacobi(_array("u", u), _array("interior_mask", interior_mask), _count("max_iter", max_iter),
+                            _number("atol", atol))

@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
-Option = Union[bool, str, int, float, "os.PathLike[str]", None]
+Value = Union[str, int, float, "os.PathLike[str]"]
+Option = Union[bool, Value, Sequence[Value], None]
 Progress = Callable[[dict[str, Any]], None]
 
 EXIT_USAGE = 2
@@ -32,14 +33,15 @@ class Run:
 
 
 def _words(options: dict[str, Option]) -> list[str]:
-    """threads=2, resume=True -> --threads=2 --resume"""
+    """threads=2, resume=True, id=["a", "b"] -> --threads=2 --resume --id=a --id=b"""
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
         if value is True:
             words.append(option)
         elif value is not None and value is not False:
-            words.append(f"{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+            values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+            words += [f"{option}={os.fspath(one) if isinstance(one, os.PathLike) else one}" for one in values]
     return words
 
 
@@ -109,7 +111,8 @@ def run(data: str | os.PathLike[str], out: str | os.PathLike[str], *, progress: 
         "result", "failure", "run_finished", ...), "time" (UTC) and, of a plan, "id", "status", "seconds" (s) and so on,
         as `wallheat run --events` writes it. An exception that it raises stops the run, and is raised here.
     program: the program's name or path.
-    options: those of `wallheat run` with _ for -, such as save_fields=True, resume=True, solver="steady", threads=2.
+    options: those of `wallheat run` with _ for -, such as save_fields=True, resume=True, solver="steady", threads=2;
+        what may be given several times also as a list, such as id=["00001", "00007"].
 
     Ctrl-C stops the run; what is solved is stored. Raises ValueError if the program refuses an option, and
     RuntimeError if the run fails or there is no such program.

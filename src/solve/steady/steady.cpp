@@ -42,7 +42,8 @@ double largest_fixed_of(const FloorPlan& plan) {
   std::snprintf(rounded_up.data(), rounded_up.size(), "%.1e", 1.05 * floor);
   throw InputError("an accuracy of " + python_float(accuracy) +
                    " °C cannot be proven in double precision, where the floor is about " +
-                   rounded_up.data() + " °C: give --accuracy " + rounded_up.data() + " or more");
+                   rounded_up.data() + " °C: give an accuracy of " + rounded_up.data() +
+                   " or more");
 }
 
 class SteadySolver final : public Solver {

@@ -37,6 +37,7 @@ fs::path followed(System& system, const fs::path& file) {
 }  // namespace
 
 fs::path result_path(const fs::path& file, System& system) {
+  if (file.empty()) throw RunError("the name of the result file is empty");
   try {
     return followed(system, file);
   } catch (const fs::filesystem_error& error) {
