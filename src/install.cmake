@@ -92,7 +92,7 @@ if(NOT WALLHEAT_SOLVER_ONLY)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)        # mpirun
-  set(CPACK_DEBIAN_PACKAGE_SUGGESTS gnuplot-nox)       # summary --plot and the like
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox)     # pictures and plots
   set(CPACK_STRIP_FILES ON)
   set(CPACK_VERBATIM_VARIABLES ON)
   include(CPack)

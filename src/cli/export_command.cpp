@@ -60,6 +60,8 @@ int export_command(const Arguments& arguments) {
     export_field(file, field, format, output, overwrite);
     return exit_done;
   }
+  if (format == "npy" || format == "vti")
+    throw UsageError(fmt::format("--format {} is for one field: name its plan by --field", format));
   // Nothing: xdmf, which is about fields, not rows.
   const auto chosen = choose<std::optional<ExportFormat>>("format", format.empty() ? "csv" : format,
                                                           {{"csv", csv_format},

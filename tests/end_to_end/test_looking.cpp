@@ -212,6 +212,7 @@ TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) 
   EXPECT_EQ(shell("mkdir sub; wallheat export r.h5 --format xdmf -o sub/r.xdmf").status, 0);
   EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
                                          HasSubstr(">../r.h5:/fields/32x32/0<")));
+  expect_refusal("export r.h5 --format vti -o x.vti", 2, "--field");
   expect_refusal("export r.h5 --format xdmf", 2, "--format xdmf needs --out");
   expect_refusal("export r.h5 --format xdmf -o sub/r.xdmf", 1, "sub/r.xdmf exists");
   expect_refusal("export r.h5 --format xdmf -o coarse.h5 --overwrite", 1, "coarse.h5");

@@ -7,6 +7,8 @@ source=$1 folder=$2
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
 . "$here/../cluster/checks.sh"
+# shellcheck source-path=SCRIPTDIR source=bare_debian.sh
+. "$here/bare_debian.sh"
 for program in g++-12 dpkg-source ninja readelf; do
   command -v "$program" > /dev/null || skip "needs $program (g++, dpkg-dev, ninja-build, binutils of Debian 12)"
 done
@@ -40,17 +42,13 @@ check "it refuses to be one of several ranks" same 2 $?
 check "and says what to do" contains "$scratch/said" "start it without mpirun"
 
 if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
-  bare=$folder/debian-11
-  [ -e "$bare.ok" ] || { rm -rf "$bare"; debootstrap --variant=minbase bullseye "$bare" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" > "$scratch/log" 2>&1 && touch "$bare.ok"; }
-  check "a bare Debian 11 is there" test -e "$bare.ok" || tail -5 "$scratch/log"
+  bare=$folder/bullseye
+  check "a bare Debian 11 is there" bare_debian bullseye "$folder" || tail -5 "$bare.log"
   rm -rf "$bare/try"
   mkdir "$bare/try"
   cp -r "$prefix" "$bare/try/wallheat"
   cp "$scratch/use.sh" "$bare/try"
-  # shellcheck disable=SC2016  # for the inner shell
-  unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" &&
-    chroot "$1" sh -c "cd /try && bash use.sh /try/wallheat"' bash "$bare" > "$scratch/said" 2>&1
+  in_debian "$bare" sh -c 'cd /try && bash use.sh /try/wallheat' > "$scratch/said" 2>&1
   check "on a bare Debian 11 it does the same" same 0 $? || cat "$scratch/said"
   check "with the same answers" cmp "$bare/try/results.csv" "$scratch/here/results.csv"
 else
