@@ -26,87 +26,6 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-class WorkQueue::RunningPlans {
- public:
-  struct Place {
-    bool late = false;
-    double time_s = 0;  ///< of its start where it is late, else of its end
-  };
-
-  void put(std::uint32_t number, Place place) {
-    places_[number] = place;
-    if (place.late) {
-      late_.emplace(-place.time_s, number);
-    } else {
-      in_time_.emplace(place.time_s, number);
-    }
-  }
-  void remove(std::uint32_t number) {
-    const auto found = places_.find(number);
-    if (found == places_.end()) return;
-    const Place place = found->second;
-    places_.erase(found);
-    if (place.late) {
-      late_.erase({-place.time_s, number});
-    } else {
-      in_time_.erase({place.time_s, number});
-    }
-  }
-  /// One whose time is over, that is not among the late ones.
-  [[nodiscard]] std::optional<std::uint32_t> overdue(double now_s) const {
-    if (in_time_.empty() || in_time_.begin()->first > now_s) return std::nullopt;
-    return in_time_.begin()->second;
-  }
-
-  struct Candidate {
-    double left_s;
-    std::uint32_t number;
-  };
-  /// Goes through them, what takes longest from now first.
-  class Cursor {
-   public:
-    Cursor(const RunningPlans& plans, double now_s)
-        : plans_(plans),
-          now_s_(now_s),
-          late_(plans.late_.rbegin()),
-          in_time_(plans.in_time_.rbegin()) {}
-    std::vector<Candidate> next(std::size_t most) {
-      std::vector<Candidate> candidates;
-      while (candidates.size() < most) {
-        const auto candidate = next();
-        if (!candidate) break;
-        candidates.push_back(*candidate);
-      }
-      return candidates;
-    }
-    std::optional<Candidate> next() {
-      const bool is_late = late_ != plans_.late_.rend();
-      const bool is_in_time = in_time_ != plans_.in_time_.rend();
-      if (!is_late && !is_in_time) return std::nullopt;
-      const Candidate late =
-          is_late ? Candidate{now_s_ + late_->first, late_->second} : Candidate{-infinity, 0};
-      const Candidate in_time = is_in_time ? Candidate{in_time_->first - now_s_, in_time_->second}
-                                           : Candidate{-infinity, 0};
-      if (std::pair(late.left_s, late.number) > std::pair(in_time.left_s, in_time.number)) {
-        ++late_;
-        return late;
-      }
-      ++in_time_;
-      return in_time;
-    }
-
-   private:
-    const RunningPlans& plans_;
-    double now_s_;
-    std::set<std::pair<double, std::uint32_t>>::const_reverse_iterator late_, in_time_;
-  };
-
- private:
-  std::unordered_map<std::uint32_t, Place> places_;
-  std::set<std::pair<double, std::uint32_t>> in_time_;  ///< end, number
-  std::set<std::pair<double, std::uint32_t>> late_;     ///< -start, number
-};
-
 std::size_t WorkQueue::Worker::prefetch() const {
   if (mean_s <= 0 || mean_s > long_plan_s) return 0;
   const double wanted = static_cast<double>(threads) * prefetch_s / mean_s;
@@ -139,9 +58,6 @@ WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
     add_pending(plan);
   }
 }
-
-WorkQueue::WorkQueue(WorkQueue&&) noexcept = default;
-WorkQueue::~WorkQueue() = default;
 
 WorkQueue::Plan* WorkQueue::find(std::uint32_t number) {
   return number < position_of_.size() && position_of_[number] != no_position
@@ -551,8 +467,6 @@ void WorkQueue::lease(std::uint32_t number, int id, Worker& worker, Order& order
 
 void WorkQueue::begin_tail() {
   tail_ = true;
-  held_once_ = std::make_unique<RunningPlans>();
-  held_twice_ = std::make_unique<RunningPlans>();
   for (auto& [id, worker] : workers_) {
     worker_changed(id, worker);
     for (const auto& [number, lease] : worker.leases) plan_changed(number);
@@ -583,15 +497,15 @@ void WorkQueue::plan_changed(std::uint32_t number) {
 void WorkQueue::settle_running() {
   for (const std::uint32_t number : changed_plans_) place_running(number);
   changed_plans_.clear();
-  for (RunningPlans* const plans : {held_once_.get(), held_twice_.get()}) {
+  for (const RunningPlans* const plans : {&held_once_, &held_twice_}) {
     while (const auto number = plans->overdue(clock_s_)) place_running(*number);
   }
 }
 
 /// By the holder that will be done first, as far as is known now.
 void WorkQueue::place_running(std::uint32_t number) {
-  held_once_->remove(number);
-  held_twice_->remove(number);
+  held_once_.remove(number);
+  held_twice_.remove(number);
   const Plan& plan = plan_of(number);
   if (plan.state != State::leased || plan.holders.empty() || plan.holders.size() >= most_holders)
     return;
@@ -608,7 +522,7 @@ void WorkQueue::place_running(std::uint32_t number) {
     place = end_s > clock_s_ ? RunningPlans::Place{false, end_s}
                              : RunningPlans::Place{true, lease.started_s};
   }
-  (plan.holders.size() == 1 ? held_once_ : held_twice_)->put(number, place);
+  (plan.holders.size() == 1 ? held_once_ : held_twice_).put(number, place);
 }
 
 void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
@@ -617,10 +531,9 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
   if (retracting_ > 0 || leases_ > running_) return;
   settle_running();
   using Candidate = RunningPlans::Candidate;
-  RunningPlans::Cursor next(*held_once_, clock_s_);
+  RunningPlans::Cursor next(held_once_, clock_s_);
   std::vector<Candidate> passed_over;
-  const std::vector<Candidate> twice =
-      RunningPlans::Cursor(*held_twice_, clock_s_).next(most_looks);
+  const std::vector<Candidate> twice = RunningPlans::Cursor(held_twice_, clock_s_).next(most_looks);
   std::map<const Kind*, int> fruitless;
   std::size_t looks = 0;
   for (const auto& [speed, id] : idle_) {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <list>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -16,6 +15,7 @@
 
 #include "queue/cost_model.hpp"
 #include "queue/pending_plans.hpp"
+#include "queue/running_plans.hpp"
 
 namespace wallheat {
 
@@ -60,11 +60,11 @@ class WorkQueue {
   };
   /// Takes the plans in the order in which they should be started, other things being equal.
   explicit WorkQueue(const std::vector<Item>& plans, QueueRules rules = {});
-  WorkQueue(WorkQueue&&) noexcept;
+  WorkQueue(WorkQueue&&) = default;
   WorkQueue& operator=(WorkQueue&&) = delete;
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
-  ~WorkQueue();
+  ~WorkQueue() = default;
 
   // Events. Each is tolerant of what a late or repeated message may say.
 
@@ -240,10 +240,6 @@ class WorkQueue {
   void assign_from(PendingPlans& pending, int id, Worker& worker, std::size_t count,
                    double time_left_s, Order& order);
 
-  /// Running plans by how long they will still take. Those within their expected time are ordered
-  /// by its end, the others by their start: so the order stays while time passes, but for plans
-  /// that come to be late.
-  class RunningPlans;
   void begin_tail();
   void retract_for_the_idle(std::vector<Order>& orders);
   void settle_running();
@@ -287,8 +283,8 @@ class WorkQueue {
   bool tail_ = false;
   std::set<std::pair<std::size_t, int>> spare_;  ///< workers with waiting plans to spare
   std::vector<std::uint32_t> changed_plans_;
-  std::unique_ptr<RunningPlans> held_once_;
-  std::unique_ptr<RunningPlans> held_twice_;
+  RunningPlans held_once_;
+  RunningPlans held_twice_;
 };
 
 }  // namespace wallheat
