@@ -13,6 +13,9 @@ usage 2 "$@"
 wallheat=$("$jobs/own-wallheat.sh")
 out=$2
 name=$(basename "$out" .h5)
+case " ${*:3} " in
+  *" --name "*) echo "week.sh: leave out --name; this script finds its jobs by the name $name, that of OUT" >&2; exit 2 ;;
+esac
 
 status=75
 if [ -e "$out" ]; then

@@ -116,10 +116,11 @@ class Console::Impl {
   }
 
   static constexpr std::size_t lines_in_memory = 8192;
-  // First, so that it ends last and prints what the others said.
+  // They end from last to first: what the others said is printed, the printing thread ends, and
+  // only then the sink that it writes to goes.
+  std::shared_ptr<StderrSink> sink;
   std::shared_ptr<spdlog::details::thread_pool> printer =
       std::make_shared<spdlog::details::thread_pool>(lines_in_memory, 1);
-  std::shared_ptr<StderrSink> sink;
   std::shared_ptr<spdlog::logger> logger;
   std::shared_ptr<spdlog::logger> lines;
   StatusLine line;

@@ -99,4 +99,7 @@ check "week: at the end it ends with 0" same 0 $result
 check "week: and submits nothing more" same "$jobs_there" "$(find "$LSF_SPOOL" -name 'job.*' | wc -l)"
 example week never.h5 "${lsf[@]}" --nodes none
 check "week: what submit.sh refuses is an error" same 2 $result
+example week never.h5 "${lsf[@]}" --name other
+check "week: another name, by which its jobs would not be found, is refused" same 2 $result
+check "week: it says so" contains week.said "leave out --name"
 finish

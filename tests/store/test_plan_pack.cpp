@@ -2,6 +2,7 @@
 #include <hdf5.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -218,7 +219,7 @@ TEST_F(PlanPackTest, can_be_read_with_hdf5_and_zlib) {
     const auto expect_field = [&](std::size_t count, std::size_t width,
                                   const std::vector<double>& field) {
       std::vector<double> values(count);
-      std::memcpy(values.data(), at, 8 * count);
+      std::copy_n(at, 8 * count, reinterpret_cast<std::uint8_t*>(values.data()));
       at += 8 * count;
       for (std::size_t cell = 0; cell < cells; ++cell) {
         std::uint64_t code = 0;

@@ -135,7 +135,8 @@ Grid<std::uint8_t> decode_mask(const PlanForm& form, std::span<const std::byte> 
 Grid<double> decode_field(GridShape shape, const FieldForm& form,
                           std::span<const std::byte> bytes) {
   std::vector<double> values(form.value_count);
-  std::memcpy(values.data(), bytes.data(), form.values_bytes());
+  std::ranges::copy(bytes.first(form.values_bytes()),
+                    std::as_writable_bytes(std::span(values)).begin());
   const auto codes = bytes.subspan(form.values_bytes());
   Grid<double> field(shape.rows, shape.cols);
   switch (form.kind) {
