@@ -313,11 +313,12 @@ void WorkQueue::settle_workers() {
     Worker* const worker = find_worker(id);
     if (worker == nullptr || !std::exchange(worker->changed, false)) continue;
     const std::size_t idle = worker->idle();
+    double speed = worker->mean_s;
+    if (speed <= 0) speed = infinity;
     set_standing(
         id, *worker,
-        {worker->mean_s > 0 ? worker->mean_s : infinity, worker->prefetch(), idle,
-         tail_ ? worker->spare() : 0, !worker->starved && (idle > 0 || worker->room(0) > 0),
-         worker->starved ? idle : 0});
+        {speed, worker->prefetch(), idle, tail_ ? worker->spare() : 0,
+         !worker->starved && (idle > 0 || worker->room(0) > 0), worker->starved ? idle : 0});
   }
   changed_workers_.clear();
 }
@@ -525,15 +526,51 @@ void WorkQueue::place_running(std::uint32_t number) {
   (plan.holders.size() == 1 ? held_once_ : held_twice_).put(number, place);
 }
 
+/// Running plans of which idle workers may get a copy, what takes longest from now first.
+struct WorkQueue::Copyable {
+  RunningPlans::Cursor once;                         ///< those that one worker has
+  std::vector<RunningPlans::Candidate> passed_over;  ///< of these: not for the workers so far
+  const std::vector<RunningPlans::Candidate> twice;  ///< those that two workers have
+};
+
+/// Fills a worker's idle threads, as far as there are copies for it.
+Order WorkQueue::copies_for(int id, Worker& worker, Copyable& plans, double time_left_s) {
+  using Candidate = RunningPlans::Candidate;
+  Order order{Order::Kind::assign, id, {}, 0};
+  const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
+    const Plan& plan = plan_of(candidate.number);
+    const double expected = caution * expected_s(plan, worker);
+    const bool suits = plan.holders.size() == holders && plan.failed_at != id &&
+                       !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
+                       (holders == 1 || expected < within_s);
+    if (suits) lease(candidate.number, id, worker, order);
+    return suits;
+  };
+  // One copy costs nothing and may save much.
+  std::vector<Candidate>& passed_over = plans.passed_over;
+  for (auto at = passed_over.begin(); at != passed_over.end() && worker.idle() > 0;)
+    at = take(*at, 1, infinity) ? passed_over.erase(at) : at + 1;
+  while (worker.idle() > 0 && passed_over.size() < most_looks + worker.threads) {
+    const auto candidate = plans.once.next();
+    if (!candidate) break;
+    if (!take(*candidate, 1, infinity)) passed_over.push_back(*candidate);
+  }
+  // Another only where it should be done well before: plans that slow workers copied from each
+  // other must not be kept from a fast one.
+  for (const Candidate& candidate : plans.twice) {
+    if (worker.idle() == 0) break;
+    take(candidate, 2, candidate.left_s / 2);
+  }
+  return order;
+}
+
 void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
   if (idle_threads_ == 0 || workers_.size() < 2 || time_left_s <= 0) return;
   // What is on its way back must not be copied.
   if (retracting_ > 0 || leases_ > running_) return;
   settle_running();
-  using Candidate = RunningPlans::Candidate;
-  RunningPlans::Cursor next(held_once_, clock_s_);
-  std::vector<Candidate> passed_over;
-  const std::vector<Candidate> twice = RunningPlans::Cursor(held_twice_, clock_s_).next(most_looks);
+  Copyable plans{
+      {held_once_, clock_s_}, {}, RunningPlans::Cursor(held_twice_, clock_s_).next(most_looks)};
   std::map<const Kind*, int> fruitless;
   std::size_t looks = 0;
   for (const auto& [speed, id] : idle_) {
@@ -542,30 +579,7 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
       if (++looks > most_looks) break;
       continue;
     }
-    Order order{Order::Kind::assign, id, {}, 0};
-    const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
-      const Plan& plan = plan_of(candidate.number);
-      const double expected = caution * expected_s(plan, worker);
-      const bool suits = plan.holders.size() == holders && plan.failed_at != id &&
-                         !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
-                         (holders == 1 || expected < within_s);
-      if (suits) lease(candidate.number, id, worker, order);
-      return suits;
-    };
-    // One copy costs nothing and may save much. What will take longest from now is copied first.
-    for (auto at = passed_over.begin(); at != passed_over.end() && worker.idle() > 0;)
-      at = take(*at, 1, infinity) ? passed_over.erase(at) : at + 1;
-    while (worker.idle() > 0 && passed_over.size() < most_looks + worker.threads) {
-      const auto candidate = next.next();
-      if (!candidate) break;
-      if (!take(*candidate, 1, infinity)) passed_over.push_back(*candidate);
-    }
-    // Another only where it should be done well before: plans that slow workers copied from each
-    // other must not be kept from a fast one.
-    for (const Candidate& candidate : twice) {
-      if (worker.idle() == 0) break;
-      take(candidate, 2, candidate.left_s / 2);
-    }
+    Order order = copies_for(id, worker, plans, time_left_s);
     if (order.plans.empty()) {
       ++fruitless[worker.kind];
     } else {

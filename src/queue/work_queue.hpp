@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <map>
@@ -66,25 +67,26 @@ class WorkQueue {
   WorkQueue& operator=(const WorkQueue&) = delete;
   ~WorkQueue() = default;
 
-  // Events. Each is tolerant of what a late or repeated message may say.
+  // Events. Each is tolerant of what a late or repeated message may say. `id` is a worker's,
+  // `number` a plan's.
 
   /// `kind` names its device: devices of one name are of one speed.
-  void worker_joined(int worker, std::size_t threads, const std::string& kind = {});
+  void worker_joined(int id, std::size_t threads, const std::string& kind = {});
   /// It gets nothing more, and gives back what it has by and by.
-  void worker_leaving(int worker);
+  void worker_leaving(int id);
   /// It is gone, as it said: its plans are pending again, and no plan is to blame.
-  void worker_left(int worker);
+  void worker_left(int id);
   /// It is gone without a word. Its plans are pending again, but for those that have now lost
   /// max_attempts workers: these have failed, and are returned.
-  std::vector<std::uint32_t> worker_lost(int worker);
+  std::vector<std::uint32_t> worker_lost(int id);
   /// It said something.
-  void worker_heard(int worker);
+  void worker_heard(int id);
   /// So much time passed in which messages were taken in. Returns the workers that were silent for
   /// too long.
   std::vector<int> time_passed(double seconds);
 
   /// Returns false if this is a speculative copy: another worker is at the plan already.
-  bool plan_started(int worker, std::uint32_t number);
+  bool plan_started(int id, std::uint32_t number);
   enum class Answer {
     first,
     repeated,  ///< another worker was first; the answers should be equal
@@ -93,19 +95,19 @@ class WorkQueue {
   /// The seconds that a plan is predicted to take this worker; NaN where nothing is known.
   [[nodiscard]] double predicted_s(int worker, std::uint32_t number) const;
   /// `seconds` is what the worker took.
-  Answer plan_finished(int worker, std::uint32_t number, double seconds);
+  Answer plan_finished(int id, std::uint32_t number, double seconds);
   enum class Failure {
     final,
     to_be_tried_again,
     of_a_copy  ///< somebody else solved it, or it is nobody's plan
   };
   /// `may_pass`: another try, best elsewhere, may do better.
-  Failure plan_failed(int worker, std::uint32_t number, bool may_pass);
+  Failure plan_failed(int id, std::uint32_t number, bool may_pass);
   /// Whether workers are on their way that have not joined yet. Until they have, a plan that failed
   /// waits for them rather than being tried again where it failed.
   void expect_more_workers(bool expected);
   /// The answer to a retraction: these plans, maybe none, come back unstarted.
-  void plans_returned(int worker, const std::vector<std::uint32_t>& plans);
+  void plans_returned(int id, const std::vector<std::uint32_t>& plans);
   /// How much work a plan is expected to be, in cell updates.
   void set_work(std::uint32_t number, double updates);
 
@@ -122,9 +124,9 @@ class WorkQueue {
   /// How good the predictions of plans' times were, on all kinds of devices.
   [[nodiscard]] PredictionQuality prediction_quality() const;
   /// True where the plan is answered and somebody is still at it.
-  [[nodiscard]] bool is_late_copy(std::uint32_t plan) const;
+  [[nodiscard]] bool is_late_copy(std::uint32_t number) const;
   /// All failures of a plan so far, earlier sessions included.
-  [[nodiscard]] std::int32_t failures(std::uint32_t plan) const;
+  [[nodiscard]] std::int32_t failures(std::uint32_t number) const;
   /// Estimated seconds until the end at the present rate; NaN before the first result.
   [[nodiscard]] double seconds_left() const;
 
@@ -143,8 +145,8 @@ class WorkQueue {
     [[nodiscard]] bool empty() const { return count_ == 0; }
     void add(int worker) { ids_.at(count_++) = worker; }
     void remove(int worker) {
-      const auto end = ids_.begin() + count_;
-      count_ = static_cast<std::uint8_t>(std::remove(ids_.begin(), end, worker) - ids_.begin());
+      count_ = static_cast<std::uint8_t>(
+          std::distance(ids_.begin(), std::remove(ids_.begin(), ids_.begin() + count_, worker)));
     }
     void clear() { count_ = 0; }
 
@@ -221,7 +223,7 @@ class WorkQueue {
   void add_pending(Plan& plan);
   void remove_pending(const Plan& plan);
   void forget_lease(std::uint32_t number, Plan& plan, int worker);
-  void release(std::uint32_t number, Plan& plan, int worker);
+  void release(std::uint32_t number, Plan& plan, int id);
   void finish(std::uint32_t number, Plan& plan, State state);
   void lease(std::uint32_t number, int id, Worker& worker, Order& order);
   void drop(int id, Worker& worker);
@@ -244,6 +246,8 @@ class WorkQueue {
   void retract_for_the_idle(std::vector<Order>& orders);
   void settle_running();
   void place_running(std::uint32_t number);
+  struct Copyable;
+  [[nodiscard]] Order copies_for(int id, Worker& worker, Copyable& plans, double time_left_s);
   void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);
 
   QueueRules rules_;
