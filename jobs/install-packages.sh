@@ -17,6 +17,7 @@ esac
 
 packages=(
   g++ cmake ninja-build pkg-config
+  make                               # what cmake takes where nobody names ninja
   libopenmpi-dev openmpi-bin         # MPI and its mpirun
   libhdf5-dev zlib1g-dev             # the result file
   libhwloc-dev                       # which cores a machine has

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the tests of this folder share; they source it.
-#   check "the sentence that must be true" COMMAND...
+#   check "the sentence that must be true" COMMAND...      ends with 1 if it is not
 #   wait_until SECONDS "what is awaited" COMMAND...
 #   skip "why"
 #   finish               ends with 0 if all was true
@@ -20,6 +20,7 @@ check() {
   else
     echo "FAILED  $sentence   [$*]"
     failures=$((failures + 1))
+    return 1
   fi
 }
 # same EXPECTED ACTUAL

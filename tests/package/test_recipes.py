@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The recipes for Spack, EasyBuild and conda name what CMake asks for: test_recipes.py SOURCE
+"""The recipes for Spack, EasyBuild and conda name what CMake asks for, the container files what there is: test_recipes.py SOURCE
 
 Spack, EasyBuild and rattler-build are not in Debian, so the recipes are only read here as what they are: Python and YAML.
 Exit status: 0 they do; 1 something does not; 77 there is no python3-yaml.
@@ -73,6 +73,10 @@ class Recipes(unittest.TestCase):
         self.assertEqual(package.name, "Wallheat")
         specs = [call.args[0].value for call in ast.walk(package)
                  if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "depends_on"]
+        # Since version 2 of Spack's package interface, `import *` brings what every package needs, and no more.
+        imported = {alias.name for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)
+                    and node.module.startswith("spack_repo.") for alias in node.names}
+        self.assertIn("generator", imported)
         self.assertEqual({re.split("[@+~%]", spec)[0] for spec in specs} - {"c", "cxx", "cmake", "ninja"}, self.names(0))
         self.check_options(text)
 
@@ -93,10 +97,23 @@ class Recipes(unittest.TestCase):
         recipe = yaml.safe_load((self.folder / "conda/recipe.yaml").read_text())
         self.assertEqual(recipe["context"]["version"], self.version)
         self.assertEqual((self.folder / "conda" / recipe["source"]["path"]).resolve(), ROOT.resolve())
+        variants = yaml.safe_load((self.folder / "conda/variants.yaml").read_text())
+        self.assertIn('${{ stdlib("c") }}', recipe["requirements"]["build"])
+        self.assertIn("c_stdlib", variants)  # unlike compiler(), stdlib() has no default
         listed = [name for kind in ("build", "host", "run") for name in recipe["requirements"][kind]]
         names = {name.split()[0] for name in listed if not name.startswith("$")}
         self.assertEqual(names - {"cmake", "ninja"}, self.names(2))
         self.check_options("\n".join(recipe["build"]["script"]))
+
+    def test_containers_get_the_same_files(self):
+        docker = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if re.match(r"![^/]+$", line)}
+        recipe = (ROOT / "docker/wallheat.def").read_text()
+        files = re.search(r"^%files\n((?: +.*\n)+)", recipe, re.MULTILINE)[1]
+        apptainer = dict(line.split() for line in files.splitlines())
+        self.assertEqual(docker, set(apptainer))
+        for name, inside in apptainer.items():
+            self.assertTrue((ROOT / name).exists(), name)
+            self.assertEqual(inside, f"/src/{name}")
 
 
 if __name__ == "__main__":
