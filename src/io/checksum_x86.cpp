@@ -76,8 +76,8 @@ __attribute__((target("pclmul,sse4.1"))) std::uint32_t crc_of(std::span<const st
 
 std::optional<std::uint32_t> crc32_by_instructions(std::span<const std::byte> bytes,
                                                    std::uint32_t before) {
-  static const bool can =
-      __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.1") != 0;
+  static const bool can = static_cast<bool>(__builtin_cpu_supports("pclmul")) &&
+                          static_cast<bool>(__builtin_cpu_supports("sse4.1"));
   if (!can || bytes.size() < block) return std::nullopt;
   return crc_of(bytes, before);
 }

@@ -21,7 +21,8 @@ std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) 
   int memory = most_memory;
   if (!runs) {
     // zlib looks back no further than the window less 262 bytes.
-    const int bits = std::bit_width(std::min<std::size_t>(bytes.size() + 262, 1U << most_window));
+    const auto bits = static_cast<int>(
+        std::bit_width(std::min<std::size_t>(bytes.size() + 262, 1U << most_window)));
     window = std::clamp(bits, 9, most_window);
     memory = std::clamp(bits - 6, 1, most_memory);
   }
