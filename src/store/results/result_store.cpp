@@ -37,8 +37,8 @@ void require_use_for(const fs::path& path, const Snapshot& snapshot, const Store
 
 class ResultStore::Impl {
  public:
-  Impl(const StoreEnvironment& env, fs::path path, FileLock lock, Attributes session)
-      : env_(env),
+  Impl(StoreEnvironment env, fs::path path, FileLock lock, Attributes session)
+      : env_(std::move(env)),
         path_(std::move(path)),
         lock_(std::move(lock)),
         session_attributes_(std::move(session)) {}

@@ -39,8 +39,8 @@ std::optional<std::int64_t> FieldSlots::assign(std::size_t i, GridShape shape) {
   return slot.number;
 }
 
-Session::Session(const StoreEnvironment& env, std::filesystem::path file, Snapshot& snapshot)
-    : env_(env),
+Session::Session(StoreEnvironment env, std::filesystem::path file, Snapshot& snapshot)
+    : env_(std::move(env)),
       path_(std::move(file)),
       save_fields_(snapshot.save_fields),
       sessions_(snapshot.sessions),

@@ -43,7 +43,7 @@ class Session {
  public:
   /// Begins the log, brings the closed file up to date, and opens it for writing with readers
   /// allowed. `snapshot`, of which sessions and offsets may change, is not needed afterwards.
-  Session(const StoreEnvironment& env, std::filesystem::path file, Snapshot& snapshot);
+  Session(StoreEnvironment env, std::filesystem::path file, Snapshot& snapshot);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
