@@ -24,7 +24,7 @@ class MpiSession {
   /// `timeout` of rank 0 with the start and with the end of MPI, each; workers have up to twice as
   /// much. Where the start takes longer, this process leaves with EXIT_FAILURE.
   explicit MpiSession(std::chrono::duration<double> timeout = std::chrono::minutes(3));
-  ~MpiSession();
+  ~MpiSession();  // NOLINT(performance-trivially-destructible): not where there is MPI
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
@@ -41,8 +41,9 @@ class MpiSession {
   [[noreturn]] void leave_without_the_lost(int status, bool wrapped = false);
 
  private:
-  std::chrono::duration<double> timeout_;
-  bool ended_ = false;
+  // A build without MPI has no use for them.
+  [[maybe_unused]] std::chrono::duration<double> timeout_;
+  [[maybe_unused]] bool ended_ = false;
 };
 
 /// The MPI library's own name and version, for provenance.

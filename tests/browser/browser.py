@@ -4,8 +4,10 @@ import base64
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 
@@ -29,7 +31,7 @@ class Browser:
     """One tab. What the page says on the console, throws, violates or asks the network for is kept."""
 
     def __init__(self, path, prefix):
-        self._profile = tempfile.TemporaryDirectory()
+        self._profile = tempfile.mkdtemp()
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
 
@@ -43,9 +45,9 @@ class Browser:
             [*prefix, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--remote-debugging-pipe", "--no-first-run", "--disable-background-networking", "--disable-sync",
              "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
-             f"--user-data-dir={self._profile.name}", "about:blank"],
-            preexec_fn=connect, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+             f"--user-data-dir={self._profile}", "about:blank"],
+            preexec_fn=connect, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         self._buffer = b""
@@ -60,11 +62,14 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def close(self):
-        self._process.kill()
+        os.killpg(self._process.pid, signal.SIGKILL)  # it has helpers
         self._process.wait()
         os.close(self._out)
         os.close(self._in)
-        self._profile.cleanup()
+        # A helper that is not quite dead may still make a file there.
+        end = time.monotonic() + 60
+        while os.path.exists(self._profile):
+            shutil.rmtree(self._profile, ignore_errors=time.monotonic() < end)
 
     def _next(self):
         while b"\0" not in self._buffer:
