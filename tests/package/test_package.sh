@@ -60,7 +60,7 @@ check "on the installed site's terms" contains job '#SBATCH --time=04:00:00'
 check "the manual pages are installed" same "$("$wallheat" manual run)" "$(cat "$prefix/share/man/man1/wallheat-run.1")"
 check "and the completion" contains "$prefix/share/bash-completion/completions/wallheat" "complete -o filenames"
 
-if command -v dpkg-shlibdeps dpkg-deb > /dev/null; then
+if command -v dpkg-shlibdeps > /dev/null && command -v file > /dev/null; then
   (cd "$build" && cpack -G DEB -B "$scratch/deb") > deb.log 2>&1
   check "a Debian package is made" same 0 $? || cat deb.log
   deb=$(echo deb/wallheat_*.deb)
@@ -70,6 +70,6 @@ if command -v dpkg-shlibdeps dpkg-deb > /dev/null; then
   check "what is in it solves" unpacked/usr/bin/wallheat run --data plans --out results.h5 --log-level warning
   check "and explains itself" test -e unpacked/usr/share/man/man1/wallheat.1
 else
-  echo "skipped: the Debian package: dpkg-shlibdeps is not installed (dpkg-dev)"
+  echo "skipped: the Debian package: needs dpkg-shlibdeps and file (jobs/install-packages.sh tests installs them)"
 fi
 finish
