@@ -64,7 +64,7 @@ for release in $releases; do
     logged inside launch.sh -n 5 --oversubscribe -- wallheat run --data plans --out "five-$release.h5" --progress none
   check "with the answers of the program here" logged agrees "five-$release.h5"
   check "it draws" logged inside wallheat solve 00001 --data plans --png "plan-$release.png"
-  check "it has no compiler" not inside sh -c "command -v c++ || command -v cmake"
+  check "it has no compiler" logged inside sh -c '! command -v c++ && ! command -v cmake'
   buildah rm "$container" > /dev/null
 done
 
@@ -79,11 +79,11 @@ for release in $releases; do
   check "a bare Debian $release is a file for Apptainer" \
     logged buildah push "docker.io/library/debian:$release-slim" "oci-archive:$folder/debian-$release.oci" || continue
   image=$folder/wallheat-$release.sif
-  build_image() {
+  build_image() (
     cd "$source" && apptainer build --force --build-arg "BASE=$folder/debian-$release.oci" \
       --build-arg "BUILD_BASE=$folder/debian-$release.oci" --build-arg "CMAKE_OPTIONS=${WALLHEAT_CMAKE_OPTIONS:-}" \
       "$image" "$scratch/wallheat.def"
-  }
+  )
   check "wallheat.def is built on it to its end, where its tests pass" logged build_image || continue
   cd work || exit 1
   check "launch.sh starts five ranks in it" logged \
