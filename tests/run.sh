@@ -7,6 +7,9 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../jobs/usage.sh
+. "$root/jobs/usage.sh"
+usage 0 "$@"
 
 bash "$root/jobs/install-packages.sh" tests || echo "Trying with what is here." >&2
 

@@ -9,6 +9,9 @@
 set -euo pipefail
 version=14  # newer ones have other checks
 
+# shellcheck source-path=SCRIPTDIR source=../jobs/usage.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../jobs/usage.sh"
+usage 0 "$@"
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=${BUILD:-build}
 for tidy in "clang-tidy-$version" clang-tidy ''; do

@@ -11,7 +11,9 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-case ${1:-} in -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;; esac
+# shellcheck source-path=SCRIPTDIR source=../../jobs/usage.sh
+. "$root/jobs/usage.sh"
+usage 0 "$@"
 mkdir -p "${1:-$root/build-tarball}"
 folder=$(cd "${1:-$root/build-tarball}" && pwd)
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}

@@ -96,7 +96,8 @@ def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max
     atol: °C; the iteration ends when no cell changes by as much.
 
     Returns a new array of u's shape. Without any room it is a copy of u, where NumPy's max() would raise an error.
-    Raises ValueError if an array cannot be used, and TypeError if max_iter or atol is no number. The interpreter's lock is released meanwhile; Ctrl-C ends it.
+    Raises ValueError if an array cannot be used, and TypeError if max_iter or atol is no number. The interpreter's
+    lock is released meanwhile; Ctrl-C ends it.
     """
     return _wallheat.jacobi(_array("u", u), _array("interior_mask", interior_mask), _count("max_iter", max_iter),
                             _number("atol", atol))
