@@ -6,6 +6,7 @@
 #include <numeric>
 #include <thread>
 
+#include "bench/seconds_since.hpp"
 #include "node/local_machine.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/cpu/isa.hpp"
@@ -14,10 +15,6 @@ namespace wallheat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Spread spread_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());

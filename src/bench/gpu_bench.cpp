@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "bench/seconds_since.hpp"
 #include "core/generator.hpp"
 #include "core/parallel_for.hpp"
 #include "node/gpu_telemetry.hpp"
@@ -24,10 +25,6 @@ namespace wallheat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// What one thread does with one plan: returns the interior cells' updates.
 using Work = std::function<double(Solver&, std::size_t plan)>;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "bench/seconds_since.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
 
@@ -13,10 +14,6 @@ namespace wallheat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The arrays of the published program: the field lies in a ring of zeros.
 class ArrayProgram {

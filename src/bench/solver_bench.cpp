@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "bench/seconds_since.hpp"
 #include "node/local_machine.hpp"
 
 namespace wallheat {
@@ -30,11 +31,9 @@ struct Contender {
 };
 
 void solve_once(Contender& contender, const FloorPlan& plan, const Limits& limits) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   contender.solution = *contender.solver->solve(plan, limits, {});
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  contender.seconds = std::min(contender.seconds, seconds);
+  contender.seconds = std::min(contender.seconds, seconds_since(start));
 }
 
 SolverTime time_of(const Contender& contender, const Solution& steady) {

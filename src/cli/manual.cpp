@@ -30,7 +30,7 @@ std::string brief(const std::string& text) {
   return text.substr(0, std::min({text.find(". "), text.find("; "), text.find(" (")}));
 }
 
-std::vector<std::string> words_of(const OptionText& option) {
+std::vector<std::string> words_of_option(const OptionText& option) {
   std::vector<std::string> words{"--" + option.name};
   if (option.letter != 0) words.insert(words.begin(), {'-', option.letter});
   return words;
@@ -77,7 +77,7 @@ The run stopped early with work left; go on with
 
 std::string described(const OptionText& option) {
   std::vector<std::string> words;
-  for (const std::string& word : words_of(option))
+  for (const std::string& word : words_of_option(option))
     words.push_back("\\fB" + replaced(word, "-", "\\-") + "\\fR");
   std::string text = fmt::format(".TP\n{}", fmt::join(words, ", "));
   if (!option.value.empty()) text += " \\fI" + replaced(option.value, "-", "\\-") + "\\fR";
@@ -130,7 +130,7 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
     for (const OptionText& option : command.text.options) {
       const std::string value = option.value.empty() ? "" : ":" + plain(option.value) + ":_files";
-      for (const std::string& word : words_of(option))
+      for (const std::string& word : words_of_option(option))
         cases +=
             fmt::format("        {} \\\n",
                         quoted(fmt::format("{}[{}]{}", word, plain(brief(option.text)), value)));

@@ -45,7 +45,7 @@ std::string setting_of(const std::string& file, const ResultReader& reader, cons
   return found->second;
 }
 
-double number_of(const std::string& file, const ResultReader& reader, const char* name) {
+double number_in(const std::string& file, const ResultReader& reader, const char* name) {
   const std::string text = setting_of(file, reader, name);
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -64,15 +64,15 @@ SolverOptions recorded_solver(const std::string& file, const ResultReader& reade
   for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady})
     if (name == to_string(kind)) made_with.kind = kind;
   made_with.limits.max_iterations =
-      static_cast<std::int64_t>(number_of(file, reader, "max_iterations"));
+      static_cast<std::int64_t>(number_in(file, reader, "max_iterations"));
   if (made_with.kind == SolverKind::steady) {
-    made_with.limits.accuracy = number_of(file, reader, "accuracy");
+    made_with.limits.accuracy = number_in(file, reader, "accuracy");
   } else {
-    made_with.limits.tolerance = number_of(file, reader, "tolerance");
+    made_with.limits.tolerance = number_in(file, reader, "tolerance");
   }
   // Runs store these two only where they are not the default.
   if (reader.settings().contains("spacing"))
-    made_with.limits.spacing = number_of(file, reader, "spacing");
+    made_with.limits.spacing = number_in(file, reader, "spacing");
   if (reader.settings().contains("norm")) {
     const std::string norm = setting_of(file, reader, "norm");
     if (norm != to_string(Norm::l2))

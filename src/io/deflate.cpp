@@ -1,6 +1,5 @@
 #include "io/deflate.hpp"
 
-#define ZLIB_CONST  // zlib reads through a pointer to const then
 #include <zlib.h>
 
 #include <algorithm>

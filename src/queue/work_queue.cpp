@@ -20,7 +20,7 @@ constexpr double caution = 1.3;
 // a gamble that must not cost much.
 constexpr std::size_t most_looks = 64;
 constexpr int most_fruitless = 3;  // one holds the plan, at another it failed
-constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t not_here = std::numeric_limits<std::uint32_t>::max();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,7 +48,7 @@ WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
     : rules_(rules), plans_(plans.size()), unfinished_(plans.size()) {
   std::uint32_t largest = 0;
   for (const Item& item : plans) largest = std::max(largest, item.plan);
-  position_of_.assign(plans.empty() ? 0 : std::size_t{largest} + 1, no_position);
+  position_of_.assign(plans.empty() ? 0 : std::size_t{largest} + 1, not_here);
   numbers_.reserve(plans.size());
   for (const Item& item : plans) {
     position_of_[item.plan] = static_cast<std::uint32_t>(numbers_.size());
@@ -60,13 +60,13 @@ WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
 }
 
 WorkQueue::Plan* WorkQueue::find(std::uint32_t number) {
-  return number < position_of_.size() && position_of_[number] != no_position
+  return number < position_of_.size() && position_of_[number] != not_here
              ? &plans_[position_of_[number]]
              : nullptr;
 }
 
 const WorkQueue::Plan* WorkQueue::find(std::uint32_t number) const {
-  return number < position_of_.size() && position_of_[number] != no_position
+  return number < position_of_.size() && position_of_[number] != not_here
              ? &plans_[position_of_[number]]
              : nullptr;
 }

@@ -253,7 +253,7 @@ class WorkQueue {
   QueueRules rules_;
   std::vector<Plan> plans_;                 ///< by position
   std::vector<std::uint32_t> numbers_;      ///< by position
-  std::vector<std::uint32_t> position_of_;  ///< by number; no_position: not in this queue
+  std::vector<std::uint32_t> position_of_;  ///< by number; not_here: not in this queue
   /// By the worker where they failed last, which takes none of its own: nobody looks through plans
   /// that are not for it. None is empty.
   std::map<int, PendingPlans> pending_;

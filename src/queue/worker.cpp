@@ -16,7 +16,7 @@ namespace {
 
 // How long a worker waits for a message before it looks for results of its own threads. The queue
 // keeps plans waiting here, so that no thread waits for this.
-constexpr std::chrono::microseconds look_interval{2000};
+constexpr std::chrono::microseconds worker_look_interval{2000};
 // Results travel in messages of about this size, far below MPI's limit of 2 GiB.
 constexpr std::size_t message_size_bytes = 32U << 20;
 constexpr std::chrono::seconds goodbye_timeout{5};
@@ -45,7 +45,7 @@ class Worker {
   void run() {
     send(Hello{parts_.machine, parts_.terms});
     while (!finished_) {
-      if (const auto envelope = link_.receive(look_interval)) {
+      if (const auto envelope = link_.receive(worker_look_interval)) {
         silent_s_ = 0;
         std::visit([this](const auto& message) { on(message); },
                    decode_to_worker(envelope->message));
@@ -197,7 +197,7 @@ class Worker {
 bool leaves_together(Link& link, const WorkerParts& parts) {
   Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
   for (double waited_s = 0; waited_s < leave_timeout_s; waited_s += watch.lap_s()) {
-    const auto envelope = link.receive(look_interval);
+    const auto envelope = link.receive(worker_look_interval);
     if (!envelope) continue;
     const ToWorker message = decode_to_worker(envelope->message);
     if (const auto* leave = std::get_if<Leave>(&message)) return leave->together;
@@ -210,7 +210,7 @@ bool leaves_together(Link& link, const WorkerParts& parts) {
 void wait_for_finish(Link& link, const WorkerParts& parts) {
   Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
   for (double silent_s = 0; silent_s < parts.timeouts.rank0_s(); silent_s += watch.lap_s()) {
-    const auto envelope = link.receive(look_interval);
+    const auto envelope = link.receive(worker_look_interval);
     if (!envelope) continue;
     if (std::holds_alternative<Finish>(decode_to_worker(envelope->message))) return;
     silent_s = 0;

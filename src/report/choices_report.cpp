@@ -7,6 +7,7 @@
 #include <ctime>
 #include <optional>
 
+#include "report/unknown.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -45,10 +46,6 @@ template <class Member>
 bool any(const std::vector<Choice>& choices, Member member) {
   return std::any_of(choices.begin(), choices.end(),
                      [&](const Choice& choice) { return (choice.*member).has_value(); });
-}
-
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace
@@ -97,13 +94,9 @@ void print_choices(const ChoicesReport& report, std::size_t first) {
 }
 
 std::string to_json_text(const ChoicesReport& report) {
-  Json json{
-      {"plans", report.plans},
-      {"core_hours", std::isfinite(report.core_hours) ? Json(report.core_hours) : Json(nullptr)},
-      {"speed", report.speed_source},
-      {"notes", report.notes},
-      {"reason", report.reason},
-      {"choices", Json::array()}};
+  Json json{{"plans", report.plans},        {"core_hours", report.core_hours},
+            {"speed", report.speed_source}, {"notes", report.notes},
+            {"reason", report.reason},      {"choices", Json::array()}};
   for (const Choice& choice : report.choices)
     json["choices"].push_back({{"partition", choice.partition},
                                {"nodes", choice.nodes},
@@ -113,14 +106,14 @@ std::string to_json_text(const ChoicesReport& report) {
                                {"time_limit_s", choice.limit_s},
                                {"starts", choice.starts},
                                {"run_s", choice.run_s},
-                               {"wait_median_bound_s", number(choice.wait_s)},
-                               {"wait_bound_95_s", number(choice.wait_95_s)},
-                               {"done_median_s", number(choice.done_s())},
-                               {"done_95_s", number(choice.done_95_s())},
+                               {"wait_median_bound_s", choice.wait_s.value_or(unknown)},
+                               {"wait_bound_95_s", choice.wait_95_s.value_or(unknown)},
+                               {"done_median_s", choice.done_s().value_or(unknown)},
+                               {"done_95_s", choice.done_95_s().value_or(unknown)},
                                {"core_hours", choice.core_hours},
                                {"gpu_hours", choice.gpu_hours},
-                               {"energy_kwh", number(choice.energy_kwh)},
-                               {"price", number(choice.price)},
+                               {"energy_kwh", choice.energy_kwh.value_or(unknown)},
+                               {"price", choice.price.value_or(unknown)},
                                {"submit_options", submit_options(choice)}});
   return json_text(json);
 }

@@ -28,19 +28,19 @@
 namespace wallheat {
 namespace {
 
-constexpr std::string_view blanks = " \t\r";
+constexpr std::string_view csv_blanks = " \t\r";
 
 std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(blanks);
+  const std::size_t begin = text.find_first_not_of(csv_blanks);
   if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(blanks) + 1 - begin));
+  return std::string(text.substr(begin, text.find_last_not_of(csv_blanks) + 1 - begin));
 }
 
 /// Without blanks, of which pandas writes none and the reference one behind each comma.
 std::string head_of(std::string_view line) {
   std::string head;
   for (const char letter : line)
-    if (blanks.find(letter) == std::string_view::npos && letter != '\n') head += letter;
+    if (csv_blanks.find(letter) == std::string_view::npos && letter != '\n') head += letter;
   return head;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/compare.hpp"
+#include "report/unknown.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -13,7 +14,6 @@
 namespace wallheat {
 namespace {
 
-constexpr std::size_t margin = 2;
 constexpr double seconds_an_hour = 3600;
 
 /// "3: a, b, ..."
@@ -41,7 +41,7 @@ void print_histogram(const Comparison& found) {
     rows.push_back({fmt::format("{:.6g}", from), fmt::format("to {:.6g} °C", to),
                     fmt::format("{}", count), std::string(bar, '#')});
   }
-  print_table("rlrl", rows, margin);
+  print_table("rlrl", rows, table_margin);
   if (!histogram.outliers.empty())
     print_line(fmt::format("  far from the others: {}",
                            [&] {
@@ -60,13 +60,11 @@ void print(const TextTable& table) {
 }
 
 /// JSON knows neither NaN nor infinity.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json to_json(const Comparison::Column& column) {
   return {{"column", column.name},
           {"plans", column.differing},
-          {"largest", number(column.largest)},
-          {"mean", number(column.mean)},
+          {"largest", column.largest},
+          {"mean", column.mean},
           {"plan", column.plan.empty() ? Json(nullptr) : Json(column.plan)}};
 }
 
@@ -96,8 +94,7 @@ Json to_json(const Comparison& found) {
     json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
   json["outliers"] = Json::array();
   for (const std::size_t i : histogram.outliers)
-    json["outliers"].push_back(
-        {{"id", found.plans[i]}, {"mean_temp_difference", number(found.means[i])}});
+    json["outliers"].push_back({{"id", found.plans[i]}, {"mean_temp_difference", found.means[i]}});
   return json;
 }
 
@@ -241,15 +238,13 @@ std::string to_json_text(const CompareReport& report) {
   for (const Comparison& found : report.comparisons) json["comparisons"].push_back(to_json(found));
   for (const ProgramTime& time : report.times) {
     const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
-    json["times"].push_back(
-        {{"name", time.name},
-         {"workers", time.workers ? Json(*time.workers) : Json(nullptr)},
-         {"core_seconds_a_plan",
-          time.core_seconds_a_plan ? Json(*time.core_seconds_a_plan) : Json(nullptr)},
-         {"seconds_a_plan", time.seconds_a_plan},
-         {"speed", report.times.front().seconds_a_plan / time.seconds_a_plan},
-         {"seconds", all_s},
-         {"hours", all_s / seconds_an_hour}});
+    json["times"].push_back({{"name", time.name},
+                             {"workers", time.workers ? Json(*time.workers) : Json(nullptr)},
+                             {"core_seconds_a_plan", time.core_seconds_a_plan.value_or(unknown)},
+                             {"seconds_a_plan", time.seconds_a_plan},
+                             {"speed", report.times.front().seconds_a_plan / time.seconds_a_plan},
+                             {"seconds", all_s},
+                             {"hours", all_s / seconds_an_hour}});
   }
   return json_text(json);
 }

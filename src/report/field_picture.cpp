@@ -9,12 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "report/unknown.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 struct ColourMap {
   std::string_view name;
@@ -33,13 +32,13 @@ constexpr std::array maps{
 
 /// What the colour bar spans: 0 to 25 °C, more where a value is beyond; of differences what there
 /// is.
-struct Range {
+struct ColourRange {
   double low = 0;
   double high = 25;
 };
 
-Range range_of(const FieldPicture& picture) {
-  Range range;
+ColourRange range_of(const FieldPicture& picture) {
+  ColourRange range;
   if (picture.around_zero) range.high = 0;
   for (const FieldPanel& panel : picture.panels) {
     if (panel.is_mask) continue;
@@ -71,7 +70,7 @@ Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
           cells += 1;
         }
       }
-      means(row, col) = cells > 0 ? sum / cells : nothing;
+      means(row, col) = cells > 0 ? sum / cells : unknown;
     }
   }
   return means;
@@ -111,7 +110,7 @@ class Page {
 
   std::string draw(PlotFormat format) {
     Plot plot;
-    const Range range = range_of(picture_);
+    const ColourRange range = range_of(picture_);
     plot.add("set multiplot");
     plot.add(fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font ',15'",
                          Plot::quoted(picture_.title), margin / width_, 1 - 0.45 * top / height_));
@@ -243,12 +242,12 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
                     plan.interior.rows, plan.interior.cols, field.rows, field.cols));
   Grid<double> shown = field;
   for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (!in_building(plan, cell)) shown.cells[cell] = nothing;
+    if (!in_building(plan, cell)) shown.cells[cell] = unknown;
   return shown;
 }
 
 Grid<double> rooms_and_walls(const FloorPlan& plan) {
-  Grid<double> shown(plan.interior.rows, plan.interior.cols, nothing);
+  Grid<double> shown(plan.interior.rows, plan.interior.cols, unknown);
   for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
     if (in_building(plan, cell)) shown.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
   return shown;

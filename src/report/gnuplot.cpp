@@ -15,7 +15,7 @@ namespace wallheat {
 namespace {
 
 /// Colours that differ also in grey print and to colour-blind readers; a light grid, no frame.
-constexpr std::string_view style = R"(set encoding utf8
+constexpr std::string_view plot_style = R"(set encoding utf8
 set border 3 linecolor rgb '#686e7a'
 set tics nomirror out
 set grid ytics back linetype 1 linecolor rgb '#d0d4da' linewidth 1
@@ -112,7 +112,7 @@ std::string Plot::quoted(std::string_view text) {
 }
 
 std::string Plot::draw(PlotFormat format, int width, int height) const {
-  return run_gnuplot(terminal(format, width, height) + std::string(style) + script_);
+  return run_gnuplot(terminal(format, width, height) + std::string(plot_style) + script_);
 }
 
 }  // namespace wallheat

@@ -8,7 +8,7 @@ namespace wallheat {
 namespace {
 
 // Plots keep their white ground in the dark: their colours are made for it.
-constexpr std::string_view style =
+constexpr std::string_view page_style =
     R"(:root{color-scheme:light dark;--text:#262a33;--faint:#686e7a;--line:#d0d4da;--ground:#fff;--code:#f3f1f6}
 @media screen and (prefers-color-scheme:dark){:root{--text:#dfe2e8;--faint:#9aa1ad;--line:#3c424e;--ground:#16181d;--code:#262a33}}
 body{font:15px/1.45 system-ui,sans-serif;color:var(--text);background:var(--ground);margin:2em auto;max-width:960px;padding:0 1em}
@@ -81,7 +81,7 @@ std::string page_beginning(const std::string& title) {
       "name=viewport "
       "content=\"width=device-width\">\n<title>{}: "
       "report</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n",
-      name, style, name);
+      name, page_style, name);
 }
 
 }  // namespace wallheat

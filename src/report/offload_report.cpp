@@ -41,7 +41,7 @@ std::string to_json_text(const Offload& offload) {
             {"gpu_per_s", offload.gpu_per_s}};
   for (const auto& [key, name, bytes] : transfers) {
     const double operations = break_even_operations(offload, bytes);
-    json["break_even_operations"][key] = std::isinf(operations) ? Json(nullptr) : Json(operations);
+    json["break_even_operations"][key] = operations;
   }
   return json_text(json);
 }

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "core/utc_text.hpp"
+#include "report/unknown.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -16,7 +16,6 @@
 namespace wallheat {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* all_sizes = "all";
 constexpr std::array quantiles{0.5, 0.75, 0.95};
 constexpr std::array<std::pair<std::int64_t, const char*>, 3> soon{
@@ -70,10 +69,6 @@ std::string share_text(const std::optional<double>& share) {
 std::string day_text(std::int64_t seconds) { return utc_text(seconds, "%Y-%m-%d %H:%M"); }
 
 /// JSON knows neither NaN nor infinity.
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
 std::size_t starts_in(const QueueReport& report) {
   std::size_t jobs = 0;
   for (const QueueRow& row : report.rows)
@@ -172,24 +167,25 @@ std::string to_json_text(const QueueReport& report) {
     const auto utc = [&](std::int64_t seconds) {
       return any ? Json(utc_text(seconds, "%Y-%m-%dT%H:%M:%SZ")) : Json(nullptr);
     };
-    json["queues"].push_back({{"partition", row.partition},
-                              {"size", row.size},
-                              {"jobs", forecast.jobs},
-                              {"waiting", forecast.waiting},
-                              {"from", utc(forecast.from_s)},
-                              {"to", utc(forecast.to_s)},
-                              {"changes", forecast.changes},
-                              {"used", forecast.used()},
-                              {"used_from", utc(forecast.used_from_s)},
-                              {"mean_s", number(row.mean_s)},
-                              {"median_bound_s", number(forecast.bound_s(quantiles[0]))},
-                              {"bound_75_s", number(forecast.bound_s(quantiles[1]))},
-                              {"bound_95_s", number(forecast.bound_s(quantiles[2]))},
-                              {"chance_15_min", number(forecast.chance_within(soon[0].first))},
-                              {"chance_1_h", number(forecast.chance_within(soon[1].first))},
-                              {"chance_4_h", number(forecast.chance_within(soon[2].first))},
-                              {"bounds_tested", forecast.scored},
-                              {"bounds_held", forecast.held}});
+    json["queues"].push_back(
+        {{"partition", row.partition},
+         {"size", row.size},
+         {"jobs", forecast.jobs},
+         {"waiting", forecast.waiting},
+         {"from", utc(forecast.from_s)},
+         {"to", utc(forecast.to_s)},
+         {"changes", forecast.changes},
+         {"used", forecast.used()},
+         {"used_from", utc(forecast.used_from_s)},
+         {"mean_s", row.mean_s},
+         {"median_bound_s", forecast.bound_s(quantiles[0]).value_or(unknown)},
+         {"bound_75_s", forecast.bound_s(quantiles[1]).value_or(unknown)},
+         {"bound_95_s", forecast.bound_s(quantiles[2]).value_or(unknown)},
+         {"chance_15_min", forecast.chance_within(soon[0].first).value_or(unknown)},
+         {"chance_1_h", forecast.chance_within(soon[1].first).value_or(unknown)},
+         {"chance_4_h", forecast.chance_within(soon[2].first).value_or(unknown)},
+         {"bounds_tested", forecast.scored},
+         {"bounds_held", forecast.held}});
   }
   return json_text(json);
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "report/unknown.hpp"
 #include "view/json.hpp"
 #include "view/node_text.hpp"
 #include "view/terminal.hpp"
@@ -74,13 +75,12 @@ void print_summary(const std::vector<SeriesSummary>& summaries) {
 
 std::string to_json_text(const std::vector<SeriesSummary>& summaries) {
   Json json = Json::array();
-  const auto number = [](double value) { return std::isnan(value) ? Json(nullptr) : Json(value); };
   for (const SeriesSummary& summary : summaries)
     json.push_back({{"name", summary.name},
                     {"unit", summary.unit},
                     {"samples", summary.samples},
-                    {"mean", is_sum(summary.unit) ? Json(nullptr) : number(summary.values.mean())},
-                    {"largest", number(summary.values.max())},
+                    {"mean", is_sum(summary.unit) ? unknown : summary.values.mean()},
+                    {"largest", summary.values.max()},
                     {"zeros", summary.zeros}});
   return json_line({{"summary", std::move(json)}}) + "\n";
 }

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "core/printable.hpp"
 #include "report/recording.hpp"
+#include "report/unknown.hpp"
 #include "view/node_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string_view>;
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view blanks = " \t\r";
 
 /// What stands between the letters of `separators`, of which several together are one.
@@ -52,7 +51,7 @@ Words cells_in(std::string_view line) {
   return cells;
 }
 
-std::optional<double> number_of(std::string_view text) {
+std::optional<double> finite_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
@@ -74,7 +73,7 @@ class Reader {
       read_own();
     } else if (line_.starts_with('#')) {
       read_dmon();
-    } else if (cells_in(line_).size() == 4 && number_of(cells_in(line_)[2])) {
+    } else if (cells_in(line_).size() == 4 && finite_number(cells_in(line_)[2])) {
       read_stats();
     } else {
       refuse_all(
@@ -105,7 +104,7 @@ class Reader {
   }
 
   [[nodiscard]] double number(std::string_view word) const {
-    const auto value = number_of(word);
+    const auto value = finite_number(word);
     if (!value) refuse_line(fmt::format("'{}' is no number", printable(word)));
     return *value;
   }

@@ -46,10 +46,7 @@ std::string csv_text(const Cell& cell) {
 }
 
 Json json_of(const Cell& cell) {
-  if (const auto* number = std::get_if<double>(&cell))
-    return std::isnan(*number) ? Json(nullptr) : Json(*number);
-  if (const auto* number = std::get_if<std::int64_t>(&cell)) return *number;
-  return std::get<std::string>(cell);
+  return std::visit([](const auto& value) { return Json(value); }, cell);
 }
 
 std::string short_text(const Cell& cell) {

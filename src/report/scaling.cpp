@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "report/unknown.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -15,7 +16,6 @@
 namespace wallheat {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* explanation =
     "F: parallel share of the work by Amdahl's law; S(inf) = 1 / (1 - F): the speed-up that no "
     "number of workers exceeds";
@@ -31,8 +31,6 @@ std::string limit_text(double share) {
 }
 
 /// JSON knows no infinity.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 }  // namespace
 
 double parallel_share(double speedup, double workers) {
@@ -98,13 +96,13 @@ std::string to_json_text(const std::vector<Scaling>& scalings, const std::string
                         {"seconds", point.seconds},
                         {"speedup", speedup},
                         {"efficiency", efficiency},
-                        {"parallel_share", number(share)},
-                        {"largest_speedup", number(largest_speedup(share))}});
+                        {"parallel_share", share},
+                        {"largest_speedup", largest_speedup(share)}});
     Json one;
     if (!scaling.name.empty()) one["schedule"] = scaling.name;
     one["points"] = std::move(points);
-    one["parallel_share"] = number(scaling.parallel_share);
-    one["largest_speedup"] = number(largest_speedup(scaling.parallel_share));
+    one["parallel_share"] = scaling.parallel_share;
+    one["largest_speedup"] = largest_speedup(scaling.parallel_share);
     json["scalings"].push_back(std::move(one));
   }
   return json_text(json);

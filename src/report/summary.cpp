@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "report/unknown.hpp"
 #include "store/results/merge.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
@@ -21,12 +22,10 @@ namespace wallheat {
 namespace {
 
 constexpr std::size_t longest_list = 5;
-constexpr std::size_t margin = 2;
 constexpr std::size_t indent = 6;  // of what goes on in a further line
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 double mean_of(const std::vector<double>& values) {
-  return values.empty() ? nothing : numpy_sum(values) / static_cast<double>(values.size());
+  return values.empty() ? unknown : numpy_sum(values) / static_cast<double>(values.size());
 }
 
 double std_of(std::vector<double> values) {
@@ -36,7 +35,7 @@ double std_of(std::vector<double> values) {
 }
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) return nothing;
+  if (values.empty()) return unknown;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -60,7 +59,7 @@ void print_histogram(const Summary& summary) {
     rows.push_back({fmt::format("{:.15g}", bin.from), fmt::format("to {:.15g} °C", bin.to),
                     fmt::format("{}", bin.count), std::string(bar, '#')});
   }
-  print_table("rlrl", rows, margin);
+  print_table("rlrl", rows, table_margin);
 
   if (!histogram.outliers.empty()) print_line("  far from the others", indent);
   constexpr std::size_t most_outliers = 10;
@@ -69,7 +68,7 @@ void print_histogram(const Summary& summary) {
     if (rows.size() < most_outliers)
       rows.push_back({std::string(summary.ids[i]), fmt::format("{:.6g} °C", summary.means[i])});
   }
-  print_table("lr", rows, 2 * margin);
+  print_table("lr", rows, 2 * table_margin);
   if (histogram.outliers.size() > rows.size())
     print_line(fmt::format("    and {} more", histogram.outliers.size() - rows.size()), indent);
 }
@@ -118,7 +117,7 @@ void print_phases(const Summary& summary) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, seconds] : summary.phases)
     rows.push_back({name, duration_text(seconds), fmt::format("{:.1f} %", 100 * seconds / all)});
-  print_table("lrr", rows, margin);
+  print_table("lrr", rows, table_margin);
 }
 
 void print_slowest(const Summary& summary) {
@@ -130,7 +129,7 @@ void print_slowest(const Summary& summary) {
                     fmt::format("{} on {}", plan.device, plan.host)});
   }
   if (!rows.empty()) fmt::print("\nslowest plans\n");
-  print_table("lrrrl", rows, margin);
+  print_table("lrrrl", rows, table_margin);
 }
 
 void print_failed(const Summary& summary) {
@@ -139,10 +138,8 @@ void print_failed(const Summary& summary) {
   for (const FailedPlan& plan : summary.failed)
     rows.push_back({plan.id, fmt::format("{} attempt(s): {}", plan.attempts, plan.error)});
   if (!rows.empty()) fmt::print("\nfailed plans\n");
-  print_table("ll", rows, margin);
+  print_table("ll", rows, table_margin);
 }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 }  // namespace
 
@@ -263,15 +260,14 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
         found == summary.by_status.end() ? 0 : found->second;
   }
   json["with_temperature"] = summary.means.size();
-  json["mean_of_means"] = number(summary.mean_of_means);
-  json["median_of_means"] = number(summary.median_of_means);
-  json["std_of_means"] = number(summary.std_of_means);
-  json["mean_of_stds"] = number(summary.mean_of_stds);
+  json["mean_of_means"] = summary.mean_of_means;
+  json["median_of_means"] = summary.median_of_means;
+  json["std_of_means"] = summary.std_of_means;
+  json["mean_of_stds"] = summary.mean_of_stds;
   json["half_above_18"] = summary.half_above_18;
   json["half_below_15"] = summary.half_below_15;
   json["solver"] = summary.solver;
-  json["largest_error_bound"] =
-      summary.means.empty() ? Json(nullptr) : number(summary.largest_error_bound);
+  json["largest_error_bound"] = summary.means.empty() ? unknown : summary.largest_error_bound;
   json["fell_back"] = summary.fell_back;
   json["cells_in_doubt"] = summary.cells_in_doubt;
   json["core_seconds"] = summary.core_seconds;
@@ -288,7 +284,7 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
     json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
   json["outliers"] = Json::array();
   for (const std::size_t i : summary.histogram.outliers)
-    json["outliers"].push_back({{"id", summary.ids[i]}, {"mean_temp", number(summary.means[i])}});
+    json["outliers"].push_back({{"id", summary.ids[i]}, {"mean_temp", summary.means[i]}});
   json["slowest"] = Json::array();
   for (const PlanResult& row : summary.slowest)
     json["slowest"].push_back({{"id", row.id},

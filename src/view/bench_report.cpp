@@ -135,23 +135,19 @@ std::string to_json_text(const GpuBench& bench) {
                              {"gpu_plans_per_s", rate.gpu_plans_per_s},
                              {"cpu_plans_per_s", rate.cpu_plans_per_s}});
   }
-  json["break_even_side"] =
-      std::isnan(bench.break_even_side) ? Json(nullptr) : Json(bench.break_even_side);
+  json["break_even_side"] = bench.break_even_side;
   for (const bool pinned : {false, true}) {
     const Offload offload = bench.offload(pinned);
     Offload values = offload;
     values.start_s = 0;
     constexpr double bytes = 8;
-    const auto number = [](double value) {
-      return std::isfinite(value) ? Json(value) : Json(nullptr);
-    };
     json["offload"][pinned ? "pinned" : "pageable"] = {
-        {"bytes_per_s", number(offload.bytes_per_s)},
-        {"cpu_updates_per_s", number(offload.cpu_per_s)},
-        {"gpu_updates_per_s", number(offload.gpu_per_s)},
-        {"start_s", number(offload.start_s)},
-        {"break_even_updates_a_double", number(break_even_operations(values, bytes))},
-        {"break_even_updates_a_double_both_ways", number(break_even_operations(values, 2 * bytes))},
+        {"bytes_per_s", offload.bytes_per_s},
+        {"cpu_updates_per_s", offload.cpu_per_s},
+        {"gpu_updates_per_s", offload.gpu_per_s},
+        {"start_s", offload.start_s},
+        {"break_even_updates_a_double", break_even_operations(values, bytes)},
+        {"break_even_updates_a_double_both_ways", break_even_operations(values, 2 * bytes)},
         {"break_even_side",
          bench.sides.empty() ? Json(nullptr) : Json(break_even_plan_side(offload))}};
   }

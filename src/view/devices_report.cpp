@@ -20,49 +20,50 @@ std::string binary_size(std::size_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
-void print_fact(const char* name, const std::string& text) {
-  constexpr std::size_t column = 18;
-  print_line(fmt::format("{:<{}}{}", name, column, text), column);
-}
+void print_device_fact(const char* name, const std::string& text) { print_fact(name, text, 18); }
 
 void print_processor(const DevicesReport& report) {
   const Processor& processor = report.processor;
-  if (!processor.model.empty()) print_fact("processor", processor.model);
+  if (!processor.model.empty()) print_device_fact("processor", processor.model);
   std::string caches;
   if (processor.first_cache_bytes > 0)
     caches += binary_size(processor.first_cache_bytes) + " and " +
               binary_size(processor.second_cache_bytes) + " a core";
   if (processor.third_cache_bytes > 0)
     caches += ", " + binary_size(processor.third_cache_bytes) + " shared";
-  if (!caches.empty()) print_fact("caches", caches);
+  if (!caches.empty()) print_device_fact("caches", caches);
 }
 
 void print_peak(const DevicesReport& report) {
-  print_fact("vectors", fmt::format("{} bits, {} doubles", 64 * report.lanes(), report.lanes()));
+  print_device_fact("vectors",
+                    fmt::format("{} bits, {} doubles", 64 * report.lanes(), report.lanes()));
   if (report.processor.clock_hz > 0)
-    print_fact("peak FP64",
-               fmt::format("{:.3g} TFLOP/s: {} cores x {:.2f} GHz x {} doubles x 2, for one vector "
-                           "unit a core (many have two)",
-                           report.fp64_per_second() / tera, report.machine.cores.size(),
-                           report.processor.clock_hz * 1e-9, report.lanes()));
+    print_device_fact(
+        "peak FP64",
+        fmt::format("{:.3g} TFLOP/s: {} cores x {:.2f} GHz x {} doubles x 2, for one vector "
+                    "unit a core (many have two)",
+                    report.fp64_per_second() / tera, report.machine.cores.size(),
+                    report.processor.clock_hz * 1e-9, report.lanes()));
 }
 
 void print_gpu(const DevicesReport::GpuEntry& entry) {
   const auto& [gpu, properties] = entry;
-  print_fact("",
-             fmt::format("{}: {}, {}, {:.0f} GiB, NUMA node {}", gpu.ordinal, gpu.name, gpu.uuid,
-                         static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa));
+  print_device_fact(
+      "", fmt::format("{}: {}, {}, {:.0f} GiB, NUMA node {}", gpu.ordinal, gpu.name, gpu.uuid,
+                      static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa));
   if (properties.multiprocessors == 0) return;
-  print_fact("", fmt::format("   compute capability {}.{}, {} multiprocessors, {:.2f} GHz, memory "
-                             "{:.2f} TB/s",
-                             properties.capability / 10, properties.capability % 10,
-                             properties.multiprocessors, properties.clock_hz * 1e-9,
-                             properties.memory_bytes_per_second / tera));
+  print_device_fact(
+      "", fmt::format("   compute capability {}.{}, {} multiprocessors, {:.2f} GHz, memory "
+                      "{:.2f} TB/s",
+                      properties.capability / 10, properties.capability % 10,
+                      properties.multiprocessors, properties.clock_hz * 1e-9,
+                      properties.memory_bytes_per_second / tera));
   if (properties.fp64_cores > 0)
-    print_fact("", fmt::format("   peak {:.3g} TFLOP/s in FP64 ({} cores), {:.3g} in FP32 ({} "
-                               "cores): cores x clock x 2",
-                               properties.fp64_per_second() / tera, properties.fp64_cores,
-                               properties.fp32_per_second() / tera, properties.fp32_cores));
+    print_device_fact("",
+                      fmt::format("   peak {:.3g} TFLOP/s in FP64 ({} cores), {:.3g} in FP32 ({} "
+                                  "cores): cores x clock x 2",
+                                  properties.fp64_per_second() / tera, properties.fp64_cores,
+                                  properties.fp32_per_second() / tera, properties.fp32_cores));
 }
 
 /// null for what is not known.
@@ -97,11 +98,12 @@ double DevicesReport::fp64_per_second() const {
 
 void print_text(const DevicesReport& report) {
   const Machine& machine = report.machine;
-  print_fact("host", machine.host);
-  print_fact("wallheat", std::string(version()));
-  print_fact("MPI", report.mpi);
+  print_device_fact("host", machine.host);
+  print_device_fact("wallheat", std::string(version()));
+  print_device_fact("MPI", report.mpi);
   print_processor(report);
-  print_fact("cores", fmt::format("{}, {} socket(s)", machine.cores.size(), report.sockets()));
+  print_device_fact("cores",
+                    fmt::format("{}, {} socket(s)", machine.cores.size(), report.sockets()));
   if (static_cast<int>(machine.cores.size()) < machine.host_cores)
     fmt::print("  of {}: this process was bound to them\n", machine.host_cores);
   std::map<std::pair<int, int>, std::string> places;
@@ -111,13 +113,14 @@ void print_text(const DevicesReport& report) {
   for (const auto& [place, cpus] : places)
     print_line(fmt::format("  socket {}, NUMA node {}: cpu{}", place.first, place.second, cpus),
                indent);
-  print_fact("threads", fmt::format("{}", report.threads));
+  print_device_fact("threads", fmt::format("{}", report.threads));
   if (!report.thread_limit.empty()) fmt::print("  {}\n", report.thread_limit);
   std::string isas;
   for (const Isa isa : report.isas) isas += fmt::format("{} ", to_string(isa));
-  print_fact("instruction sets", fmt::format("{}(used: {})", isas, to_string(report.isas.back())));
+  print_device_fact("instruction sets",
+                    fmt::format("{}(used: {})", isas, to_string(report.isas.back())));
   print_peak(report);
-  print_fact(
+  print_device_fact(
       "GPUs",
       fmt::format("{}{}", report.gpus.size(),
                   report.gpu_driver.empty() ? "" : ", driver for CUDA " + report.gpu_driver));

@@ -97,7 +97,7 @@ void EventLog::result(const PlanResult& result) {
   if (result.status == PlanStatus::failed) return failure("failure", result);
   Json json = result_line("result", result);
   json["iterations"] = result.iterations;
-  json["last_delta"] = std::isnan(result.last_delta) ? Json(nullptr) : Json(result.last_delta);
+  json["last_delta"] = result.last_delta;
   write(stream_, json);
 }
 

@@ -106,11 +106,7 @@ std::string plan_text(const RunningPlan& plan, double age_s) {
   return text + ")";
 }
 
-/// A line that names a fact; what goes on in a further line stands below it.
-void print_fact(const char* name, const std::string& text) {
-  constexpr std::size_t column = 11;
-  print_line(fmt::format("{:<{}}{}", name, column, text), column);
-}
+void print_file_fact(const char* name, const std::string& text) { print_fact(name, text, 11); }
 
 void print_workers(const FileStatus& look) {
   const RunStatus& status = *look.status.status;
@@ -147,7 +143,7 @@ void print_failed(const FileStatus& look) {
     if (rows.size() == longest_list) break;
     rows.push_back({plan.id, fmt::format("{} attempt(s): {}", plan.attempts, plan.error)});
   }
-  print_table("ll", rows, 2);
+  print_table("ll", rows, table_margin);
   if (look.failed.size() > rows.size())
     fmt::print("  and {} more; --json lists all\n", look.failed.size() - rows.size());
 }
@@ -234,22 +230,22 @@ void print_text(const FileStatus& look) {
   const bool lives = look.state == FileState::being_written;
   print_line(fmt::format("{}: {}", look.file.string(), state_text(look)), 2);
   const std::size_t total = look.solved + look.failed.size() + look.pending;
-  print_fact(
+  print_file_fact(
       "plans",
       fmt::format("{}{}", total,
                   look.shard.count > 1 ? fmt::format(" in shard {}", look.shard.text()) : ""));
   fmt::print("  solved   {}\n  failed   {}\n  pending  {}\n", look.solved, look.failed.size(),
              look.pending);
-  if (!look.solver.empty()) print_fact("solver", look.solver);
+  if (!look.solver.empty()) print_file_fact("solver", look.solver);
   if (const auto rate = look.plans_per_s())
-    print_fact("rate", fmt::format("{:.2f} plans/s{}", *rate, lives ? "" : " at last"));
-  if (const auto left = look.seconds_left()) print_fact("left", duration_text(*left));
+    print_file_fact("rate", fmt::format("{:.2f} plans/s{}", *rate, lives ? "" : " at last"));
+  if (const auto left = look.seconds_left()) print_file_fact("left", duration_text(*left));
   if (look.status.status)
-    print_fact("status",
-               fmt::format("{}written {} ago", lives ? look.status.status->state + ", " : "",
-                           duration_text(std::max(0.0, look.status.age_s))));
-  if (!look.status.note.empty()) print_fact("note", look.status.note);
-  print_fact("advice", look.advice());
+    print_file_fact("status",
+                    fmt::format("{}written {} ago", lives ? look.status.status->state + ", " : "",
+                                duration_text(std::max(0.0, look.status.age_s))));
+  if (!look.status.note.empty()) print_file_fact("note", look.status.note);
+  print_file_fact("advice", look.advice());
   if (look.status.status) print_workers(look);
   print_failed(look);
 }

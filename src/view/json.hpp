@@ -5,7 +5,8 @@
 
 namespace wallheat {
 
-/// Members stand in the order in which they are added.
+/// Members stand in the order in which they are added. A number that is NaN or infinite is printed
+/// as null.
 using Json = nlohmann::ordered_json;
 
 /// As it is printed: indented, with its last line ended. Bytes that are not UTF-8, which ids and

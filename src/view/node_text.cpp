@@ -124,8 +124,7 @@ std::string csv_row(const std::string& utc, const std::vector<double>& values) {
 std::string json_row(const std::string& utc, const NodeColumns& columns,
                      const std::vector<double>& values) {
   Json json{{"time", utc}};
-  for (std::size_t i = 0; i < values.size(); ++i)
-    json[columns.names()[i]] = std::isnan(values[i]) ? Json(nullptr) : Json(values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) json[columns.names()[i]] = values[i];
   return json_line(json);
 }
 

@@ -10,8 +10,6 @@
 namespace wallheat {
 namespace {
 
-Json or_null(double number) { return std::isnan(number) ? Json(nullptr) : Json(number); }
-
 std::string or_dash(double number, const char* format) {
   return std::isnan(number) ? "-" : fmt::format(fmt::runtime(format), number);
 }
@@ -28,9 +26,9 @@ std::string to_json_text(const std::vector<SolverComparison>& comparisons,
                          {"seconds_min", time.seconds},
                          {"times_as_fast", plan.times.front().seconds / time.seconds},
                          {"iterations", time.iterations},
-                         {"sweeps", or_null(time.sweeps)},
-                         {"error", or_null(time.error)},
-                         {"error_bound", or_null(time.bound)},
+                         {"sweeps", time.sweeps},
+                         {"error", time.error},
+                         {"error_bound", time.bound},
                          {"fell_back", time.fell_back}});
     }
     json["plans"].push_back(

@@ -61,6 +61,10 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
+bool exists(const Handle& file, const std::string& name) {
+  return checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
+}
+
 std::vector<hsize_t> size_of(const Handle& dataset) {
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, "read a dataset's size");
   const int rank = checked(H5Sget_simple_extent_ndims(space.get()), "read a dataset's size");

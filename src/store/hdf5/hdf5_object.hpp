@@ -30,6 +30,8 @@ struct DatasetForm {
 /// Texts of `bytes` bytes, UTF-8, ending in NUL.
 [[nodiscard]] Handle text_type(std::size_t bytes);
 
+[[nodiscard]] bool exists(const Handle& file, const std::string& name);
+
 [[nodiscard]] std::vector<hsize_t> size_of(const Handle& dataset);
 [[nodiscard]] std::vector<hsize_t> chunk_of(const Handle& dataset);
 

@@ -16,10 +16,10 @@
 namespace wallheat::store {
 namespace {
 
-constexpr const char* rows_name = "/plans";
+constexpr const char* old_rows_name = "/plans";
 constexpr const char* sources_name = "/sources";
 constexpr hsize_t rows_of_chunk = 4096;
-constexpr const char* task = "read the list of plans";
+constexpr const char* reading_old = "read the list of plans";
 
 /// A plan's row as it lies in the file. Texts end in NUL. Values are as they are, codes and mask
 /// each a zlib stream.
@@ -39,7 +39,7 @@ struct OldRow {
 };
 static_assert(sizeof(OldRow) == 464);
 
-Handle row_type() {
+Handle old_row_type() {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(OldRow)), H5Tclose, "describe a plan");
   const auto add = [&](const char* name, std::size_t offset, hid_t member) {
     checked(H5Tinsert(type.get(), name, offset, member), "describe a plan");
@@ -66,14 +66,15 @@ Handle row_type() {
 std::vector<OldRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsize_t count,
                                        std::uint64_t file_bytes) {
   hsize_t bytes = 0;
-  checked(H5Dget_chunk_storage_size(table.get(), &first, &bytes), task);
-  if (bytes > file_bytes) throw Hdf5Error(std::string("cannot ") + task);
+  checked(H5Dget_chunk_storage_size(table.get(), &first, &bytes), reading_old);
+  if (bytes > file_bytes) throw Hdf5Error(std::string("cannot ") + reading_old);
   std::vector<std::byte> packed(bytes);
   std::vector<std::byte> planes(count * sizeof(OldRow));
   std::uint32_t filters_left_out = 0;
-  checked(H5Dread_chunk(table.get(), H5P_DEFAULT, &first, &filters_left_out, packed.data()), task);
+  checked(H5Dread_chunk(table.get(), H5P_DEFAULT, &first, &filters_left_out, packed.data()),
+          reading_old);
   if (filters_left_out != 0 || !inflate(packed, planes))
-    throw Hdf5Error(std::string("cannot ") + task);
+    throw Hdf5Error(std::string("cannot ") + reading_old);
   std::vector<OldRow> rows(count);
   unshuffle<OldRow>(planes, rows);
   return rows;
@@ -81,13 +82,13 @@ std::vector<OldRow> read_chunk_of_rows(const Handle& table, hsize_t first, hsize
 
 void read_rows(const Handle& file, const char* name, std::uint64_t file_bytes,
                const std::function<void(const OldRow&)>& take) {
-  const auto type = row_type();
+  const auto type = old_row_type();
   const Handle table = open_dataset(file.get(), name, {type.get(), {0}, {0}});
   const hsize_t count = size_of(table).front();
   const hsize_t chunk = chunk_of(table).front();
   // As deflate cannot do better than 1032 : 1, more rows than that were never written.
   if (chunk > rows_of_chunk || count > file_bytes * 1100 / sizeof(OldRow))
-    throw Hdf5Error(std::string("cannot ") + task);
+    throw Hdf5Error(std::string("cannot ") + reading_old);
   for (hsize_t first = 0; first < count; first += chunk) {
     const auto rows = read_chunk_of_rows(table, first, chunk, file_bytes);
     for (hsize_t i = 0; i < std::min(chunk, count - first); ++i) take(rows[i]);
@@ -130,7 +131,7 @@ Entry entry_of(const OldRow& row) {
 class OldLayout final : public PackLayout {
  public:
   OldLayout(const Handle& file, const PosixFile& in, bool with_sources, PackList& list) : in_(in) {
-    read_rows(file, rows_name, in.size(), [&](const OldRow& row) {
+    read_rows(file, old_rows_name, in.size(), [&](const OldRow& row) {
       const std::size_t number = list.ids.size();
       if (!is_intact(row)) refuse_entry(number);
       list.add(get_text(row.id));

@@ -15,11 +15,11 @@
 namespace wallheat::store {
 namespace {
 
-constexpr const char* rows_name = "/plans";
-constexpr const char* ids_name = "/ids";
+constexpr const char* pack_rows_name = "/plans";
+constexpr const char* pack_ids_name = "/ids";
 constexpr const char* left_out_name = "/left_out";
 constexpr const char* data_name = "/data";
-constexpr const char* checksum_name = "crc32";
+constexpr const char* pack_checksum_name = "crc32";
 constexpr const char* version_name = "format_version";
 constexpr const char* version_of_pack = "3";
 constexpr const char* old_version = "1";
@@ -33,7 +33,7 @@ std::uint32_t checksum_of(const ARow& row) {
   return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ARow, row_crc32)));
 }
 
-Handle row_type() {
+Handle pack_row_type() {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(PackRow)), H5Tclose, "describe a plan");
   const auto add = [&](const char* name, std::size_t offset, hid_t member) {
     checked(H5Tinsert(type.get(), name, offset, member), "describe a plan");
@@ -92,12 +92,12 @@ Block find_block(const Handle& dataset, std::size_t bytes_of_value) {
 }
 
 void read_ids(const Handle& file, const PosixFile& in, PackList& list) {
-  const Handle dataset = open_dataset(file.get(), ids_name, {H5T_STD_U8LE, {0}, {}});
+  const Handle dataset = open_dataset(file.get(), pack_ids_name, {H5T_STD_U8LE, {0}, {}});
   const Block block = find_block(dataset, 1);
   std::string letters(block.count, '\0');
   const auto bytes = std::as_writable_bytes(std::span(letters));
   if (!in.read_at(block.offset, bytes) ||
-      read_whole_number(dataset, checksum_name) != crc32_of(bytes) ||
+      read_whole_number(dataset, pack_checksum_name) != crc32_of(bytes) ||
       (!letters.empty() && letters.back() != '\0'))
     throw Hdf5Error(std::string("cannot ") + reading + ": their ids are damaged");
   for (std::size_t at = 0; at < letters.size();) {
@@ -147,8 +147,9 @@ class Layout final : public PackLayout {
     read_ids(file, in, list);
     read_left_out(file, in, list);
     find_parts(file);
-    const auto type = row_type();
-    const Handle dataset = open_dataset(file.get(), rows_name, {type.get(), {list.ids.size()}, {}});
+    const auto type = pack_row_type();
+    const Handle dataset =
+        open_dataset(file.get(), pack_rows_name, {type.get(), {list.ids.size()}, {}});
     rows_at_ = find_block(dataset, sizeof(PackRow)).offset;
     look_at_rows(list);
   }
@@ -291,17 +292,17 @@ void PackWriter::write_part() {
 
 void PackWriter::finish() {
   write_part();
-  const auto type = row_type();
-  write_block(file_, rows_name, type.get(), rows_.size(), rows_.data());
+  const auto type = pack_row_type();
+  write_block(file_, pack_rows_name, type.get(), rows_.size(), rows_.data());
   if (!left_out_.empty()) {
     const auto reason = left_out_type();
     write_block(file_, left_out_name, reason.get(), left_out_.size(), left_out_.data());
   }
-  const Handle ids = write_block(file_, ids_name, H5T_STD_U8LE, ids_.size(), ids_.data());
+  const Handle ids = write_block(file_, pack_ids_name, H5T_STD_U8LE, ids_.size(), ids_.data());
   const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, writing);
-  const Handle checksum(
-      H5Acreate2(ids.get(), checksum_name, H5T_STD_U32LE, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
-      H5Aclose, writing);
+  const Handle checksum(H5Acreate2(ids.get(), pack_checksum_name, H5T_STD_U32LE, scalar.get(),
+                                   H5P_DEFAULT, H5P_DEFAULT),
+                        H5Aclose, writing);
   const std::uint32_t crc = crc32_of(std::as_bytes(std::span(ids_)));
   checked(H5Awrite(checksum.get(), H5T_STD_U32LE, &crc), writing);
 }

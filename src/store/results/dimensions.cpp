@@ -7,10 +7,6 @@
 namespace wallheat::store {
 namespace {
 
-bool exists(const Handle& file, const std::string& name) {
-  return checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
-}
-
 /// By this text netCDF-4 knows a dimension that has no values of its own.
 std::string no_coordinates(std::uint64_t size) {
   std::string digits = std::to_string(size);

@@ -48,10 +48,6 @@ void make_dataset(const Handle& file, GridShape shape, std::uint64_t number, std
   write_attributes(fields, {{"units", "degree_Celsius"}, {"long_name", "temperature"}});
 }
 
-bool exists(const Handle& file, const std::string& name) {
-  return checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
-}
-
 Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
   // Chunks pass by whole and compressed: HDF5's cache of uncompressed ones would be waste.
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "open the fields");

@@ -245,7 +245,7 @@ class Merge {
   std::vector<std::byte> chunk_;
 };
 
-void require_free(const StoreEnvironment& env, const fs::path& out, bool overwrite) {
+void require_free_for_merge(const StoreEnvironment& env, const fs::path& out, bool overwrite) {
   if (overwrite) return require_own(env, out, OwnKind::results);
   if (!exists(env.system, out) && !exists(env.system, log_path(out))) return;
   throw RunError(out.string() +
@@ -263,7 +263,7 @@ bool are_one_file(System& system, const fs::path& a, const fs::path& b) {
 
 MergeReport merge(const StoreEnvironment& env, const fs::path& out,
                   const std::vector<fs::path>& parts, const MergeOptions& options) {
-  require_free(env, out, options.overwrite);
+  require_free_for_merge(env, out, options.overwrite);
   Merge merged(env, parts);
   auto& report = merged.report();
   if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing)) {

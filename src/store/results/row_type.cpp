@@ -7,18 +7,18 @@
 namespace wallheat::store {
 namespace {
 
-constexpr const char* task = "describe a row";
+constexpr const char* describing = "describe a row";
 
 Handle make_status_type() {
-  Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, task);
+  Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, describing);
   for (std::int32_t value = 0; value <= static_cast<std::int32_t>(PlanStatus::failed); ++value) {
     const std::string name(to_string(static_cast<PlanStatus>(value)));
-    checked(H5Tenum_insert(type.get(), name.c_str(), &value), task);
+    checked(H5Tenum_insert(type.get(), name.c_str(), &value), describing);
   }
   return type;
 }
 
-Handle own(hid_t predefined) { return {H5Tcopy(predefined), H5Tclose, task}; }
+Handle own(hid_t predefined) { return {H5Tcopy(predefined), H5Tclose, describing}; }
 
 template <class T>
 Handle type_of(std::type_identity<T>, std::size_t bytes) {
@@ -36,7 +36,8 @@ Handle type_of(std::type_identity<T>, std::size_t bytes) {
 
 Handle make_row_type(std::int32_t version) {
   const bool newest = version == format_version;
-  Handle type(H5Tcreate(H5T_COMPOUND, newest ? sizeof(Row) : row_bytes_before), H5Tclose, task);
+  Handle type(H5Tcreate(H5T_COMPOUND, newest ? sizeof(Row) : row_bytes_before), H5Tclose,
+              describing);
   std::size_t offset = 0;  // a row has no gaps
   std::size_t skipped = 0;
   for_each_row_column([&](const char* name, auto member, auto column_type) {
@@ -46,7 +47,7 @@ Handle make_row_type(std::int32_t version) {
       skipped += bytes;
       return;
     }
-    checked(H5Tinsert(type.get(), name, offset, type_of(column_type, bytes).get()), task);
+    checked(H5Tinsert(type.get(), name, offset, type_of(column_type, bytes).get()), describing);
     offset += bytes;
   });
   return type;

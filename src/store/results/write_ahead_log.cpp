@@ -41,10 +41,10 @@ std::uint32_t crc_of(std::uint32_t kind, std::span<const std::byte> payload) {
   return crc32_of(payload, crc32_of(std::as_bytes(std::span(head))));
 }
 
-using Writer = BasicByteWriter<std::uint32_t>;
+using RecordWriter = BasicByteWriter<std::uint32_t>;
 using Reader = BasicByteReader<std::uint32_t>;
 
-void put(Writer& writer, const Attributes& values) {
+void put(RecordWriter& writer, const Attributes& values) {
   writer.put_length(values.size());
   for (const auto& [name, value] : values) {
     writer.put(name);
@@ -73,14 +73,14 @@ void add_row(std::string& batch, const LoggedRow& row) {
 }
 
 void add_session(std::string& batch, std::size_t number, const Attributes& session) {
-  Writer writer;
+  RecordWriter writer;
   writer.put(static_cast<std::uint32_t>(number));
   put(writer, session);
   add_record(batch, Kind::session, writer.take());
 }
 
 Bytes packed_file(const Snapshot& snapshot) {
-  Writer writer;
+  RecordWriter writer;
   writer.put(snapshot.file_id);
   put(writer, snapshot.settings);
   writer.put(static_cast<std::uint8_t>(snapshot.save_fields ? 1 : 0));
@@ -94,7 +94,7 @@ Bytes packed_file(const Snapshot& snapshot) {
 }
 
 Bytes packed_ids(const Snapshot& snapshot) {
-  Writer writer;
+  RecordWriter writer;
   writer.put_length(snapshot.rows.size());
   for (const auto& row : snapshot.rows) writer.put(id_of(row));
   return writer.take();

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <limits>
+
+namespace wallheat {
+
+/// A number that nobody knows. JSON shows it as null, a table as "-", a plot leaves it out.
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace wallheat
