@@ -27,8 +27,6 @@
 #include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -230,32 +228,29 @@ int advise_command(const Arguments& arguments) {
       "solved "
       "here the speed of a core, and the queue's history how long jobs wait ('wallheat queue').\n"
       "After -- stand the options of 'wallheat run'.");
-  options.add()(
-      "partition,p", po::value(&advise.partitions)->value_name("NAME:KEY=NUMBER,..."),
+  options.add(
+      "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),
       "a partition to look at (again for more; default: all that sinfo tells), with what is known "
       "of it: core, gpu (cell updates a second of a core, of a GPU), watts (of a busy node without "
       "GPUs), gpu-watts, core-price, gpu-price (of an hour), and in place of what sinfo tells "
       "nodes, cores, gpus (of a node), limit (hours)");
-  options.add()("sinfo", po::value(&advise.sinfo)->value_name("FILE"),
-                "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s'\" printed; default: call it");
-  options.add()("scontrol", po::value(&advise.scontrol)->value_name("FILE"),
-                "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
+  options.add("sinfo", value(advise.sinfo, "FILE"),
+              "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s'\" printed; default: call it");
+  options.add("scontrol", value(advise.scontrol, "FILE"),
+              "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
   source.declare(options);
-  options.add()("most-nodes", po::value(&advise.most_nodes)->default_value(0)->value_name("N"),
-                "take no more nodes than N, over all jobs; 0: as many as a partition has");
-  options.add()("cores-per-node",
-                po::value(&advise.cores_per_node)->default_value(0)->value_name("N"),
-                "cores of a node that a job takes; 0: all");
-  options.add()("start-up", po::value(&advise.start_up_s)->default_value(5)->value_name("SECONDS"),
-                "what each start of a job takes beside solving");
-  options.add()("by", po::value(&advise.order)->default_value("bound")->value_name("NAME"),
-                "what makes a choice the best: bound (95 % of such campaigns are done by then), "
-                "median, core-hours, energy or price");
-  options.add()("first,n", po::value(&advise.first)->default_value(12)->value_name("N"),
-                "print so many choices at most");
-  options.add()("best", po::bool_switch(&advise.best),
-                "print only the best, as options of jobs/submit.sh");
-  options.add()("json", po::bool_switch(&advise.json), "print one JSON object");
+  options.add("most-nodes", value(advise.most_nodes, "N", 0),
+              "take no more nodes than N, over all jobs; 0: as many as a partition has");
+  options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
+              "cores of a node that a job takes; 0: all");
+  options.add("start-up", value(advise.start_up_s, "SECONDS", 5),
+              "what each start of a job takes beside solving");
+  options.add("by", value(advise.order, "NAME", "bound"),
+              "what makes a choice the best: bound (95 % of such campaigns are done by then), "
+              "median, core-hours, energy or price");
+  options.add("first,n", value(advise.first, "N", 12), "print so many choices at most");
+  options.add("best", flag(advise.best), "print only the best, as options of jobs/submit.sh");
+  options.add("json", flag(advise.json), "print one JSON object");
   Arguments before_mark = arguments;
   before_mark.resize(static_cast<std::size_t>(mark - arguments.begin()));
   if (!options.parse(before_mark)) return exit_done;

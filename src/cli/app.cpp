@@ -124,8 +124,7 @@ int completion_command(const Arguments& arguments) {
                   "bash: wallheat completion bash > ~/.local/share/bash-completion/completions/"
                   "wallheat\nzsh: wallheat completion zsh > _wallheat, in a directory of fpath\n"
                   "fish: wallheat completion fish > ~/.config/fish/completions/wallheat.fish");
-  options.add()("shell", boost::program_options::value(&shell)->value_name("NAME"),
-                "bash, zsh or fish (also as an argument)");
+  options.add("shell", value(shell, "NAME"), "bash, zsh or fish (also as an argument)");
   options.positional("shell", 1);
   options.require({"shell"});
   if (!options.parse(arguments)) return exit_done;
@@ -142,10 +141,9 @@ int manual_command(const Arguments& arguments) {
   Options options("manual [COMMAND]",
                   "Prints the manual page of a command, or of the program. To read it: wallheat "
                   "manual run | man -l -");
-  options.add()("command", boost::program_options::value(&name)->value_name("NAME"),
-                "the command (also as an argument)");
-  options.add()("all", boost::program_options::value(&folder)->value_name("DIR"),
-                "write all pages into this directory, for an installation; replaces them");
+  options.add("command", value(name, "NAME"), "the command (also as an argument)");
+  options.add("all", value(folder, "DIR"),
+              "write all pages into this directory, for an installation; replaces them");
   options.positional("command", 1);
   if (!options.parse(arguments)) return exit_done;
   if (!name.empty()) (void)command_named(name);

@@ -13,8 +13,6 @@
 #include "view/solver_report.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -69,27 +67,22 @@ int bench_command(const Arguments& arguments) {
       "The density is the share of interior cells among all that a sweep goes over.\nWith "
       "--device gpu: the first GPU against its own ceilings, a plain kernel and this CPU socket, "
       "for 1, 2, 4, ... plans in flight, and end to end; takes some minutes.");
-  options.add()("device", po::value(&device)->default_value("cpu")->value_name("NAME"),
-                "cpu or gpu");
-  options.add()("data,d", po::value(&data)->value_name("PLANS"),
-                "directory or pack of plans to use; default: generated ones (seed 1)");
+  options.add("device", value(device, "NAME", "cpu"), "cpu or gpu");
+  options.add("data,d", value(data, "PLANS"),
+              "directory or pack of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
-  options.add()(
-      "plans,n",
-      po::value(&count)->default_value(by_device, "8, on a GPU 512, 64 if quick")->value_name("N"),
-      "the first N plans; on a GPU also the most in flight");
-  options.add()("size", po::value(&size)->default_value(512)->value_name("CELLS"),
-                "cells along a side of generated plans");
-  options.add()("repeat", po::value(&repeat)->default_value(5)->value_name("N"),
-                "measurements of each figure (CPU)");
-  options.add()("scaling", po::value(&scaling_wanted)->default_value(true)->value_name("BOOL"),
-                "measure 1, 2, 4, ... threads, too (CPU)");
-  options.add()("quick", po::bool_switch(&quick),
-                "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
-  options.add()("solvers", po::bool_switch(&solvers),
-                "compare the solvers in place of that: time, sweeps, error against the steady "
-                "state, proven bound (CPU)");
-  options.add()("json", po::bool_switch(&json), "print JSON instead of tables");
+  options.add("plans,n", value(count, "N", by_device, "8, on a GPU 512, 64 if quick"),
+              "the first N plans; on a GPU also the most in flight");
+  options.add("size", value(size, "CELLS", 512), "cells along a side of generated plans");
+  options.add("repeat", value(repeat, "N", 5), "measurements of each figure (CPU)");
+  options.add("scaling", value(scaling_wanted, "BOOL", true),
+              "measure 1, 2, 4, ... threads, too (CPU)");
+  options.add("quick", flag(quick),
+              "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
+  options.add("solvers", flag(solvers),
+              "compare the solvers in place of that: time, sweeps, error against the steady "
+              "state, proven bound (CPU)");
+  options.add("json", flag(json), "print JSON instead of tables");
   solver_options.declare(options);
   if (!options.parse(arguments)) return exit_done;
   (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});

@@ -13,8 +13,6 @@
 #include "report/compare.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -61,25 +59,20 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
       "and in the stored fields, by absolute value (°C, % of cells, iterations), bits included.\n"
       "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
       "wrong usage.");
-  options.add()("what", po::value(&compare.words)->value_name("WHAT"),
-                "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
-  options.add()(
-      "plans,n",
-      po::value(&compare.plans)->default_value(0, "those of the first file")->value_name("N"),
-      "for how many plans to tell seconds and hours");
-  options.add()(
-      "timed-plans",
-      po::value(&compare.timed_plans)->default_value(0, "those of the first file")->value_name("N"),
-      "for how many plans the SECONDS of NAME=SECONDS are");
-  options.add()("list", po::value(&compare.list)->default_value(5)->value_name("N"),
-                "name so many plans of each kind at most");
-  options.add()("require-equal", po::bool_switch(&compare.equality),
-                "end with status 1 if any answer differs in a bit, or is in one file only");
+  options.add("what", value(compare.words, "WHAT"),
+              "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
+  options.add("plans,n", value(compare.plans, "N", 0, "those of the first file"),
+              "for how many plans to tell seconds and hours");
+  options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
+              "for how many plans the SECONDS of NAME=SECONDS are");
+  options.add("list", value(compare.list, "N", 5), "name so many plans of each kind at most");
+  options.add("require-equal", flag(compare.equality),
+              "end with status 1 if any answer differs in a bit, or is in one file only");
   compare.picture.declare(
       options, "plot",
       "draw the differences of the mean temperatures and the seconds a plan as PNG, SVG "
       "or PDF, by the file's ending");
-  options.add()("json", po::bool_switch(&compare.json), "print one JSON object, with all ids");
+  options.add("json", flag(compare.json), "print one JSON object, with all ids");
   options.positional("what", -1);
   options.require({"what"});
   if (!options.parse(arguments)) return false;

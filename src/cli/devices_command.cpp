@@ -5,8 +5,6 @@
 #include "queue/placement.hpp"
 #include "view/devices_report.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 
 int devices_command(const Arguments& arguments) {
@@ -14,7 +12,7 @@ int devices_command(const Arguments& arguments) {
   Options options("devices [--json]",
                   "Shows what this machine offers to a run, within the cores that this process may "
                   "use, and what its processors and GPUs could do at best.");
-  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
 
   DevicesReport report;

@@ -18,8 +18,6 @@
 #include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 
 int export_command(const Arguments& arguments) {
@@ -36,18 +34,14 @@ int export_command(const Arguments& arguments) {
       "status 3 if any plan failed, 75 if any is not solved yet.\nWith --field ID: the plan's "
       "stored "
       "temperatures (°C) as a NumPy array, or as an image for VTK and ParaView.");
-  options.add()("file", po::value(&file)->value_name("FILE"),
-                "the result file (also as an argument)");
-  options.add()("out,o", po::value(&output)->value_name("FILE"),
-                "write there instead of to stdout");
-  options.add()(
-      "format,f", po::value(&format)->value_name("NAME"),
+  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
+  options.add("out,o", value(output, "FILE"), "write there instead of to stdout");
+  options.add(
+      "format,f", value(format, "NAME"),
       "csv (default), plain-csv (all columns, as spreadsheets and pandas read them), json or "
       "xdmf; with --field npy (default) or vti");
-  options.add()("field", po::value(&field)->value_name("ID"),
-                "write this plan's stored field (float64), to --out");
-  options.add()("overwrite", po::bool_switch(&overwrite),
-                "replace an output file of the same format");
+  options.add("field", value(field, "ID"), "write this plan's stored field (float64), to --out");
+  options.add("overwrite", flag(overwrite), "replace an output file of the same format");
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;

@@ -21,8 +21,6 @@
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -126,21 +124,19 @@ int generate_command(const Arguments& arguments) {
       "generate --out DIR [options]",
       "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
       "number k of a seed is the same on every machine and does not depend on --count.");
-  options.add()("kind", po::value(&kind)->default_value("floorplan")->value_name("NAME"),
-                "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
-                "one in the middle, plan 00002 everywhere, the others some anywhere)");
-  options.add()("out,o", po::value(&out)->value_name("DIR"),
-                "directory to write to, made if missing; or the pack");
-  options.add()("pack", po::bool_switch(&pack),
-                "make --out one pack, as 'wallheat pack' would, in place of two files a plan");
-  options.add()("count,n", po::value(&count)->default_value(24)->value_name("N"),
-                "number of plans");
-  options.add()("seed,s", po::value(&seed)->default_value(1)->value_name("S"), "any whole number");
-  options.add()("size", po::value(&size)->value_name("CELLS"),
-                "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
-  options.add()("overwrite", po::bool_switch(&overwrite),
-                "replace the plans of a directory that has some, or the pack");
-  options.add()("json", po::bool_switch(&json), "print what was made as one JSON object");
+  options.add("kind", value(kind, "NAME", "floorplan"),
+              "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
+              "one in the middle, plan 00002 everywhere, the others some anywhere)");
+  options.add("out,o", value(out, "DIR"), "directory to write to, made if missing; or the pack");
+  options.add("pack", flag(pack),
+              "make --out one pack, as 'wallheat pack' would, in place of two files a plan");
+  options.add("count,n", value(count, "N", 24), "number of plans");
+  options.add("seed,s", value(seed, "S", 1), "any whole number");
+  options.add("size", value(size, "CELLS"),
+              "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
+  options.add("overwrite", flag(overwrite),
+              "replace the plans of a directory that has some, or the pack");
+  options.add("json", flag(json), "print what was made as one JSON object");
   options.require({"out"});
   if (!options.parse(arguments)) return exit_done;
   const auto generate = choose<Generate>(

@@ -11,8 +11,6 @@
 #include "cli/result_file.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -34,19 +32,16 @@ int list_command(const Arguments& arguments) {
                   "or as JSON.");
   declare_result_file(options, file);
   declare_where(options, choice.where);
-  options.add()("sort", po::value(&choice.sort)->value_name("FORMULA"),
-                "ascending by this column or formula; with a - in front, descending");
-  options.add()("first,n", po::value(&first)->default_value(all, "all")->value_name("N"),
-                "so many plans at most");
-  options.add()("columns",
-                po::value(&column_names)
-                    ->default_value("id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
-                                    "iterations,seconds")
-                    ->value_name("NAMES"),
-                "separated by commas, or all (temperatures in °C)");
-  options.add()("format,f", po::value(&format_name)->default_value("table")->value_name("NAME"),
-                "table, csv or json");
-  options.add()("json", po::bool_switch(&json), "the same as --format json");
+  options.add("sort", value(choice.sort, "FORMULA"),
+              "ascending by this column or formula; with a - in front, descending");
+  options.add("first,n", value(first, "N", all, "all"), "so many plans at most");
+  options.add("columns",
+              value(column_names, "NAMES",
+                    "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
+                    "iterations,seconds"),
+              "separated by commas, or all (temperatures in °C)");
+  options.add("format,f", value(format_name, "NAME", "table"), "table, csv or json");
+  options.add("json", flag(json), "the same as --format json");
   if (!options.parse(arguments)) return exit_done;
   if (json) format_name = "json";
   const auto format = choose<ListFormat>(

@@ -15,8 +15,6 @@
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -92,18 +90,16 @@ int merge_command(const Arguments& arguments) {
       "in several parts must be equal bit for bit.\nExit status: 0 all plans answered, 1 nothing "
       "written (missing plans, conflicts, foreign parts), 2 wrong usage, 3 merged but some plans "
       "failed, 75 merged with plans missing.");
-  options.add()("part", po::value(&parts)->value_name("FILE"),
-                "a part (also as an argument); any number");
-  options.add()("out,o", po::value(&out)->value_name("FILE"), "the file to make");
-  options.add()("allow-missing", po::bool_switch(&merge.allow_missing),
-                "make the file even if plans are missing; 'wallheat run --resume --out FILE' then "
-                "solves them");
-  options.add()("missing-ids", po::value(&missing_ids)->value_name("FILE"),
-                "with --allow-missing: where to list the ids of missing plans, one a line "
-                "(default: that of --out with .missing.txt for its extension)");
-  options.add()("overwrite", po::bool_switch(&merge.overwrite),
-                "replace an existing result file and list");
-  options.add()("json", po::bool_switch(&json), "print what was merged as one JSON object");
+  options.add("part", value(parts, "FILE"), "a part (also as an argument); any number");
+  options.add("out,o", value(out, "FILE"), "the file to make");
+  options.add("allow-missing", flag(merge.allow_missing),
+              "make the file even if plans are missing; 'wallheat run --resume --out FILE' then "
+              "solves them");
+  options.add("missing-ids", value(missing_ids, "FILE"),
+              "with --allow-missing: where to list the ids of missing plans, one a line "
+              "(default: that of --out with .missing.txt for its extension)");
+  options.add("overwrite", flag(merge.overwrite), "replace an existing result file and list");
+  options.add("json", flag(json), "print what was merged as one JSON object");
   options.positional("part", -1);
   options.require({"out", "part"});
   if (!options.parse(arguments)) return exit_done;

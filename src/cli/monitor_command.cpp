@@ -24,9 +24,6 @@
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-namespace fs = std::filesystem;
-
 namespace wallheat {
 namespace {
 
@@ -176,21 +173,18 @@ int monitor_command(const Arguments& arguments) {
       "or SIGTERM, with means and largest values.\n"
       "monitor FILE tells these of a recording: what --csv wrote, or a listing of 'nvidia-smi "
       "dmon' or 'nvidia-smi stats'.");
-  options.add()("file", po::value(&monitor.file)->value_name("FILE"),
-                "a recording (also as an argument)");
-  options.add()("interval,i", po::value(&monitor.interval)->default_value("1s")->value_name("TIME"),
-                "between samples, as 0.5, 1s or 1m");
-  options.add()("duration", po::value(&monitor.duration)->value_name("TIME"),
-                "end after so long, as 90s, 30m or 1h30m; default: never");
-  options.add()("samples,n",
-                po::value(&monitor.samples)->default_value(0, "without end")->value_name("N"),
-                "end after so many samples");
-  options.add()(
-      "csv", po::value(&monitor.csv)->value_name("FILE"),
-      "write the samples to a CSV file, a row each, instead of showing them; with columns "
-      "also for each cpu and for energies since the start (J)");
-  options.add()("json", po::bool_switch(&monitor.json),
-                "print one JSON object a line: the samples, then the summary");
+  options.add("file", value(monitor.file, "FILE"), "a recording (also as an argument)");
+  options.add("interval,i", value(monitor.interval, "TIME", "1s"),
+              "between samples, as 0.5, 1s or 1m");
+  options.add("duration", value(monitor.duration, "TIME"),
+              "end after so long, as 90s, 30m or 1h30m; default: never");
+  options.add("samples,n", value(monitor.samples, "N", 0, "without end"),
+              "end after so many samples");
+  options.add("csv", value(monitor.csv, "FILE"),
+              "write the samples to a CSV file, a row each, instead of showing them; with columns "
+              "also for each cpu and for energies since the start (J)");
+  options.add("json", flag(monitor.json),
+              "print one JSON object a line: the samples, then the summary");
   monitor.picture.declare(options, "plot",
                           "draw the recording FILE as PNG, SVG or PDF, by the file's ending");
   options.positional("file", 1);

@@ -8,8 +8,6 @@
 #include "report/offload_report.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 
 int offload_command(const Arguments& arguments) {
@@ -21,16 +19,14 @@ int offload_command(const Arguments& arguments) {
       "Says how many operations on a value make it worth the way to a GPU: from "
       "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
       "'wallheat bench --device gpu' measures the three figures.");
-  options.add()("bandwidth,b", po::value(&offload.bytes_per_s)->value_name("B"),
-                "bytes a second between host and GPU, as 15e9");
-  options.add()("gpu,g", po::value(&offload.gpu_per_s)->value_name("G"),
-                "operations a second of the GPU, as 1e12");
-  options.add()("cpu", po::value(&offload.cpu_per_s)->value_name("C"),
-                "operations a second of the CPU, as 1e9");
+  options.add("bandwidth,b", value(offload.bytes_per_s, "B"),
+              "bytes a second between host and GPU, as 15e9");
+  options.add("gpu,g", value(offload.gpu_per_s, "G"), "operations a second of the GPU, as 1e12");
+  options.add("cpu", value(offload.cpu_per_s, "C"), "operations a second of the CPU, as 1e9");
   picture.declare(options, "plot",
                   "draw the time of both over the operations as PNG, SVG or PDF, by the file's "
                   "ending");
-  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  options.add("json", flag(json), "print one JSON object");
   options.require({"bandwidth", "gpu", "cpu"});
   if (!options.parse(arguments)) return exit_done;
   for (const auto& [name, value] : {std::pair{"bandwidth", offload.bytes_per_s},

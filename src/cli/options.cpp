@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -18,7 +19,29 @@
 
 namespace po = boost::program_options;
 
+namespace boost {
+
+/// Takes a path option as it stands. Boost would read it with >>, which ends at the first space.
+/// It stands in this namespace because that is where Boost looks for it (by its first argument).
+inline void validate(any& value, const std::vector<std::string>& texts, std::filesystem::path*,
+                     int) {
+  program_options::validators::check_first_occurrence(value);
+  value = std::filesystem::path(program_options::validators::get_single_string(texts));
+}
+
+}  // namespace boost
+
 namespace wallheat {
+
+struct Options::Declared {
+  /// --help, --config and --print-config, and the command's own.
+  void add_all_to(po::options_description& options);
+
+  po::options_description own;
+  std::string config;
+  po::variables_map values;
+};
+
 namespace {
 
 /// The first word between two %, as Boost writes the places in its sentences; empty: there is none.
@@ -69,9 +92,28 @@ std::string enumeration(const std::vector<std::string>& words) {
 }  // namespace
 
 Options::Options(std::string synopsis, std::string purpose)
-    : synopsis_(std::move(synopsis)), purpose_(std::move(purpose)) {}
+    : synopsis_(std::move(synopsis)),
+      purpose_(std::move(purpose)),
+      declared_(std::make_unique<Declared>()) {}
+Options::~Options() = default;
 
-po::options_description_easy_init Options::add() { return own_.add_options(); }
+void Options::add(const char* name, const OptionValue& value, const char* text) {
+  const auto declare = [&]<class T>(T* variable) -> po::value_semantic* {
+    auto* semantic = po::value(variable)->value_name(value.name);
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (!value.without_value.empty()) semantic->implicit_value(value.without_value);
+    }
+    if constexpr (!std::is_same_v<T, std::vector<std::string>>) {
+      if (value.has_default && value.default_text.empty()) semantic->default_value(*variable);
+      if (value.has_default && !value.default_text.empty())
+        semantic->default_value(*variable, value.default_text);
+    }
+    return semantic;
+  };
+  const auto* semantic = value.name.empty() ? po::bool_switch(std::get<bool*>(value.variable))
+                                            : std::visit(declare, value.variable);
+  declared_->own.add_options()(name, semantic, text);
+}
 
 void Options::positional(const char* name, int max_count) {
   positional_ = name;
@@ -90,18 +132,20 @@ bool Options::parse(const Arguments& arguments) {
   for (const std::string& argument : arguments) given += argument + "\n";
   try {
     read_command_line(arguments);
-    if (values_.contains("help")) {
+    if (declared_->values.contains("help")) {
       print_help();
       return false;
     }
-    if (values_.contains("print-config")) {
-      if (values_.contains("config")) read_configuration(values_["config"].as<std::string>());
+    if (declared_->values.contains("print-config")) {
+      if (declared_->values.contains("config"))
+        read_configuration(declared_->values["config"].as<std::string>());
       print_configuration();
       return false;
     }
-    if (values_.contains("config")) read_configuration(values_["config"].as<std::string>());
+    if (declared_->values.contains("config"))
+      read_configuration(declared_->values["config"].as<std::string>());
     check_presence();
-    po::notify(values_);
+    po::notify(declared_->values);
   } catch (const po::error& error) {
     throw UsageError(sentence(error, given));
   }
@@ -111,7 +155,7 @@ bool Options::parse(const Arguments& arguments) {
 CommandText Options::text() {
   CommandText text{synopsis_, purpose_, {}};
   po::options_description all;
-  add_all_to(all);
+  declared_->add_all_to(all);
   for (const auto& option : all.options()) {
     OptionText one;
     one.name = option->long_name();
@@ -133,19 +177,19 @@ CommandText Options::text() {
   return text;
 }
 
-void Options::add_all_to(po::options_description& options) {
+void Options::Declared::add_all_to(po::options_description& options) {
   options.add_options()("help,h", "print this and exit");
-  options.add_options()("config,c", po::value(&config_)->value_name("FILE"),
+  options.add_options()("config,c", po::value(&config)->value_name("FILE"),
                         "read options from FILE, a line each: name = value; the command line "
                         "comes first, but a flag that FILE sets stays set");
   options.add_options()("print-config",
                         "print all options with their values as such a FILE, and exit");
-  for (const auto& option : own_.options()) options.add(option);
+  for (const auto& option : own.options()) options.add(option);
 }
 
 void Options::read_command_line(const std::vector<std::string>& arguments) {
   po::options_description all;
-  add_all_to(all);
+  declared_->add_all_to(all);
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
     // "-data x" is "-d" with the value "ata", and x, to Boost, but a slip to anybody else.
@@ -174,7 +218,7 @@ void Options::read_command_line(const std::vector<std::string>& arguments) {
       kept.push_back(std::move(option));
     }
     parsed.options = std::move(kept);
-    po::store(parsed, values_);
+    po::store(parsed, declared_->values);
   } catch (const po::unknown_option& error) {
     refuse_unknown(error.get_option_name(), "--");
   }
@@ -188,7 +232,7 @@ void Options::read_configuration(const std::string& file) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // some editors' mark of UTF-8
   std::istringstream lines(text);
   try {
-    po::store(po::parse_config_file(lines, own_), values_);
+    po::store(po::parse_config_file(lines, declared_->own), declared_->values);
   } catch (const po::unknown_option& error) {
     if (error.get_option_name() == "config")
       throw UsageError(file +
@@ -205,15 +249,15 @@ void Options::read_configuration(const std::string& file) {
 
 void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
   std::vector<std::string> names{dashes + "help", dashes + "config", dashes + "print-config"};
-  for (const auto& option : own_.options()) names.push_back(dashes + option->long_name());
+  for (const auto& option : declared_->own.options()) names.push_back(dashes + option->long_name());
   const std::string option = name.substr(0, name.find('='));  // Boost gives the value, too
   throw UsageError(
       fmt::format("there is no option '{}'{}", printable(option), did_you_mean(option, names)));
 }
 
 bool Options::is_given(const std::string& name) const {
-  if (!values_.contains(name)) return false;
-  const boost::any& value = values_[name].value();
+  if (!declared_->values.contains(name)) return false;
+  const boost::any& value = declared_->values[name].value();
   // As from --data "$NOTHING".
   if (const auto* path = boost::any_cast<std::filesystem::path>(&value)) return !path->empty();
   if (const auto* text = boost::any_cast<std::string>(&value)) return !text->empty();
@@ -221,7 +265,7 @@ bool Options::is_given(const std::string& name) const {
 }
 
 bool Options::was_given(const std::string& name) const {
-  return is_given(name) && !values_[name].defaulted();
+  return is_given(name) && !declared_->values[name].defaulted();
 }
 
 void Options::check_presence() const {
@@ -270,7 +314,7 @@ void Options::print_help() {
   const std::size_t columns = std::clamp(terminal.value_or(widest), narrowest, widest);
   po::options_description all("Options", static_cast<unsigned>(columns),
                               static_cast<unsigned>(std::min(columns / 2, narrowest)));
-  add_all_to(all);
+  declared_->add_all_to(all);
   std::ostringstream text;
   text << folded("Usage: wallheat " + synopsis_ + "\n\n" + purpose_, columns, 0) << "\n\n" << all;
   std::fputs(text.str().c_str(), stdout);
@@ -278,10 +322,10 @@ void Options::print_help() {
 
 std::string Options::configuration() const {
   std::string text;
-  for (const auto& option : own_.options()) {
+  for (const auto& option : declared_->own.options()) {
     const std::string& name = option->long_name();
-    if (!values_.contains(name)) continue;
-    for (const std::string& value : texts_of(values_[name].value()))
+    if (!declared_->values.contains(name)) continue;
+    for (const std::string& value : texts_of(declared_->values[name].value()))
       text += fmt::format("{} = {}\n", name, value);
   }
   return text;
@@ -299,12 +343,12 @@ void Options::print_configuration() const {
       fmt::format("Options of 'wallheat {}', for --config FILE. A line that begins with #NAME "
                   "shows a default, or what the value stands for; take the # away to set it.",
                   synopsis_.substr(0, synopsis_.find(' '))));
-  for (const auto& option : own_.options()) {
+  for (const auto& option : declared_->own.options()) {
     const std::string& name = option->long_name();
     text += "\n" + commented(option->description());
-    const bool is_set = values_.contains(name) && !values_[name].defaulted();
-    const auto values =
-        values_.contains(name) ? texts_of(values_[name].value()) : std::vector<std::string>{};
+    const bool is_set = declared_->values.contains(name) && !declared_->values[name].defaulted();
+    const auto values = declared_->values.contains(name) ? texts_of(declared_->values[name].value())
+                                                         : std::vector<std::string>{};
     for (const std::string& value : values)
       text += fmt::format("{}{} = {}\n", is_set ? "" : "#", name, value);
     if (values.empty()) text += fmt::format("#{} = {}\n", name, option->semantic()->name());

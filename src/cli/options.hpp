@@ -1,25 +1,15 @@
 #pragma once
 
-#include <boost/program_options.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "view/spelling.hpp"
-
-namespace boost {
-
-/// Takes a path option as it stands. Boost would read it with >>, which ends at the first space.
-/// It stands in this namespace because that is where Boost looks for it (by its first argument).
-inline void validate(any& value, const std::vector<std::string>& texts, std::filesystem::path*,
-                     int) {
-  program_options::validators::check_first_occurrence(value);
-  value = std::filesystem::path(program_options::validators::get_single_string(texts));
-}
-
-}  // namespace boost
 
 namespace wallheat {
 
@@ -35,6 +25,31 @@ T choose(const std::string& option, const std::string& word,
   refuse_value(option, word, names);
 }
 
+/// The variable that an option fills, and how the help shows its value.
+struct OptionValue {
+  /// A list gets a value each time that the option is given.
+  std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
+               std::filesystem::path*, std::vector<std::string>*>
+      variable;
+  std::string name;           ///< of the value; empty: a flag, which takes none
+  bool has_default = false;   ///< what the variable holds
+  std::string default_text;   ///< how it reads; empty: as it is
+  std::string without_value;  ///< stands for a value that is left out; empty: it must be given
+};
+
+/// An option without a default: the variable keeps what it holds, and was_given() tells.
+template <class T>
+OptionValue value(T& variable, const char* name) {
+  return {&variable, name, false, {}, {}};
+}
+template <class T, class Default>
+OptionValue value(T& variable, const char* name, Default default_value,
+                  const char* default_text = "") {
+  variable = std::move(default_value);
+  return {&variable, name, true, default_text, {}};
+}
+inline OptionValue flag(bool& variable) { return {&variable, {}, false, {}, {}}; }
+
 /// The options of one command: from the command line, then from the file that --config names. Adds
 /// --help, --config and --print-config to whatever the command declares. The declarations are the
 /// one table that parsing, --help, configuration files and what a result file records of them are
@@ -44,9 +59,12 @@ class Options {
   /// `synopsis` is the line of usage after "wallheat"; `purpose` says what the command does, a line
   /// a paragraph.
   Options(std::string synopsis, std::string purpose);
+  ~Options();
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
 
-  /// The place to declare options: options.add()("name", value, "text").
-  boost::program_options::options_description_easy_init add();
+  /// Declares an option: "name", or "name,n" where -n stands for it.
+  void add(const char* name, const OptionValue& value, const char* text);
   /// Lets arguments without a name stand for an option; max_count -1: any number.
   void positional(const char* name, int max_count);
   /// Names options that must be given.
@@ -66,7 +84,6 @@ class Options {
 
  private:
   [[nodiscard]] CommandText text();
-  void add_all_to(boost::program_options::options_description& options);
   void read_command_line(const std::vector<std::string>& arguments);
   void read_configuration(const std::string& file);
   [[noreturn]] void refuse_unknown(const std::string& name, const std::string& dashes) const;
@@ -75,15 +92,15 @@ class Options {
   void print_help();
   void print_configuration() const;
 
+  struct Declared;  // what Boost.Program_options knows of them
+
   std::string synopsis_;
   std::string purpose_;
-  std::string config_;
-  boost::program_options::options_description own_;  // those of the command
-  std::string positional_;                           // what arguments without a name stand for
+  std::unique_ptr<Declared> declared_;
+  std::string positional_;  // what arguments without a name stand for
   std::size_t max_unnamed_ = 0;
   std::vector<std::string> required_;
   std::vector<std::string> unnamed_;  // arguments without a name
-  boost::program_options::variables_map values_;
 };
 
 }  // namespace wallheat

@@ -20,8 +20,6 @@
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -76,21 +74,20 @@ int pack_command(const Arguments& arguments) {
                   "compared before the file gets its name. A plan that cannot be read is left out, "
                   "with the reason, and fails in a run.\nExit status: 0 all packed, 1 nothing "
                   "written, 2 wrong usage, 3 packed, but some plans were left out.");
-  options.add()(
-      "data,d", po::value(&data)->value_name("PLANS"),
+  options.add(
+      "data,d", value(data, "PLANS"),
       "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or another pack");
-  options.add()("out,o", po::value(&out)->value_name("FILE"), "the pack to make");
-  options.add()("id", po::value(&ids)->value_name("ID"),
-                "pack this plan (also as an argument); default: all of --ids");
-  options.add()("ids", po::value(&ids_file)->value_name("FILE"),
-                "file with one id a line, # begins a comment (default: building_ids.txt of a "
-                "directory; all its plans where it has none; all of a pack)");
-  options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
-                "only the first N ids; 0: all");
-  options.add()("threads,t", po::value(&threads)->default_value(0)->value_name("N"),
-                "threads that read and compress; 0: one for each core");
-  options.add()("overwrite", po::bool_switch(&pack.overwrite), "replace an existing pack");
-  options.add()("json", po::bool_switch(&json), "print what was packed as one JSON object");
+  options.add("out,o", value(out, "FILE"), "the pack to make");
+  options.add("id", value(ids, "ID"),
+              "pack this plan (also as an argument); default: all of --ids");
+  options.add("ids", value(ids_file, "FILE"),
+              "file with one id a line, # begins a comment (default: building_ids.txt of a "
+              "directory; all its plans where it has none; all of a pack)");
+  options.add("first", value(first, "N", 0), "only the first N ids; 0: all");
+  options.add("threads,t", value(threads, "N", 0),
+              "threads that read and compress; 0: one for each core");
+  options.add("overwrite", flag(pack.overwrite), "replace an existing pack");
+  options.add("json", flag(json), "print what was packed as one JSON object");
   options.positional("id", -1);
   options.require({"data", "out"});
   if (!options.parse(arguments)) return exit_done;

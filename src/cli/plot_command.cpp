@@ -22,8 +22,6 @@
 #include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -166,24 +164,22 @@ int plot_command(const Arguments& arguments) {
       "plot FILE [ID ...] --out PICTURE [options]",
       "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
       "solved, unless a field is not stored and --data is given; that is said.");
-  options.add()("file", po::value(&names)->composing()->value_name("FILE"),
-                "the result file, then the plans to draw (also as arguments)");
+  options.add("file", value(names, "FILE"),
+              "the result file, then the plans to draw (also as arguments)");
   options.positional("file", -1);
-  options.add()("data,d", po::value(&data)->value_name("PLANS"),
-                "the floor plans: for start fields and masks, and to solve what is not stored");
-  options.add()("show", po::value(&show_names)->value_name("NAMES"),
-                "of each plan: start, mask, field, difference, separated by commas; default: start "
-                "and field of one plan with --data, else field, or the difference with --minus");
-  options.add()("minus", po::value(&minus_file)->value_name("FILE"),
-                "another result file of the same plans, whose fields are taken away");
+  options.add("data,d", value(data, "PLANS"),
+              "the floor plans: for start fields and masks, and to solve what is not stored");
+  options.add("show", value(show_names, "NAMES"),
+              "of each plan: start, mask, field, difference, separated by commas; default: start "
+              "and field of one plan with --data, else field, or the difference with --minus");
+  options.add("minus", value(minus_file, "FILE"),
+              "another result file of the same plans, whose fields are taken away");
   declare_where(options, choice.where);
-  options.add()("sort", po::value(&choice.sort)->value_name("FORMULA"),
-                "ascending by this column or formula; with a - in front, descending");
-  options.add()("first,n", po::value(&first)->default_value(25)->value_name("N"),
-                "so many plans at most, if none is named");
-  options.add()("cmap",
-                po::value(&colours)->default_value(colour_maps().front())->value_name("NAME"),
-                "colours: heat, viridis, grey or coolwarm");
+  options.add("sort", value(choice.sort, "FORMULA"),
+              "ascending by this column or formula; with a - in front, descending");
+  options.add("first,n", value(first, "N", 25), "so many plans at most, if none is named");
+  options.add("cmap", value(colours, "NAME", colour_maps().front()),
+              "colours: heat, viridis, grey or coolwarm");
   picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;

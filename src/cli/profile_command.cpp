@@ -11,8 +11,6 @@
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 int profile_command(const Arguments& arguments) {
   std::string id;
@@ -24,12 +22,11 @@ int profile_command(const Arguments& arguments) {
       "Shows where the published program's algorithm spends its time: whole arrays, step "
       "by step, as a line profiler shows it for NumPy; and what the solver takes for the "
       "same bits.");
-  options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
-  options.add()(
-      "data,d", po::value(&data)->value_name("PLANS"),
-      "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
-      "them");
-  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  options.add("id", value(id, "ID"), "the plan (also as an argument)");
+  options.add("data,d", value(data, "PLANS"),
+              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
+              "them");
+  options.add("json", flag(json), "print one JSON object");
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});

@@ -12,8 +12,6 @@
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -67,26 +65,25 @@ int queue_command(const Arguments& arguments) {
       "the chance to start soon. For each partition, all jobs and classes of sizes.\nThe wait is "
       "the time from when a job could start to its start. An array's tasks that start together "
       "count once. Where waits change, older ones are not used. No user names are read.");
-  options.add()("partition,p", po::value(&partitions)->value_name("NAMES"),
-                "only these partitions (LSF: queues), separated by commas");
-  options.add()("cpu-hours",
-                po::value(&cpu_hours)->default_value("4,4")->value_name("BOUND,FACTOR"),
-                "classes of core hours, cores times time limit: the first bound and the factor to "
-                "the next, thus below 4, to 16, to 64, above");
-  options.add()("memory,m", po::bool_switch(&memory),
-                "classes of GB hours with these bounds in place of core hours");
-  options.add()("qos", po::value(&qos)->value_name("NAME"), "only jobs of this quality of service");
+  options.add("partition,p", value(partitions, "NAMES"),
+              "only these partitions (LSF: queues), separated by commas");
+  options.add("cpu-hours", value(cpu_hours, "BOUND,FACTOR", "4,4"),
+              "classes of core hours, cores times time limit: the first bound and the factor to "
+              "the next, thus below 4, to 16, to 64, above");
+  options.add("memory,m", flag(memory),
+              "classes of GB hours with these bounds in place of core hours");
+  options.add("qos", value(qos, "NAME"), "only jobs of this quality of service");
   source.declare(options);
-  options.add()("means", po::bool_switch(&means),
-                "print the mean waits and numbers of jobs as a table in place of that: waits are "
-                "skewed, so a mean says little of the next one");
-  options.add()("replay", po::value(&replay)->value_name("FILE"),
-                "also write as CSV what each job would have been told when it became eligible: "
-                "median and bounds in s");
+  options.add("means", flag(means),
+              "print the mean waits and numbers of jobs as a table in place of that: waits are "
+              "skewed, so a mean says little of the next one");
+  options.add("replay", value(replay, "FILE"),
+              "also write as CSV what each job would have been told when it became eligible: "
+              "median and bounds in s");
   picture.declare(options, "plot",
                   "draw the 95 % bounds and medians, or with --means the means, as PNG, SVG or "
                   "PDF, by the file's ending");
-  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
   if (means && json) throw UsageError("--json has the means, too, so leave out --means");
   const SizeClasses classes = classes_of(cpu_hours, memory);

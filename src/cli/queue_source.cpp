@@ -15,8 +15,6 @@
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -45,20 +43,19 @@ std::string text_of(const std::string& file) {
 }
 
 void QueueSource::declare(Options& options) {
-  options.add()("sacct", po::value(&sacct_)->value_name("FILE"),
-                "read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "
-                "FIELDS' printed, with the FIELDS JobIDRaw,JobID,Partition,QOS,State,Submit,"
-                "Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES; - is stdin; "
-                "default: call it");
-  options.add()("lsf", po::value(&lsf_)->value_name("FILE"),
-                "read what LSF's 'bhist -l' printed, or 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o "
-                "FIELDS' with the FIELDS jobid jobindex queue stat submit_time start_time "
-                "finish_time nreq_slot runtimelimit delimiter='|'; - is stdin");
-  options.add()("own", po::bool_switch(&own_), "the listing has only jobs of your own");
-  options.add()("days", po::value(&days_)->default_value(30)->value_name("N"),
-                "ask sacct for the last N days");
-  options.add()("history", po::value(&history_)->value_name("FILE"),
-                "keep what was read in FILE, and use all that it holds: accounting forgets");
+  options.add("sacct", value(sacct_, "FILE"),
+              "read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "
+              "FIELDS' printed, with the FIELDS JobIDRaw,JobID,Partition,QOS,State,Submit,"
+              "Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES; - is stdin; "
+              "default: call it");
+  options.add("lsf", value(lsf_, "FILE"),
+              "read what LSF's 'bhist -l' printed, or 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o "
+              "FIELDS' with the FIELDS jobid jobindex queue stat submit_time start_time "
+              "finish_time nreq_slot runtimelimit delimiter='|'; - is stdin");
+  options.add("own", flag(own_), "the listing has only jobs of your own");
+  options.add("days", value(days_, "N", 30), "ask sacct for the last N days");
+  options.add("history", value(history_, "FILE"),
+              "keep what was read in FILE, and use all that it holds: accounting forgets");
 }
 
 void QueueSource::name_files(CommandFiles& files) const {

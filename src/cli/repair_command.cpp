@@ -8,8 +8,6 @@
 #include "view/run_status.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -40,9 +38,8 @@ int repair_command(const Arguments& arguments) {
                   "What is damaged is taken from the log where it still is; else its plan becomes "
                   "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
                   "it cannot be done, 2 wrong usage, 75 whole with plans pending.");
-  options.add()("file", po::value(&file)->value_name("FILE"),
-                "the result file (also as an argument)");
-  options.add()("json", po::bool_switch(&json), "print what was found as one JSON object");
+  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
+  options.add("json", flag(json), "print what was found as one JSON object");
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;

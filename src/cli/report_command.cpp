@@ -10,8 +10,6 @@
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -41,12 +39,12 @@ int report_command(const Arguments& arguments) {
       "actual times, sessions. The page needs no network and no JavaScript. The run may "
       "live, or may have been killed.");
   declare_result_file(options, file);
-  options.add()("out,o", po::value(&out)->value_name("PAGE"), "the page, as run.html");
-  options.add()("compare", po::value(&compare)->value_name("FILE"),
-                "another result file: tell what differs in settings, times, answers, and where the "
-                "time went");
-  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing page");
-  options.add()("json", po::bool_switch(&json), "print the data as one JSON object instead");
+  options.add("out,o", value(out, "PAGE"), "the page, as run.html");
+  options.add("compare", value(compare, "FILE"),
+              "another result file: tell what differs in settings, times, answers, and where the "
+              "time went");
+  options.add("overwrite", flag(overwrite), "replace an existing page");
+  options.add("json", flag(json), "print the data as one JSON object instead");
   if (!options.parse(arguments)) return exit_done;
   if (json == !out.empty()) throw UsageError("give either --out or --json");
   if (!json) check_files(file, compare, out, overwrite, "<!doctype html>\n");
@@ -77,8 +75,8 @@ int trace_command(const Arguments& arguments) {
       "Writes when each solver thread did what to which plan, in Chrome's trace format: "
       "open it at ui.perfetto.dev or in chrome://tracing.");
   declare_result_file(options, file);
-  options.add()("out,o", po::value(&out)->value_name("TRACE"), "the file, as trace.json");
-  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing trace");
+  options.add("out,o", value(out, "TRACE"), "the file, as trace.json");
+  options.add("overwrite", flag(overwrite), "replace an existing trace");
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
   check_files(file, "", out, overwrite, "{\"traceEvents\":[");

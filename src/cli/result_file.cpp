@@ -10,23 +10,19 @@
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 
 void declare_result_file(Options& options, std::string& file) {
-  options.add()("file", po::value(&file)->value_name("FILE"),
-                "the result file (also as an argument)");
+  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
   options.positional("file", 1);
   options.require({"file"});
 }
 
 void declare_where(Options& options, std::string& where) {
-  options.add()(
-      "where", po::value(&where)->value_name("FORMULA"),
-      "only plans for which this holds, as 'pct_below_15 > 50 and mean_temp < 14' or "
-      "'status == failed' or 'host(\"gpu\")': columns, numbers, + - * / ^ == != < > <= >=, "
-      "and, or, not(), abs(), sqrt(), ...");
+  options.add("where", value(where, "FORMULA"),
+              "only plans for which this holds, as 'pct_below_15 > 50 and mean_temp < 14' or "
+              "'status == failed' or 'host(\"gpu\")': columns, numbers, + - * / ^ == != < > <= >=, "
+              "and, or, not(), abs(), sqrt(), ...");
 }
 
 ResultReader open_result_file(const std::string& file) {
@@ -104,8 +100,8 @@ std::vector<const PlanResult*> selected_rows(const std::string& file, const Resu
 
 void PictureFile::declare(Options& options, const char* option, const char* help) {
   option_ = std::string(option).substr(0, std::string(option).find(','));
-  options.add()(option, po::value(&path_)->value_name("FILE"), help);
-  options.add()("overwrite", po::bool_switch(&overwrite_), "replace an existing file");
+  options.add(option, value(path_, "FILE"), help);
+  options.add("overwrite", flag(overwrite_), "replace an existing file");
 }
 
 void PictureFile::check() const {

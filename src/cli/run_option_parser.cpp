@@ -12,8 +12,6 @@
 #include "run/batch_job.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -32,31 +30,27 @@ std::string joined(const Arguments& arguments) {
 }  // namespace
 
 void SolverOptionParser::declare(Options& options) {
-  options.add()("solver", po::value(&kind_)->default_value("jacobi")->value_name("NAME"),
-                "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
-                "1e-9 °C, several times as fast) or steady (the true steady state, with a proven "
-                "bound, faster still); the last two run on CPUs only");
-  options.add()("tolerance",
-                po::value(&tolerance_)->default_value(1e-4, "1e-4")->value_name("DEGREES"),
-                "stop when an iteration changes less than this, in °C (not steady)");
-  options.add()("norm", po::value(&norm_)->default_value("max")->value_name("NAME"),
-                "how that change is measured: max (the largest of a cell) or l2 (the root of the "
-                "sum of squares; on CPUs only)");
-  options.add()("spacing", po::value(&spacing_)->default_value(1, "1")->value_name("LENGTH"),
-                "distance between neighbouring cells, in the unit in which a plan's source is "
-                "given per square; matters to plans with ID_source.npy only");
-  options.add()("accuracy",
-                po::value(&accuracy_)->default_value(1e-8, "1e-8")->value_name("DEGREES"),
-                "no cell may be farther than this from the steady state, in °C (steady only)");
-  options.add()("max-iterations",
-                po::value(&max_iterations_)->default_value(20000)->value_name("N"),
-                "stop after N iterations");
-  options.add()(
-      "solver-backend", po::value(&backend_)->default_value("vector")->value_name("NAME"),
+  options.add("solver", value(kind_, "NAME", "jacobi"),
+              "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
+              "1e-9 °C, several times as fast) or steady (the true steady state, with a proven "
+              "bound, faster still); the last two run on CPUs only");
+  options.add("tolerance", value(tolerance_, "DEGREES", 1e-4, "1e-4"),
+              "stop when an iteration changes less than this, in °C (not steady)");
+  options.add("norm", value(norm_, "NAME", "max"),
+              "how that change is measured: max (the largest of a cell) or l2 (the root of the "
+              "sum of squares; on CPUs only)");
+  options.add("spacing", value(spacing_, "LENGTH", 1, "1"),
+              "distance between neighbouring cells, in the unit in which a plan's source is "
+              "given per square; matters to plans with ID_source.npy only");
+  options.add("accuracy", value(accuracy_, "DEGREES", 1e-8, "1e-8"),
+              "no cell may be farther than this from the steady state, in °C (steady only)");
+  options.add("max-iterations", value(max_iterations_, "N", 20000), "stop after N iterations");
+  options.add(
+      "solver-backend", value(backend_, "NAME", "vector"),
       "back end of jacobi: vector (fast) or reference (the plain sequential oracle); both give the "
       "same bits");
-  options.add()("isa", po::value(&isa_)->default_value("auto")->value_name("NAME"),
-                "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
+  options.add("isa", value(isa_, "NAME", "auto"),
+              "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
 }
 
 SolverOptions SolverOptionParser::finish() const {
@@ -113,70 +107,63 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                   "and writes, the other ranks solve; without mpirun one process does both.\nExit "
                   "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
                   "failed, 75 stopped early with work left (run again with --resume).");
-  options.add()("data,d", po::value(&run.data)->value_name("PLANS"),
-                "directory with ID_domain.npy, ID_interior.npy and, for plans with heat sources, "
-                "ID_source.npy, or a file that 'wallheat pack' made of one");
-  options.add()("out,o", po::value(&run.out)->value_name("FILE"), "the result file");
-  options.add()("id", po::value(&run.ids)->value_name("ID"),
-                "solve this plan (also as an argument); default: all of --ids");
-  options.add()("ids", po::value(&run.ids_file)->value_name("FILE"),
-                "file with one id a line, # begins a comment (default: building_ids.txt of a "
-                "directory; all its plans where it has none; all of a pack)");
-  options.add()("first", po::value(&first)->default_value(0)->value_name("N"),
-                "only the first N ids; 0: all");
+  options.add("data,d", value(run.data, "PLANS"),
+              "directory with ID_domain.npy, ID_interior.npy and, for plans with heat sources, "
+              "ID_source.npy, or a file that 'wallheat pack' made of one");
+  options.add("out,o", value(run.out, "FILE"), "the result file");
+  options.add("id", value(run.ids, "ID"),
+              "solve this plan (also as an argument); default: all of --ids");
+  options.add("ids", value(run.ids_file, "FILE"),
+              "file with one id a line, # begins a comment (default: building_ids.txt of a "
+              "directory; all its plans where it has none; all of a pack)");
+  options.add("first", value(first, "N", 0), "only the first N ids; 0: all");
   solver.declare(options);
-  options.add()(
-      "device", po::value(&device)->default_value("auto")->value_name("NAME"),
+  options.add(
+      "device", value(device, "NAME", "auto"),
       "auto (each host's GPUs go to its first workers, one each; the others use CPUs), cpu, or gpu "
       "(every worker must get one)");
-  options.add()(
-      "threads,t", po::value(&run.threads)->default_value(0)->value_name("N"),
+  options.add(
+      "threads,t", value(run.threads, "N", 0),
       "each worker uses at most N cores of its share, one plan per core; 0: the whole share. On a "
       "GPU: at most N threads that feed it");
-  options.add()("save-fields", po::bool_switch(&run.save_fields),
-                "also store the temperature fields");
-  options.add()("resume", po::bool_switch(&run.resume),
-                "continue an existing result file: keep what is done, solve the rest");
-  options.add()("overwrite", po::bool_switch(&run.overwrite), "replace an existing result file");
-  options.add()(
-      "shard", po::value(&shard)->default_value("auto")->value_name("K/N"),
-      "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 where --out is "
-      "results.h5 (gather with 'wallheat merge'); auto: the task of a Slurm or LSF job "
-      "array; none: all plans");
-  options.add()("time-limit", po::value(&time_limit)->default_value("auto")->value_name("TIME"),
-                "store what is solved and stop before this much time has passed since the start: "
-                "seconds, 90m, 1h30m, 1:30:00; auto: before Slurm or LSF ends the job; none");
-  options.add()(
-      "max-attempts", po::value(&run.max_attempts)->default_value(3)->value_name("N"),
-      "give up a plan after it has failed or killed its solver N times, over all sessions");
-  options.add()("retry-failed", po::bool_switch(&run.retry_failed),
-                "with --resume: also try plans again that were given up");
-  options.add()("plan-timeout",
-                po::value(&run.plan_timeout_s)->default_value(600)->value_name("SECONDS"),
-                "kill the solver of a plan that makes no iteration for this long; 0: never");
-  options.add()(
-      "worker-timeout", po::value(&run.worker_timeout_s)->default_value(30)->value_name("SECONDS"),
+  options.add("save-fields", flag(run.save_fields), "also store the temperature fields");
+  options.add("resume", flag(run.resume),
+              "continue an existing result file: keep what is done, solve the rest");
+  options.add("overwrite", flag(run.overwrite), "replace an existing result file");
+  options.add("shard", value(shard, "K/N", "auto"),
+              "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 where --out is "
+              "results.h5 (gather with 'wallheat merge'); auto: the task of a Slurm or LSF job "
+              "array; none: all plans");
+  options.add("time-limit", value(time_limit, "TIME", "auto"),
+              "store what is solved and stop before this much time has passed since the start: "
+              "seconds, 90m, 1h30m, 1:30:00; auto: before Slurm or LSF ends the job; none");
+  options.add("max-attempts", value(run.max_attempts, "N", 3),
+              "give up a plan after it has failed or killed its solver N times, over all sessions");
+  options.add("retry-failed", flag(run.retry_failed),
+              "with --resume: also try plans again that were given up");
+  options.add("plan-timeout", value(run.plan_timeout_s, "SECONDS", 600),
+              "kill the solver of a plan that makes no iteration for this long; 0: never");
+  options.add(
+      "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30),
       "a worker that sends nothing for this long is lost, and its plans go to others; workers "
       "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
-  options.add()("exit-status-file", po::value(&run.exit_status_file)->value_name("FILE"),
-                "write the exit status there once the result file is closed, as mpirun's own may "
-                "be another; a run under mpirun itself ends with 0 then");
-  options.add()(
-      "print-out", po::bool_switch(&run.print_out),
-      "print the result file that these options mean (a shard's part, links followed) and "
-      "exit; for scripts");
-  options.add()("check",
-                po::value(&check)->implicit_value("here")->default_value("no")->value_name("WHERE"),
-                "only say what the run would do and what would stop it, all at once; here (also "
-                "plain --check), or job, for a run on other nodes, whose GPUs are not here");
-  options.add()("json", po::bool_switch(&run.json),
-                "with --check: print what it finds as one JSON object");
-  options.add()("events", po::value(&run.events)->value_name("FILE"),
-                "add what happens as JSON lines to FILE");
-  options.add()("progress", po::value(&progress)->default_value("auto")->value_name("STYLE"),
-                "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
-  options.add()("log-level", po::value(&run.log_level)->default_value("info")->value_name("LEVEL"),
-                "trace, debug, info, warning, error, critical or off");
+  options.add("exit-status-file", value(run.exit_status_file, "FILE"),
+              "write the exit status there once the result file is closed, as mpirun's own may "
+              "be another; a run under mpirun itself ends with 0 then");
+  options.add("print-out", flag(run.print_out),
+              "print the result file that these options mean (a shard's part, links followed) and "
+              "exit; for scripts");
+  OptionValue check_for = value(check, "WHERE", "no");
+  check_for.without_value = "here";
+  options.add("check", check_for,
+              "only say what the run would do and what would stop it, all at once; here (also "
+              "plain --check), or job, for a run on other nodes, whose GPUs are not here");
+  options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
+  options.add("events", value(run.events, "FILE"), "add what happens as JSON lines to FILE");
+  options.add("progress", value(progress, "STYLE", "auto"),
+              "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
+  options.add("log-level", value(run.log_level, "LEVEL", "info"),
+              "trace, debug, info, warning, error, critical or off");
   options.positional("id", -1);
   options.require({"data", "out"});
   if (!options.parse(arguments)) return std::nullopt;

@@ -26,8 +26,6 @@
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -266,40 +264,34 @@ int scaling_command(const Arguments& arguments) {
       "--replay FILE schedules the stored seconds of the plans for any number of workers without "
       "solving, so that one run predicts all.\n"
       "--times analyses figures, as those of a paper.");
-  options.add()("file", po::value(&scaling.files)->value_name("FILE"),
-                "a result file of a finished run (also as an argument); any number");
-  options.add()("data,d", po::value(&scaling.data)->value_name("PLANS"),
-                "directory or pack of plans to solve");
-  options.add()("replay", po::value(&scaling.replay)->value_name("FILE"),
-                "the result file whose plans are scheduled");
-  options.add()("times", po::value(&scaling.times)->value_name("LIST"),
-                "workers=seconds, as 1=212,2=140,3=110");
-  options.add()("workers,w", po::value(&scaling.workers)->value_name("LIST"),
-                "with --data and --replay: numbers of workers, as 1,2,4; default: 1, 2, 4, ... to "
-                "this machine's cores, with --replay to 1024");
-  options.add()("repeat", po::value(&scaling.repeat)->default_value(3)->value_name("N"),
-                "with --data: runs for each number of workers, of which the fastest counts");
-  options.add()("ids", po::value(&scaling.ids)->value_name("FILE"),
-                "with --data: file with one id a line");
-  options.add()("first", po::value(&scaling.first)->default_value(0)->value_name("N"),
-                "with --data: only the first N ids; 0: all");
+  options.add("file", value(scaling.files, "FILE"),
+              "a result file of a finished run (also as an argument); any number");
+  options.add("data,d", value(scaling.data, "PLANS"), "directory or pack of plans to solve");
+  options.add("replay", value(scaling.replay, "FILE"), "the result file whose plans are scheduled");
+  options.add("times", value(scaling.times, "LIST"), "workers=seconds, as 1=212,2=140,3=110");
+  options.add("workers,w", value(scaling.workers, "LIST"),
+              "with --data and --replay: numbers of workers, as 1,2,4; default: 1, 2, 4, ... to "
+              "this machine's cores, with --replay to 1024");
+  options.add("repeat", value(scaling.repeat, "N", 3),
+              "with --data: runs for each number of workers, of which the fastest counts");
+  options.add("ids", value(scaling.ids, "FILE"), "with --data: file with one id a line");
+  options.add("first", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
   scaling.solver.declare(options);
-  options.add()(
-      "schedule",
-      po::value(&scaling.schedules)->default_value("longest-first")->value_name("NAMES"),
+  options.add(
+      "schedule", value(scaling.schedules, "NAMES", "longest-first"),
       "with --replay: any of static (contiguous shares of the ids, equal in number), dynamic (the "
       "next id to the first free worker) and longest-first (the same, long plans first, as "
       "'wallheat run' does), separated by commas");
-  options.add()("overhead", po::value(&scaling.overhead_s)->default_value(0)->value_name("SECONDS"),
-                "with --replay: what each plan costs its worker beside its stored seconds");
-  options.add()("slowdown", po::value(&scaling.slowdown)->default_value(1)->value_name("FACTOR"),
-                "with --replay: how many times as long a plan takes where several workers work as "
-                "where one works alone, as cores share memory, clock and power; 'wallheat compare "
-                "one.h5 two.h5' tells it by the core s a plan");
+  options.add("overhead", value(scaling.overhead_s, "SECONDS", 0),
+              "with --replay: what each plan costs its worker beside its stored seconds");
+  options.add("slowdown", value(scaling.slowdown, "FACTOR", 1),
+              "with --replay: how many times as long a plan takes where several workers work as "
+              "where one works alone, as cores share memory, clock and power; 'wallheat compare "
+              "one.h5 two.h5' tells it by the core s a plan");
   scaling.picture.declare(options, "plot",
                           "draw the speed-ups, Amdahl's curve and the ideal line as PNG, SVG or "
                           "PDF, by the file's ending");
-  options.add()("json", po::bool_switch(&scaling.json), "print one JSON object");
+  options.add("json", flag(scaling.json), "print one JSON object");
   options.positional("file", -1);
   if (!options.parse(arguments)) return exit_done;
 

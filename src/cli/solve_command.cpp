@@ -22,8 +22,6 @@
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -81,17 +79,14 @@ int solve_command(const Arguments& arguments) {
   SolverOptionParser solver_options;
   Options options("solve ID --data PLANS [options]",
                   "Solves one floor plan and prints its statistics.");
-  options.add()("id", po::value(&id)->value_name("ID"), "the plan (also as an argument)");
-  options.add()(
-      "data,d", po::value(&data)->value_name("PLANS"),
-      "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
-      "them");
-  options.add()("png", po::value(&png)->value_name("FILE"),
-                "draw start field and steady state side by side");
-  options.add()("npy", po::value(&npy)->value_name("FILE"),
-                "store the steady state as a NumPy array, float64 in °C");
-  options.add()("overwrite", po::bool_switch(&overwrite), "replace an existing picture or array");
-  options.add()("json", po::bool_switch(&json), "print one JSON array with one row, as list does");
+  options.add("id", value(id, "ID"), "the plan (also as an argument)");
+  options.add("data,d", value(data, "PLANS"),
+              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
+              "them");
+  options.add("png", value(png, "FILE"), "draw start field and steady state side by side");
+  options.add("npy", value(npy, "FILE"), "store the steady state as a NumPy array, float64 in °C");
+  options.add("overwrite", flag(overwrite), "replace an existing picture or array");
+  options.add("json", flag(json), "print one JSON array with one row, as list does");
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});

@@ -12,9 +12,6 @@
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-namespace fs = std::filesystem;
-
 namespace wallheat {
 namespace {
 
@@ -47,14 +44,12 @@ int status_command(const Arguments& arguments) {
       "Looks at a result file from outside, whether its run lives, has ended or was killed, "
       "without changing anything.\nExit status: 0 finished, 3 finished but some plans failed, 75 "
       "work left (also while it is being written), 1 the file cannot be read, 2 wrong usage.");
-  options.add()("file", po::value(&file)->value_name("FILE"),
-                "the result file (also as an argument)");
-  options.add()("json", po::bool_switch(&json), "print one JSON object");
-  options.add()("watch,w", po::bool_switch(&watch),
-                "look again and again until nobody writes the file: in place on a terminal, a line "
-                "each time elsewhere");
-  options.add()("interval", po::value(&interval_s)->default_value(2)->value_name("SECONDS"),
-                "between two looks of --watch");
+  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
+  options.add("json", flag(json), "print one JSON object");
+  options.add("watch,w", flag(watch),
+              "look again and again until nobody writes the file: in place on a terminal, a line "
+              "each time elsewhere");
+  options.add("interval", value(interval_s, "SECONDS", 2), "between two looks of --watch");
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;

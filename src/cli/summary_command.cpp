@@ -8,8 +8,6 @@
 #include "cli/result_file.hpp"
 #include "report/summary.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 
 int summary_command(const Arguments& arguments) {
@@ -22,7 +20,7 @@ int summary_command(const Arguments& arguments) {
   declare_where(options, where);
   picture.declare(options, "plot",
                   "draw the histogram of the means as PNG, SVG or PDF, by the file's ending");
-  options.add()("json", po::bool_switch(&json), "print one JSON object");
+  options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
   CommandFiles files;
   files.reads_store("FILE", file);

@@ -22,8 +22,6 @@
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace wallheat {
 namespace {
 
@@ -49,19 +47,17 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
       "own settings, to compare every bit. It only reads; the file may be one that is being "
       "written or whose run was killed.\nExit status: 0 all is well, 1 something is not, 2 wrong "
       "usage; if all is well but plans are not solved yet 75, or failed 3.");
-  options.add()("file", po::value(&verify.file)->value_name("FILE"),
-                "the result file (also as an argument)");
-  options.add()("data,d", po::value(&verify.data)->value_name("PLANS"),
-                "the floor plans, as for 'wallheat run'; may be left out with --sample 0");
-  options.add()("sample", po::value(&verify.sample)->default_value(10)->value_name("N"),
-                "solve N plans, chosen at random, again; 0: none");
-  options.add()("all", po::bool_switch(&verify.all), "solve all plans again");
-  options.add()("seed", po::value(&verify.seed)->default_value(-1, "random")->value_name("S"),
-                "0 or more: the same seed chooses the same plans");
-  options.add()("solver-backend",
-                po::value(&verify.backend)->default_value("vector")->value_name("NAME"),
-                "vector (fast) or reference (the plain sequential oracle)");
-  options.add()("json", po::bool_switch(&verify.json), "print what was found as one JSON object");
+  options.add("file", value(verify.file, "FILE"), "the result file (also as an argument)");
+  options.add("data,d", value(verify.data, "PLANS"),
+              "the floor plans, as for 'wallheat run'; may be left out with --sample 0");
+  options.add("sample", value(verify.sample, "N", 10),
+              "solve N plans, chosen at random, again; 0: none");
+  options.add("all", flag(verify.all), "solve all plans again");
+  options.add("seed", value(verify.seed, "S", -1, "random"),
+              "0 or more: the same seed chooses the same plans");
+  options.add("solver-backend", value(verify.backend, "NAME", "vector"),
+              "vector (fast) or reference (the plain sequential oracle)");
+  options.add("json", flag(verify.json), "print what was found as one JSON object");
   options.positional("file", 1);
   if (!options.parse(arguments)) return std::nullopt;
   if (verify.file.empty())
