@@ -16,7 +16,7 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 
-const std::string program = WALLHEAT_PROGRAM;
+const std::string wallheat_program = WALLHEAT_PROGRAM;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
@@ -27,7 +27,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
-  for (const std::string& line : lines_of(run_program({program, "help"}).out))
+  for (const std::string& line : lines_of(run_program({wallheat_program, "help"}).out))
     if (line.starts_with("  ") && line[2] != ' ')
       names.push_back(line.substr(2, line.find(' ', 2) - 2));
   return names;
@@ -40,7 +40,7 @@ bool is_here(const std::string& tool) {
 class Manual : public testing::Test {
  protected:
   std::string saved(const std::string& name, const std::vector<std::string>& words) {
-    std::vector<std::string> command{program};
+    std::vector<std::string> command{wallheat_program};
     command.insert(command.end(), words.begin(), words.end());
     const Finished made = run_program(command);
     EXPECT_EQ(made.status, 0) << made.err;
@@ -58,7 +58,7 @@ TEST_F(Manual, has_a_page_of_each_command_that_names_its_options) {
     SCOPED_TRACE(name);
     const std::string page = file_text(saved(name, {"manual", name}));
     std::size_t options = 0;
-    for (const std::string& line : lines_of(run_program({program, name, "--help"}).out)) {
+    for (const std::string& line : lines_of(run_program({wallheat_program, name, "--help"}).out)) {
       const auto dashes = line.find("--");
       const auto first = line.find_first_not_of(' ');
       if (dashes == std::string::npos || first == std::string::npos || line[first] != '-') continue;
@@ -71,13 +71,15 @@ TEST_F(Manual, has_a_page_of_each_command_that_names_its_options) {
     EXPECT_GE(options, 3U) << "--help, --config and --print-config at least";
     EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS"));
   }
-  EXPECT_EQ(run_program({program, "manual", "rnu"}).status, 2);
+  EXPECT_EQ(run_program({wallheat_program, "manual", "rnu"}).status, 2);
 }
 
 TEST_F(Manual, writes_all_pages_for_an_installation) {
-  ASSERT_EQ(run_program({program, "manual", "--all", directory_.path().string()}).status, 0);
-  EXPECT_EQ(file_text(directory_ / "wallheat-run.1"), run_program({program, "manual", "run"}).out);
-  EXPECT_EQ(file_text(directory_ / "wallheat.1"), run_program({program, "manual"}).out);
+  ASSERT_EQ(run_program({wallheat_program, "manual", "--all", directory_.path().string()}).status,
+            0);
+  EXPECT_EQ(file_text(directory_ / "wallheat-run.1"),
+            run_program({wallheat_program, "manual", "run"}).out);
+  EXPECT_EQ(file_text(directory_ / "wallheat.1"), run_program({wallheat_program, "manual"}).out);
   const auto pages = std::filesystem::directory_iterator(directory_.path());
   EXPECT_EQ(std::distance(begin(pages), end(pages)), command_names().size() + 1);
 }
@@ -118,7 +120,7 @@ TEST_F(Manual, gives_other_shells_what_they_understand) {
     EXPECT_THAT(file_text(zsh), HasSubstr("'" + name + ":"));
     EXPECT_THAT(file_text(fish), HasSubstr("-a " + name + " -d"));
   }
-  EXPECT_EQ(run_program({program, "completion", "tcsh"}).status, 2);
+  EXPECT_EQ(run_program({wallheat_program, "completion", "tcsh"}).status, 2);
   bool tried = false;
   for (const auto& [shell, file] : {std::pair("zsh", zsh), std::pair("fish", fish)}) {
     if (!is_here(shell)) continue;

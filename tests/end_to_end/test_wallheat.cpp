@@ -10,6 +10,7 @@
 #include "store/results/result_store.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
+#include "support/shared_plans.hpp"
 #include "support/temporary_directory.hpp"
 
 // The program as its users meet it: command lines in, files and exit statuses out.
@@ -24,7 +25,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 const std::string program = WALLHEAT_PROGRAM;
 
 class Wallheat : public testing::Test {

@@ -10,12 +10,11 @@
 #include "solve/fastforward/rooms.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
+#include "support/shared_plans.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
-
-const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
 /// Solves a plan with both solvers; returns true if the fast one did not fall back.
 bool expect_same_iterate(const FloorPlan& plan, const Limits& limits, const std::string& what) {

@@ -13,14 +13,13 @@
 #include "core/python_float.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
+#include "support/shared_plans.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
 namespace {
-
-const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
 class EveryIsa : public testing::TestWithParam<Isa> {};
 

@@ -8,14 +8,13 @@
 #include "solve/steady/error_bound.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
+#include "support/shared_plans.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
 namespace {
-
-const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
 /// The steady state by a sparse direct solve, refined in extended precision.
 std::vector<long double> steady_state(const FloorPlan& plan, double spacing = 1) {

@@ -26,7 +26,7 @@ using odd::make_odd;
 using odd::Place;
 using testing::HasSubstr;
 
-constexpr std::size_t plan_count = 6;
+constexpr std::size_t odd_plan_count = 6;
 
 class OddFile : public StoreTest {
  protected:
@@ -60,7 +60,7 @@ const std::vector<Place> places_of_results{
     {"/fields", nullptr},   {"/fields/8x9", nullptr},   {"/fields/8x9/0", nullptr}};
 
 TEST_F(OddFile, is_read_resumed_repaired_and_merged_or_refused) {
-  const auto plan = make_plan(plan_count, {{8, 9}});
+  const auto plan = make_plan(odd_plan_count, {{8, 9}});
   auto store = ResultStore::create(file, plan, {{"host", "first"}}, false);
   store_all(store, make_results(plan, 0, 4));
   store.close({});
@@ -81,7 +81,7 @@ TEST_F(OddFile, is_read_resumed_repaired_and_merged_or_refused) {
     });
     accept([&](const fs::path& path) {
       auto resumed = ResultStore::resume(path, plan, {});
-      store_all(resumed, make_results(plan, 4, plan_count));
+      store_all(resumed, make_results(plan, 4, odd_plan_count));
       resumed.close({});
       EXPECT_TRUE(same(ResultReader(path).rows()[5], make_result(plan, 5)));
     });
@@ -93,7 +93,7 @@ TEST_F(OddFile, is_read_resumed_repaired_and_merged_or_refused) {
 }
 
 TEST_F(OddFile, does_not_lead_to_other_files) {
-  const auto plan = make_plan(plan_count, {{8, 9}});
+  const auto plan = make_plan(odd_plan_count, {{8, 9}});
   auto store = ResultStore::create(file, plan, {{"host", "first"}}, false);
   store_all(store, make_results(plan, 0, 4));
   store.close({});

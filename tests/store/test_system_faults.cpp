@@ -24,8 +24,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr int not_permitted = 77;
-constexpr std::size_t plan_count = 24;
-using Acknowledged = SharedNumbers<plan_count>;
+constexpr std::size_t faulty_plan_count = 24;
+using Acknowledged = SharedNumbers<faulty_plan_count>;
 
 class Faults : public StoreTest {
  protected:
@@ -74,7 +74,7 @@ void write_until_full(const std::filesystem::path& file, const StorePlan& plan, 
   try {
     auto store = version == 0 ? ResultStore::create(file, plan, {}, false)
                               : ResultStore::resume(file, plan, {});
-    for (std::size_t i = 0; i < plan_count; ++i) {
+    for (std::size_t i = 0; i < faulty_plan_count; ++i) {
       store_all(store, make_results(plan, i, i + 1, version));
       told[i] = version + 1;
       if (i % 5 == 0) store.publish();
@@ -95,7 +95,8 @@ void write_until_full(const std::filesystem::path& file, const StorePlan& plan, 
 
 TEST_F(Faults, full_disk_loses_nothing_whether_rows_fields_or_log_find_it_full) {
   for (const bool fields : {true, false}) {
-    const auto plan = fields ? make_plan(plan_count, {{40, 40}}) : make_plan(plan_count);
+    const auto plan =
+        fields ? make_plan(faulty_plan_count, {{40, 40}}) : make_plan(faulty_plan_count);
     with_mount("size=8m", [&] {
       // A run's first call to HDF5. It starts the library for all children.
       EXPECT_THAT(hdf5_library(), HasSubstr("HDF5"));
@@ -116,21 +117,22 @@ TEST_F(Faults, full_disk_loses_nothing_whether_rows_fields_or_log_find_it_full) 
         }
         remount(0, "size=8m");
         if (!std::filesystem::exists(file) && !std::filesystem::exists(log)) {
-          for (std::size_t i = 0; i < plan_count; ++i) ASSERT_EQ(told[i], 0) << pages << " pages";
+          for (std::size_t i = 0; i < faulty_plan_count; ++i)
+            ASSERT_EQ(told[i], 0) << pages << " pages";
           continue;
         }
         // In a process of its own again: a file that had to be rebuilt stays open in it.
         const int resumed = in_a_process([&] {
           auto store = ResultStore::resume(file, plan, {});
-          for (std::size_t i = 0; i < plan_count; ++i) {
+          for (std::size_t i = 0; i < faulty_plan_count; ++i) {
             ASSERT_GE(store.restored()[i].attempts, told[i])
                 << "row " << i << ", " << pages << " pages";
           }
-          store_all(store, make_results(plan, 0, plan_count, 9));
+          store_all(store, make_results(plan, 0, faulty_plan_count, 9));
           store.close({});
         });
         ASSERT_EQ(resumed, 0) << pages << " pages";
-        expect_contents(file, plan, plan_count, 9);
+        expect_contents(file, plan, faulty_plan_count, 9);
       }
       EXPECT_GT(failures, 5);
       EXPECT_EQ(successes, 3);
@@ -141,11 +143,11 @@ TEST_F(Faults, full_disk_loses_nothing_whether_rows_fields_or_log_find_it_full) 
 
 TEST_F(Faults, full_disk_lets_no_half_merged_or_half_repaired_file_appear) {
   with_mount("size=4m", [&] {
-    const auto plan = make_plan(plan_count, {{40, 40}});
+    const auto plan = make_plan(faulty_plan_count, {{40, 40}});
     const auto part = directory / "part.h5";
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(part, plan, {}, false);
-      store_all(store, make_results(plan, 0, plan_count));
+      store_all(store, make_results(plan, 0, faulty_plan_count));
       die();
     });
     const auto used =
@@ -171,10 +173,10 @@ TEST_F(Faults, full_disk_lets_no_half_merged_or_half_repaired_file_appear) {
     hurt();
     in_child("make room and repair it again", [&] { (void)repair_results(part); });
     remount(0, "size=4m");
-    EXPECT_EQ(repair_results(part).done, plan_count);
-    expect_contents(part, plan, plan_count);
+    EXPECT_EQ(repair_results(part).done, faulty_plan_count);
+    expect_contents(part, plan, faulty_plan_count);
     EXPECT_TRUE(merge_results(file, {part}, {}).written);
-    expect_contents(file, plan, plan_count);
+    expect_contents(file, plan, faulty_plan_count);
   });
 }
 
