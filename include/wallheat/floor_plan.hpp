@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "wallheat/grid.hpp"
@@ -30,30 +29,6 @@ struct FileStamp {
 /// The stamps of {id}_domain.npy, {id}_interior.npy and {id}_source.npy; the last is that of an
 /// empty file where there is no source.
 using PlanStamps = std::array<FileStamp, 3>;
-
-/// Reads {id}_domain.npy (float64, float32 or whole numbers), {id}_interior.npy (bool, uint8, or
-/// any numbers that are 0 or 1) and, if there is one, {id}_source.npy (numbers as in the domain)
-/// from a directory. Throws InputError if one of the first two is missing or any is malformed,
-/// their shapes differ, a grid has no cells, or a value is NaN, infinite or beyond 1e300.
-[[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
-                                        const std::string& id);
-
-/// Reads {id}_interior.npy alone, as load_floor_plan does. Throws InputError.
-[[nodiscard]] Grid<std::uint8_t> load_interior(const std::filesystem::path& directory,
-                                               const std::string& id);
-
-/// Writes a plan as load_floor_plan reads it, float64 and bool in C order; where it has no source,
-/// a file with one is removed. Throws RunError.
-void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
-                     const FloorPlan& plan);
-
-/// The stamps of a plan's files. Throws InputError if one of the first two is missing.
-[[nodiscard]] PlanStamps floor_plan_stamps(const std::filesystem::path& directory,
-                                           const std::string& id);
-
-/// The shape that the header of {id}_domain.npy gives; reads only the header. Throws InputError.
-[[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
-                                         const std::string& id);
 
 /// The largest value, either way, that a start field or a source may have: four neighbours of this
 /// size still have a finite sum, so no iteration can make an infinity.

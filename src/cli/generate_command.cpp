@@ -20,6 +20,7 @@
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

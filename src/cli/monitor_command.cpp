@@ -24,6 +24,8 @@
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
+namespace fs = std::filesystem;
+
 namespace wallheat {
 namespace {
 

@@ -12,6 +12,8 @@
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
+namespace fs = std::filesystem;
+
 namespace wallheat {
 namespace {
 

@@ -3,10 +3,10 @@
 #include <system_error>
 #include <utility>
 
-#include "core/floor_plan_files.hpp"
 #include "core/npy.hpp"
 #include "core/plan_source.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

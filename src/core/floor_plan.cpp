@@ -8,10 +8,10 @@
 #include <cstring>
 #include <system_error>
 
-#include "core/floor_plan_files.hpp"
 #include "core/npy.hpp"
 #include "core/plan_ids.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

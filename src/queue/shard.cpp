@@ -1,7 +1,10 @@
 #include "queue/shard.hpp"
 
-#include <regex>
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
 
+#include "core/number_of.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -16,10 +19,14 @@ Shard checked_shard(std::size_t number, std::size_t count) {
 std::string Shard::text() const { return std::to_string(number) + "/" + std::to_string(count); }
 
 Shard parse_shard(const std::string& text) {
-  std::smatch found;
-  if (!std::regex_match(text, found, std::regex("([0-9]{1,9})/([0-9]{1,9})")))
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto number = number_of<std::uint32_t>(std::string_view(text).substr(0, slash));
+  const auto count = slash == text.size()
+                         ? std::nullopt
+                         : number_of<std::uint32_t>(std::string_view(text).substr(slash + 1));
+  if (!number || !count)
     throw UsageError("--shard must be auto, none or K/N (from 1/N to N/N), not '" + text + "'");
-  return checked_shard(std::stoul(found[1]), std::stoul(found[2]));
+  return checked_shard(*number, *count);
 }
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {

@@ -8,6 +8,7 @@
 #include "report/compare.hpp"
 #include "report/html.hpp"
 #include "report/time_ledger.hpp"
+#include "view/json.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {

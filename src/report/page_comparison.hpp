@@ -3,7 +3,7 @@
 #include <string>
 
 #include "report/page.hpp"
-#include "view/json.hpp"
+#include "view/json_forward.hpp"
 
 namespace wallheat {
 

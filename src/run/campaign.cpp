@@ -25,6 +25,7 @@
 #include "store/results/field_codec.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
+#include "view/logger.hpp"
 #include "view/run_monitor.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"

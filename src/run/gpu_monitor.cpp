@@ -8,6 +8,7 @@
 #include "mpi/mpi_link.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "view/console.hpp"
+#include "view/logger.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

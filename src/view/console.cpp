@@ -86,6 +86,10 @@ spdlog::level::level_enum level_named(const std::string& level) {
 
 }  // namespace
 
+StatusLine::~StatusLine() { clear(); }
+void StatusLine::show(const std::string& text) { drawer_->info("{}", text); }
+void StatusLine::clear() { drawer_->info(""); }
+
 std::size_t StatusLine::room() {
   constexpr std::size_t usual = 80;
   return terminal_columns(STDERR_FILENO).value_or(usual) -

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include <cstddef>
 #include <memory>
@@ -15,13 +15,13 @@ class StatusLine {
  public:
   /// Draws through `drawer`, a logger to the sink of the log's lines.
   explicit StatusLine(std::shared_ptr<spdlog::logger> drawer) : drawer_(std::move(drawer)) {}
-  ~StatusLine() { clear(); }
+  ~StatusLine();
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
-  void show(const std::string& text) { drawer_->info("{}", text); }
+  void show(const std::string& text);
   /// How many characters fit.
   [[nodiscard]] static std::size_t room();
-  void clear() { drawer_->info(""); }
+  void clear();
 
  private:
   std::shared_ptr<spdlog::logger> drawer_;

@@ -3,11 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace wallheat {
+#include "view/json_forward.hpp"
 
-/// Members stand in the order in which they are added. A number that is NaN or infinite is printed
-/// as null.
-using Json = nlohmann::ordered_json;
+namespace wallheat {
 
 /// As it is printed: indented, with its last line ended. Bytes that are not UTF-8, which ids and
 /// paths may have, become U+FFFD.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "view/gpu_text.hpp"
+#include "view/logger.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"

@@ -13,6 +13,7 @@
 #include "bench/gpu_bench.hpp"
 #include "core/plan_ids.hpp"
 #include "solve/gpu/device.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace {
 

@@ -15,6 +15,7 @@
 #include "core/generator.hpp"
 #include "isolation/solver_pool.hpp"
 #include "support/temporary_directory.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace {
 

@@ -15,6 +15,7 @@
 #include "support/temporary_directory.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

@@ -9,6 +9,7 @@
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

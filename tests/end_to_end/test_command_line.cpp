@@ -8,6 +8,7 @@
 #include "support/terminal.hpp"
 #include "view/json.hpp"
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 // What a new user meets: help, slips of the finger, narrow terminals, and the last lines of a run.
 

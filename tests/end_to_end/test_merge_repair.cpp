@@ -7,6 +7,7 @@
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/json.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 // What users of job arrays and of killed runs meet: `wallheat merge` and `wallheat repair`.
 

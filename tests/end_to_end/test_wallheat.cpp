@@ -12,6 +12,7 @@
 #include "support/shapes.hpp"
 #include "support/shared_plans.hpp"
 #include "support/temporary_directory.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 // The program as its users meet it: command lines in, files and exit statuses out.
 

@@ -7,6 +7,7 @@
 #include "target.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat::fuzz {
 namespace {

@@ -14,6 +14,7 @@
 #include "store/results/field_codec.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

@@ -22,6 +22,7 @@
 #include "support/temporary_directory.hpp"
 #include "support/without_times.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 // Plans that are solved in a child process. What the child does wrong stands in faulty_solver.cpp.
 

@@ -10,6 +10,7 @@
 #include "core/generator.hpp"
 #include "queue/work_estimate.hpp"
 #include "support/shapes.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

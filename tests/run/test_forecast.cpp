@@ -8,6 +8,7 @@
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {

@@ -19,6 +19,7 @@
 #include "support/temporary_directory.hpp"
 #include "support/without_times.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 // Workers that solve on a GPU: many plans at once in one child process, and what becomes of them
 // when one of them, or the device, goes wrong. The GPU is a fake: see support/fake_gpu.hpp.

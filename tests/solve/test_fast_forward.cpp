@@ -11,6 +11,7 @@
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "support/shared_plans.hpp"
+#include "wallheat/floor_plan_files.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {

@@ -15,6 +15,7 @@
 #include "support/shapes.hpp"
 #include "support/shared_plans.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 

@@ -10,6 +10,7 @@
 #include "support/same_bits.hpp"
 #include "support/shared_plans.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 

@@ -15,6 +15,7 @@
 #include "store/results/repair.hpp"
 #include "store_fixture.hpp"
 #include "support/shapes.hpp"
+#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat::store_test {
 namespace {

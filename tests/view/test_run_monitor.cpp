@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "support/temporary_directory.hpp"
+#include "view/logger.hpp"
 #include "view/run_monitor.hpp"
 
 namespace wallheat {

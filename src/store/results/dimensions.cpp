@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "store/hdf5/hdf5_object.hpp"
+
 namespace wallheat::store {
 namespace {
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/floor_plan_files.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 
