@@ -8,7 +8,7 @@ include(GNUInstallDirs)
 
 add_library(wallheat::solver ALIAS wallheat_solve)
 if(NOT WALLHEAT_SOLVER_ONLY)
-  add_library(wallheat::results ALIAS wallheat_store)
+  add_library(wallheat::results ALIAS wallheat_results)
 endif()
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/wallheat)
 
@@ -30,7 +30,7 @@ set(headers_left_out)
 if(WALLHEAT_SOLVER_ONLY)
   set(headers_left_out PATTERN result_reader.hpp EXCLUDE)
 else()
-  install_libraries(results wallheat_store wallheat_io)
+  install_libraries(results wallheat_results wallheat_io)
 endif()
 install(DIRECTORY include/wallheat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development ${headers_left_out})
 

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 PlanResult solved(const std::string& id, double mean) {
   PlanResult row;
@@ -78,8 +78,8 @@ class TwoFiles : public testing::Test {
 TEST_F(TwoFiles, differ_by_so_much_in_each_column) {
   PlanResult more = solved("b", 14.75);
   more.iterations = 90;
-  const Comparison found = compared({{solved("a", 12), solved("b", 14), solved("c", nan)}},
-                                    {{solved("a", 11.5), more, solved("c", nan)}});
+  const Comparison found = compared({{solved("a", 12), solved("b", 14), solved("c", no_number)}},
+                                    {{solved("a", 11.5), more, solved("c", no_number)}});
   EXPECT_EQ(found.compared, 3U);
   EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
   ASSERT_EQ(found.columns[0].name, "mean_temp");
@@ -98,7 +98,7 @@ TEST_F(TwoFiles, differ_by_so_much_in_each_column) {
 }
 
 TEST_F(TwoFiles, name_a_plan_that_is_a_number_in_one_only) {
-  const Comparison found = compared({{solved("a", 12)}}, {{solved("a", nan)}});
+  const Comparison found = compared({{solved("a", 12)}}, {{solved("a", no_number)}});
   EXPECT_EQ(found.columns[0].differing, 1U);
   EXPECT_EQ(found.columns[0].plan, "a");
   EXPECT_TRUE(std::isnan(found.columns[0].largest));
@@ -106,7 +106,7 @@ TEST_F(TwoFiles, name_a_plan_that_is_a_number_in_one_only) {
 }
 
 TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
-  PlanResult failed = solved("b", nan);
+  PlanResult failed = solved("b", no_number);
   failed.status = PlanStatus::failed;
   PlanResult pending;
   pending.id = "x";
@@ -166,9 +166,9 @@ TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
 }
 
 TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
-  PlanResult failed = solved("f", nan);
+  PlanResult failed = solved("f", no_number);
   failed.status = PlanStatus::failed;
-  const std::vector<PlanResult> rows{solved("a", 12.1), failed, solved("b,c", nan)};
+  const std::vector<PlanResult> rows{solved("a", 12.1), failed, solved("b,c", no_number)};
   const std::string file = make("a.h5", {rows});
   std::ostringstream text;
   csv_format.write(text, rows_of(rows));

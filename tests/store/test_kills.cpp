@@ -356,11 +356,11 @@ INSTANTIATE_TEST_SUITE_P(Stories, EveryKillPoint,
                                           testing::Values(Death::before, Death::half_way)));
 
 /// Packs the plans of a directory; the hash is none, as the test itself compares.
-void pack(const std::filesystem::path& out, const std::filesystem::path& data) {
+void pack(const std::filesystem::path& out, const std::filesystem::path& plans) {
   PackOptions options;
   options.overwrite = true;
   options.hash = [](const FloorPlan& plan) { return plan.domain.cells.size(); };
-  (void)pack_plans(out, *directory_source(data), make_ids(3), options);
+  (void)pack_plans(out, *directory_source(plans), make_ids(3), options);
 }
 
 TEST_F(KilledStore, a_killed_packing_leaves_no_pack_or_a_whole_one) {
