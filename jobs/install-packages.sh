@@ -24,9 +24,9 @@ packages=(
   gnuplot-nox                        # pictures and plots
   libmuparser-dev                    # formulas over the columns of results
   libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
-  libgtest-dev libgmock-dev          # cmake asks for them, as the tests are part of the build
 )
 if [ "${1:-}" = tests ]; then
+  packages+=(libgtest-dev libgmock-dev)
   packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
   packages+=(pybind11-dev python3-dev python3-pandas)        # the Python module
   packages+=(python3-pip python3-setuptools python3-wheel)   # install it

@@ -27,19 +27,19 @@ step() { printf '\n== %s\n' "$*"; }
 # already keeps its settings; CMAKE_GENERATOR counts for a new one only.
 log=$root/build/configure.log
 mkdir -p "$root/build"
+settings=()
+[ -e "$root/build/CMakeCache.txt" ] || settings=(-DWALLHEAT_TESTS=OFF)
 configure() {
   if command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
-  cmake -S "$root" -B "$root/build" "$@" > "$log" 2>&1
+  cmake -S "$root" -B "$root/build" "${settings[@]}" > "$log" 2>&1
 }
 
 step "Libraries"
 if configure; then
   echo "All are here."
-elif bash "$root/jobs/install-packages.sh"; then
-  configure || { cat "$log" >&2; exit 1; }
 else
-  configure -DWALLHEAT_TESTS=OFF || { printf '\nWhat cmake says:\n' >&2; grep -A 8 '^CMake Error' "$log" >&2 || cat "$log" >&2; exit 1; }
-  echo "What is here is enough for wallheat without its tests."
+  bash "$root/jobs/install-packages.sh" || { printf '\nWhat cmake says:\n' >&2; grep -A 8 '^CMake Error' "$log" >&2 || cat "$log" >&2; exit 1; }
+  configure || { cat "$log" >&2; exit 1; }
 fi
 
 step "Build"

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Where an include may stand. Folders stand on floors; what stands on one uses lower floors only, so
 # that no two folders can use each other. Each third-party library has its folder, and the public
-# headers name none.
+# headers name none. What takes long to compile is read by few files.
+#
+#   test_include_rules.sh [BUILD]     BUILD: a build folder of Ninja's, whose ten slowest files are listed
 set -euo pipefail
+build=${1:-}
 cd "$(dirname "$0")/.."
 status=0
 
@@ -72,11 +75,29 @@ only_in cli 'boost/'
 only_in python 'pybind11/'
 only_in 'io|forecast|isolation|view|report|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks
 
+# Headers that take seconds to compile: the named files alone include them, and no header does but the named.
+heavy() { # heavy 'FILE|FILE' PATTERN
+  local strays
+  strays=$(grep -rlE "#include *[<\"]($2)[>\"]" src include | grep -vE "^src/($1)$" || true)
+  [ -z "$strays" ] || says "$2 takes long to compile and may be included by src/$1 only, but stands in:"$'\n'"$strays"
+}
+heavy 'cli/options\.cpp' 'boost/.*'
+heavy 'view/json\.hpp' 'nlohmann/json\.hpp'
+heavy 'view/(console\.cpp|logger\.hpp)' 'spdlog/(logger|async|sinks/.*|spdlog)\.h'
+heavy '.*\.cpp' 'view/(json|logger)\.hpp'
+heavy 'run/batch_job\.cpp' 'regex'
+heavy '.*\.cpp' 'iostream'
+
 # No drawer for everything: a folder that holds more than 22 % of the lines wants to be divided.
 total=$(find src -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' | grep '^src/' | xargs cat | wc -l)
 for folder in src/*/; do
   lines=$(find "$folder" \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -exec cat {} + | wc -l)
   [ $((lines * 100)) -le $((total * 22)) ] || says "$folder holds $lines of $total lines, more than 22 %"
 done
+if [ -n "$build" ] && [ -e "$build/.ninja_log" ]; then
+  echo "The files that took longest to compile in this build, in seconds:"
+  awk -F '\t' '$4 ~ /\.o$/ { seconds[$4] = ($2 - $1) / 1000 } END { for (file in seconds) printf "%7.1f  %s\n", seconds[file], file }' \
+    "$build/.ninja_log" | sort -rn | sed 10q
+fi
 [ $status -eq 0 ] && echo "every include stands where it may"
 exit $status

@@ -4,8 +4,8 @@
 #   tests/tidy.sh                    all of src
 #   tests/tidy.sh src/queue/ io      files whose path matches one of these regular expressions
 #
-# TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build/, or of
-# the folder that BUILD names. CUDA files (*.cu, *.cuh) are left out, as clang 14 does not know CUDA 12.
+# TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build-tidy/, or of
+# the folder that BUILD names, where each file is compiled by itself. CUDA files (*.cu, *.cuh) are left out, as clang 14 does not know CUDA 12.
 set -euo pipefail
 version=14  # newer ones have other checks
 
@@ -13,7 +13,7 @@ version=14  # newer ones have other checks
 . "$(dirname -- "${BASH_SOURCE[0]}")/../jobs/usage.sh"
 usage 0 "$@"
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
-build=${BUILD:-build}
+build=${BUILD:-build-tidy}
 for tidy in "clang-tidy-$version" clang-tidy ''; do
   if "$tidy" --version 2> /dev/null | grep -q "version $version\."; then break; fi
 done
@@ -21,7 +21,7 @@ if [ -z "$tidy" ]; then
   echo "tidy.sh: there is no clang-tidy $version here (apt-get install clang-tidy-$version)" >&2
   exit 1
 fi
-[ -e "$build/compile_commands.json" ] || CMAKE_GENERATOR=Ninja cmake -S . -B "$build" > /dev/null
+[ -e "$build/compile_commands.json" ] || CMAKE_GENERATOR=Ninja cmake -S . -B "$build" -DCMAKE_UNITY_BUILD=OFF > /dev/null
 
 pattern=$(IFS='|' && echo "${*:-.}")
 # shellcheck disable=SC2016  # $1 and $2 are the inner shell's

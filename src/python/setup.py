@@ -1,5 +1,6 @@
 """Has CMake build the part that is written in C++. pip runs this; pyproject.toml has the rest."""
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -11,6 +12,11 @@ import tempfile
 import setuptools
 from setuptools.command.build_ext import build_ext
 
+# Before version 70.1 setuptools makes a wheel only with the help of that package.
+if not any(importlib.util.find_spec(name) for name in ("setuptools.command.bdist_wheel", "wheel")):
+    sys.exit(f"{sys.executable} has no package 'wheel', without which setuptools cannot install wallheat: leave out "
+             "--no-build-isolation, or take the system's Python: /usr/bin/python3 -m venv --system-site-packages FOLDER")
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Nothing is written into the source tree. A folder that is kept makes the next build short.
 BUILD = pathlib.Path(os.environ.get("WALLHEAT_PYTHON_BUILD") or tempfile.mkdtemp(prefix="wallheat-python-"))
@@ -19,13 +25,22 @@ BUILD = pathlib.Path(os.environ.get("WALLHEAT_PYTHON_BUILD") or tempfile.mkdtemp
 class BuildByCMake(build_ext):
     def build_extension(self, ext):
         subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DWALLHEAT_PYTHON=ON",
-                        "-DWALLHEAT_CUDA=OFF", f"-DPython_EXECUTABLE={sys.executable}"], check=True)
+                        "-DWALLHEAT_CUDA=OFF", f"-DPython_EXECUTABLE={sys.executable}", *pybind11()], check=True)
         subprocess.run(["cmake", "--build", BUILD, "--target", "wallheat_python", "--parallel", str(os.cpu_count())],
                        check=True)
         target = pathlib.Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
         built, = (BUILD / "src" / "python").glob("_wallheat*.so")
         shutil.copy2(built, target)
+
+
+def pybind11():
+    """Where CMake finds it: the one that pip brought; else CMake looks for the system's."""
+    try:
+        import pybind11
+    except ImportError:
+        return []
+    return [f"-Dpybind11_DIR={pybind11.get_cmake_dir()}"]
 
 
 def version():

@@ -33,7 +33,7 @@ pack() {
   in_debian "$root" sh -ec 'apt-get --quiet update
     bash /source/jobs/install-packages.sh
     apt-get --quiet --yes install --no-install-recommends dpkg-dev file
-    cmake -S /source -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DWALLHEAT_CUDA=OFF
+    cmake -S /source -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF
     cmake --build /build --target wallheat
     cd /build && cpack -G DEB' && mv "$root"/build/wallheat_*.deb "$scratch/$release.deb"
 }

@@ -103,7 +103,7 @@ class Builder:
         os.makedirs(self.tree, exist_ok=True)
         copy_tree(self.tree)
         command = ["cmake", "-G", "Ninja", "-S", self.tree, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release",
-                   "-DWALLHEAT_TESTS=ON", "-DWALLHEAT_CUDA=OFF", *cmake_options]
+                   "-DWALLHEAT_TESTS=ON", "-DWALLHEAT_CUDA=OFF", "-DCMAKE_UNITY_BUILD=OFF", *cmake_options]
         if shutil.which("ccache"):
             command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         done = subprocess.run(command, capture_output=True, text=True)
