@@ -24,17 +24,23 @@ hosts=$(mktemp)
 awk '!seen[$1]++ { print $1, "slots=1" }' "$LSB_DJOB_HOSTFILE" > "$hosts"
 nodes=$(wc -l < "$hosts")
 
+# Before the time limit (-wt, -wa) the run is asked to stop; at the limit itself SIGUSR2 comes, and a
+# while later SIGINT and SIGTERM. These two alone come with bkill: then the job must not come back. So
+# the first signal tells why.
+run='' stopped_by=''
+stop() {
+  stopped_by=${stopped_by:-$1}
+  [ -z "$run" ] || kill -USR1 "$run" 2> /dev/null
+}
+trap 'stop limit' USR1 USR2 XCPU HUP
+trap 'stop cancel' INT TERM QUIT
+
 # Rank 0 comes on top of the workers. In an array [1-N] the options say --shard "$LSB_JOBINDEX/N".
 WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch} \
   "$launch" -n $((nodes * workers + 1)) --hostfile "$hosts" --map-by node:OVERSUBSCRIBE -- \
   "${wallheat[@]}" run --resume "$@" &
 run=$!
-
-# Before the time limit (-wt, -wa) the run is asked to stop. SIGINT and SIGTERM come with bkill: then
-# the job must not come back.
-stopped_by=''
-trap 'stopped_by=limit; kill -USR1 $run' USR1
-trap 'stopped_by=cancel; kill -USR1 $run' INT TERM
+[ -z "$stopped_by" ] || stop "$stopped_by"
 while kill -0 $run 2> /dev/null; do wait $run; done
 wait $run
 status=$?

@@ -19,16 +19,22 @@ wallheat=(build/wallheat)
 workers=1   # on each node; with GPUs: one for each GPU
 
 # --- The same in every job ------------------------------------------------------------------------
+# Before the time limit (--signal) Slurm asks the run to stop; it looks at its clocks only every half
+# a minute. SIGTERM comes with scancel: then the job must not come back. It also comes at the limit
+# itself, so the first signal tells why.
+run='' stopped_by=''
+stop() {
+  stopped_by=${stopped_by:-$1}
+  [ -z "$run" ] || kill -USR1 "$run" 2> /dev/null
+}
+trap 'stop limit' USR1 USR2 XCPU HUP
+trap 'stop cancel' TERM INT QUIT
+
 # Rank 0 comes on top of the workers. In an array each task finds its shard by itself.
 "$launch" -n $((SLURM_JOB_NUM_NODES * workers + 1)) --map-by node:OVERSUBSCRIBE -- \
   "${wallheat[@]}" run --resume "$@" &
 run=$!
-
-# Before the time limit (--signal) Slurm asks the run to stop; it looks at its clocks only every half
-# a minute. SIGTERM comes with scancel: then the job must not come back.
-stopped_by=''
-trap 'stopped_by=limit; kill -USR1 $run' USR1
-trap 'stopped_by=cancel; kill -USR1 $run' TERM
+[ -z "$stopped_by" ] || stop "$stopped_by"
 while kill -0 $run 2> /dev/null; do wait $run; done
 wait $run
 status=$?

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# jobs/slurm.sh and jobs/lsf.sh as schedulers signal them, with a stand-in for launch.sh: which signals stop a
+# run, and after which of them the job goes back into the queue.
+set -uo pipefail
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=checks.sh
+. "$here/checks.sh"
+unset "${!SLURM_@}" "${!LSB_@}"
+
+mkdir "$scratch/jobs" "$scratch/bin"
+cat > "$scratch/jobs/launch.sh" <<'END'
+#!/bin/bash
+# At SIGUSR1 it closes its file, which takes until the file "closed" is there.
+trap 'asked=yes' USR1
+echo $$ > started
+until [ -n "${asked:-}" ]; do sleep 0.05; done
+touch asked
+until [ -e closed ]; do sleep 0.05; done
+exit 75
+END
+printf '#!/bin/bash\necho "$@" >> requeued\n' > "$scratch/bin/scontrol"
+chmod +x "$scratch/jobs/launch.sh" "$scratch/bin/scontrol"
+printf 'n1\nn1\n' > "$scratch/slots"
+cd "$scratch" || exit 1
+export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 LSB_DJOB_HOSTFILE=$scratch/slots
+
+# ends_after SCRIPT STATUS SIGNAL...: the job is sent these signals, and then its run ends with 75.
+ends_after() {
+  rm -f started asked closed requeued
+  set -m  # or the background job would be deaf to SIGINT
+  "$here/../../jobs/$1" --data plans --out r.h5 > log 2>&1 &
+  local job=$! signal
+  set +m
+  wait_until 10 "the run is at work" test -s started
+  for signal in "${@:3}"; do
+    kill -s "$signal" "$job"
+    wait_until 10 "the run is asked to stop by SIG$signal" test -e asked
+  done
+  touch closed
+  wait "$job" 2> /dev/null
+  check "$1 after SIG${*:3}: status" same "$2" $?
+  check "$1 after SIG${*:3}: nothing is left running" not kill -0 "$(< started)" 2> /dev/null
+}
+for signals in USR1 USR2 XCPU HUP "USR1 TERM" "USR2 INT TERM"; do
+  # shellcheck disable=SC2086  # several words
+  ends_after slurm.sh 75 $signals
+  check "slurm.sh after SIG$signals: the job goes back into the queue" contains requeued "requeue 7"
+  # shellcheck disable=SC2086
+  ends_after lsf.sh 75 $signals
+  check "lsf.sh after SIG$signals: it says that the limit did it" contains log "before the job's time limit"
+done
+for signals in TERM INT "TERM USR1"; do
+  # shellcheck disable=SC2086
+  ends_after slurm.sh 75 $signals
+  check "slurm.sh after SIG$signals: the job does not come back" absent requeued
+  check "slurm.sh after SIG$signals: it says so" contains log "was cancelled"
+  # shellcheck disable=SC2086
+  ends_after lsf.sh 143 $signals
+  check "lsf.sh after SIG$signals: it says that it was cancelled" contains log "was cancelled"
+done
+finish
