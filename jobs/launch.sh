@@ -8,8 +8,10 @@
 # Against plain mpirun:
 #   * A worker or a node may die: its plans go to others, and the run ends well (Open MPI 4; with
 #     Open MPI 5 a worker may die, and a lost node means to start again with --resume).
-#   * SIGTERM, SIGUSR1 and Ctrl-C stop the run in good order, with status 75. A second Ctrl-C
-#     ends it by force.
+#   * SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP and Ctrl-C stop the run in good order, with status 75. A
+#     second Ctrl-C ends it by force.
+#   * A run that is stopped before it could start a plan ends with 1: a job script that starts it again
+#     would do so for ever.
 #   * mpirun, which after a death may not end, is ended once the result file is closed.
 #   * If rank 0 dies, the run is ended: with 75 if it had been at work for a minute or more, so that
 #     a job script starts it again; with 1 otherwise, as it would probably die again at once.
@@ -87,16 +89,36 @@ case $version in
 esac
 
 exit_status_file=$result.exit-status.${HOSTNAME:-host}.$$
-trap 'rm -rf "$scratch" "$exit_status_file"' EXIT
 # A launch.sh that was killed could not remove its own.
 for left in "$result".exit-status.*; do
   if [ -n "$(find "$left" -mmin +60 2> /dev/null)" ]; then rm -f "$left"; fi
 done
 
+# From here on no signal that a scheduler or a terminal sends ends this script before mpirun: that would
+# be an orphan. A broken pipe behind stderr only loses text.
+pid='' asked='' interrupts=0
+ask_to_stop() {
+  asked=yes
+  [ -z "$pid" ] || kill -USR1 "$pid" 2> /dev/null  # mpirun passes it on to all ranks
+}
+interrupt() {
+  interrupts=$((interrupts + 1))
+  if [ "$interrupts" = 1 ]; then ask_to_stop; else kill -TERM "$pid" 2> /dev/null; fi
+}
+leave() {
+  if [ -n "$pid" ] && running; then end_mpirun 5; fi
+  rm -rf "$scratch" "$exit_status_file"
+}
+trap leave EXIT
+trap ask_to_stop TERM USR1 USR2 HUP QUIT XCPU ALRM
+trap interrupt INT
+trap : PIPE
+
 # What Open MPI says of ranks that end, or are lost, as they should; before the run has begun it is a
 # sign of something wrong.
 without_noise() {
   local line
+  trap '' TERM USR1 USR2 HUP QUIT XCPU ALRM INT PIPE  # schedulers may signal all; it ends with mpirun
   while IFS= read -r line || [ -n "$line" ]; do
     case $line in
       '['*' PMIX ERROR: '* | '['*' ORTE_ERROR_LOG: '* | 'mpirun: Forwarding signal '*)
@@ -108,8 +130,11 @@ without_noise() {
 
 exec {messages}> >(without_noise)
 reader=$!
+# Should this script be killed, mpirun is told to end.
+tie=()
+if setpriv --pdeathsig TERM true 2> /dev/null; then tie=(setpriv --pdeathsig TERM); fi
 set -m  # mpirun in a process group of its own: a Ctrl-C reaches it through this script alone
-"$mpirun" "${survive[@]}" --report-uri "$scratch/uri" "${mpirun_options[@]}" "$@" \
+"${tie[@]}" "$mpirun" "${survive[@]}" --report-uri "$scratch/uri" "${mpirun_options[@]}" "$@" \
   --exit-status-file "$exit_status_file" < /dev/null 2>&"$messages" {messages}>&- &
 pid=$!
 disown "$pid"  # or bash reports its death
@@ -117,15 +142,6 @@ set +m
 exec {messages}>&-
 
 # --- Until it ends -------------------------------------------------------------------------------
-
-asked='' interrupts=0
-ask_to_stop() { asked=yes; kill -USR1 "$pid" 2> /dev/null; }  # mpirun passes it on to all ranks
-interrupt() {
-  interrupts=$((interrupts + 1))
-  if [ "$interrupts" = 1 ]; then ask_to_stop; else kill -TERM "$pid" 2> /dev/null; fi
-}
-trap ask_to_stop TERM USR1 HUP
-trap interrupt INT
 
 # pause SECONDS: no program that a scheduler could kill, of which bash would tell.
 exec {clock}<> <(:)
@@ -159,8 +175,14 @@ end_mpirun() {
   wait_for_end "$1" || kill_mpirun
 }
 
-# Rank 0 replaces FILE.status every two seconds. Compared with itself only: clocks may differ.
+# Rank 0 replaces FILE.status every two seconds, from before it lists the plans until the file is closed.
+# Compared with itself only: clocks may differ.
 sign_of_life() { stat -c '%i %y' "$result.status" 2> /dev/null; }
+is_starting() {
+  local text=''
+  { text=$(< "$result.status"); } 2> /dev/null
+  [[ $text == *'"state": "starting"'* ]]
+}
 
 last_sign=$(sign_of_life) heard=$SECONDS began='' asked_at=$SECONDS
 while running; do
@@ -171,8 +193,9 @@ while running; do
   fi
   sign=$(sign_of_life)
   if [ -n "$sign" ] && [ "$sign" != "$last_sign" ]; then
-    last_sign=$sign heard=$SECONDS began=${began:-$SECONDS}
+    last_sign=$sign heard=$SECONDS
     : > "$scratch/began"
+    if [ -z "$began" ] && ! is_starting; then began=$SECONDS; fi
   elif [ $((SECONDS - heard)) -ge $((began ? silence_s : 2 * silence_s)) ]; then
     say "no sign of life from rank 0 for $((SECONDS - heard)) s; ending the run"
     kill -USR1 "$pid" 2> /dev/null  # it may still be able to close its file
@@ -205,6 +228,10 @@ rm -rf "${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid"
 status=$(cat "$exit_status_file" 2> /dev/null)
 case $status in [0-9] | [0-9][0-9] | [0-9][0-9][0-9]) exit "$status" ;; esac
 again="what was stored is safe; run it again with --resume"
+if [ -n "$asked" ] && [ -z "$began" ]; then
+  say "stopped before any plan could start, and another start like it would get no further: give it more time"
+  exit 1
+fi
 if [ -n "$asked" ]; then
   say "stopped before rank 0 could close the result file; $again"
   exit 75

@@ -34,7 +34,7 @@ for status in 0 3 75 1; do
 done
 tidy
 
-for signal in TERM USR1 INT HUP; do
+for signal in TERM USR1 USR2 XCPU QUIT INT HUP; do
   set -m  # or the background job would be deaf to SIGINT
   start
   set +m
@@ -42,6 +42,24 @@ for signal in TERM USR1 INT HUP; do
   kill -$signal "$launched"
   check "SIG$signal to launch.sh stops the run in good order, with 75" ends_with 75
 done
+tidy
+
+started
+kill -KILL "$launched"
+check "a launch.sh that is killed" ends_with 137
+if setpriv --pdeathsig TERM true 2> /dev/null; then wait_until 30 "takes its mpirun along" nothing_left
+else echo "skipped: that mpirun goes with it: no setpriv here (util-linux)"; kill "$(pgrep -f -- "$scratch/")"; fi
+rm -f "$scratch"/*.exit-status.*
+
+mkfifo "$scratch/left"
+# shellcheck disable=SC2094  # a pipe that nobody reads
+exec {held}<> "$scratch/left" {left}> "$scratch/left" {held}>&-
+rm -rf "$STAND_IN"; mkdir -p "$STAND_IN"
+"$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" 2>&"$left" &
+launched=$!
+wait_until 30 "the ranks are at work" ready
+echo 0 > "$STAND_IN/end"
+check "a reader of its messages that leaves ends nothing" ends_with 0
 tidy
 
 started STAND_IN_STAYS=yes
@@ -89,6 +107,13 @@ started
 kill -KILL "$(rank_pid 0)"
 check "launch.sh ends with 1 when rank 0 is killed early" ends_with 1
 check "it says how to go on" contains "$scratch/log" "--resume"
+tidy
+
+started STAND_IN_DEAF=yes STAND_IN_STATUS='{ "state": "starting" }'
+kill -USR1 "$launched"
+kill -KILL "$(rank_pid 0)"
+check "a run that is stopped before it could start a plan fails: it would be queued again for ever" ends_with 1
+check "it says why" contains "$scratch/log" "stopped before any plan could start"
 tidy
 
 started WALLHEAT_SILENCE_S=2 OMPI_MCA_odls_base_sigkill_timeout=5
@@ -187,11 +212,25 @@ real=("$launch" -n 2 --oversubscribe -- "$wallheat" run --progress none --max-it
 for there in "nothing yet" "a file"; do
   "${real[@]}" --data plans --out link.h5 --resume --tolerance 0 > log 2>&1 &
   launched=$!
-  wait_until 30 "a link to $there: rank 0 gives signs of life beside the target" test -e target/later.h5.status
+  wait_until 30 "a link to $there: rank 0 gives signs of life beside the target" grep -qs iterations target/later.h5.status
   kill -TERM "$launched"
   check "a link to $there: the run is stopped in good order" ends_with 75
   check "a link to $there: the target is the result file" test -f target/later.h5
 done
+# A start that takes longer than any silence is allowed: the event log is a pipe that nobody reads yet.
+mkfifo events
+WALLHEAT_SILENCE_S=1 "$launch" -n 2 --oversubscribe -- "$wallheat" run --data plans --events events --out slow.h5 > log 2>&1 &
+launched=$!
+signs=0 last=''
+sign_again() {
+  local sign
+  sign=$(stat -c '%i %y' slow.h5.status 2> /dev/null)
+  [ -z "$sign" ] || [ "$sign" = "$last" ] || { last=$sign; signs=$((signs + 1)); }
+  [ "$signs" = 4 ]
+}
+wait_until 60 "a run that starts for long gives signs of life" sign_again
+cat events > /dev/null &
+check "it is not taken for dead" ends_with 0
 "${real[@]}" --data nothing --out failed.h5 > log 2>&1
 check "a run that fails ends with its own status" same 1 $?
 check "in one plain sentence" same 1 "$(wc -l < "$scratch/log")"
