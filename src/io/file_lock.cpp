@@ -13,6 +13,7 @@
 
 #include "core/utc_text.hpp"
 #include "io/file_names.hpp"
+#include "io/print_error.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -126,7 +127,89 @@ void write_holder(System& system, PosixFile& lock) {
   lock.append(std::as_bytes(std::span(text)));
 }
 
+/// What changes while a process writes a file: a run replaces its status every two seconds.
+struct SignsOfLife {
+  std::array<struct stat, 5> files{};
+  std::time_t newest = 0;
+
+  [[nodiscard]] bool operator==(const SignsOfLife& other) const {
+    const auto same = [](const struct stat& a, const struct stat& b) {
+      return a.st_ino == b.st_ino && a.st_size == b.st_size &&
+             a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+    };
+    return std::equal(files.begin(), files.end(), other.files.begin(), same);
+  }
+};
+
+SignsOfLife signs_of_life(System& system, const std::filesystem::path& file) {
+  SignsOfLife signs;
+  auto next = signs.files.begin();
+  for (const auto& path :
+       {file, temporary_path(file), log_path(file), lock_path(file), status_path(file)}) {
+    if (const auto info = look_at(system, path)) *next = *info;
+    signs.newest = std::max(signs.newest, next->st_mtim.tv_sec);
+    ++next;
+  }
+  return signs;
+}
+
+// A writer that is at work is never silent for so long; clocks of two hosts may differ by some
+// seconds, and a file server may show an old state for a while.
+constexpr std::chrono::seconds silence{30};
+
+std::chrono::seconds age_of(System& system, const SignsOfLife& signs) {
+  return std::chrono::seconds(system.now() - signs.newest);
+}
+
+/// The kernel's locks do not always reach over hosts (Lustre's localflock, nolock of NFS). Throws
+/// RunError if a holder on another host goes on writing. It is waited for until he has been silent
+/// for long enough: he may have been killed a moment ago.
+void outwait_elsewhere(System& system, const std::filesystem::path& file,
+                       const LockHolder& holder) {
+  constexpr std::chrono::milliseconds pause{500};
+  // By the clock of this host alone, unless the signs are so old that no clock can be so wrong.
+  constexpr std::chrono::hours long_ago{1};
+  const SignsOfLife before = signs_of_life(system, file);
+  if (age_of(system, before) > long_ago) return;
+  print_error(
+      "wallheat: {} was being written on host {} until lately; waiting for {} s to see whether it "
+      "still is",
+      file.string(), LockHolder(holder)["host"], silence.count());
+  const auto deadline = system.uptime() + silence;
+  while (system.uptime() < deadline) {
+    system.sleep(pause);
+    if (!(signs_of_life(system, file) == before))
+      throw RunError(sentence(file, holder, "wait for it or stop it"));
+  }
+}
+
 constexpr int most_attempts = 100;
+
+/// A text that a loss of power cut short names nobody.
+bool names_another_host(System& system, LockHolder holder) {
+  return !holder["pid"].empty() && holder["host"] != system.host();
+}
+
+/// Also of a link that leads nowhere.
+bool is_there(System& system, const std::filesystem::path& path) {
+  struct stat info {};
+  return system.lstat(path.c_str(), &info) == 0;
+}
+
+Writer::Life life_of_writer(System& system, const std::filesystem::path& file,
+                            const LockHolder& holder) {
+  const PosixFile opened(system, lock_path(file), O_RDONLY);
+  struct flock request {};
+  request.l_type = F_WRLCK;
+  request.l_whence = SEEK_SET;
+  const bool asked = system.lock(opened.fd(), F_OFD_GETLK, &request) == 0;
+  if (asked && request.l_type != F_UNLCK) return Writer::Life::lives;
+  if (is_elsewhere(system, holder)) {
+    const auto age = age_of(system, signs_of_life(system, file));
+    return std::chrono::abs(age) < silence ? Writer::Life::lives : Writer::Life::unknown;
+  }
+  return asked || is_dead(system, holder) ? Writer::Life::dead : Writer::Life::lives;
+}
 
 [[noreturn]] void give_up(const std::filesystem::path& lock) {
   throw RunError(lock.string() + " keeps changing hands; try again");
@@ -187,6 +270,24 @@ bool is_dead(System& system, LockHolder holder) {
   return life_of(system, std::move(holder)) == System::Life::gone;
 }
 
+Writer writer_of(System& system, const std::filesystem::path& file) {
+  const auto lock = lock_path(file);
+  Writer writer;
+  if (!is_there(system, lock)) return writer;
+  LockHolder holder = read_holder(system, lock);
+  try {
+    writer.life = life_of_writer(system, file, holder);
+  } catch (const RunError&) {
+    // It may have been removed between two steps; else it is somebody's who keeps it to himself.
+    writer.life = is_there(system, lock) ? Writer::Life::unknown : Writer::Life::none;
+  }
+  writer.host = holder["host"];
+  writer.pid = holder["pid"];
+  writer.job = holder["job"];
+  writer.since = holder["since"];
+  return writer;
+}
+
 FileLock::FileLock(System& system, const std::filesystem::path& file, LockKind kind)
     : system_(system), path_(lock_path(file)) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
@@ -207,6 +308,10 @@ FileLock::FileLock(System& system, const std::filesystem::path& file, LockKind k
     // The holder may have removed the file between our opening and locking it.
     if (!still_named(system, opened->fd(), path_)) continue;
     refuse_strangers(system, *opened, path_);
+    if (answer == Answer::taken && !made) {
+      const LockHolder holder = read_holder(system, path_);
+      if (names_another_host(system, holder)) outwait_elsewhere(system, file, holder);
+    }
     if (answer == Answer::unsupported && !made) {
       held_ = take_by_content(system, file, path_);
       return;

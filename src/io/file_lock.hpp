@@ -20,12 +20,33 @@ using LockHolder = std::map<std::string, std::string>;
 /// True if the holder is known to be gone; a process of another host cannot be asked.
 [[nodiscard]] bool is_dead(System& system, LockHolder holder);
 
+/// Who has, or had, the right to write a file, as the lock beside it tells.
+struct Writer {
+  enum class Life {
+    none,     ///< there is no lock file
+    lives,    ///< the lock is held, or the holder is on another host and gives signs of life
+    dead,     ///< killed: the lock file is left, but nobody holds it
+    unknown,  ///< on another host, where the lock may be held without this one seeing it
+  };
+  Life life = Life::none;
+  std::string host;
+  std::string pid;
+  std::string job;    ///< of Slurm or LSF; may be empty
+  std::string since;  ///< UTC
+};
+
+/// Looks without taking the lock of `file`, whose name is that of result_path().
+[[nodiscard]] Writer writer_of(System& system, const std::filesystem::path& file);
+
 /// The right to write a result file: the file FILE.lock, held by at most one living process. The
 /// kernel lets go of it when the holder dies, however it dies; where the file system knows no
-/// locks, the next one takes it over.
+/// locks, the next one takes it over. Where it keeps the locks of each host apart, a holder on
+/// another host is known by his signs of life: what he writes beside the file changes.
 class FileLock {
  public:
-  /// Takes FILE.lock for `file`. Throws RunError that names the holder where another has it.
+  /// Takes FILE.lock for `file`. Throws RunError that names the holder where another has it. If
+  /// someone on another host has written here within the last half a minute, this waits as long to
+  /// see whether he goes on, and says so on stderr.
   FileLock(System& system, const std::filesystem::path& file, LockKind kind = LockKind::kernel);
 
   /// Lets go and removes FILE.lock. Without it the file stays, as after a kill; it stops nobody.

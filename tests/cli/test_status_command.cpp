@@ -63,10 +63,14 @@ class Status : public testing::Test {
   void pretend_the_writer_is_elsewhere() {
     std::ofstream(file_ + ".lock") << "host elsewhere\npid 4711\nsince 2030-01-02 03:04:05 UTC\n";
   }
-  void let_the_status_age() {
-    const auto path = status_file(file_);
+  static void let_age(const std::filesystem::path& path) {
     std::filesystem::last_write_time(
         path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  }
+  void let_the_status_age() { let_age(status_file(file_)); }
+  void let_all_age() {
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+      let_age(entry.path());
   }
   Finished look() { return run_program({WALLHEAT_PROGRAM, "status", file_}); }
   nlohmann::json json() {
@@ -204,10 +208,12 @@ TEST_F(Status, of_a_writer_on_another_host_goes_by_its_signs_of_life) {
     store(results, 0, PlanStatus::converged);
   }
   pretend_the_writer_is_elsewhere();
+  EXPECT_EQ(json()["state"], "being written") << "its log is young";
+  let_all_age();
   EXPECT_THAT(look().out, HasSubstr("whether process 4711 on host elsewhere still lives"));
   write_status();
   EXPECT_EQ(json()["state"], "being written");
-  let_the_status_age();
+  let_all_age();
   EXPECT_EQ(json()["state"], "unknown");
 }
 

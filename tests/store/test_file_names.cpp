@@ -6,7 +6,6 @@
 #include "store/results/merge.hpp"
 #include "store/results/repair.hpp"
 #include "store/results/result_path.hpp"
-#include "store/results/writer.hpp"
 #include "store_fixture.hpp"
 
 // A result file by other names than its own, and what lies in wait beside it.
@@ -54,7 +53,7 @@ TEST_F(Link, leads_readers_and_merges_to_the_log_too) {
   for (const auto& name : names()) {
     EXPECT_EQ(result_path(name), fs::canonical(target)) << name;
     expect_contents(name, plan, 17);
-    EXPECT_EQ(writer_of(name).life, Writer::Life::dead) << name;
+    EXPECT_EQ(writer_of(real_system(), result_path(name)).life, Writer::Life::dead) << name;
     const auto merged = directory / "merged.h5";
     EXPECT_EQ(merge_results(merged, {name}, {true, true}).done, 17U) << name;
     expect_contents(merged, plan, 17);
@@ -171,7 +170,7 @@ TEST_F(Planted, locks_do_not_stop_or_mislead_who_asks_for_the_writer) {
   for (const auto& plant : {std::function<void()>([&] { plant_link(lock); }),
                             std::function<void()>([&] { plant_pipe(lock); })}) {
     plant();
-    const auto writer = writer_of(file);
+    const auto writer = writer_of(real_system(), file);
     EXPECT_EQ(writer.life, Writer::Life::unknown);
     EXPECT_THAT(writer.pid, IsEmpty());
     fs::remove(lock);

@@ -5,6 +5,8 @@
 
 #include "child_process.hpp"
 #include "io/file_lock.hpp"
+#include "io/file_names.hpp"
+#include "other_host.hpp"
 #include "store/results/merge.hpp"
 #include "store/results/repair.hpp"
 #include "store_fixture.hpp"
@@ -130,6 +132,49 @@ TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_tw
     for (auto& signal : finish) signal.send();
     for (const auto child : children) ASSERT_EQ(wait_for(child), 0);
     ASSERT_EQ(files_in(directory), 0U) << "round " << round;
+  }
+}
+
+TEST_F(OneWriter, is_all_that_a_file_can_have_where_each_host_has_its_own_locks) {
+  const auto plan = make_plan(4);
+  auto store = ResultStore::create(file, plan, {}, false);
+  store_all(store, make_results(plan, 0, 1));
+  std::size_t next = 1;
+  const auto refused = AllOf(HasSubstr("is being written by process " + std::to_string(::getpid())),
+                             HasSubstr("wait for it or stop it"));
+  const auto refuses = [&](const std::function<void(const StoreEnvironment&)>& take) {
+    OtherHost other([&] { store_all(store, make_results(plan, next, next + 1)); });
+    EXPECT_EQ(writer_of(other, file).life, Writer::Life::lives);
+    EXPECT_THAT(refusal([&] { take({other}); }), refused);
+    ++next;
+  };
+  refuses([&](const auto& env) { (void)ResultStore::resume(file, plan, {}, nullptr, env); });
+  refuses([&](const auto& env) { (void)ResultStore::create(file, plan, {}, true, env); });
+  refuses([&](const auto& env) { (void)repair_results(file, env); });
+  // A status alone is a sign of life, too.
+  OtherHost other([&] { write_bytes(status_path(file), "a look"); });
+  EXPECT_THAT(refusal([&] { (void)repair_results(file, {other}); }), refused);
+  store.close({});
+  expect_contents(file, plan, 4);
+}
+
+TEST_F(OneWriter, may_follow_one_that_was_killed_on_another_host) {
+  const auto plan = make_plan(4);
+  for (const bool long_ago : {false, true}) {
+    run_and_kill([&](auto die) {
+      auto store = ResultStore::create(file, plan, {}, true);
+      store_all(store, make_results(plan, 0, 2));
+      die();
+    });
+    for (const auto& path : {file, log, lock})
+      if (long_ago)
+        std::filesystem::last_write_time(
+            path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+    OtherHost other;
+    ResultStore::resume(file, plan, {}, nullptr, {other}).close({});
+    expect_contents(file, plan, 2);
+    EXPECT_EQ(other.slept() > std::chrono::nanoseconds(0), !long_ago)
+        << "it may live, unless it has been silent for long";
   }
 }
 
