@@ -15,6 +15,11 @@
 namespace wallheat {
 namespace {
 
+std::string value_or_empty(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
 class RealSystem final : public System {
  public:
   int open(const char* path, int flags, mode_t mode) override { return ::open(path, flags, mode); }
@@ -60,10 +65,11 @@ class RealSystem final : public System {
     return std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string();
   }
   std::string job() override {
-    for (const char* variable : {"SLURM_JOB_ID", "LSB_JOBID"}) {
-      if (const char* job = std::getenv(variable)) return job;
-    }
-    return {};
+    if (const char* job = std::getenv("SLURM_JOB_ID")) return job;
+    const char* job = std::getenv("LSB_JOBID");
+    if (job == nullptr) return {};
+    const std::string index = value_or_empty("LSB_JOBINDEX");  // LSF's jobs of an array share an ID
+    return index.empty() || index == "0" ? job : std::string(job) + "[" + index + "]";
   }
   Life life_of(pid_t pid) override {
     if (::kill(pid, 0) != 0 && errno == ESRCH) return Life::gone;

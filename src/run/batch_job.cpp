@@ -90,8 +90,11 @@ std::optional<TimePoint> end_in_slurm() {
 std::optional<TimePoint> end_in_lsf() {
   const auto job = job_id_in("LSB_JOBID");
   if (!job) return std::nullopt;
+  // Of an array LSF would tell of all elements by the ID alone.
+  const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
+  const std::string element = index > 0 ? fmt::format("{}[{}]", *job, index) : *job;
   // "2:05 L": two hours and five minutes to the run limit; "-" where there is none.
-  const std::string answer = asked("bjobs -noheader -o time_left " + *job);
+  const std::string answer = asked("bjobs -noheader -o time_left '" + element + "'");
   std::smatch found;
   if (!std::regex_search(answer, found, std::regex("^([0-9]+):([0-9]+) *L"))) return std::nullopt;
   return std::chrono::system_clock::now() + std::chrono::hours(std::stol(found[1])) +

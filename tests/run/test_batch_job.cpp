@@ -1,11 +1,16 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "run/batch_job.hpp"
+#include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -85,6 +90,31 @@ TEST(ShardOfArrayTask, is_refused_in_lsf_which_does_not_tell_the_first_index) {
 TEST(ShardOfArrayTask, refuses_variables_that_are_no_numbers) {
   EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "two"}}),
               AllOf(HasSubstr("SLURM_ARRAY_TASK_ID=two"), HasSubstr("--shard")));
+}
+
+TEST(ScheduledEnd, is_that_of_this_element_of_an_lsf_array) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path bjobs = directory / "bjobs";
+  std::ofstream(bjobs) << "#!/bin/sh\n"
+                          "case $* in\n"
+                          "  '-noheader -o time_left 7[2]') echo '3:59 L' ;;\n"
+                          "  '-noheader -o time_left 7') echo '0:12 L'; echo '3:59 L' ;;\n"
+                          "esac\n";
+  std::filesystem::permissions(bjobs, std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (directory.path().string() + ":" + path).c_str(), 1);
+  for (const char* variable : {"SLURM_JOB_END_TIME", "SLURM_JOB_ID"}) ::unsetenv(variable);
+  ::setenv("LSB_JOBID", "7", 1);
+  const auto minutes_left = [](const char* index) {
+    ::setenv("LSB_JOBINDEX", index, 1);
+    return std::chrono::round<std::chrono::minutes>(scheduled_end().value() -
+                                                    std::chrono::system_clock::now())
+        .count();
+  };
+  EXPECT_EQ(minutes_left("2"), 239);
+  EXPECT_EQ(minutes_left("0"), 12) << "no array";
+  ::setenv("PATH", path.c_str(), 1);
+  for (const char* variable : {"LSB_JOBID", "LSB_JOBINDEX"}) ::unsetenv(variable);
 }
 
 TEST(Duration, is_read_in_seconds_units_or_as_a_clock_shows_it) {
