@@ -1,11 +1,8 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <string_view>
@@ -16,6 +13,8 @@
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "io/print_error.hpp"
+#include "io/process_limits.hpp"
+#include "io/standard_streams.hpp"
 #include "isolation/solver_process.hpp"
 #include "mpi/mpi_link.hpp"
 #include "solve/gpu/device.hpp"
@@ -149,32 +148,18 @@ int manual_command(const Arguments& arguments) {
   if (!name.empty()) (void)command_named(name);
   const auto all = entries();
   if (!folder.empty()) {
-    write_output(folder / "wallheat.1", manual_page(all));
-    for (const CommandEntry& entry : all)
-      write_output(folder / ("wallheat-" + entry.name + ".1"), manual_page(entry));
+    const auto write_page = [&](const std::string& of, const std::string& page) {
+      require_replaceable(folder / (of + ".1"), true, page.substr(0, page.find(' ')));
+      write_output(folder / (of + ".1"), page);
+    };
+    write_page("wallheat", manual_page(all));
+    for (const CommandEntry& entry : all) write_page("wallheat-" + entry.name, manual_page(entry));
     return exit_done;
   }
   if (name.empty()) fmt::print("{}", manual_page(all));
   for (const CommandEntry& entry : all)
     if (entry.name == name) fmt::print("{}", manual_page(entry));
   return exit_done;
-}
-
-/// Where stdin, stdout or stderr is closed, the next file that is opened would take its place, and
-/// what is printed would end in that file.
-void open_missing_standard_files() {
-  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
-    if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);  // the lowest is free
-  }
-}
-
-/// Then a write beyond the limit on file sizes fails, with a sentence, instead of killing.
-void survive_size_limit() { (void)std::signal(SIGXFSZ, SIG_IGN); }
-
-/// A full disk behind stdout must not look like success.
-void check_stdout() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    throw RunError("the output cannot be written to stdout");
 }
 
 bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
@@ -204,13 +189,14 @@ int run_one(const std::string& name, Arguments arguments) {
 
 int app_main(const Arguments& arguments) {
   use_all_gpu_queues();
-  open_missing_standard_files();
+  prepare_standard_streams();
   survive_size_limit();
+  raise_file_limit();
   const std::string name = arguments.empty() ? "" : arguments.front();
   try {
     const int status =
         run_one(name, {arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end()});
-    check_stdout();
+    flush_stdout();
     return status;
   } catch (const UsageError& error) {
     // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
@@ -223,7 +209,9 @@ int app_main(const Arguments& arguments) {
                 sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
     return exit_usage;
   } catch (const std::exception& error) {
-    print_error("wallheat: {}", printable(error.what()));
+    if (stdout_failed()) end_if_stdout_was_left();
+    // fmt's own sentence does not say which file could not be written.
+    print_error("wallheat: {}", stdout_failed() ? of_stdout : printable(error.what()));
     return exit_failed;
   }
 }

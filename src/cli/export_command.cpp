@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -49,7 +47,7 @@ int export_command(const Arguments& arguments) {
   CommandFiles files;
   files.reads_store("FILE", file);
   files.writes("--out", output);
-  files.require_different();
+  files.check();
   if (!field.empty()) {
     export_field(file, field, format, output, overwrite);
     return exit_done;
@@ -84,8 +82,6 @@ int export_command(const Arguments& arguments) {
     rows([](const PlanResult&) {});
   } else if (output.empty()) {
     chosen->write(std::cout, rows);
-    if (!std::cout.flush())
-      throw RunError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
   } else {
     write_output(output, [&](std::ostream& out) { chosen->write(out, rows); });
   }

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <iostream>
 #include <limits>
 
@@ -64,8 +62,6 @@ int list_command(const Arguments& arguments) {
       write_json(std::cout, rows_of(rows), columns);
       break;
   }
-  if (!std::cout.flush())
-    throw RunError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
   return exit_done;
 }
 

@@ -2,12 +2,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <thread>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "io/standard_streams.hpp"
 #include "view/file_status.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -28,7 +28,7 @@ int watch_file(const fs::path& file, std::chrono::duration<double> interval) {
     } else {
       print_line(status);
     }
-    std::fflush(stdout);
+    flush_stdout();
     if (status.state != FileState::being_written) return status.exit_status();
     std::this_thread::sleep_for(interval);
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -98,10 +99,23 @@ std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
   (void)::posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
   (void)::posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
   (void)::posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
+  // Other programs expect these two to kill, as they do outside of this one.
+  posix_spawnattr_t attributes{};
+  (void)::posix_spawnattr_init(&attributes);
+  const auto forget_attributes = [](posix_spawnattr_t* of) { (void)::posix_spawnattr_destroy(of); };
+  const std::unique_ptr<posix_spawnattr_t, decltype(forget_attributes)> destroy_attributes(
+      &attributes, forget_attributes);
+  sigset_t ignored_here{};
+  sigemptyset(&ignored_here);
+  sigaddset(&ignored_here, SIGPIPE);
+  sigaddset(&ignored_here, SIGXFSZ);
+  (void)::posix_spawnattr_setsigdefault(&attributes, &ignored_here);
+  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+
   std::vector<std::string> arguments = words;
   std::vector<std::string> variables = changed_environment(environment);
   pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, program.c_str(), &actions, nullptr,
+  const int failed = ::posix_spawnp(&child, program.c_str(), &actions, &attributes,
                                     pointers_to(arguments).data(), pointers_to(variables).data());
   if (failed == ENOENT) return std::nullopt;
   if (failed != 0)

@@ -20,6 +20,7 @@ void catch_stop_signals() {
   // Schedulers and mpirun may both pass a SIGTERM on: a second one must not kill.
   sigaction(SIGUSR1, &action, nullptr);
   sigaction(SIGUSR2, &action, nullptr);  // LSF's warning at the run limit
+  sigaction(SIGXCPU, &action, nullptr);  // at a limit of processor time
   sigaction(SIGHUP, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   action.sa_flags = static_cast<int>(SA_RESETHAND);

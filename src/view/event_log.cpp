@@ -1,8 +1,12 @@
 #include "view/event_log.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include "view/gpu_text.hpp"
@@ -15,9 +19,9 @@ namespace {
 
 Json line(const std::string& event) { return {{"time", utc_now()}, {"event", event}}; }
 
-void write(std::ofstream& stream, const Json& json) {
+void add_line(std::string& lines, const Json& json) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  stream << json_line(json) << '\n';
+  lines += json_line(json) + '\n';
 }
 
 void add_worker(Json& json, const WorkerInfo& worker) {
@@ -55,13 +59,14 @@ void refuse_other_content(const std::filesystem::path& file) {
 
 EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
   refuse_other_content(file);
-  stream_.open(file, std::ios::app);
-  if (!stream_)
+  descriptor_ = FileDescriptor(
+      ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666));
+  if (descriptor_.get() < 0)
     throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
   // A kill may have cut the last line short: it must not spoil the next.
   std::ifstream written(file, std::ios::binary | std::ios::ate);
   if (written && written.tellg() > 0 && written.seekg(-1, std::ios::end) && written.get() != '\n')
-    stream_ << '\n';
+    lines_ = "\n";
 }
 
 void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
@@ -76,21 +81,21 @@ void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
                    {"memory_bytes", worker.gpu->memory_bytes},
                    {"numa", worker.gpu->numa}};
   }
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::worker_left(const WorkerInfo& worker, const std::string& reason) {
   Json json = line("worker_left");
   add_worker(json, worker);
   json["reason"] = reason;
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::plan(const std::string& event, const WorkerInfo& worker, const Task& task) {
   Json json = line(event);
   json["id"] = task.id;
   add_worker(json, worker);
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::result(const PlanResult& result) {
@@ -98,14 +103,14 @@ void EventLog::result(const PlanResult& result) {
   Json json = result_line("result", result);
   json["iterations"] = result.iterations;
   json["last_delta"] = result.last_delta;
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::failure(const std::string& event, const PlanResult& result) {
   Json json = result_line(event, result);
   json["failures"] = result.failures;
   json["error"] = result.error;
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::abandoned(const AbandonedPlan& plan) {
@@ -114,34 +119,39 @@ void EventLog::abandoned(const AbandonedPlan& plan) {
   json["attempts"] = plan.attempts;
   json["seconds"] = plan.last.seconds;
   json["iterations"] = plan.last.iterations;
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::gpu_sample(const WorkerInfo& worker, const GpuSample& sample) {
   Json json = line("gpu_sample");
   add_worker(json, worker);
   json.update(to_json(sample));
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans) {
   Json json = line("gpu_usage");
   add_worker(json, worker);
   json.update(to_json(usage, plans));
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::run(const std::string& event, const std::string& reason) {
   Json json = line(event);
   if (!reason.empty()) json["reason"] = reason;
-  write(stream_, json);
+  add_line(lines_, json);
 }
 
 void EventLog::flush() {
-  if (!stream_.flush()) {
-    throw RunError("the event log " + file_.string() + " cannot be written: " +
-                   std::strerror(errno) + "; what is solved is stored, go on with --resume");
+  for (std::string_view left = lines_; !left.empty();) {
+    const ssize_t written = ::write(descriptor_.get(), left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw RunError("the event log " + file_.string() +
+                     " cannot be written: " + std::strerror(errno));
+    left.remove_prefix(static_cast<std::size_t>(written));
   }
+  lines_.clear();
 }
 
 }  // namespace wallheat

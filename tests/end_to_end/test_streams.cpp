@@ -36,6 +36,65 @@ TEST_F(Streams, let_a_run_finish_though_stderr_cannot_be_written) {
   EXPECT_EQ(shell("wallheat export results.h5 > /dev/full").status, 1) << "that was the work";
 }
 
+// A pipe to which one may write on descriptor 4, and which nobody reads any more.
+const std::string left_by_its_reader = "mkfifo left; exec 3<> left 4> left 3>&-\n";
+
+TEST_F(Streams, let_a_run_finish_though_their_reader_has_left) {
+  const Finished finished = shell(left_by_its_reader + R"(
+    wallheat run --data plans --out results.h5 2>&4; echo $?
+    mpirun -n 2 --oversubscribe "$program" run --data plans --out under.h5 2>&4; echo $?)");
+  EXPECT_EQ(finished.out, "0\n0\n") << finished.err;
+  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+}
+
+TEST_F(Streams, let_a_run_finish_though_its_events_cannot_be_written) {
+  const Finished finished = shell("wallheat run --data plans --out results.h5 --events /dev/full");
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.err, HasSubstr("the event log /dev/full cannot be written: No space"));
+  const std::string said = finished.err;
+  EXPECT_EQ(said.find("event log"), said.rfind("event log")) << "once";
+  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+}
+
+TEST_F(Streams, end_a_command_quietly_where_their_reader_has_what_it_wanted) {
+  const Finished finished = shell(left_by_its_reader + R"(
+    wallheat run --data plans --out results.h5 --log-level off
+    for words in help 'list results.h5' 'export results.h5' 'status results.h5' \
+      'status --watch results.h5' 'monitor --interval 0.01'; do
+      wallheat $words >&4 2> said; echo $?; grep 'cannot be written' said
+    done)");
+  EXPECT_EQ(finished.out, "141\n141\n141\n141\n141\n141\n");
+}
+
+TEST_F(Streams, make_every_command_fail_that_cannot_print) {
+  const Finished finished = shell(R"(
+    wallheat run --data plans --out results.h5 --log-level off
+    wallheat run --data plans --out other.h5 --log-level off
+    for ((i = 1; i <= 100; ++i)); do
+      echo "$i|$i|long|q|COMPLETED|$i|$((i * 9000))|$((i * 9000 + 40))|$((i * 9999))|5|1|4|1G|cpu=4"
+    done > jobs
+    try() {
+      "$program" "$@" > /dev/full 2> full; full=$?
+      "$program" "$@" >&- 2> closed; closed=$?
+      [ $full = 1 ] && [ $closed = 1 ] && grep -q 'written to stdout' full &&
+        grep -q 'written to stdout' closed || echo "$full $closed $*"
+    }
+    try help; try version; try run --help; try manual; try completion bash; try devices
+    try run --data plans --out new.h5 --check; try run --data plans --out new.h5 --print-out
+    try export results.h5; try export results.h5 --format json
+    try list results.h5; try list results.h5 --json; try summary results.h5
+    try status results.h5; try status results.h5 --json; try status --watch results.h5
+    try compare results.h5 other.h5; try report results.h5 --json
+    try scaling --times 1=212,2=140; try scaling --replay results.h5
+    try merge --overwrite --out all.h5 other.h5; try repair results.h5
+    try verify results.h5 --data plans; try solve 00001 --data plans --json
+    try generate --out more --count 1 --size 32 --overwrite; try pack --data plans --out p.h5 --overwrite
+    try monitor --samples 1 --interval 0.01; try offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9
+    try profile 00001 --data plans; try bench --plans 1 --size 32 --repeat 1 --scaling false
+    try queue --sacct jobs)");
+  EXPECT_EQ(finished.out, "");
+}
+
 TEST_F(Streams, are_not_mixed_up_with_files_where_one_is_closed) {
   const Finished finished =
       shell("wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?");
