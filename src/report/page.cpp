@@ -20,6 +20,7 @@
 #include "report/row_table.hpp"
 #include "report/summary.hpp"
 #include "report/time_ledger.hpp"
+#include "view/advice.hpp"
 #include "view/json.hpp"
 #include "view/time_text.hpp"
 
@@ -274,10 +275,9 @@ std::string failures(const Summary& summary, const std::filesystem::path& file) 
     rows.push_back({std::to_string(plans.size()), cause, ids,
                     fmt::format("wallheat solve {} --data PLANS", plans.front()->id)});
   }
-  return table("rlll", rows) +
-         fmt::format(
-             "<p>All of them again: <code>wallheat run --data PLANS --out {} --resume</code></p>\n",
-             escaped(file.string()));
+  return table("rlll", rows) + fmt::format("<p>All of them again: <code>{}{}</code></p>\n",
+                                           escaped(resume_command(file.string())),
+                                           and_retry_failed);
 }
 
 std::string extremes(std::vector<const PlanResult*> plans, const ResultReader& reader) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,8 +26,10 @@
 #include "store/results/field_codec.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
+#include "view/advice.hpp"
 #include "view/logger.hpp"
 #include "view/run_monitor.hpp"
+#include "view/signs_of_life.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -93,7 +96,8 @@ void check_gpu_choice(const RunOptions& options, int ranks) {
   if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
 }
 
-Attributes session_start(const RunOptions& options, const RunSurroundings& surroundings) {
+Attributes session_start(const RunOptions& options, const RunSurroundings& surroundings,
+                         const std::string& started_utc) {
   return {{"command_line", options.command_line},
           {"wallheat_version", std::string(version())},
           {"compiler", __VERSION__},
@@ -103,7 +107,7 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
           {"ranks", std::to_string(surroundings.ranks)},
           {"shard", options.shard.text()},
           {"data", std::filesystem::absolute(options.data).string()},
-          {"started_utc", utc_now()}};
+          {"started_utc", started_utc}};
 }
 
 /// A path as a shell takes it.
@@ -121,12 +125,11 @@ std::string shell_word(const std::filesystem::path& path) {
 /// What is to be done after a run.
 std::string next_step(const RunTally& tally, const RunOptions& options, bool interrupted) {
   const std::string file = shell_word(options.out);
-  if (interrupted) return "stopped early; to go on, run the same command with --resume";
+  if (interrupted) return fmt::format("stopped early; to go on, {}", resume_same);
   if (tally.failed + tally.given_up > 0)
     return fmt::format(
-        "next: mend the input of the failed plans ('wallheat summary {}' names them), then run the "
-        "same command with --resume --retry-failed",
-        file);
+        "next: mend the input of the failed plans ('wallheat summary {}' names them), then {}{}",
+        file, resume_same, and_retry_failed);
   if (options.shard.count > 1)
     return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
   return fmt::format("next: wallheat summary {}", file);
@@ -238,35 +241,33 @@ Clock::time_point stop_time(Clock::time_point limit, spdlog::logger& logger) {
   return limit - kept;
 }
 
+// Said where a job script that starts the same again would do so for ever.
+constexpr const char* more_time =
+    "give the run more time (--time-limit, or the job's own limit), then go on with --resume";
+
 /// A run and all that it needs, from the list of ids to the closed file.
 class Campaign {
  public:
   /// Opens the plans and the result file, and looks for changed inputs. Throws StopRequested.
   Campaign(const RunOptions& options, const RunSurroundings& surroundings, Console& console)
-      : options_(options), logger_(*console.logger()) {
+      : options_(options),
+        console_(console),
+        logger_(*console.logger()),
+        facts_{options.out, &ids_.ids, utc_now(), host_name(),
+               options.shard.count > 1 ? options.shard.text() : ""},
+        resuming_(options.resume && has_results(options.out)) {
     check_gpu_choice(options, surroundings.ranks);
-    source_ = open_plan_source(options.data);
-    ids_ = requested_plans(*source_, options.ids, options.ids_file, options.first);
-    if (!ids_.note.empty()) logger_.info("{}", ids_.note);
-    for (const std::string& id : ids_.duplicates)
-      logger_.warn("plan {} is named more than once; it is solved once", id);
-    std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
-    if (!options.events.empty()) events.emplace(options.events);
-    const Attributes session = session_start(options, surroundings);
-    open_store(session);
-
-    RunTally tally;
-    plans_ = plans_to_solve(options, *source_, *store_, tally);
-    say_what_is_to_do(tally);
-    device_ = device_for(options, *source_, plans_, logger_);
-    if (surroundings.ranks > 1) take_samples();
-    const RunFacts facts{options.out, &ids_.ids, session.at("started_utc"), host_name(),
-                         options.shard.count > 1 ? options.shard.text() : ""};
-    monitor_.emplace(console.logger(), console.line(), options.progress, std::move(events), facts,
-                     tally);
-    std::vector<Task> tasks;
-    for (const QueuedPlan& plan : plans_) tasks.push_back(plan.task);
-    forecast_.emplace(source_, std::move(tasks), options.solver.limits, options.solver.kind);
+    // First of all, as what follows may take long: nobody else shall write the file or its status.
+    ResultClaim claim(options.out, resuming_           ? Opening::resume
+                                   : options.overwrite ? Opening::overwrite
+                                                       : Opening::create);
+    give_signs_of_life(first_status(facts_));
+    try {
+      prepare(surroundings, std::move(claim));
+    } catch (...) {
+      give_no_more_signs();
+      throw;
+    }
   }
 
   /// Hands out the plans and stores what comes back.
@@ -303,15 +304,12 @@ class Campaign {
 
   /// Closes the file and reports. Returns an ExitStatus.
   int close() {
+    give_signs_of_life(monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
     forecast_.reset();
     const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
     store_->close(session_end());
-    try {
-      remove_run_status(status_file(options_.out));
-    } catch (const RunError& error) {
-      logger_.warn("{}", error.what());  // the results are complete
-    }
+    give_no_more_signs();
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
@@ -322,15 +320,51 @@ class Campaign {
   }
 
  private:
-  void open_store(const Attributes& session) {
+  void give_signs_of_life(RunStatus status) {
+    signs_.emplace(status_file(options_.out), std::move(status), console_.logger());
+  }
+
+  void give_no_more_signs() {
+    signs_.reset();
+    try {
+      remove_run_status(status_file(options_.out));
+    } catch (const RunError& error) {
+      logger_.warn("{}", error.what());  // no result is touched by that
+    }
+  }
+
+  void prepare(const RunSurroundings& surroundings, ResultClaim claim) {
+    const RunOptions& options = options_;
+    source_ = open_plan_source(options.data);
+    ids_ = requested_plans(*source_, options.ids, options.ids_file, options.first);
+    if (!ids_.note.empty()) logger_.info("{}", ids_.note);
+    for (const std::string& id : ids_.duplicates)
+      logger_.warn("plan {} is named more than once; it is solved once", id);
+    std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
+    if (!options.events.empty()) events.emplace(options.events);
+    const Attributes session = session_start(options, surroundings, facts_.started_utc);
+    open_store(std::move(claim), session);
+
+    RunTally tally;
+    plans_ = plans_to_solve(options, *source_, *store_, tally);
+    say_what_is_to_do(tally);
+    device_ = device_for(options, *source_, plans_, logger_);
+    if (surroundings.ranks > 1) take_samples();
+    signs_.reset();
+    monitor_.emplace(console_.logger(), console_.line(), options.progress, std::move(events),
+                     facts_, tally);
+    std::vector<Task> tasks;
+    for (const QueuedPlan& plan : plans_) tasks.push_back(plan.task);
+    forecast_.emplace(source_, std::move(tasks), options.solver.limits, options.solver.kind);
+  }
+
+  void open_store(ResultClaim claim, const Attributes& session) {
     StorePlan plan{ids_.ids, options_.solver.settings(), options_.save_fields, {}};
     if (options_.save_fields)
       plan.shapes = plan_shapes(*source_, ids_.ids, options_.shard, stop_requested);
     std::vector<std::string> report;
-    resuming_ = options_.resume && has_results(options_.out);
-    store_ = resuming_
-                 ? ResultStore::resume(options_.out, std::move(plan), session, &report)
-                 : ResultStore::create(options_.out, std::move(plan), session, options_.overwrite);
+    store_ = resuming_ ? ResultStore::resume(std::move(claim), std::move(plan), session, &report)
+                       : ResultStore::create(std::move(claim), std::move(plan), session);
     for (const std::string& sentence : report) logger_.warn("{}", sentence);
   }
 
@@ -377,14 +411,13 @@ class Campaign {
 
   /// True where another session like this one would get no further either, so that a job script
   /// that submits itself again would do so for ever: nothing was solved, and the time limit was
-  /// reached, or everything at hand has been started and abandoned often enough.
+  /// reached, no plan could start, or everything at hand was started and abandoned often enough.
   [[nodiscard]] bool is_hopeless() const {
     const RunTally& tally = monitor_->tally();
     if (tally.solved + tally.failed + tally.failed_tries > 0) return false;
     if (end_ == RunEnd::source_away) return false;
-    if (end_ == RunEnd::out_of_time) return true;
     const auto& abandoned = monitor_->abandoned();
-    return !abandoned.empty() &&
+    return end_ == RunEnd::out_of_time || abandoned.empty() ||
            std::all_of(abandoned.begin(), abandoned.end(), [&](const AbandonedPlan& plan) {
              return plan.attempts >= options_.max_attempts;
            });
@@ -393,8 +426,10 @@ class Campaign {
   [[nodiscard]] std::string why_hopeless() const {
     const auto& abandoned = monitor_->abandoned();
     if (abandoned.empty())
-      return "no plan was started before the time limit was reached; give the run more time "
-             "(--time-limit, or the job's own limit), then go on with --resume";
+      return fmt::format(
+          "no plan was started before {}; {}",
+          end_ == RunEnd::out_of_time ? "the time limit was reached" : "the run was asked to stop",
+          more_time);
     constexpr std::size_t shown = 3;
     std::vector<std::string> plans;
     for (const AbandonedPlan& plan : abandoned) {
@@ -405,9 +440,8 @@ class Campaign {
       plans.push_back(fmt::format("and {} more", abandoned.size() - shown));
     return fmt::format(
         "no plan was solved before the run had to stop, and another one like it would get no "
-        "further: {}; give the run more time (--time-limit, or the job's own limit), then go on "
-        "with --resume",
-        fmt::join(plans, "; "));
+        "further: {}; {}",
+        fmt::join(plans, "; "), more_time);
   }
 
   [[nodiscard]] std::string time_needed(const AbandonedPlan& plan) const {
@@ -422,11 +456,14 @@ class Campaign {
   }
 
   const RunOptions& options_;
+  Console& console_;
   spdlog::logger& logger_;
   SharedPlanSource source_;
   PlanIds ids_;
+  RunFacts facts_;
+  bool resuming_;
   std::optional<ResultStore> store_;
-  bool resuming_ = false;
+  std::optional<SignsOfLife> signs_;  // while nothing else writes the status
   std::vector<QueuedPlan> plans_;
   std::vector<Fact> samples_;
   DeviceChoice device_ = DeviceChoice::automatic;
@@ -447,9 +484,8 @@ int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& s
   try {
     in_background([&] { campaign.emplace(options, surroundings, console); });
   } catch (const StopRequested&) {
-    console.logger()->warn(
-        "stopped before the work began; to go on, run the same command with --resume");
-    return exit_work_left;
+    throw RunError(
+        fmt::format("the run was asked to stop before any plan could start; {}", more_time));
   }
   campaign->solve(link, surroundings.timeouts);
   int status = exit_failed;

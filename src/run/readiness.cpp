@@ -120,9 +120,9 @@ class Examination {
     answered_.clear();
     const std::vector<std::string> report =
         ResultStore::look(options_.out, plan,
-                          resumes              ? ResultStore::Opening::resume
-                          : options_.overwrite ? ResultStore::Opening::overwrite
-                                               : ResultStore::Opening::create,
+                          resumes              ? Opening::resume
+                          : options_.overwrite ? Opening::overwrite
+                                               : Opening::create,
                           [&](const PlanResult& row) {
                             answered_.push_back(is_answer(row.status));
                             answered += is_answer(row.status) ? 1 : 0;

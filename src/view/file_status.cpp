@@ -1,6 +1,7 @@
 #include "view/file_status.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,8 @@
 #include "core/bytes.hpp"
 #include "core/exit_status.hpp"
 #include "store/results/merge.hpp"
+#include "store/results/result_path.hpp"
+#include "view/advice.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
@@ -20,8 +23,8 @@ namespace fs = std::filesystem;
 namespace wallheat {
 namespace {
 
-// A writer replaces its status every two seconds; clocks of two hosts may differ by some, and a
-// file server may show an old file for a while.
+// A writer replaces its status every two seconds, and a file server may show an old one for a
+// while.
 constexpr double fresh_s = 30;
 constexpr std::size_t longest_list = 20;
 
@@ -74,12 +77,10 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
   }
 }
 
-FileState state_of(bool closed_well, const Writer& writer, const RunStatusFile& status) {
+FileState state_of(bool closed_well, const Writer& writer) {
   if (writer.life == Writer::Life::lives) return FileState::being_written;
   if (closed_well) return FileState::closed;
-  if (writer.life != Writer::Life::unknown) return FileState::killed;
-  return status.status && std::abs(status.age_s) < fresh_s ? FileState::being_written
-                                                           : FileState::unknown;
+  return writer.life == Writer::Life::unknown ? FileState::unknown : FileState::killed;
 }
 
 std::string state_text(const FileStatus& look) {
@@ -120,6 +121,8 @@ void print_workers(const FileStatus& look) {
     std::string running;
     for (const RunningPlan& plan : worker.running)
       running += (running.empty() ? "" : ", ") + plan_text(plan, age_s);
+    if (worker.running_plans > worker.running.size())
+      running += fmt::format(", and {} more", worker.running_plans - worker.running.size());
     rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
                     fmt::format("{}", worker.threads), fmt::format("{}", worker.plans),
                     duration_text(worker.last_heard_s + age_s), worker.state, running});
@@ -133,6 +136,14 @@ void print_workers(const FileStatus& look) {
     if (const auto& gpu = status.workers[i].gpu)
       print_line(std::string(indent, ' ') + "GPU: " + gpu_text(*gpu), indent);
   }
+  auto others = status.worker_states;
+  for (const WorkerStatus& worker : status.workers)
+    if (others[worker.state] > 0) --others[worker.state];
+  std::vector<std::string> texts;
+  for (const auto& [state, workers] : others)
+    if (workers > 0) texts.push_back(fmt::format("{} {}", workers, state));
+  if (!texts.empty())
+    print_line(fmt::format("and of the other workers: {}", fmt::join(texts, ", ")), indent);
 }
 
 void print_failed(const FileStatus& look) {
@@ -151,6 +162,7 @@ void print_failed(const FileStatus& look) {
 }  // namespace
 
 std::optional<double> FileStatus::plans_per_s() const {
+  if (status.status && status.status->state == "starting") return std::nullopt;
   if (status.status) return status.status->plans_per_s;
   const auto number = [&](const char* name) {
     const auto found = session.find(name);
@@ -166,15 +178,16 @@ std::optional<double> FileStatus::seconds_left() const {
 }
 
 std::string FileStatus::advice() const {
-  const std::string go_on =
-      merged_parts(session) || is_from_part(session)
-          ? fmt::format("run 'wallheat run --data PLANS --out {} --resume'", file.string())
-          : "run the same command with --resume";
+  const auto go_on = [&](const std::string& more = "") {
+    return merged_parts(session) || is_from_part(session)
+               ? "run '" + resume_command(file.string()) + more + "'"
+               : resume_same + more;
+  };
   switch (state) {
     case FileState::closed:
-      if (pending > 0) return "to go on, " + go_on;
+      if (pending > 0) return "to go on, " + go_on();
       if (!failed.empty())
-        return "mend the input of the failed plans, then " + go_on + " --retry-failed";
+        return "mend the input of the failed plans, then " + go_on(and_retry_failed);
       return "nothing to do";
     case FileState::being_written:
       if (status.status && status.age_s > fresh_s)
@@ -184,7 +197,7 @@ std::string FileStatus::advice() const {
             duration_text(status.age_s));
       return "wait";
     case FileState::killed:
-      return "nothing stored is lost: to go on, " + go_on +
+      return "nothing stored is lost: to go on, " + go_on() +
              ", or make the file whole with 'wallheat "
              "repair'";
     case FileState::unknown:
@@ -193,7 +206,7 @@ std::string FileStatus::advice() const {
   return fmt::format(
       "see whether process {} on host {} still lives; if not, {}, or make the file whole with "
       "'wallheat repair'",
-      writer.pid, writer.host, go_on);
+      writer.pid, writer.host, go_on());
 }
 
 int FileStatus::exit_status() const {
@@ -205,7 +218,12 @@ FileStatus status_of(const fs::path& file) {
   FileStatus look;
   look.file = file;
   // Before the file itself, so that a run that ends in between is not taken for killed.
-  look.writer = writer_of(file);
+  look.writer = writer_of(real_system(), result_path(file));
+  if (look.writer.life == Writer::Life::lives && !has_results(file)) {  // it is being started
+    look.state = FileState::being_written;
+    look.status = run_status_of(file, {});
+    return look;
+  }
   const ResultReader reader(file);
   if (!reader.sessions().empty()) look.session = reader.sessions().back();
   look.status = run_status_of(file, look.session);
@@ -214,7 +232,7 @@ FileStatus status_of(const fs::path& file) {
     if (found != reader.settings().end())
       look.solver += (look.solver.empty() ? "" : " ") + found->second;
   }
-  look.state = state_of(reader.closed_well(), look.writer, look.status);
+  look.state = state_of(reader.closed_well(), look.writer);
   if (look.state == FileState::closed) look.status.status.reset();  // it is over
   look.shard = shard_of(file, look.session);
   reader.for_each_row([&](const PlanResult& row) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "io/file_lock.hpp"
 #include "queue/shard.hpp"
 #include "store/results/result_store.hpp"
-#include "store/results/writer.hpp"
 #include "view/run_status.hpp"
 
 namespace wallheat {

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::chrono::milliseconds bar_interval{100};
 constexpr std::chrono::seconds line_interval{5};
-constexpr std::chrono::seconds status_interval{2};
 
 /// "0-3,8": a list of cpus with its runs folded.
 std::string cpu_list(std::vector<int> cpus) {
@@ -45,6 +44,18 @@ std::string gpu_text(const WorkerInfo& worker) {
 }
 
 }  // namespace
+
+RunStatus first_status(const RunFacts& facts) {
+  RunStatus status;
+  status.file = facts.out.string();
+  status.started_utc = facts.started_utc;
+  status.written_utc = utc_now();
+  status.state = "starting";
+  status.host = facts.host;
+  status.pid = ::getpid();
+  status.shard = facts.shard;
+  return status;
+}
 
 RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
                        ProgressStyle style, std::optional<EventLog> events, RunFacts facts,
@@ -171,7 +182,11 @@ void RunMonitor::on_conflict(const PlanResult& failed) {
 void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
   WorkerShare& share = shares_[worker.rank];
   share.heard = Clock::now();
-  share.running.assign(running.begin(), running.end());
+  share.running_plans = running.size();
+  share.running.resize(std::min(running.size(), most_running_told));
+  std::partial_sort_copy(
+      running.begin(), running.end(), share.running.begin(), share.running.end(),
+      [](const PlanProgress& a, const PlanProgress& b) { return a.seconds > b.seconds; });
   if (share.state == "working" || share.state == "idle")
     share.state = running.empty() ? "idle" : "working";
   for (const PlanProgress& plan : running) {
@@ -253,14 +268,9 @@ void RunMonitor::on_predictions_judged(const PredictionQuality& quality) {
   logger_->debug("{}", predictions_);
 }
 
-void RunMonitor::write_status(double seconds_left) {
-  RunStatus status;
-  status.file = facts_.out.string();
-  status.started_utc = facts_.started_utc;
-  status.written_utc = utc_now();
-  status.state = state_;
-  status.host = facts_.host;
-  status.pid = ::getpid();
+RunStatus RunMonitor::status(const std::string& state, double seconds_left) const {
+  RunStatus status = first_status(facts_);
+  status.state = state;
   status.total = tally_.total;
   status.restored = tally_.restored;
   status.solved = tally_.solved;
@@ -268,32 +278,67 @@ void RunMonitor::write_status(double seconds_left) {
   status.left = tally_.left();
   status.plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
-  status.shard = facts_.shard;
-  const auto now = Clock::now();
-  for (const auto& [rank, share] : shares_) {
+  for (const auto& [rank, share] : shares_) ++status.worker_states[share.state];
+  for (const int rank : ranks_to_tell_of()) {
+    const WorkerShare& share = shares_.at(rank);
     WorkerStatus worker{rank,
                         share.worker.host,
                         share.worker.device,
                         share.worker.threads,
                         share.plans,
-                        std::chrono::duration<double>(now - share.heard).count(),
+                        std::chrono::duration<double>(Clock::now() - share.heard).count(),
                         share.state,
                         {},
-                        share.gpu_now};
+                        share.gpu_now,
+                        share.running_plans};
     for (const PlanProgress& plan : share.running)
       worker.running.push_back(
           {facts_.ids->at(plan.index), plan.iterations, plan.delta, plan.seconds});
     status.workers.push_back(std::move(worker));
   }
+  return status;
+}
+
+/// In order. Of many, those about which one would ask.
+std::vector<int> RunMonitor::ranks_to_tell_of() const {
+  const auto now = Clock::now();
+  std::vector<std::pair<double, int>> found;  // the less, the more to be told of
+  for (const auto& [rank, share] : shares_) {
+    double concern = std::chrono::duration<double>(now - share.heard).count();
+    for (const PlanProgress& plan : share.running) concern = std::max(concern, plan.seconds);
+    if (share.state == "lost") concern = std::numeric_limits<double>::infinity();
+    if (share.state == "left") concern = 0;
+    found.emplace_back(-concern, rank);
+  }
+  const std::size_t told = std::min(found.size(), most_workers_told);
+  const auto end = found.begin() + static_cast<std::ptrdiff_t>(told);
+  std::partial_sort(found.begin(), end, found.end());
+  std::vector<int> ranks;
+  for (auto each = found.begin(); each != end; ++each) ranks.push_back(each->second);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+void RunMonitor::write_status(double seconds_left) {
   try {
-    write_run_status(status_file(facts_.out), status);
+    write_run_status(status_file(facts_.out), status(state_, seconds_left));
   } catch (const RunError& error) {
     if (!std::exchange(status_failed_, true)) logger_->warn("{}", error.what());
   }
 }
 
+void RunMonitor::flush_events() {
+  if (!events_) return;
+  try {
+    events_->flush();
+  } catch (const RunError& error) {
+    logger_->warn("{}; the run goes on without it", error.what());
+    events_.reset();
+  }
+}
+
 void RunMonitor::on_tick(double seconds_left) {
-  if (events_) events_->flush();
+  flush_events();
   const auto now = Clock::now();
   constexpr std::chrono::milliseconds all_at_once{300};  // about so long others take longer
   if (now - last_ready_ >= all_at_once) show_workers();
@@ -346,7 +391,7 @@ void RunMonitor::finish(const std::string& event) {
   for (const auto& [rank, share] : shares_)
     if (share.gpu.samples > 0) events_->gpu_usage(share.worker, share.gpu, share.plans);
   events_->run(event);
-  events_->flush();
+  flush_events();
 }
 
 }  // namespace wallheat

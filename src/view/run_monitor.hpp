@@ -44,11 +44,17 @@ struct RunFacts {
   std::string shard;  ///< "K/N"; empty: all plans
 };
 
+/// The status of a run of which no more is known yet.
+[[nodiscard]] RunStatus first_status(const RunFacts& facts);
+
 /// Tells people, the event log and the status file what a run is doing.
 class RunMonitor final : public RunObserver {
  public:
   RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
              std::optional<EventLog> events, RunFacts facts, const RunTally& start);
+  ~RunMonitor() override { flush_events(); }
+  RunMonitor(const RunMonitor&) = delete;
+  RunMonitor& operator=(const RunMonitor&) = delete;
 
   void on_worker_ready(const WorkerInfo& worker) override;
   void on_leased(const WorkerInfo& worker, const Task& task) override;
@@ -72,6 +78,8 @@ class RunMonitor final : public RunObserver {
   void finish(const std::string& event);
 
   [[nodiscard]] const RunTally& tally() const { return tally_; }
+  /// What the run is doing, with a word of the caller's for it; seconds_left may be NaN.
+  [[nodiscard]] RunStatus status(const std::string& state, double seconds_left) const;
   /// What was at hand when the run had to stop.
   [[nodiscard]] const std::vector<AbandonedPlan>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
@@ -93,12 +101,16 @@ class RunMonitor final : public RunObserver {
     double core_seconds = 0;
     std::string state = "working";
     Clock::time_point heard = Clock::now();
-    std::vector<PlanProgress> running;
+    std::vector<PlanProgress> running;  // those that it is longest at
+    std::size_t running_plans = 0;      // all of them
     GpuUsage gpu;
     std::optional<GpuSample> gpu_now;
   };
   void show_workers();
+  /// An event log that cannot be written is done without, and this is said.
+  void flush_events();
   void write_status(double seconds_left);
+  [[nodiscard]] std::vector<int> ranks_to_tell_of() const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
   void warn_of_odd_temperature(const PlanResult& result);
 

@@ -46,10 +46,11 @@ static void from_json(const Json& json, RunningPlan& plan) {
 }
 
 static void to_json(Json& json, const WorkerStatus& worker) {
-  json = {{"rank", worker.rank},     {"host", worker.host},
-          {"device", worker.device}, {"threads", worker.threads},
-          {"plans", worker.plans},   {"last_heard_s", worker.last_heard_s},
-          {"state", worker.state},   {"running", worker.running}};
+  json = {{"rank", worker.rank},      {"host", worker.host},
+          {"device", worker.device},  {"threads", worker.threads},
+          {"plans", worker.plans},    {"last_heard_s", worker.last_heard_s},
+          {"state", worker.state},    {"running_plans", worker.running_plans},
+          {"running", worker.running}};
   if (worker.gpu) json["gpu"] = to_json(*worker.gpu);
 }
 
@@ -62,6 +63,8 @@ static void from_json(const Json& json, WorkerStatus& worker) {
   json.at("last_heard_s").get_to(worker.last_heard_s);
   json.at("state").get_to(worker.state);
   json.at("running").get_to(worker.running);
+  worker.running_plans = worker.running.size();  // of an older version
+  if (json.contains("running_plans")) get_whole(json, "running_plans", worker.running_plans);
   if (json.contains("gpu")) worker.gpu = gpu_sample_from_json(json["gpu"]);
 }
 
@@ -81,6 +84,7 @@ static void to_json(Json& json, const RunStatus& status) {
   if (status.seconds_left && std::isfinite(*status.seconds_left))
     json["seconds_left"] = *status.seconds_left;
   json["shard"] = status.shard;
+  json["worker_states"] = status.worker_states;
   json["workers"] = status.workers;
 }
 
@@ -100,6 +104,12 @@ static void from_json(const Json& json, RunStatus& status) {
   if (json.contains("seconds_left")) status.seconds_left = json["seconds_left"].get<double>();
   json.at("shard").get_to(status.shard);
   json.at("workers").get_to(status.workers);
+  if (json.contains("worker_states")) {
+    for (const auto& [state, workers] : json["worker_states"].items())
+      get_whole(json["worker_states"], state.c_str(), status.worker_states[state]);
+  } else {  // of an older version
+    for (const WorkerStatus& worker : status.workers) ++status.worker_states[worker.state];
+  }
 }
 
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
@@ -118,8 +128,13 @@ RunStatus run_status_from_json(std::string_view text) {
 }
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
+  std::string text = to_json_text(status);
+  for (RunStatus fewer = status; text.size() > largest_status_bytes && !fewer.workers.empty();) {
+    fewer.workers.resize(fewer.workers.size() / 2);
+    text = to_json_text(fewer);
+  }
   try {
-    replace_text(real_system(), path, to_json_text(status));
+    replace_text(real_system(), path, text);
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }

@@ -189,7 +189,8 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
             3);
   EXPECT_EQ(shell("wallheat report failed.h5 --out failed.html").status, 0);
   EXPECT_THAT(bytes("failed.html"),
-              AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("ID_domain.npy")));
+              AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("ID_domain.npy"),
+                    HasSubstr("--out failed.h5 --resume --retry-failed")));
   EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
                   "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal;"
                   "wallheat report k.h5 --out killed.html")

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -830,6 +831,48 @@ TEST_F(Wallheat, lets_no_clock_that_is_set_end_a_run_early) {
   const auto attributes = ResultReader(directory_ / "results.h5").sessions().at(0);
   EXPECT_NE(attributes.at("started_utc").substr(0, 10), attributes.at("ended_utc").substr(0, 10))
       << "the clock did jump";
+}
+
+// An event log that is a pipe is waited for: a start that takes as long as a test wants.
+
+TEST_F(Wallheat, that_is_stopped_before_a_plan_could_start_fails_and_says_why) {
+  generate(2, 32);
+  ASSERT_EQ(::mkfifo(path("events").c_str(), 0600), 0);
+  Process process(command(run({"--events", path("events")})));
+  wait_until("a sign of life", [&] { return std::filesystem::exists(path("results.h5.status")); });
+  const Finished look = wallheat({"status", path("results.h5")});
+  EXPECT_EQ(look.status, 75) << look.err;
+  EXPECT_THAT(look.out, AllOf(HasSubstr("being written"), HasSubstr("starting")));
+  EXPECT_THAT(wallheat(run()).err, HasSubstr("is being written by process"));
+  process.signal(SIGUSR1);
+  const std::ifstream reader(path("events"));
+  EXPECT_EQ(process.wait(), 1) << "a job script would start the same again for ever";
+  EXPECT_THAT(process.err(), AllOf(HasSubstr("stop before any plan could start"),
+                                   HasSubstr("--time-limit"), HasSubstr("--resume")));
+  EXPECT_FALSE(std::filesystem::exists(path("results.h5.status")));
+  EXPECT_EQ(wallheat(run({"--resume"})).status, 0);
+}
+
+TEST_F(Wallheat, gives_signs_of_life_while_it_starts) {
+  generate(2, 32);
+  ASSERT_EQ(::mkfifo(path("events").c_str(), 0600), 0);
+  Process process(command(run({"--events", path("events")})));
+  const auto stamp = [&] {
+    std::error_code missing;
+    return std::filesystem::last_write_time(path("results.h5.status"), missing);
+  };
+  wait_until("a sign of life", [&] { return std::filesystem::exists(path("results.h5.status")); });
+  const auto first = stamp();
+  wait_until("another", [&] { return stamp() != first; });
+  const std::ifstream reader(path("events"));
+  EXPECT_EQ(process.wait(), 0) << process.err();
+}
+
+TEST_F(Wallheat, needs_no_more_open_files_than_its_hard_limit_allows) {
+  generate(2, 32);
+  const Finished finished = run_script(directory_.path(), program,
+                                       "ulimit -Sn 8; wallheat run --data plans --out results.h5");
+  EXPECT_EQ(finished.status, 0) << finished.err;
 }
 
 TEST_F(Wallheat, gives_up_a_plan_at_which_signals_stop_one_session_after_the_other) {

@@ -1,6 +1,11 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <spdlog/sinks/ostream_sink.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -158,6 +163,76 @@ TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
   monitor_->on_stored(failed);
   monitor_->on_tick(0);
   EXPECT_EQ(read_run_status(status_file(directory_ / "results.h5"))->plans_per_s, 0);
+}
+
+TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
+  begin();
+  monitor_->on_worker_lost(gpu_, 30);
+  std::vector<PlanProgress> running(20);
+  for (std::size_t i = 0; i < running.size(); ++i)
+    running[i] = {static_cast<std::uint32_t>(i % 2), 7, 0.5, static_cast<double>(i)};
+  for (int rank = 10; rank < 400; ++rank) {
+    const WorkerInfo worker{rank, "node", "cpu", {}, false, 20};
+    monitor_->on_worker_ready(worker);
+    if (rank == 399) running.back().seconds = 1000;
+    monitor_->on_heartbeat(worker, running);
+  }
+  monitor_->on_tick(0);
+  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  EXPECT_EQ(status.workers.size(), most_workers_told);
+  EXPECT_EQ(status.worker_states.at("working"), 391U);
+  EXPECT_EQ(status.worker_states.at("lost"), 1U);
+  EXPECT_EQ(status.workers.at(0).rank, 2) << "which is lost";
+  EXPECT_EQ(status.workers.back().rank, 399) << "which is longest at a plan";
+  EXPECT_EQ(status.workers.back().running_plans, 20U);
+  ASSERT_EQ(status.workers.back().running.size(), most_running_told);
+  EXPECT_EQ(status.workers.back().running[0].seconds, 1000);
+  EXPECT_EQ(status.workers.back().running[1].seconds, 18);
+}
+
+TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
+  // The names are such as take much room, and each worker has a GPU.
+  const std::vector<std::string> ids(64, std::string(63, '\x01'));
+  monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::nullopt,
+                   RunFacts{directory_ / "results.h5", &ids, "", "node0", ""},
+                   RunTally{.total = 2});
+  std::vector<PlanProgress> running(64);
+  for (std::size_t i = 0; i < running.size(); ++i)
+    running[i] = {static_cast<std::uint32_t>(i), 123456789, 0.123456789012345, 1234.56789012345};
+  for (int rank = 1; rank <= 10'000; ++rank) {
+    const WorkerInfo worker{rank, std::string(64, '\x02'), std::string(60, 'g'), {}, false, 64};
+    monitor_->on_worker_ready(worker);
+    monitor_->on_heartbeat(worker, running);
+    monitor_->on_gpu_sample(worker, {.utilisation_pct = 99.123456789, .power_w = 512.123456789});
+  }
+  const auto start = std::clock();
+  monitor_->on_tick(0);
+  RecordProperty("status_cpu_ms", static_cast<int>((std::clock() - start) * 1000 / CLOCKS_PER_SEC));
+  const auto file = status_file(directory_ / "results.h5");
+  EXPECT_LE(std::filesystem::file_size(file), largest_status_bytes);
+  const RunStatus status = read_run_status(file).value();
+  EXPECT_EQ(status.worker_states.at("working"), 10'000U);
+  EXPECT_FALSE(status.workers.empty());
+}
+
+TEST_F(MonitoredRun, goes_on_without_events_once_nobody_reads_them) {
+  (void)std::signal(SIGPIPE, SIG_IGN);  // as the program does
+  log_->set_level(spdlog::level::warn);
+  const std::string pipe = directory_ / "events.jsonl";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  begin();
+  monitor_->on_tick(0);
+  EXPECT_EQ(said_.str(), "");
+  ::close(reader);
+  for (std::uint32_t plan = 0; plan < 2; ++plan) {
+    solve(plan, 1);
+    monitor_->on_tick(0);
+  }
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.str(), HasSubstr("cannot be written: Broken pipe; the run goes on without it"));
+  EXPECT_EQ(said_.str().find("event log"), said_.str().rfind("event log")) << "once";
+  EXPECT_EQ(monitor_->tally().solved, 2U);
 }
 
 TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {

@@ -15,6 +15,7 @@ using namespace store;
 namespace {
 
 const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
+const Advice to_create{to_resume.for_room, "see that the directory can be written"};
 
 /// Throws RunError where a new file may not take this name.
 void require_free(const StoreEnvironment& env, const fs::path& path, bool overwrite) {
@@ -37,14 +38,15 @@ void require_use_for(const fs::path& path, const Snapshot& snapshot, const Store
 
 class ResultStore::Impl {
  public:
-  Impl(StoreEnvironment env, fs::path path, FileLock lock, Attributes session)
-      : env_(std::move(env)),
-        path_(std::move(path)),
-        lock_(std::move(lock)),
-        session_attributes_(std::move(session)) {}
+  Impl(ResultClaim claim, Attributes session)
+      : env_(claim.env_),
+        path_(claim.path_),
+        lock_(std::move(*claim.lock_)),
+        session_attributes_(std::move(session)) {
+    claim.lock_.reset();
+  }
 
-  void create(const StorePlan& plan, bool overwrite) {
-    require_free(env_, path_, overwrite);
+  void create(const StorePlan& plan) {
     remove_leftovers(env_, path_);
     snapshot_ = snapshot_for(path_, plan);
     // Fields of the file that is replaced are of no interest: nothing has an offset yet.
@@ -148,14 +150,40 @@ ResultStore::ResultStore(ResultStore&&) noexcept = default;
 ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
 ResultStore::~ResultStore() = default;
 
+ResultClaim::ResultClaim(const fs::path& file, Opening opening, const StoreEnvironment& env)
+    : env_(env), file_(file) {
+  in_one_sentence(file, opening == Opening::resume ? to_resume : to_create, [&] {
+    path_ = real_path(env, file);
+    lock_.emplace(env.system, path_);
+    try {
+      if (opening != Opening::resume) require_free(env, path_, opening == Opening::overwrite);
+    } catch (...) {
+      lock_->remove();
+      throw;
+    }
+  });
+}
+ResultClaim::ResultClaim(ResultClaim&& other) noexcept
+    : env_(other.env_),
+      file_(other.file_),
+      path_(other.path_),
+      lock_(std::exchange(other.lock_, std::nullopt)) {}
+ResultClaim::~ResultClaim() {
+  if (lock_) lock_->remove();
+}
+
 ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
                                 bool overwrite, const StoreEnvironment& env) {
-  return in_one_sentence(file, {to_resume.for_room, "see that the directory can be written"}, [&] {
-    const auto path = real_path(env, file);
-    auto impl = std::make_unique<Impl>(env, path, FileLock(env.system, path), storable(session));
+  return create(ResultClaim(file, overwrite ? Opening::overwrite : Opening::create, env),
+                std::move(plan), session);
+}
+
+ResultStore ResultStore::create(ResultClaim claim, StorePlan plan, const Attributes& session) {
+  return in_one_sentence(fs::path(claim.file_), to_create, [&] {
+    auto impl = std::make_unique<Impl>(std::move(claim), storable(session));
     plan.settings = storable(std::move(plan.settings));
     try {
-      impl->create(plan, overwrite);
+      impl->create(plan);
     } catch (...) {
       impl->release();
       throw;
@@ -166,9 +194,13 @@ ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attr
 
 ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
                                 std::vector<std::string>* report, const StoreEnvironment& env) {
-  return in_one_sentence(file, to_resume, [&] {
-    const auto path = real_path(env, file);
-    auto impl = std::make_unique<Impl>(env, path, FileLock(env.system, path), storable(session));
+  return resume(ResultClaim(file, Opening::resume, env), std::move(plan), session, report);
+}
+
+ResultStore ResultStore::resume(ResultClaim claim, StorePlan plan, const Attributes& session,
+                                std::vector<std::string>* report) {
+  return in_one_sentence(fs::path(claim.file_), to_resume, [&] {
+    auto impl = std::make_unique<Impl>(std::move(claim), storable(session));
     plan.settings = storable(std::move(plan.settings));
     DamageReport damage;
     try {

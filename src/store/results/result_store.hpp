@@ -3,10 +3,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "io/file_lock.hpp"
 #include "store/results/environment.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
@@ -24,6 +26,29 @@ struct StorePlan {
 /// The HDF5 library's name and version, for provenance.
 [[nodiscard]] std::string hdf5_library();
 
+/// How a result file comes to be written.
+enum class Opening { create, overwrite, resume };
+
+/// The right to write a result file, taken before it is known what to write. It ends with the
+/// object, unless a ResultStore was opened with it.
+class ResultClaim {
+ public:
+  /// Throws RunError if another process writes the file, or if its name may not be taken so.
+  ResultClaim(const std::filesystem::path& file, Opening opening, const StoreEnvironment& env = {});
+  ResultClaim(ResultClaim&& other) noexcept;
+  ResultClaim& operator=(ResultClaim&&) = delete;
+  ResultClaim(const ResultClaim&) = delete;
+  ResultClaim& operator=(const ResultClaim&) = delete;
+  ~ResultClaim();
+
+ private:
+  friend class ResultStore;
+  StoreEnvironment env_;
+  std::filesystem::path file_;  // as it was named
+  std::filesystem::path path_;
+  std::optional<FileLock> lock_;
+};
+
 /// The writer of a result file; one per file, in one process (rank 0). Layout and protocol:
 /// src/store/README.md. Every function throws RunError with one sentence that names the file; after
 /// a failed write the file is left as it is and a resume takes it up.
@@ -34,6 +59,9 @@ class ResultStore {
   [[nodiscard]] static ResultStore create(const std::filesystem::path& file, StorePlan plan,
                                           const Attributes& session, bool overwrite,
                                           const StoreEnvironment& env = {});
+  /// The same where the right was taken before, for creating or overwriting.
+  [[nodiscard]] static ResultStore create(ResultClaim claim, StorePlan plan,
+                                          const Attributes& session);
 
   /// Takes up a finished, partial or killed file; `report` tells what was found and repaired.
   /// Throws RunError that names each difference where the file was made for other ids or settings.
@@ -41,8 +69,11 @@ class ResultStore {
                                           const Attributes& session,
                                           std::vector<std::string>* report = nullptr,
                                           const StoreEnvironment& env = {});
+  /// The same where the right was taken before, for a resume.
+  [[nodiscard]] static ResultStore resume(ResultClaim claim, StorePlan plan,
+                                          const Attributes& session,
+                                          std::vector<std::string>* report = nullptr);
 
-  enum class Opening { create, overwrite, resume };
   /// Hands over the rows that create() or resume() would begin with, or throws the RunError that
   /// they would throw. Returns what resume() would report. Changes nothing; the lock is held
   /// meanwhile.

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+// What to do after a run, in words that are the same wherever they stand.
+namespace wallheat {
+
+/// To take up a run; as options follow, these may too.
+inline constexpr const char* resume_same = "run the same command with --resume";
+
+/// For who does not know the command of a run.
+[[nodiscard]] inline std::string resume_command(const std::string& file) {
+  return "wallheat run --data PLANS --out " + file + " --resume";
+}
+
+/// What solves failed plans again, after one of the two above: --resume alone passes over those
+/// that have failed --max-attempts times.
+inline constexpr const char* and_retry_failed = " --retry-failed";
+
+}  // namespace wallheat
