@@ -276,7 +276,7 @@ int advise_command(const Arguments& arguments) {
   if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
   if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
   files.reads_plans("--data", run->data);
-  files.require_different();
+  files.check();
 
   const std::vector<Place> places = places_of(advise);
   ChoicesReport report;

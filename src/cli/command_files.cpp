@@ -9,6 +9,7 @@
 
 #include "io/file_names.hpp"
 #include "store/results/result_path.hpp"
+#include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -41,6 +42,13 @@ void CommandFiles::writes(const std::string& option, const fs::path& file) {
   if (!file.empty()) files_.push_back({option, file, true});
 }
 
+void CommandFiles::makes(const std::string& option, const fs::path& file, bool overwrite,
+                         std::string_view beginning) {
+  if (file.empty()) return;
+  writes(option, file);
+  made_.push_back({file, overwrite, std::string(beginning)});
+}
+
 void CommandFiles::reads_store(const std::string& option, const fs::path& file) {
   add_store(option, file, false);
 }
@@ -64,7 +72,7 @@ void CommandFiles::add_store(const std::string& option, const fs::path& file, bo
   files_.push_back({option, lock_path(path), written});
 }
 
-void CommandFiles::require_different() const {
+void CommandFiles::check() const {
   std::map<Identity, const Named*> known;
   for (const Named& file : files_) {
     const auto identity = identity_of(file.file);
@@ -77,6 +85,7 @@ void CommandFiles::require_different() const {
                                  other.option, file.option, file.file.string(),
                                  file.written ? file.option : other.option));
   }
+  for (const Made& made : made_) require_replaceable(made.file, made.overwrite, made.beginning);
 }
 
 }  // namespace wallheat

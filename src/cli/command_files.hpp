@@ -2,17 +2,22 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wallheat {
 
 /// The files that one command names, to see before anything is opened that it writes none of them
-/// over another. Files are told apart by what they are (device and inode, or for one that is not
-/// there yet its directory's and its name), as one may have many names. `option` is for sentences;
-/// an empty path is no file.
+/// over another, nor over anything else that it did not make. Files are told apart by what they are
+/// (device and inode, or for one that is not there yet its directory's and its name), as one may
+/// have many names. `option` is for sentences; an empty path is no file.
 class CommandFiles {
  public:
   void reads(const std::string& option, const std::filesystem::path& file);
+  /// A file that the command makes: see require_replaceable.
+  void makes(const std::string& option, const std::filesystem::path& file, bool overwrite,
+             std::string_view beginning);
+  /// A file to which the command adds, or of which it knows by itself whether it may be replaced.
   void writes(const std::string& option, const std::filesystem::path& file);
   /// A result file or a pack, with what lies beside it while it is written.
   void reads_store(const std::string& option, const std::filesystem::path& file);
@@ -20,8 +25,9 @@ class CommandFiles {
   /// A directory of plans or a pack.
   void reads_plans(const std::string& option, const std::filesystem::path& plans);
 
-  /// Throws UsageError if a file that is written is also another one.
-  void require_different() const;
+  /// Throws UsageError if a file that is written is also another one, and RunError if one that is
+  /// to be made may not be.
+  void check() const;
 
  private:
   struct Named {
@@ -29,9 +35,15 @@ class CommandFiles {
     std::filesystem::path file;
     bool written;
   };
+  struct Made {
+    std::filesystem::path file;
+    bool overwrite;
+    std::string beginning;
+  };
   void add_store(const std::string& option, const std::filesystem::path& file, bool written);
 
   std::vector<Named> files_;
+  std::vector<Made> made_;
 };
 
 }  // namespace wallheat

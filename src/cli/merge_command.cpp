@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <unordered_set>
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
@@ -14,6 +16,7 @@
 #include "view/output_file.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
+#include "wallheat/result_reader.hpp"
 
 namespace wallheat {
 namespace {
@@ -30,16 +33,32 @@ void write_ids_file(const std::filesystem::path& file, const std::vector<std::st
   }
 }
 
+/// Throws RunError where a list that is to be replaced names anything but plans of this campaign.
+void require_list_of_plans(const std::filesystem::path& file, const std::string& part) {
+  std::ifstream list(file);
+  std::string line;
+  if (!std::getline(list, line)) return;  // missing, or empty
+  std::unordered_set<std::string> ids;
+  ResultReader(part).for_each_row([&](const PlanResult& row) { ids.insert(row.id); });
+  do {
+    if (!ids.contains(line))
+      throw RunError(fmt::format(
+          "{} is no list of plans of {}, so --overwrite does not replace it; name another file by "
+          "--missing-ids, or remove it first",
+          file.string(), part));
+  } while (std::getline(list, line));
+}
+
 /// Throws if the command would write over a part, or over a list that is there already.
 void check_files(const std::filesystem::path& out, const std::vector<std::string>& parts,
                  const std::filesystem::path& missing_ids, const MergeOptions& merge) {
   CommandFiles files;
   for (const std::string& part : parts) files.reads_store("a part", part);
   files.writes_store("--out", out);
-  if (merge.allow_missing) files.writes("--missing-ids", missing_ids);
-  files.require_different();
+  if (merge.allow_missing) files.makes("--missing-ids", missing_ids, merge.overwrite, "");
+  files.check();
   if (merge.overwrite) require_own_results(out);
-  if (merge.allow_missing) require_replaceable(missing_ids, merge.overwrite, "");
+  if (merge.allow_missing && merge.overwrite) require_list_of_plans(missing_ids, parts.front());
 }
 
 void print_json(const std::filesystem::path& out, const MergeReport& report,

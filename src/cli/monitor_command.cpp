@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "cli/result_file.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
+#include "io/standard_streams.hpp"
 #include "node/node_telemetry.hpp"
 #include "report/recording.hpp"
 #include "run/batch_job.hpp"
@@ -95,7 +95,7 @@ class Output {
     }
     ++samples_;
     check();
-    (void)std::fflush(stdout);
+    flush_stdout();
   }
 
  private:
@@ -195,12 +195,10 @@ int monitor_command(const Arguments& arguments) {
 
   CommandFiles files;
   files.reads("FILE", monitor.file);
-  files.writes("--csv", monitor.csv);
+  files.makes("--csv", monitor.csv, monitor.picture.overwrite(), "time,seconds,");
   files.writes("--plot", monitor.picture.path());
-  files.require_different();
+  files.check();
   monitor.picture.check();
-  if (!monitor.csv.empty())
-    require_replaceable(monitor.csv, monitor.picture.overwrite(), "time,seconds,");
 
   std::vector<SeriesSummary> summaries;
   if (monitor.file.empty()) {

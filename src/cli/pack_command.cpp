@@ -100,7 +100,7 @@ int pack_command(const Arguments& arguments) {
   files.reads_plans("--data", data);
   files.reads("--ids", ids_file);
   files.writes_store("--out", out);
-  files.require_different();
+  files.check();
   catch_stop_signals();
   const auto start = Clock::now();
   const SharedPlanSource source = open_plan_source(data);

@@ -214,7 +214,7 @@ int plot_command(const Arguments& arguments) {
   files.reads_store("--minus", minus_file);
   files.reads_plans("--data", data);
   files.writes("--out", picture.path());
-  files.require_different();
+  files.check();
   picture.check();
 
   const SharedPlanSource plans = data.empty() ? nullptr : open_plan_source(data);

@@ -32,6 +32,8 @@ SizeClasses classes_of(const std::string& text, bool by_memory) {
 /// What each job would have been told, as CSV.
 class ReplayFile {
  public:
+  static constexpr const char* head =
+      "job,task,partition,size,eligible_s,wait_s,median_s,bound_75_s,bound_95_s\n";
   void add(const QueueRow& row, const JobRecord& job, const Wait& wait, const StatedWait& stated) {
     const auto number = [](double value) {
       return std::isnan(value) ? std::string() : fmt::format("{}", value);
@@ -43,7 +45,7 @@ class ReplayFile {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  std::string text_ = "job,task,partition,size,eligible_s,wait_s,median_s,bound_75_s,bound_95_s\n";
+  std::string text_ = head;
 };
 
 }  // namespace
@@ -90,9 +92,9 @@ int queue_command(const Arguments& arguments) {
   const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
   CommandFiles files;
   source.name_files(files);
-  files.writes("--replay", replay);
+  files.makes("--replay", replay, picture.overwrite(), ReplayFile::head);
   files.writes("--plot", picture.path());
-  files.require_different();
+  files.check();
   picture.check();
 
   const JobListing listing = source.read();

@@ -19,9 +19,8 @@ void check_files(const std::string& file, const std::string& other,
   CommandFiles files;
   files.reads_store("FILE", file);
   files.reads_store("--compare", other);
-  files.writes("--out", out);
-  files.require_different();
-  require_replaceable(out, overwrite, beginning);
+  files.makes("--out", out, overwrite, beginning);
+  files.check();
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void check_files(const RunOptions& options) {
   files.writes_store("--out", options.out);
   files.writes("--events", options.events);
   files.writes("--exit-status-file", options.exit_status_file);
-  files.require_different();
+  files.check();
   if (!may_hold_exit_status(options.exit_status_file))
     throw UsageError(fmt::format(
         "{} holds something else than an exit status; name another by --exit-status-file",

@@ -305,7 +305,7 @@ int scaling_command(const Arguments& arguments) {
   if (source == Source::runs) files.reads_plans("--data", scaling.data);
   files.reads("--ids", scaling.ids);
   files.writes("--plot", scaling.picture.path());
-  files.require_different();
+  files.check();
   scaling.picture.check();
 
   std::vector<Scaling> scalings;

@@ -99,11 +99,9 @@ int solve_command(const Arguments& arguments) {
         "--png draws a PNG picture, so name a file that ends in .png, not {}", png.string()));
   CommandFiles files;
   files.reads_plans("--data", data);
-  files.writes("--png", png);
-  files.writes("--npy", npy);
-  files.require_different();
-  if (!png.empty()) require_replaceable(png, overwrite, "\x89PNG\r\n\x1a\n");
-  if (!npy.empty()) require_replaceable(npy, overwrite, npy::beginning);
+  files.makes("--png", png, overwrite, "\x89PNG\r\n\x1a\n");
+  files.makes("--npy", npy, overwrite, npy::beginning);
+  files.check();
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = open_plan_source(data)->load(id);
   const auto start = std::chrono::steady_clock::now();
@@ -119,7 +117,6 @@ int solve_command(const Arguments& arguments) {
   result.solver = solver.solver_text();
   if (json) {
     write_json(std::cout, rows_of(std::vector{result}), columns_named("columns", json_columns));
-    std::cout.flush();
   } else {
     print_for_people(result, solver);
   }

@@ -25,7 +25,7 @@ int summary_command(const Arguments& arguments) {
   CommandFiles files;
   files.reads_store("FILE", file);
   files.writes("--plot", picture.path());
-  files.require_different();
+  files.check();
   picture.check();
 
   const ResultReader reader = open_result_file(file);

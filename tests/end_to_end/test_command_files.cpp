@@ -120,6 +120,37 @@ TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
   expect_refusal("solve 00001 --data p.h5 --overwrite --png p.png", 2, "--data and --png");
 }
 
+TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
+  ASSERT_EQ(shell("wallheat run --data p.h5 --out part.h5 --shard 1/2 &&"
+                  "for ((i = 1; i <= 100; ++i)); do echo \"$i|$i|long|q|COMPLETED|$i|$((i * 9000))|"
+                  "$((i * 9000 + 40))|$((i * 9999))|5|1|4|1G|cpu=4\"; done > jobs && mkdir man &&"
+                  "for file in x.png x.npy x.html x.csv man/wallheat.1; do cp text $file; done")
+                .status,
+            0);
+  const std::string merge = "merge --allow-missing --out new.h5 part.part-1-of-2.h5 ";
+  expect_refusal(merge + "--overwrite --missing-ids text", 1, "text is no list of plans of");
+  expect_refusal("queue --sacct jobs --replay text", 1, "text exists");
+  const std::string no = "is not what this command writes";
+  expect_refusal("queue --sacct jobs --overwrite --replay text", 1, no);
+  expect_refusal("queue --sacct jobs --history text", 1, "text");
+  expect_refusal("manual --all man", 1, no);
+  expect_refusal("solve 00001 --data p.h5 --overwrite --npy x.npy", 1, no);
+  expect_refusal("report r.h5 --overwrite --out x.html", 1, no);
+  expect_refusal("trace r.h5 --overwrite --out text", 1, no);
+  expect_refusal("monitor --samples 1 --overwrite --csv x.csv", 1, no);
+  expect_refusal("summary r.h5 --overwrite --plot x.png", 1, no);
+  expect_refusal("export r.h5 --overwrite -o text", 1, no);
+  expect_refusal("run --data p.h5 --out new.h5 --events text", 1, "something else than events");
+  expect_refusal("run --data p.h5 --out new.h5 --exit-status-file text", 2, "an exit status");
+  // What it wrote itself, it replaces.
+  for (const std::string& command : {merge + "--overwrite --missing-ids list",
+                                     std::string("queue --sacct jobs --overwrite --replay told"),
+                                     std::string("manual --all pages")}) {
+    const Finished made = shell("mkdir -p pages; wallheat " + command);
+    EXPECT_EQ(shell("wallheat " + command).status, made.status) << command << made.err;
+  }
+}
+
 TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
   const std::string run = "wallheat run --data p.h5 --out r.h5 ";
   EXPECT_EQ(shell(run + "--overwrite").status, 0);
