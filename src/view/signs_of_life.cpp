@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "view/logger.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
