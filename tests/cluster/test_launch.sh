@@ -219,14 +219,14 @@ for there in "nothing yet" "a file"; do
 done
 # A start that takes longer than any silence is allowed: the event log is a pipe that nobody reads yet.
 mkfifo events
-WALLHEAT_SILENCE_S=1 "$launch" -n 2 --oversubscribe -- "$wallheat" run --data plans --events events --out slow.h5 > log 2>&1 &
+WALLHEAT_SILENCE_S=3 "$launch" -n 2 --oversubscribe -- "$wallheat" run --data plans --events events --out slow.h5 > log 2>&1 &
 launched=$!
 signs=0 last=''
 sign_again() {
   local sign
   sign=$(stat -c '%i %y' slow.h5.status 2> /dev/null)
   [ -z "$sign" ] || [ "$sign" = "$last" ] || { last=$sign; signs=$((signs + 1)); }
-  [ "$signs" = 4 ]
+  [ "$signs" = 5 ]
 }
 wait_until 60 "a run that starts for long gives signs of life" sign_again
 cat events > /dev/null &

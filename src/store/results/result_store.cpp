@@ -41,10 +41,8 @@ class ResultStore::Impl {
   Impl(ResultClaim claim, Attributes session)
       : env_(claim.env_),
         path_(claim.path_),
-        lock_(std::move(*claim.lock_)),
-        session_attributes_(std::move(session)) {
-    claim.lock_.reset();
-  }
+        lock_(std::move(claim.lock_)),
+        session_attributes_(std::move(session)) {}
 
   void create(const StorePlan& plan) {
     remove_leftovers(env_, path_);
@@ -110,7 +108,7 @@ class ResultStore::Impl {
     release();
   }
 
-  void release() { lock_.remove(); }
+  void release() { lock_->remove(); }
   [[nodiscard]] const fs::path& path() const { return path_; }
 
  private:
@@ -126,7 +124,7 @@ class ResultStore::Impl {
 
   StoreEnvironment env_;
   fs::path path_;
-  FileLock lock_;  // before session_: held until the session is over
+  std::unique_ptr<FileLock> lock_;  // before session_: held until the session is over
   Attributes session_attributes_;
   bool created_ = false;  // by this session: all rows that are restored are pending
   RowList restored_;      // else, once the session has begun
@@ -154,7 +152,7 @@ ResultClaim::ResultClaim(const fs::path& file, Opening opening, const StoreEnvir
     : env_(env), file_(file) {
   in_one_sentence(file, opening == Opening::resume ? to_resume : to_create, [&] {
     path_ = real_path(env, file);
-    lock_.emplace(env.system, path_);
+    lock_ = std::make_unique<FileLock>(env.system, path_);
     try {
       if (opening != Opening::resume) require_free(env, path_, opening == Opening::overwrite);
     } catch (...) {
@@ -163,11 +161,7 @@ ResultClaim::ResultClaim(const fs::path& file, Opening opening, const StoreEnvir
     }
   });
 }
-ResultClaim::ResultClaim(ResultClaim&& other) noexcept
-    : env_(other.env_),
-      file_(other.file_),
-      path_(other.path_),
-      lock_(std::exchange(other.lock_, std::nullopt)) {}
+ResultClaim::ResultClaim(ResultClaim&& other) noexcept = default;
 ResultClaim::~ResultClaim() {
   if (lock_) lock_->remove();
 }

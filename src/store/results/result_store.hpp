@@ -3,12 +3,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "io/file_lock.hpp"
 #include "store/results/environment.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
@@ -25,6 +23,8 @@ struct StorePlan {
 
 /// The HDF5 library's name and version, for provenance.
 [[nodiscard]] std::string hdf5_library();
+
+class FileLock;
 
 /// How a result file comes to be written.
 enum class Opening { create, overwrite, resume };
@@ -46,7 +46,7 @@ class ResultClaim {
   StoreEnvironment env_;
   std::filesystem::path file_;  // as it was named
   std::filesystem::path path_;
-  std::optional<FileLock> lock_;
+  std::unique_ptr<FileLock> lock_;
 };
 
 /// The writer of a result file; one per file, in one process (rank 0). Layout and protocol:
