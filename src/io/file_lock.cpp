@@ -167,10 +167,10 @@ std::chrono::seconds age_of(System& system, const SignsOfLife& signs) {
 void outwait_elsewhere(System& system, const std::filesystem::path& file,
                        const LockHolder& holder) {
   constexpr std::chrono::milliseconds pause{500};
-  // By the clock of this host alone, unless the signs are so old that no clock can be so wrong.
+  // By the clock of this host alone, unless the signs are so far away that no clock is so wrong.
   constexpr std::chrono::hours long_ago{1};
   const SignsOfLife before = signs_of_life(system, file);
-  if (age_of(system, before) > long_ago) return;
+  if (std::chrono::abs(age_of(system, before)) > long_ago) return;
   print_error(
       "wallheat: {} was being written on host {} until lately; waiting for {} s to see whether it "
       "still is",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -32,6 +33,13 @@ class StoreTest : public testing::Test {
   ~StoreTest() override {
     std::error_code ignored;
     std::filesystem::remove_all(directory, ignored);
+  }
+
+  /// As if nobody had written anything for hours.
+  void let_all_age() const {
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      std::filesystem::last_write_time(
+          entry.path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
   }
 
   std::filesystem::path directory, file, log, lock;

@@ -166,10 +166,7 @@ TEST_F(OneWriter, may_follow_one_that_was_killed_on_another_host) {
       store_all(store, make_results(plan, 0, 2));
       die();
     });
-    for (const auto& path : {file, log, lock})
-      if (long_ago)
-        std::filesystem::last_write_time(
-            path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+    if (long_ago) let_all_age();
     OtherHost other;
     ResultStore::resume(file, plan, {}, nullptr, {other}).close({});
     expect_contents(file, plan, 2);

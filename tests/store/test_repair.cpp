@@ -73,6 +73,7 @@ TEST_F(Repair, clears_away_what_lies_beside_a_closed_file) {
   write_bytes(log, stale);
   write_bytes(lock, "host elsewhere\npid 1\n");
   write_bytes(directory / "results.h5.new", "half");
+  let_all_age();
   expect_contents(file, plan, 5);
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
