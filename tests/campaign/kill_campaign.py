@@ -26,17 +26,16 @@ Exit status: 0 if all of that held, 1 if not; what failed is kept and named.
 
 import argparse
 import collections
-import glob
-import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+from sessions import Program, Session, events_of, hit, read, size
 
 PLANS = 60
 SIZES = (64, 80, 96)  # cells along a side
@@ -44,7 +43,6 @@ RANKS = 4
 SESSION_LIMIT_S = 300  # a solver that is stopped while it loads is given 120 s
 LEFTOVER_GRACE_S = 15  # for what is on its way out
 UNDISTURBED_RESUMES = 3  # a machine under load may take a slow rank for a lost one
-TOKEN = "WALLHEAT_KILL_CAMPAIGN"
 RUN_OPTIONS = ("--tolerance 0 --max-iterations 20000 --threads 1 --progress lines --log-level debug --shard none "
                "--time-limit none --worker-timeout 1 --plan-timeout 2 --max-attempts 1000").split()
 
@@ -81,65 +79,7 @@ class Tally:
             print(f"FAILED  {kind}: {text}   [{folder}]", flush=True)
 
 
-# role: rank, solver, mpirun or other; job: Open MPI's number of the run, where there is one.
-Process = collections.namedtuple("Process", "pid role rank job")
-
-
-def read(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
-
-
-def processes(token):
-    """The living processes of a session, found by what stands in their environment."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        environment = read(f"/proc/{name}/environ").split(b"\0")
-        if f"{TOKEN}={token}".encode() not in environment:
-            continue
-        words = read(f"/proc/{name}/cmdline").decode(errors="replace").split("\0")
-        values = dict(each.decode(errors="replace").split("=", 1) for each in environment if b"=" in each)
-        rank = values.get("OMPI_COMM_WORLD_RANK", "0")
-        role = "other"
-        if len(words) > 1 and os.path.basename(words[0]).startswith("wallheat"):
-            role = {"run": "rank", "solver-process": "solver"}.get(words[1], "other")
-        elif os.path.basename(words[0]) == "mpirun":
-            role = "mpirun"
-        found.append(Process(int(name), role, int(rank), values.get("OMPI_MCA_ess_base_jobid")))
-    return found
-
-
-def state(pid):
-    """What the kernel says of a process: R running, S sleeping, T stopped, Z ended ..."""
-    return read(f"/proc/{pid}/stat").rpartition(b")")[2][1:2].decode()
-
-
-def hit(pid, number):
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        pass
-
-
-def size(path):
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def events_of(path):
-    """The events of a session; a kill may have cut the last line short."""
-    lines = read(path).split(b"\n")
-    return [json.loads(line) for line in lines[:-1]]
-
-
-class Session:
+class KilledSession(Session):
     """One `wallheat run`, from its start until nothing of it is left."""
 
     def __init__(self, campaign, lane, folder, number, save_fields):
@@ -147,42 +87,20 @@ class Session:
         self.events = os.path.join(folder, f"events-{number}.jsonl")
         self.log = os.path.join(folder, f"log-{number}.txt")
         self.wal_before = size(self.out + ".wal")
-        self.token = f"{os.getpid()}-{lane}-{os.path.basename(folder)}-{number}"
-        run = [campaign.wallheat, "run", "--data", campaign.plans, "--out", self.out, "--events", self.events,
+        run = [campaign.wallheat.path, "run", "--data", campaign.plans, "--out", self.out, "--events", self.events,
                "--resume", *RUN_OPTIONS, *(["--save-fields"] if save_fields else [])]
         command = {"alone": run,
                    "mpirun": ["mpirun", "-n", str(RANKS), "--oversubscribe", "--bind-to", "none", *run],
                    "launch": [os.path.join(here, "../../jobs/launch.sh"), "-n", str(RANKS), "--oversubscribe", "--bind-to",
                               "none", "--", *run]}[lane]
-        environment = {**os.environ, TOKEN: self.token, "WALLHEAT_SILENCE_S": "10",
-                       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                       "ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI does not give all its memory back
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=environment, start_new_session=True)
-        self.began = time.monotonic()
-        self.jobs = set()
-        self.seen = []  # processes at the last look
-        self.looked = 0.0
+        super().__init__(command, f"{os.getpid()}-{lane}-{os.path.basename(folder)}-{number}", self.log,
+                         {"WALLHEAT_SILENCE_S": "10"})
         self.killed = False
         self.stopped = set()
         self.others_there = self.began  # when ranks were last seen that are not stopped
 
-    def processes(self):
-        self.seen = found = processes(self.token)
-        self.jobs |= {each.job for each in found if each.job}
-        return found
-
-    def running(self):
-        """Also looks now and then which job of Open MPI this is, as its shared memory bears that name."""
-        now = time.monotonic()
-        if now - self.looked > (0.5 if self.jobs else 0.05):
-            self.looked = now
-            self.processes()
-        return self.process.poll() is None
-
     def overdue(self):
-        return time.monotonic() - self.began > SESSION_LIMIT_S
+        return self.age_s() > SESSION_LIMIT_S
 
     def gauge(self, name):
         if name == "log":
@@ -194,12 +112,6 @@ class Session:
         if name == "processes":
             return len([each for each in self.processes() if each.role != "other"])
         return int(b'"event":"run_' in read(self.events).partition(b'"event":"run_started"')[2])
-
-    def shared_memory(self):
-        names = []
-        for job in self.jobs:
-            names += glob.glob(f"/dev/shm/vader_segment.*.{os.getuid()}.{int(job):x}.*")
-        return names
 
 
 class Round:
@@ -245,7 +157,7 @@ class Round:
     # --- A session and its kills ---
 
     def session(self, number):
-        session = Session(self.campaign, self.lane, self.folder, number, self.save_fields)
+        session = KilledSession(self.campaign, self.lane, self.folder, number, self.save_fields)
         last = None
         while self.done_kills < self.kills and last not in DEADLY:
             moment = self.moment()
@@ -256,10 +168,10 @@ class Round:
             time.sleep(0.01)
             self.wake_the_last(session)
         if session.running():
-            left = [f"{each.role} {each.rank} ({each.pid}, {state(each.pid)})" for each in session.processes()]
-            self.keep_stacks(session, number)
+            left = session.left(grace_s=0)
+            session.keep_stacks(os.path.join(self.folder, f"stacks-{number}.txt"))
             self.fail("hangs", f"session {number} has not ended after {SESSION_LIMIT_S} s; there are {', '.join(left)}")
-            self.clear(session)
+            session.clear()
             return None
         status = session.process.wait()
         took_s = time.monotonic() - session.began
@@ -343,41 +255,15 @@ class Round:
                        f"when {moment[0]} had come to {moment[1]}")
         return kind
 
-    def keep_stacks(self, session, number):
-        """What each process of a session that hangs is at, where there is gdb."""
-        if shutil.which("gdb") is None:
-            return
-        with open(os.path.join(self.folder, f"stacks-{number}.txt"), "wb") as file:
-            for each in session.processes():
-                file.write(f"--- {each.role} {each.rank} ({each.pid})\n".encode())
-                file.flush()
-                subprocess.run(["timeout", "30", "gdb", "-p", str(each.pid), "-batch", "-ex", "thread apply all bt"],
-                               stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.DEVNULL)
-
-    def clear(self, session):
-        for _ in range(50):
-            left = session.processes()
-            for each in left:
-                hit(each.pid, signal.SIGKILL)
-            if not left:
-                break
-            time.sleep(0.1)
-        session.process.wait()
-        for name in session.shared_memory():
-            os.remove(name)
-
     # --- What must hold ---
 
     def nothing_left(self, session, number, nobody_to_clean):
-        end = time.monotonic() + LEFTOVER_GRACE_S
-        while (left := session.processes()) and time.monotonic() < end:
-            time.sleep(0.02)
-        if left:
-            self.fail("leftovers", f"session {number} left {[(each.role, each.rank, each.pid) for each in left]}")
+        if left := session.left(LEFTOVER_GRACE_S):
+            self.fail("leftovers", f"session {number} left {', '.join(left)}")
         names = session.shared_memory()
         if names and not nobody_to_clean:
             self.fail("leftovers", f"session {number} left {names}")
-        self.clear(session)
+        session.clear()
 
     def check_results(self, session, number, status):
         try:
@@ -395,11 +281,11 @@ class Round:
 
         rows = {}
         if os.path.exists(session.out) or os.path.exists(session.out + ".wal"):
-            export = self.campaign.wallheat_does("export", session.out, "--format", "json")
-            if export.returncode in (0, 3, 75):
-                rows = {row["id"]: row for row in json.loads(export.stdout)}
-            elif results or self.acknowledged:
-                self.fail("results lost", f"after session {number}: {export.stderr.strip()}")
+            try:
+                rows = self.campaign.wallheat.rows(session.out)
+            except RuntimeError as error:
+                if results or self.acknowledged:
+                    self.fail("results lost", f"after session {number}: {error}")
         for plan in sorted(results | set(self.acknowledged)):
             row = rows.get(plan)
             if row is None or row["status"] in ("pending", "failed"):
@@ -415,58 +301,29 @@ class Round:
                                         f"plans are not solved, and beside the file lie {beside}")
 
     def compare(self):
-        out = os.path.join(self.folder, "results.h5")
-        reference = self.campaign.reference(self.save_fields)
-        csv = self.campaign.wallheat_does("export", out).stdout
-        if csv != self.campaign.csv[self.save_fields]:
-            self.fail("results lost", "the CSV is not that of the undisturbed run")
-        for check in (("verify", out, "--data", self.campaign.plans, "--sample", "0"),
-                      ("merge", "--out", os.path.join(self.folder, "merged.h5"), reference, out)):
-            done = self.campaign.wallheat_does(*check)
-            if done.returncode != 0:
-                self.fail("results lost", f"{check[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        for fault in self.campaign.wallheat.faults_of(
+                os.path.join(self.folder, "results.h5"), self.campaign.plans, self.campaign.reference(self.save_fields),
+                os.path.join(self.folder, "merged.h5")):
+            self.fail("results lost", fault)
 
 
 class Campaign:
     def __init__(self, wallheat, seed):
-        self.wallheat, self.seed = os.path.abspath(wallheat), seed
+        self.wallheat, self.seed = Program(wallheat), seed
         self.tally = Tally()
         self.scratch = tempfile.mkdtemp(prefix="wallheat-kills-")
         self.plans = os.path.join(self.scratch, "plans")
-        self.full, self.csv = {}, {}
-
-    def wallheat_does(self, *words):
-        return subprocess.run([self.wallheat, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=SESSION_LIMIT_S)
+        self.full = {}
 
     def reference(self, save_fields):
         return os.path.join(self.scratch, f"undisturbed-{save_fields}", "results.h5")
-
-    def make_plans(self):
-        """Plans of several sizes in one directory."""
-        os.mkdir(self.plans)
-        ids = []
-        for number, cells in enumerate(SIZES):
-            part = os.path.join(self.scratch, f"plans-{cells}")
-            done = self.wallheat_does("generate", "--out", part, "--count", str(PLANS // len(SIZES)), "--size",
-                                      str(cells), "--seed", str(number + 1))
-            if done.returncode != 0:
-                sys.exit(done.stderr)
-            with open(os.path.join(part, "building_ids.txt"), encoding="ascii") as file:
-                for plan in file.read().split():
-                    ids.append(f"{cells}-{plan}")
-                    for kind in ("domain", "interior"):
-                        os.rename(os.path.join(part, f"{plan}_{kind}.npy"),
-                                  os.path.join(self.plans, f"{ids[-1]}_{kind}.npy"))
-        with open(os.path.join(self.plans, "building_ids.txt"), "w", encoding="ascii") as file:
-            file.write("\n".join(ids) + "\n")
 
     def run_undisturbed(self):
         """Also measures how far each gauge goes."""
         for save_fields in (False, True):
             folder = os.path.join(self.scratch, f"undisturbed-{save_fields}")
             os.mkdir(folder)
-            session = Session(self, "alone", folder, 0, save_fields)
+            session = KilledSession(self, "alone", folder, 0, save_fields)
             full = dict.fromkeys(("log", "events", "wal"), 1)
             while session.running():
                 full = {gauge: max(value, session.gauge(gauge)) for gauge, value in full.items()}
@@ -474,7 +331,6 @@ class Campaign:
             if session.process.wait() != 0:
                 sys.exit(f"the undisturbed run failed: {read(session.log).decode()}")
             self.full[save_fields] = full
-            self.csv[save_fields] = self.wallheat_does("export", session.out).stdout
 
     def lane(self, name, kills):
         chance = random.Random(f"{self.seed} {name}")
@@ -492,7 +348,7 @@ class Campaign:
     def run(self, kills):
         began = time.monotonic()
         print(f"{kills} kills, seed {self.seed}", flush=True)
-        self.make_plans()
+        self.wallheat.make_plans(self.plans, [(cells, PLANS // len(SIZES)) for cells in SIZES])
         self.run_undisturbed()
         shares = sum(share for share, _ in LANES.values())
         counts = {name: kills * share // shares for name, (share, _) in LANES.items()}

@@ -1,0 +1,510 @@
+#!/usr/bin/env python3
+"""Every process of a run gets every signal in every phase of the run, and the run must end as the documents promise.
+
+A cell of the matrix is a surrounding, a victim, a phase and a signal:
+
+  --where    alone, mpirun, launch.sh, slurm.sh, lsf.sh (the two job scripts as jobs/submit.sh writes them; this
+             program stands in for the schedulers)
+  --victim   rank0, worker (which has a plan at hand, where the phase has one), solver (its solver process), launcher
+             (mpirun, launch.sh or the job script), everybody (at once, as schedulers do it)
+  --phase    start    rank 0 reads the list of plans; it is held there by a named pipe
+             ready    the workers' solver processes load
+             solving  a plan is stored, another one is started
+             storing  a result is in the log that no observer has been told of
+             closing  all plans are solved, and the result file is open
+  --signal   KILL, TERM, INT, HUP, USR1, USR2, PIPE; STOP until the time-out has struck and then CONT (STOP-CONT) or
+             KILL (STOP-KILL); USR1 and, when the run says that it is stopping, TERM (USR1-TERM)
+
+Phases are met by what can be seen from outside: the event log, the log of the result file, /proc. When the phase
+seems to be there, all ranks and solvers are stopped; if it is there indeed, the signal is sent, and they go on. Else
+they go on, too, and it is looked again. So a cell named again is met in the same way again.
+
+What must hold: the exit status is the one that the documents promise (promises.py); no process, shared memory or
+temporary file is left; a line was printed that says what happened; what an event log called a result is never solved
+again; a resume ends with 0; the answers are those of an undisturbed run.
+
+Exit status: 0 if all cells are clean, 1 if not; what was not clean is kept and named.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise, unreachable
+from sessions import Process, Program, Session, events_of, hit, read, size, state
+
+PARTS = ((64, 12), (160, 6))  # cells along a side, how many
+PLANS = sum(count for _, count in PARTS)
+WORKERS = 2
+SCHEDULED = ("slurm.sh", "lsf.sh")
+SESSION_LIMIT_S = 240  # rank 0 gives a worker that starts 180 s
+LEFTOVER_GRACE_S = 20
+# A run whose launcher was killed ends by itself, at the latest when MPI has not ended in all ranks for so long.
+ORPHAN_GRACE_S = 60
+# How long a victim is stopped at most. The time-outs: 1 s for a worker, four times that for rank 0, 2 s for a solver.
+STOP_LIMIT_S = {"worker": 4, "rank0": 12, "solver": 6, "launcher": 4, "everybody": 6}
+TRIES = 6  # sessions until a phase is met
+OPTIONS = """data = {plans}
+out = results.h5
+events = {events}
+save-fields = true
+tolerance = 0
+max-iterations = 40000
+threads = 1
+progress = lines
+shard = none
+worker-timeout = 1
+plan-timeout = 2
+max-attempts = 1000
+"""
+# Cells of the default run: each signal, victim, phase and surrounding at least once.
+SHORT = [Cell(*words.split()) for words in (
+    "alone rank0 start TERM", "alone rank0 storing KILL", "alone rank0 solving INT", "alone solver solving STOP-KILL",
+    "alone rank0 closing HUP", "mpirun launcher solving USR1", "mpirun worker storing USR2", "mpirun rank0 ready KILL",
+    "launch.sh worker solving KILL", "launch.sh worker solving STOP-CONT", "launch.sh launcher closing TERM",
+    "launch.sh everybody solving INT", "slurm.sh launcher solving USR1-TERM",
+    "lsf.sh launcher solving TERM", "alone solver solving PIPE")]
+
+here = os.path.dirname(os.path.abspath(__file__))
+scripts = os.path.join(here, "../../jobs")
+
+
+class HeldList:
+    """The list of plans as a named pipe: whoever reads it waits until it is let go."""
+
+    def __init__(self, name, plans):
+        # wallheat takes a named pipe for its list only where the shell has its own.
+        self.path = f"/dev/shm/{name}.ids"
+        self.plans = plans
+        self.file = None
+        os.mkfifo(self.path)
+
+    def is_being_read(self):
+        if self.file is None:
+            try:
+                self.file = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:  # ENXIO: nobody has it open
+                return False
+        return True
+
+    def let_go(self):
+        """Of whoever reads it, and of whoever will."""
+        if self.file is not None:
+            try:
+                os.write(self.file, self.plans)
+            except BrokenPipeError:  # whoever read it was killed
+                pass
+            os.close(self.file)
+            self.file = None
+        if os.path.exists(self.path):
+            os.remove(self.path)
+
+
+class Run(Session):
+    """A session in one surrounding. All of wallheat in it can be made to stand still."""
+
+    def __init__(self, matrix, where, folder, number, ids=None):
+        self.where, self.folder, self.program = where, folder, matrix.wallheat
+        self.results = os.path.join(folder, "results.h5")
+        self.events = os.path.join(folder, f"events-{number}.jsonl")
+        self.said = os.path.join(folder, f"said-{number}.txt")
+        self.log_size = 0
+        with open(os.path.join(folder, "run.cfg"), "w", encoding="utf-8") as file:
+            file.write(OPTIONS.format(plans=matrix.plans, events=self.events) + (f"ids = {ids}\n" if ids else ""))
+        super().__init__(matrix.command(where), f"{os.getpid()}-{os.path.basename(folder)}-{number}", self.said,
+                         matrix.environment(where, folder), folder)
+
+    def told(self):
+        return events_of(self.events)
+
+    def at_hand(self):
+        """The ranks with plans that are started, and neither solved nor failed."""
+        running = {}
+        for event in self.told():
+            if event["event"] == "start":
+                running[event["id"]] = event["rank"]
+            elif event["event"] in ("result", "failure", "failed_try"):
+                running.pop(event["id"], None)
+        return list(running.values())
+
+    def stop(self):
+        """Rank 0 first, as phases are what it is at."""
+        stopped = set()
+        while new := [each for each in self.processes() if each.role in ("rank", "solver") and each.pid not in stopped]:
+            for each in sorted(new, key=lambda each: (each.role, each.rank)):
+                hit(each.pid, signal.SIGSTOP)
+            stopped |= {each.pid for each in new}
+            while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.age_s() < SESSION_LIMIT_S:
+                time.sleep(0.0002)
+
+    def go_on(self, but_for=()):
+        for each in sorted(self.seen, key=lambda each: (each.role, each.rank), reverse=True):
+            if each.role in ("rank", "solver") and each not in but_for:
+                hit(each.pid, signal.SIGCONT)
+
+    def seems_in(self, phase, held):
+        """While all are running."""
+        if phase == "start":
+            ranks = 1 if self.where == "alone" else WORKERS + 1
+            return held.is_being_read() and sum(each.role == "rank" for each in self.processes()) == ranks
+        if phase == "ready":
+            return any(each.role == "solver" for each in self.processes())
+        if phase == "solving":
+            return b'"event":"result"' in read(self.events) and bool(self.at_hand())
+        if phase == "storing":
+            before, self.log_size = self.log_size, size(self.results + ".wal")
+            return self.log_size > before > 0
+        return b'"event":"run_finished"' in read(self.events)
+
+    def is_in(self, phase):
+        """While all stand still."""
+        told = collections.Counter(event["event"] for event in self.told())
+        if phase == "ready":
+            return told["worker_ready"] == 0 and any(each.role == "solver" for each in self.seen)
+        if phase == "solving":
+            return bool(self.at_hand())
+        if phase == "storing":
+            rows = self.program.rows(self.results).values()
+            return told["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < PLANS
+        if phase == "closing":
+            return os.path.exists(self.results + ".lock")
+        return True
+
+    def find(self, victim):
+        """Its process, or several, or none. Of several workers or solvers, one that has something at hand."""
+        if victim == "everybody":
+            return self.seen
+        if victim == "launcher":
+            return [Process(self.process.pid, "launcher", 0, None)]
+        busy = self.at_hand() or [each.rank for each in self.seen if each.role == "solver"] or [1]
+        rank = 0 if victim == "rank0" or self.where == "alone" else busy[0]
+        role = "solver" if victim == "solver" else "rank"
+        return [each for each in self.seen if (each.role, each.rank) == (role, rank)][:1]
+
+    def has_timed_out(self, victims):
+        """Whether others have noticed that the victim stands still: then it is gone or given up, or they are gone."""
+        if len(victims) > 1:
+            return False
+        victim = victims[0]
+        if victim.role == "solver" or state(victim.pid) in ("Z", ""):
+            return state(victim.pid) in ("Z", "")
+        if victim.role == "rank" and victim.rank > 0:
+            return any(event["event"] == "worker_left" and event["rank"] == victim.rank for event in self.told())
+        ranks = [each for each in self.processes() if each.role == "rank" and each.pid != victim.pid]
+        return not ranks and self.where != "alone"
+
+
+class Trial:
+    """A cell that is tried."""
+
+    def __init__(self, matrix, cell, number):
+        self.matrix, self.cell = matrix, cell
+        self.folder = os.path.join(matrix.scratch, f"{number}")
+        self.faults = []
+        self.status = None
+        self.began = time.monotonic()
+
+    def try_it(self):
+        """Finds out what is not clean."""
+        for _ in range(TRIES):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.mkdir(self.folder)
+            held = HeldList(f"wallheat-{os.getpid()}-{os.path.basename(self.folder)}", self.matrix.ids) \
+                if self.cell.phase == "start" else None
+            run = Run(self.matrix, self.cell.where, self.folder, 0, held and held.path)
+            try:
+                if self.strike(run, held):
+                    self.judge(run)
+                    break
+            finally:
+                if held:
+                    held.let_go()
+                run.clear()
+        else:
+            self.faults.append(f"the phase was not met in {TRIES} sessions")
+
+    def strike(self, run, held):
+        """Sends the signal; returns whether the phase was met."""
+        cell, phase = self.cell, self.cell.phase
+        while run.running() and run.age_s() < SESSION_LIMIT_S:
+            if not run.seems_in(phase, held):
+                time.sleep(0.0003)
+                continue
+            run.stop()
+            victims = run.find(cell.victim)
+            if victims and run.is_in(phase):
+                break
+            run.go_on()
+            if phase in ("ready", "closing"):
+                return False
+        else:
+            return False
+        first, _, then = cell.signal.partition("-")
+        self.send(first, victims)
+        if held:
+            held.let_go()
+        stops = first == "STOP"
+        run.go_on(but_for=victims if stops else ())
+        if then:
+            limit_s = STOP_LIMIT_S["worker" if cell.where == "alone" and cell.victim == "rank0" else cell.victim]
+            end = time.monotonic() + limit_s
+            is_time = (lambda: run.has_timed_out(victims)) if stops else (lambda: b'"event":"stopping"' in read(run.events))
+            while run.running() and not is_time() and time.monotonic() < end:
+                time.sleep(0.01)
+            self.send(then, victims)
+        return True
+
+    @staticmethod
+    def send(name, victims):
+        for victim in victims:
+            hit(victim.pid, getattr(signal, "SIG" + name))
+
+    # --- What must hold ---
+
+    def judge(self, run):
+        cell, promised = self.cell, promise(self.cell)
+        while run.running() and run.age_s() < SESSION_LIMIT_S:
+            time.sleep(0.01)
+        if run.process.poll() is None:
+            left = ", ".join(run.left(grace_s=0))
+            run.keep_stacks(os.path.join(self.folder, "stacks.txt"))
+            self.faults.append(f"it has not ended after {SESSION_LIMIT_S} s; there are {left}")
+            return
+        self.status = run.process.wait()
+        if self.status not in promised.statuses:
+            self.faults.append(f"status {self.status}, not {' or '.join(map(str, sorted(promised.statuses)))}")
+        is_orphan = cell.victim in ("launcher", "everybody") and cell.signal.endswith("KILL")
+        if is_orphan and cell.where in SCHEDULED:
+            run.clear()  # as the scheduler does when a job's script has ended
+        self.nothing_left(run, is_orphan)
+        self.check_words(run, promised)
+        self.check_results(run, promised)
+
+    def nothing_left(self, run, is_orphan):
+        if left := run.left(ORPHAN_GRACE_S if is_orphan else LEFTOVER_GRACE_S):
+            self.faults.append(f"left running: {', '.join(left)}")
+            run.keep_stacks(os.path.join(self.folder, "stacks.txt"))
+        if is_orphan:
+            return
+        if names := run.shared_memory():
+            self.faults.append(f"left {names}")
+        beside = [name for name in os.listdir(self.folder) if ".exit-status." in name]
+        if self.status not in (KILLED, 137):
+            # Open MPI's empty directory may be that of the user's other jobs, too.
+            beside += [name for _, _, names in os.walk(os.path.join(self.folder, "tmp")) for name in names]
+        if beside:
+            self.faults.append(f"left the files {sorted(beside)}")
+
+    def check_words(self, run, promised):
+        said = read(run.said).decode(errors="replace")
+        if promised.says and not any(re.search(pattern, said) for pattern in promised.says):
+            self.faults.append(f"no line says what happened: none matches {' or '.join(promised.says)}")
+        # A run that could not speak any more is spoken of by `wallheat status`.
+        if self.status == KILLED and os.path.exists(run.results):
+            look = run.program("status", run.results)
+            if look.returncode not in (0, 75) or (look.returncode == 75 and "--resume" not in look.stdout + look.stderr):
+                self.faults.append(f"wallheat status ends with {look.returncode} and says no way on: {look.stdout}{look.stderr}")
+
+    def check_results(self, run, promised):
+        events = run.told()
+        if blamed := [event for event in events if event["event"] in ("failure", "conflict")]:
+            self.faults.append(f"plans are blamed: {blamed}")
+        stored = {event["id"] for event in events if event["event"] == "result"}
+        beside = [part for part in (".wal", ".lock", ".status") if os.path.exists(run.results + part)]
+        if self.status == 0 and (len(stored) != PLANS or beside):
+            self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and {beside} lie beside the file")
+        if self.status == 75 and len(stored) == PLANS:
+            self.faults.append("status 75, but all plans are solved")
+        if self.status == 75 and not any(event["event"] == "start" for event in events):
+            self.faults.append("status 75, but no plan was started: a job would go back into the queue for ever")
+        requeued = self.is_requeued()
+        if self.cell.where in SCHEDULED and promised.requeued not in (None, requeued) and self.status != 1:
+            self.faults.append(f"the job {'goes' if requeued else 'does not go'} back into the queue")
+        # The scheduler starts the same job again; others give the command again.
+        again = Run(self.matrix, self.cell.where if requeued else "alone", self.folder, 1)
+        try:
+            while again.running() and again.age_s() < SESSION_LIMIT_S:
+                time.sleep(0.01)
+            status = again.process.poll()
+        finally:
+            again.clear()
+        if status != 0:
+            self.faults.append(f"the resume {'hangs' if status is None else f'ends with {status}'}")
+            return
+        if twice := {event["id"] for event in again.told() if event.get("id") in stored}:
+            self.faults.append(f"the resume works again on what was acknowledged: {sorted(twice)}")
+        self.faults += run.program.faults_of(run.results, self.matrix.plans, self.matrix.reference,
+                                             os.path.join(self.folder, "merged.h5"))
+
+    def is_requeued(self):
+        if self.cell.where == "lsf.sh":
+            return self.status == 75  # -Q
+        return bool(read(os.path.join(self.folder, "requeued")))
+
+
+class Matrix:
+    def __init__(self, wallheat, say):
+        self.wallheat, self.say = Program(wallheat), say
+        self.scratch = tempfile.mkdtemp(prefix="wallheat-signals-")
+        self.plans = os.path.join(self.scratch, "plans")
+        self.wallheat.make_plans(self.plans, PARTS)
+        self.ids = read(os.path.join(self.plans, "building_ids.txt"))
+        self.make_scheduler()
+        undisturbed = os.path.join(self.scratch, "undisturbed")
+        os.mkdir(undisturbed)
+        run = Run(self, "alone", undisturbed, 0)
+        if run.process.wait() != 0:
+            sys.exit(f"the undisturbed run failed: {read(run.said).decode()}")
+        self.reference = run.results
+
+    def make_scheduler(self):
+        """What the job scripts ask of Slurm and LSF, and the scripts themselves."""
+        self.scheduler = os.path.join(self.scratch, "scheduler")
+        os.mkdir(self.scheduler)
+        files = {"scontrol": "#!/bin/sh\ncase $1 in requeue) echo $2 >> requeued ;; *) echo EndTime=Unknown ;; esac\n",
+                 "bjobs": "#!/bin/sh\necho -\n", "hosts": "localhost\n" * WORKERS,
+                 "site.sh": f"cores_per_node={WORKERS}\nwallheat=({shlex.quote(self.wallheat.path)})\n"}
+        for name, text in files.items():
+            with open(os.path.join(self.scheduler, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(file.name, 0o755)
+        with open(os.path.join(self.scheduler, "run.cfg"), "w", encoding="utf-8") as file:
+            file.write(OPTIONS.format(plans=self.plans, events="events.jsonl"))
+        for scheduler in ("slurm", "lsf"):
+            job = subprocess.run([os.path.join(scripts, "submit.sh"), "--scheduler", scheduler, "--site", "site.sh", "--workers",
+                                  str(WORKERS), "--dry-run", "--", "--config", "run.cfg"], capture_output=True, text=True,
+                                 cwd=self.scheduler)
+            if job.returncode != 0:
+                sys.exit(job.stderr)
+            with open(os.path.join(self.scheduler, f"{scheduler}.sh"), "w", encoding="utf-8") as file:
+                file.write(job.stdout)
+
+    def command(self, where):
+        run = [self.wallheat.path, "run", "--config", "run.cfg", "--resume"]
+        ranks = ["-n", str(WORKERS + 1), "--oversubscribe", "--bind-to", "none"]
+        return {"alone": run, "mpirun": ["mpirun", *ranks, *run],
+                "launch.sh": [os.path.join(scripts, "launch.sh"), *ranks, "--", *run],
+                "slurm.sh": ["bash", os.path.join(self.scheduler, "slurm.sh")],
+                "lsf.sh": ["bash", os.path.join(self.scheduler, "lsf.sh")]}[where]
+
+    def environment(self, where, folder):
+        scratch = os.path.join(folder, "tmp")
+        os.makedirs(scratch, exist_ok=True)
+        path = {"PATH": f"{self.scheduler}:{os.environ['PATH']}"}
+        return {"WALLHEAT_SILENCE_S": "6", "TMPDIR": scratch,
+                **{"slurm.sh": {**path, "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"},
+                   "lsf.sh": {**path, "LSB_JOBID": "7", "LSB_JOBINDEX": "0",
+                              "LSB_DJOB_HOSTFILE": os.path.join(self.scheduler, "hosts")}}.get(where, {})}
+
+    def tried(self, cell, number):
+        """What came of a cell, as a row of the table."""
+        if reason := unreachable(cell):
+            return {**cell._asdict(), "verdict": "unreachable", "why": [reason]}
+        trial = Trial(self, cell, number)
+        try:
+            trial.try_it()
+        except Exception as error:  # what breaks here must not look like a clean cell
+            trial.faults.append(f"this program broke: {error!r}")
+        if not trial.faults:
+            shutil.rmtree(trial.folder)
+        row = {**cell._asdict(), "verdict": "not clean" if trial.faults else "clean", "status": trial.status,
+               "seconds": round(time.monotonic() - trial.began, 1), "why": trial.faults}
+        if trial.faults:
+            row["kept"] = trial.folder
+        self.say(f"{row['verdict']:9}  {name_of(cell):42}  status {trial.status}, {row['seconds']} s"
+                 + "".join(f"\n           {fault}" for fault in trial.faults))
+        return row
+
+
+def name_of(cell):
+    return " ".join(cell)
+
+
+def print_table(rows, say):
+    verdicts = ("clean", "not clean", "unreachable")
+    count = collections.Counter((row["where"], row["verdict"]) for row in rows)
+    say(f"\n{'':10}  {'tried':>6}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts))
+    for where in [*WHERE, "all"]:
+        numbers = [sum(n for (of, verdict), n in count.items() if verdict == wanted and where in (of, "all"))
+                   for wanted in verdicts]
+        if sum(numbers):
+            say(f"{where:10}  {numbers[0] + numbers[1]:6}  " + "  ".join(f"{number:11}" for number in numbers))
+    for verdict in ("unreachable", "not clean"):
+        reasons = collections.defaultdict(list)
+        for row in rows:
+            if row["verdict"] == verdict:
+                reasons["; ".join(row["why"])].append(name_of(Cell(*(row[part] for part in Cell._fields))))
+        for reason, of in reasons.items():
+            shown = ", ".join(of[:4]) + (f" and {len(of) - 4} more" if len(of) > 4 else "")
+            say(f"{verdict}: {shown}: {reason}")
+
+
+def some_of(values):
+    """Takes a list of them apart, for argparse."""
+    def names(text):
+        for name in text.split(","):
+            if name not in values:
+                raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(values)}")
+        return text.split(",")
+    return names
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for part, values in (("where", WHERE), ("victim", VICTIMS), ("phase", PHASES), ("signal", SIGNALS)):
+        parser.add_argument(f"--{part}", type=some_of(values), metavar=f"{part.upper()}[,...]",
+                            help=f"only these: {', '.join(values)}")
+    parser.add_argument("--short", action="store_true", help=f"only {len(SHORT)} cells, for every day")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="try each cell so often (default: 1)")
+    parser.add_argument("--lanes", type=int, default=2, metavar="N", help="cells side by side (default: 2)")
+    parser.add_argument("--json", metavar="FILE", help="also write all cells there, as JSON")
+    parser.add_argument("wallheat", metavar="WALLHEAT", help="the program")
+    options = parser.parse_args()
+    if shutil.which("mpirun") is None:
+        print("skipped: there is no mpirun")
+        return 77
+    for name in [name for name in os.environ if name.startswith(("SLURM_", "LSB_"))]:
+        del os.environ[name]
+    # Where they were ignored, by nohup or a shell's &, all that is started would be deaf to them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+    wanted = cells({part: getattr(options, part) for part in Cell._fields})
+    if options.short:
+        wanted = [cell for cell in wanted if cell in SHORT]
+    lock = threading.Lock()
+
+    def say(text):
+        with lock:
+            print(text, flush=True)
+
+    began = time.monotonic()
+    matrix = Matrix(options.wallheat, say)
+    with concurrent.futures.ThreadPoolExecutor(options.lanes) as lanes:
+        rows = list(lanes.map(matrix.tried, wanted * options.repeat, range(len(wanted) * options.repeat)))
+    print_table(rows, say)
+    say(f"{time.monotonic() - began:.0f} s")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+    if any(row["verdict"] == "not clean" for row in rows):
+        say(f"kept: {matrix.scratch}")
+        return 1
+    shutil.rmtree(matrix.scratch)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
