@@ -226,8 +226,14 @@ rm -rf "${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid"
 
 # mpirun's own status says nothing: it is 0 even if all ranks have failed.
 status=$(cat "$exit_status_file" 2> /dev/null)
-case $status in [0-9] | [0-9][0-9] | [0-9][0-9][0-9]) exit "$status" ;; esac
 again="what was stored is safe; run it again with --resume"
+case $status in
+  0 | [1-9] | [1-9][0-9] | [1-9][0-9][0-9])
+    # An mpirun that was told to end, too, does not pass on what rank 0 says of it.
+    if [ -n "$asked" ] && [ "$status" != 0 ]; then say "stopped as it was asked to, with status $status; $again"; fi
+    exit "$status"
+    ;;
+esac
 if [ -n "$asked" ] && [ -z "$began" ]; then
   say "stopped before any plan could start, and another start like it would get no further: give it more time"
   exit 1

@@ -34,6 +34,7 @@ stop() {
 }
 trap 'stop limit' USR1 USR2 XCPU HUP
 trap 'stop cancel' INT TERM QUIT
+trap : PIPE  # text that nobody reads is lost text
 
 # Rank 0 comes on top of the workers. In an array [1-N] the options say --shard "$LSB_JOBINDEX/N".
 WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch} \

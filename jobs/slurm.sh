@@ -29,6 +29,7 @@ stop() {
 }
 trap 'stop limit' USR1 USR2 XCPU HUP
 trap 'stop cancel' TERM INT QUIT
+trap : PIPE  # text that nobody reads is lost text
 
 # Rank 0 comes on top of the workers. In an array each task finds its shard by itself.
 "$launch" -n $((SLURM_JOB_NUM_NODES * workers + 1)) --map-by node:OVERSUBSCRIBE -- \

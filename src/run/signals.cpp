@@ -11,6 +11,12 @@ namespace {
 std::atomic<bool> stop_flag = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+/// As `nohup` starts a program that is to outlive its terminal.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 void catch_stop_signals() {
@@ -21,7 +27,7 @@ void catch_stop_signals() {
   sigaction(SIGUSR1, &action, nullptr);
   sigaction(SIGUSR2, &action, nullptr);  // LSF's warning at the run limit
   sigaction(SIGXCPU, &action, nullptr);  // at a limit of processor time
-  sigaction(SIGHUP, &action, nullptr);
+  if (!is_ignored(SIGHUP)) sigaction(SIGHUP, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);

@@ -415,6 +415,16 @@ TEST_F(Wallheat, stops_in_the_middle_of_a_plan_when_asked_to_and_goes_on_later) 
   }
 }
 
+TEST_F(Wallheat, outlives_its_terminal_where_nohup_started_it) {
+  generate(24, 200);
+  std::vector<std::string> words = command(run({"--events", path("events"), "--threads", "1"}));
+  words.insert(words.begin(), "nohup");
+  Process process(words);
+  wait_until("a result", [&] { return event_seen("result"); });
+  process.signal(SIGHUP);
+  EXPECT_EQ(process.wait(), 0) << process.err();
+}
+
 TEST_F(Wallheat, closes_its_file_well_when_mpirun_is_told_to_stop) {
   generate(24, 300);
   ASSERT_EQ(wallheat(run({}, "undisturbed.h5")).status, 0);
