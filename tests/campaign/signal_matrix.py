@@ -41,14 +41,11 @@ import tempfile
 import threading
 import time
 
+from phases import PARTS, PLANS, SESSION_LIMIT_S, WORKERS, HeldList, Run
 from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise, unreachable
-from sessions import Process, Program, Session, events_of, hit, read, size, state
+from sessions import Program, hit, read
 
-PARTS = ((64, 12), (160, 6))  # cells along a side, how many
-PLANS = sum(count for _, count in PARTS)
-WORKERS = 2
 SCHEDULED = ("slurm.sh", "lsf.sh")
-SESSION_LIMIT_S = 240  # rank 0 gives a worker that starts 180 s
 LEFTOVER_GRACE_S = 20
 # A run whose launcher was killed ends by itself, at the latest when MPI has not ended in all ranks for so long.
 ORPHAN_GRACE_S = 60
@@ -80,131 +77,6 @@ here = os.path.dirname(os.path.abspath(__file__))
 scripts = os.path.join(here, "../../jobs")
 
 
-class HeldList:
-    """The list of plans as a named pipe: whoever reads it waits until it is let go."""
-
-    def __init__(self, name, plans):
-        # wallheat takes a named pipe for its list only where the shell has its own.
-        self.path = f"/dev/shm/{name}.ids"
-        self.plans = plans
-        self.file = None
-        os.mkfifo(self.path)
-
-    def is_being_read(self):
-        if self.file is None:
-            try:
-                self.file = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-            except OSError:  # ENXIO: nobody has it open
-                return False
-        return True
-
-    def let_go(self):
-        """Of whoever reads it, and of whoever will."""
-        if self.file is not None:
-            try:
-                os.write(self.file, self.plans)
-            except BrokenPipeError:  # whoever read it was killed
-                pass
-            os.close(self.file)
-            self.file = None
-        if os.path.exists(self.path):
-            os.remove(self.path)
-
-
-class Run(Session):
-    """A session in one surrounding. All of wallheat in it can be made to stand still."""
-
-    def __init__(self, matrix, where, folder, number, ids=None):
-        self.where, self.folder, self.program = where, folder, matrix.wallheat
-        self.results = os.path.join(folder, "results.h5")
-        self.events = os.path.join(folder, f"events-{number}.jsonl")
-        self.said = os.path.join(folder, f"said-{number}.txt")
-        self.log_size = 0
-        with open(os.path.join(folder, "run.cfg"), "w", encoding="utf-8") as file:
-            file.write(OPTIONS.format(plans=matrix.plans, events=self.events) + (f"ids = {ids}\n" if ids else ""))
-        super().__init__(matrix.command(where), f"{os.getpid()}-{os.path.basename(folder)}-{number}", self.said,
-                         matrix.environment(where, folder), folder)
-
-    def told(self):
-        return events_of(self.events)
-
-    def at_hand(self):
-        """The ranks with plans that are started, and neither solved nor failed."""
-        running = {}
-        for event in self.told():
-            if event["event"] == "start":
-                running[event["id"]] = event["rank"]
-            elif event["event"] in ("result", "failure", "failed_try"):
-                running.pop(event["id"], None)
-        return list(running.values())
-
-    def stop(self):
-        """Rank 0 first, as phases are what it is at."""
-        stopped = set()
-        while new := [each for each in self.processes() if each.role in ("rank", "solver") and each.pid not in stopped]:
-            for each in sorted(new, key=lambda each: (each.role, each.rank)):
-                hit(each.pid, signal.SIGSTOP)
-            stopped |= {each.pid for each in new}
-            while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.age_s() < SESSION_LIMIT_S:
-                time.sleep(0.0002)
-
-    def go_on(self, but_for=()):
-        for each in sorted(self.seen, key=lambda each: (each.role, each.rank), reverse=True):
-            if each.role in ("rank", "solver") and each not in but_for:
-                hit(each.pid, signal.SIGCONT)
-
-    def seems_in(self, phase, held):
-        """While all are running."""
-        if phase == "start":
-            ranks = 1 if self.where == "alone" else WORKERS + 1
-            return held.is_being_read() and sum(each.role == "rank" for each in self.processes()) == ranks
-        if phase == "ready":
-            return any(each.role == "solver" for each in self.processes())
-        if phase == "solving":
-            return b'"event":"result"' in read(self.events) and bool(self.at_hand())
-        if phase == "storing":
-            before, self.log_size = self.log_size, size(self.results + ".wal")
-            return self.log_size > before > 0
-        return b'"event":"run_finished"' in read(self.events)
-
-    def is_in(self, phase):
-        """While all stand still."""
-        told = collections.Counter(event["event"] for event in self.told())
-        if phase == "ready":
-            return told["worker_ready"] == 0 and any(each.role == "solver" for each in self.seen)
-        if phase == "solving":
-            return bool(self.at_hand())
-        if phase == "storing":
-            rows = self.program.rows(self.results).values()
-            return told["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < PLANS
-        if phase == "closing":
-            return os.path.exists(self.results + ".lock")
-        return True
-
-    def find(self, victim):
-        """Its process, or several, or none. Of several workers or solvers, one that has something at hand."""
-        if victim == "everybody":
-            return self.seen
-        if victim == "launcher":
-            return [Process(self.process.pid, "launcher", 0, None)]
-        busy = self.at_hand() or [each.rank for each in self.seen if each.role == "solver"] or [1]
-        rank = 0 if victim == "rank0" or self.where == "alone" else busy[0]
-        role = "solver" if victim == "solver" else "rank"
-        return [each for each in self.seen if (each.role, each.rank) == (role, rank)][:1]
-
-    def has_timed_out(self, victims):
-        """Whether others have noticed that the victim stands still: then it is gone or given up, or they are gone."""
-        if len(victims) > 1:
-            return False
-        victim = victims[0]
-        if victim.role == "solver" or state(victim.pid) in ("Z", ""):
-            return state(victim.pid) in ("Z", "")
-        if victim.role == "rank" and victim.rank > 0:
-            return any(event["event"] == "worker_left" and event["rank"] == victim.rank for event in self.told())
-        ranks = [each for each in self.processes() if each.role == "rank" and each.pid != victim.pid]
-        return not ranks and self.where != "alone"
-
-
 class Trial:
     """A cell that is tried."""
 
@@ -222,7 +94,7 @@ class Trial:
             os.mkdir(self.folder)
             held = HeldList(f"wallheat-{os.getpid()}-{os.path.basename(self.folder)}", self.matrix.ids) \
                 if self.cell.phase == "start" else None
-            run = Run(self.matrix, self.cell.where, self.folder, 0, held and held.path)
+            run = self.matrix.start(self.cell.where, self.folder, 0, held)
             try:
                 if self.strike(run, held):
                     self.judge(run)
@@ -246,7 +118,7 @@ class Trial:
             if victims and run.is_in(phase):
                 break
             run.go_on()
-            if phase in ("ready", "closing"):
+            if run.has_passed(phase):
                 return False
         else:
             return False
@@ -312,7 +184,9 @@ class Trial:
             self.faults.append(f"no line says what happened: none matches {' or '.join(promised.says)}")
         # A run that could not speak any more is spoken of by `wallheat status`.
         if self.status == KILLED and os.path.exists(run.results):
-            look = run.program("status", run.results)
+            end = time.monotonic() + LEFTOVER_GRACE_S  # a killed process holds its lock until the kernel has ended it
+            while "being written" in (look := run.program("status", run.results)).stdout and time.monotonic() < end:
+                time.sleep(0.1)
             if look.returncode not in (0, 75) or (look.returncode == 75 and "--resume" not in look.stdout + look.stderr):
                 self.faults.append(f"wallheat status ends with {look.returncode} and says no way on: {look.stdout}{look.stderr}")
 
@@ -332,7 +206,7 @@ class Trial:
         if self.cell.where in SCHEDULED and promised.requeued not in (None, requeued) and self.status != 1:
             self.faults.append(f"the job {'goes' if requeued else 'does not go'} back into the queue")
         # The scheduler starts the same job again; others give the command again.
-        again = Run(self.matrix, self.cell.where if requeued else "alone", self.folder, 1)
+        again = self.matrix.start(self.cell.where if requeued else "alone", self.folder, 1)
         try:
             while again.running() and again.age_s() < SESSION_LIMIT_S:
                 time.sleep(0.01)
@@ -363,7 +237,7 @@ class Matrix:
         self.make_scheduler()
         undisturbed = os.path.join(self.scratch, "undisturbed")
         os.mkdir(undisturbed)
-        run = Run(self, "alone", undisturbed, 0)
+        run = self.start("alone", undisturbed, 0)
         if run.process.wait() != 0:
             sys.exit(f"the undisturbed run failed: {read(run.said).decode()}")
         self.reference = run.results
@@ -379,8 +253,7 @@ class Matrix:
             with open(os.path.join(self.scheduler, name), "w", encoding="utf-8") as file:
                 file.write(text)
             os.chmod(file.name, 0o755)
-        with open(os.path.join(self.scheduler, "run.cfg"), "w", encoding="utf-8") as file:
-            file.write(OPTIONS.format(plans=self.plans, events="events.jsonl"))
+        self.write_options(self.scheduler, "events.jsonl")
         for scheduler in ("slurm", "lsf"):
             job = subprocess.run([os.path.join(scripts, "submit.sh"), "--scheduler", scheduler, "--site", "site.sh", "--workers",
                                   str(WORKERS), "--dry-run", "--", "--config", "run.cfg"], capture_output=True, text=True,
@@ -390,22 +263,29 @@ class Matrix:
             with open(os.path.join(self.scheduler, f"{scheduler}.sh"), "w", encoding="utf-8") as file:
                 file.write(job.stdout)
 
-    def command(self, where):
-        run = [self.wallheat.path, "run", "--config", "run.cfg", "--resume"]
+    def start(self, where, folder, number, held=None):
+        """A run in a folder of its own; `held`: the list of plans."""
         ranks = ["-n", str(WORKERS + 1), "--oversubscribe", "--bind-to", "none"]
-        return {"alone": run, "mpirun": ["mpirun", *ranks, *run],
-                "launch.sh": [os.path.join(scripts, "launch.sh"), *ranks, "--", *run],
-                "slurm.sh": ["bash", os.path.join(self.scheduler, "slurm.sh")],
-                "lsf.sh": ["bash", os.path.join(self.scheduler, "lsf.sh")]}[where]
+        command = [self.wallheat.path, "run", "--config", "run.cfg", "--resume"]
+        environment = {"WALLHEAT_SILENCE_S": "6", "TMPDIR": os.path.join(folder, "tmp")}
+        os.makedirs(environment["TMPDIR"], exist_ok=True)
+        if where == "mpirun":
+            command = ["mpirun", *ranks, *command]
+        if where == "launch.sh":
+            command = [os.path.join(scripts, "launch.sh"), *ranks, "--", *command]
+        if where in SCHEDULED:
+            command = ["bash", os.path.join(self.scheduler, where)]
+            environment["PATH"] = f"{self.scheduler}:{os.environ['PATH']}"
+        if where == "slurm.sh":
+            environment |= {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"}
+        if where == "lsf.sh":
+            environment |= {"LSB_JOBID": "7", "LSB_JOBINDEX": "0", "LSB_DJOB_HOSTFILE": os.path.join(self.scheduler, "hosts")}
+        self.write_options(folder, os.path.join(folder, f"events-{number}.jsonl"), held)
+        return Run(where, folder, number, self.wallheat, command, environment)
 
-    def environment(self, where, folder):
-        scratch = os.path.join(folder, "tmp")
-        os.makedirs(scratch, exist_ok=True)
-        path = {"PATH": f"{self.scheduler}:{os.environ['PATH']}"}
-        return {"WALLHEAT_SILENCE_S": "6", "TMPDIR": scratch,
-                **{"slurm.sh": {**path, "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"},
-                   "lsf.sh": {**path, "LSB_JOBID": "7", "LSB_JOBINDEX": "0",
-                              "LSB_DJOB_HOSTFILE": os.path.join(self.scheduler, "hosts")}}.get(where, {})}
+    def write_options(self, folder, events, held=None):
+        with open(os.path.join(folder, "run.cfg"), "w", encoding="utf-8") as file:
+            file.write(OPTIONS.format(plans=self.plans, events=events) + (f"ids = {held.path}\n" if held else ""))
 
     def tried(self, cell, number):
         """What came of a cell, as a row of the table."""
@@ -493,7 +373,11 @@ def main():
     began = time.monotonic()
     matrix = Matrix(options.wallheat, say)
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as lanes:
-        rows = list(lanes.map(matrix.tried, wanted * options.repeat, range(len(wanted) * options.repeat)))
+        try:
+            rows = list(lanes.map(matrix.tried, wanted * options.repeat, range(len(wanted) * options.repeat)))
+        except KeyboardInterrupt:
+            lanes.shutdown(cancel_futures=True)  # what is being tried comes to its end
+            raise
     print_table(rows, say)
     say(f"{time.monotonic() - began:.0f} s")
     if options.json:
