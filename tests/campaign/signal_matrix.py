@@ -43,7 +43,7 @@ import time
 
 from phases import PARTS, PLANS, SESSION_LIMIT_S, WORKERS, HeldList, Run
 from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise, unreachable
-from sessions import Program, hit, read
+from sessions import Program, read
 
 SCHEDULED = ("slurm.sh", "lsf.sh")
 LEFTOVER_GRACE_S = 20
@@ -75,6 +75,17 @@ SHORT = [Cell(*words.split()) for words in (
 
 here = os.path.dirname(os.path.abspath(__file__))
 scripts = os.path.join(here, "../../jobs")
+
+
+def opened(processes):
+    """File descriptors of those that are still there: a number may later be another's."""
+    files = []
+    for each in processes:
+        try:
+            files.append(os.pidfd_open(each.pid))
+        except ProcessLookupError:
+            pass
+    return files
 
 
 class Trial:
@@ -123,7 +134,8 @@ class Trial:
         else:
             return False
         first, _, then = cell.signal.partition("-")
-        self.send(first, victims)
+        files = opened(victims)
+        self.send(first, files)
         if held:
             held.let_go()
         stops = first == "STOP"
@@ -134,13 +146,18 @@ class Trial:
             is_time = (lambda: run.has_timed_out(victims)) if stops else (lambda: b'"event":"stopping"' in read(run.events))
             while run.running() and not is_time() and time.monotonic() < end:
                 time.sleep(0.01)
-            self.send(then, victims)
+            self.send(then, files)
+        for file in files:
+            os.close(file)
         return True
 
     @staticmethod
-    def send(name, victims):
-        for victim in victims:
-            hit(victim.pid, getattr(signal, "SIG" + name))
+    def send(name, files):
+        for file in files:
+            try:
+                signal.pidfd_send_signal(file, getattr(signal, "SIG" + name))
+            except ProcessLookupError:
+                pass
 
     # --- What must hold ---
 
