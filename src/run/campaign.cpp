@@ -298,7 +298,7 @@ class Campaign {
     parts.observer = &*monitor_;
     parts.differences = differences_with_fields;
     parts.interrupted = stop_requested;
-    end_ = coordinate(link, parts);
+    end_ = coordinate(link, std::move(parts));
   }
 
   /// Closes the file and reports. Returns an ExitStatus.

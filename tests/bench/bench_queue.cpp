@@ -71,6 +71,10 @@ class MeasuredLink final : public Link {
     sent.items += message.size();
     sent.time([&] { link_.send(peer, std::move(message)); });
   }
+  void send_sign_of_life(int peer, Bytes message) override {
+    sent.items += message.size();
+    sent.time([&] { link_.send_sign_of_life(peer, std::move(message)); });
+  }
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
     const auto start = Clock::now();
     auto envelope = link_.receive(timeout);

@@ -89,6 +89,7 @@ Options expand(std::uint64_t seed) {
   o.store_failures = some(0.1, random.fraction() / 20);
   o.link_errors = some(0.1, random.fraction() / 2);
   o.stored_otherwise = some(0.1, random.fraction() / 10);
+  o.credits = some(0.5, 16 + 12 * o.workers);
   return o;
 }
 

@@ -29,6 +29,7 @@ namespace wallheat::simulation {
   OPTION(store_s, 0.001, shape, "mean time to store a batch") \
   OPTION(load_s, 1, shape, "rank 0's time to begin and to end") \
   OPTION(start_s, 1, shape, "mean time for a solver process to load") \
+  OPTION(credits, 0, shape, "messages that a rank may have sent that were not taken; 0: any number") \
   OPTION(sessions, 0, fault, "sessions with faults; one without follows") \
   OPTION(pauses, 0, fault, "mean number of times that a rank is stopped and continued") \
   OPTION(pause_s, 0, fault, "longest pause") \

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr Seconds solver_start_limit_s = 120;  // of a solver pool, three tries
 constexpr Seconds leave_timeout_s = 60;        // more than what ranks wait for each other's leave
+constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max() / 2;
 constexpr std::uint64_t most_events = 20'000'000;
 
 /// One start of the campaign, from rank 0's first breath to the last worker's end.
@@ -43,7 +45,8 @@ class Session {
       processes_.push_back(std::make_unique<Process>(world, rank, timeouts_.heartbeat_s() / 4));
       stop_heard_s_.push_back(for_ever_s);
     }
-    world.connect(&processes_, {options_.delay_s / 2, options_.delay_s / 2});
+    world.connect(&processes_, {options_.delay_s / 2, options_.delay_s / 2},
+                  options_.credits > 0 ? static_cast<std::size_t>(options_.credits) : no_bound);
     witness_.emplace(campaign, *processes_[0], Random(random_.next()), with_faults);
     make_workers();
     if (with_faults_) plan_faults();
