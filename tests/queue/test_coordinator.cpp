@@ -55,8 +55,9 @@ class Recorder final : public RunObserver {
   }
   void on_abandoned(const AbandonedPlan& plan) override { abandoned_.push_back(plan); }
   void on_leased(const WorkerInfo&, const Task&) override { ++leased_; }
-  void on_started(const WorkerInfo&, const Task&) override {
+  void on_started(const WorkerInfo& worker, const Task& task) override {
     if (++started_ == interrupt_after_) interrupted_ = true;
+    if (when_started_) when_started_(worker, task);
   }
   void on_stored(const PlanResult& result) override {
     ++stored_;
@@ -116,6 +117,7 @@ class Recorder final : public RunObserver {
   std::string stop_reason_;
   std::map<std::string, PlanStatus> last_;  ///< of on_stored
   std::function<void(int rank)> when_ready_;
+  std::function<void(const WorkerInfo&, const Task&)> when_started_;
   std::function<void()> when_tick_;
   std::function<void()> when_refused_;
   std::function<void()> when_conflict_;
@@ -729,7 +731,97 @@ TEST(Coordinator, refuses_a_worker_with_other_settings) {
 }
 
 TEST(Coordinator, refuses_a_worker_that_speaks_otherwise) {
-  EXPECT_THAT(refused_for(Bytes(7, std::byte{0xff})), HasSubstr("another version"));
+  const Bytes nonsense(7, std::byte{0xff});
+  EXPECT_THAT(refused_for(nonsense), HasSubstr("another version"));
+  const Machine machine{"other", {{0, 0, 0}}, {}};
+  EXPECT_THAT(refused_for(encode(Hello{machine, {{"tolerance", "1e-4"}}}), nonsense),
+              HasSubstr("another version"))
+      << "long after its first word";
+}
+
+TEST(Coordinator, gives_the_plans_of_a_worker_that_suddenly_speaks_otherwise_to_others) {
+  // The only other worker waits for that, so that the run cannot end before.
+  std::atomic<bool> refused = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const SolveControl&) {
+          refused.wait(false);
+          return solved(task);
+        };
+      },
+      1);
+  run.parts_.threads_per_worker = 1;
+  MuteWorker other(run, 2);
+  run.recorder_.when_refused_ = [&] {
+    refused = true;
+    refused.notify_all();
+  };
+  run.recorder_.when_started_ = [&](const WorkerInfo& worker, const Task&) {
+    if (worker.rank == 2) run.network_.link(2)->send(0, Bytes(7, std::byte{0xff}));
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 2U);
+  EXPECT_THAT(run.recorder_.refused_[2], HasSubstr("another version"));
+}
+
+TEST(Coordinator, passes_over_plans_of_a_heartbeat_that_there_are_not) {
+  std::atomic<bool> seen = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const SolveControl&) {
+          seen.wait(false);
+          return solved(task);
+        };
+      },
+      1);
+  run.parts_.threads_per_worker = 1;
+  MuteWorker other(run, 2);
+  std::vector<std::uint32_t> numbers;
+  run.recorder_.when_started_ = [&](const WorkerInfo& worker, const Task&) {
+    if (worker.rank != 2) return;
+    run.network_.link(2)->send(
+        0, encode(Heartbeat{{{77, 1, 0.5, 1}, {4'000'000'000, 1, 0.5, 1}, {1, 7, 0.5, 1}}}));
+  };
+  run.recorder_.when_progress_ = [&](const PlanProgress& progress) {
+    if (progress.iterations > 0) numbers.push_back(progress.index);
+    if (progress.iterations != 7) return;
+    seen = true;
+    seen.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_THAT(numbers, testing::Each(1));
+}
+
+// Found by reading: it got a plan that waited for ever, which kept all others from copies.
+TEST(Coordinator, ends_though_a_worker_that_is_back_never_ends_its_plan) {
+  std::atomic<bool> back = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const SolveControl&) {
+          back.wait(false);
+          return solved(task);
+        };
+      },
+      1, 1);
+  run.parts_.threads_per_worker = 1;
+  MuteWorker mute(run, 2);
+  std::atomic<std::uint32_t> its_plan = 0;
+  run.recorder_.when_started_ = [&](const WorkerInfo& worker, const Task& task) {
+    if (worker.rank == 2) its_plan = task.index;
+  };
+  run.recorder_.when_lost_ = [&](int) {
+    run.network_.link(2)->send(0, encode(Heartbeat{{{its_plan, 1, 0.5, 2}}}));
+  };
+  run.recorder_.when_back_ = [&](int) {
+    back = true;
+    back.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 2U);
+  for (const auto& [id, rows] : run.sink_.stored_) EXPECT_EQ(rows.back().rank, 1) << id;
 }
 
 TEST(Coordinator, dismisses_the_others_though_one_speaks_otherwise) {
