@@ -198,7 +198,9 @@ class Coordinator {
 
   /// Gives up ranks that are silent or do not get ready, and tells the others that rank 0 lives.
   void watch_ranks() {
-    for (const int rank : ranks_.time_passed(watch_.lap_s())) give_up(rank);
+    const double passed_s = watch_.lap_s();
+    queue_.time_passed(passed_s);
+    for (const int rank : ranks_.time_passed(passed_s)) give_up(rank);
     if (ranks_.count(Stage::placed) > 0 && now() > ready_deadline_) {
       for (const int rank : ranks_.those(Stage::placed))
         lose_before_start(rank, "get ready", parts_.timeouts.start_s);

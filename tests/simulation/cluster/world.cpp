@@ -273,6 +273,7 @@ void World::connect(std::vector<std::unique_ptr<Process>>* processes, Delays del
   delays_ = delays;
   ++session_;
   orders_ = 0;
+  look_ = nullptr;
   channels_.assign(processes->size() * processes->size(), {});
   for (const auto& process : *processes) process->credits_ = credits;
 }
@@ -304,6 +305,7 @@ void World::send(int to, Letter letter) {
   const int from = letter.envelope.from;
   if (letter.is_sign_of_life && std::exchange(channel(from, to).sign_of_life, true)) return;
   if (from == 0 && !letter.is_sign_of_life) ++orders_;
+  if (to == 0 && look_) look_(from, letter.envelope.message);
   Process& sender = *(*processes_)[static_cast<std::size_t>(from)];
   if (sender.credits_ == 0) {
     sender.backlog_.emplace_back(to, std::move(letter));

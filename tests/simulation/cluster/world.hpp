@@ -131,6 +131,10 @@ class World {
   void connect(std::vector<std::unique_ptr<Process>>* processes, Delays delays,
                std::size_t credits);
   [[nodiscard]] std::unique_ptr<Link> link(Process& process);
+  /// Called with each message to rank 0 when it is sent.
+  void watch(std::function<void(int from, const Bytes& message)> look) { look_ = std::move(look); }
+  /// As if the rank had sent it.
+  void forge(int from, int to, Bytes message) { send(to, {{from, std::move(message)}, false}); }
   /// Nothing arrives from there before that time.
   void block(int from, int to, Seconds until);
   /// How many messages of this session rank 0 has sent that are no signs of life.
@@ -174,6 +178,7 @@ class World {
   std::uint64_t session_ = 0;  ///< mail of an earlier one is not delivered
   std::vector<Channel> channels_;
   std::uint64_t orders_ = 0;
+  std::function<void(int from, const Bytes& message)> look_;
   Delays delays_;
   std::uint64_t random_;
 };
