@@ -162,7 +162,7 @@ void Witness::on_worker_ready(const WorkerInfo& worker) {
   expect(!ready_.contains(worker.rank), "a worker gets ready once", std::to_string(worker.rank));
   expect(!gone_.contains(worker.rank), "who left for good does not come back",
          std::to_string(worker.rank));
-  ready_.insert(worker.rank);
+  ready_.emplace(worker.rank, rank0_.world().now());
 }
 
 void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
@@ -270,7 +270,7 @@ void Witness::on_worker_lost(const WorkerInfo& worker, double) {
 void Witness::on_worker_back(const WorkerInfo& worker) {
   campaign_.reached("a lost worker is back");
   expect(!ready_.contains(worker.rank), "only the lost come back", std::to_string(worker.rank));
-  ready_.insert(worker.rank);
+  ready_.emplace(worker.rank, rank0_.world().now());
 }
 
 void Witness::on_stopping(const std::string& reason) {

@@ -308,10 +308,11 @@ class Session {
       if (over_ || !coordinates_ || rank0().ended() || rank0().dying() || deadline_s_ < for_ever_s)
         return;
       if (world_.now() > stop_heard_s_[0]) return;
-      std::vector<int> workers;
-      for (const int rank : witness_->ready()) {
+      std::map<int, Seconds> workers;
+      for (const auto& [rank, since] : witness_->at_work()) {
         const Process& process = *processes_[static_cast<std::size_t>(rank)];
-        if (!process.ended() && !process.dying()) workers.push_back(rank);
+        if (!process.ended() && !process.dying())
+          workers.emplace(rank, std::max(since, faults_end_s_));
       }
       std::vector<std::uint32_t> plans;
       for (const QueuedPlan& plan : campaign_.plans_to_solve())
@@ -320,7 +321,7 @@ class Session {
         // What failed may wait for others that are busy, or that get ready.
         return longest + (campaign_.rows()[plan].failures > 0 ? 60 + 2 * timeouts_.start_s : 0);
       };
-      if (const auto idle = threads_->idle_for_long(workers, plans, faults_end_s_, longest_of))
+      if (const auto idle = threads_->idle_for_long(workers, plans, longest_of))
         campaign_.violated("no thread idles for long while a plan waits", *idle);
       judge_idleness();
     });

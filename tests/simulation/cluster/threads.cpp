@@ -26,9 +26,9 @@ Threads::AtWork::~AtWork() {
 }
 
 std::optional<std::string> Threads::idle_for_long(
-    const std::vector<int>& workers, const std::vector<std::uint32_t>& plans, Seconds begin,
+    const std::map<int, Seconds>& workers, const std::vector<std::uint32_t>& plans,
     const std::function<Seconds(std::uint32_t plan)>& longest_s) const {
-  for (const int rank : workers) {
+  for (const auto& [rank, begin] : workers) {
     const State& worker = workers_.at(static_cast<std::size_t>(rank));
     if (worker.at_work >= threads_of_each_) continue;
     for (const std::uint32_t number : plans) {

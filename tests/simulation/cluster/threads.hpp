@@ -32,11 +32,11 @@ class Threads {
     std::uint32_t plan_;
   };
 
-  /// A thread of those workers that has been idle for longer than `longest_s` (of a plan) while one
-  /// of those plans waited all the time: as a sentence; nothing where there is none. Before `begin`
-  /// nothing counts.
+  /// A thread of those workers (rank, since when it counts) that has been idle for longer than
+  /// `longest_s` (of a plan) while one of those plans waited all the time: as a sentence; nothing
+  /// where there is none.
   [[nodiscard]] std::optional<std::string> idle_for_long(
-      const std::vector<int>& workers, const std::vector<std::uint32_t>& plans, Seconds begin,
+      const std::map<int, Seconds>& workers, const std::vector<std::uint32_t>& plans,
       const std::function<Seconds(std::uint32_t plan)>& longest_s) const;
 
  private:
