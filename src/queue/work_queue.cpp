@@ -624,12 +624,10 @@ PredictionQuality WorkQueue::prediction_quality() const {
 
 void WorkQueue::add_pending(Plan& plan) {
   plan.state = State::pending;
-  const auto [group, is_new] = pending_.try_emplace(plan.failed_at);
-  if (is_new) {
-    group->second.since_s = clock_s_;
-    if (plan.failed_at != no_worker) failed_since_.emplace_back(clock_s_, plan.failed_at);
-  }
-  group->second.plans.insert(key(plan));
+  Failed& group = pending_[plan.failed_at];
+  group.since_s = clock_s_;
+  group.plans.insert(key(plan));
+  if (plan.failed_at != no_worker) failed_since_.emplace_back(clock_s_, plan.failed_at);
   ++pending_count_;
   wake_starved();
 }

@@ -150,7 +150,7 @@ class WorkQueue {
   /// Plans that failed last at one worker.
   struct Failed {
     PendingPlans plans;
-    double since_s = 0;  ///< when there were none, on the queue's clock
+    double since_s = 0;  ///< when the last was added, on the queue's clock
   };
   /// Devices of one name.
   struct Kind {
@@ -240,7 +240,7 @@ class WorkQueue {
   /// By the worker where they failed last, which takes none of its own for a while: nobody looks
   /// through plans that are not for it. None is empty.
   std::map<int, Failed> pending_;
-  std::deque<std::pair<double, int>> failed_since_;  ///< Failed::since_s, worker: the oldest first
+  std::deque<std::pair<double, int>> failed_since_;  ///< Failed::since_s, worker: in order
   std::size_t pending_count_ = 0;
   std::size_t unfinished_;
   double known_updates_ = 0;     ///< of unfinished plans
