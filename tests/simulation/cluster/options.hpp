@@ -37,7 +37,7 @@ namespace wallheat::simulation {
   OPTION(stalls, 0, fault, "mean number of times that one direction between two ranks is silent") \
   OPTION(stall_s, 0, fault, "longest silence") \
   OPTION(deaths, 0, fault, "mean number of workers that die") \
-  OPTION(step_deaths, 0, fault, "probability that a worker dies soon after a step: begun, reported, ready, left") \
+  OPTION(step_deaths, 0, fault, "probability that a worker dies soon after a step of its life") \
   OPTION(step_pauses, 0, fault, "the same, that it is stopped for long") \
   OPTION(nonsense, 0, fault, "mean number of messages of another version, or that name any plans") \
   OPTION(link_errors, 0, fault, "probability that a worker's link fails once") \

@@ -218,7 +218,7 @@ class Session {
       Random random(random_.next());
       const bool dies = random.chance(options_.step_deaths);
       const bool stops = random.chance(options_.step_pauses);
-      const auto step = static_cast<std::size_t>(random.whole(0, 3));
+      const auto step = static_cast<std::size_t>(random.whole(0, 4));
       const Seconds after = random.chance(0.5) ? 0 : random.exponential(timeouts_.worker_s / 2);
       const Seconds pause = random.over_magnitudes(0.005, 1) * longest_step_pause_s();
       if (dies || stops) strikes_.push_back({rank, step, dies, after, pause});
@@ -229,8 +229,10 @@ class Session {
           return at_step(from, 1);
         case FromWorker(wallheat::Ready{}).index():
           return at_step(from, 2);
-        case FromWorker(Farewell{}).index():
+        case FromWorker(Leaving{}).index():
           return at_step(from, 3);
+        case FromWorker(Farewell{}).index():
+          return at_step(from, 4);
         default:
           break;
       }
@@ -241,7 +243,7 @@ class Session {
 
   void at_step(int rank, std::size_t step) {
     static constexpr std::array names{"before it reports", "before it is ready", "when it is ready",
-                                      "after its farewell"};
+                                      "while it leaves", "after its farewell"};
     for (const StepStrike& strike : strikes_) {
       if (strike.rank != rank || strike.step != step) continue;
       until(world_.now() + strike.after_s);
@@ -302,7 +304,7 @@ class Session {
 
   /// Now and then. Where time is short, or the run is to stop, threads idle with reason.
   void judge_idleness() {
-    const Seconds longest = longest_plan_s() + timeouts_.worker_s + 10 + 40 * options_.delay_s +
+    const Seconds longest = timeouts_.worker_s + 10 + 40 * options_.delay_s +
                             20 * options_.store_s + 2 * timeouts_.heartbeat_s();
     world_.at(world_.now() + longest / 4, [this, longest] {
       if (over_ || !coordinates_ || rank0().ended() || rank0().dying() || deadline_s_ < for_ever_s)
@@ -617,6 +619,7 @@ std::vector<std::string> Reached::missing() const {
                                                "a device fails",
                                                "a device lies",
                                                "a failed plan is answered after all",
+                                               "a heartbeat names any plans",
                                                "a lost worker is back",
                                                "a plan fails by chance",
                                                "a plan fails for good",
@@ -638,26 +641,41 @@ std::vector<std::string> Reached::missing() const {
                                                "a solver process hangs by chance",
                                                "a solver process never gets ready",
                                                "a solver process says the wrong thing",
+                                               "a worker dies after its farewell",
+                                               "a worker dies after its refusal",
+                                               "a worker dies before it is ready",
+                                               "a worker dies before it reports",
+                                               "a worker dies when it is ready",
+                                               "a worker dies while it leaves",
                                                "a worker does not hear",
                                                "a worker finds no device",
                                                "a worker gives up rank 0",
                                                "a worker is lost",
                                                "a worker is not heard",
                                                "a worker is refused",
+                                               "a worker is stopped after its farewell",
                                                "a worker is stopped and continued",
+                                               "a worker is stopped before it is ready",
+                                               "a worker is stopped before it reports",
+                                               "a worker is stopped when it is ready",
+                                               "a worker is stopped while it leaves",
                                                "a worker leaves",
                                                "a worker never gets ready",
                                                "a worker never reports",
+                                               "a worker speaks as another version would",
+                                               "a worker suddenly speaks otherwise",
                                                "a worker's device never opens",
                                                "a worker's link fails",
                                                "handed out again",
                                                "predictions are judged",
                                                "rank 0 dies",
                                                "rank 0 is stopped and continued",
+                                               "rank 0 speaks as another version would",
                                                "stopped early: asked to",
                                                "stopped early: asked to before the work began",
                                                "stopped early: the time limit",
                                                "stored otherwise",
+                                               "the disk hangs",
                                                "the plans are out of reach",
                                                "two workers give different answers"};
   std::vector<std::string> never;
