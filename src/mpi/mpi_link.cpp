@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -59,7 +60,8 @@ class Backoff {
 
 class MpiLink final : public Link {
  public:
-  explicit MpiLink(std::size_t longest_piece) : longest_piece_(longest_piece) {
+  MpiLink(std::size_t longest_piece, const std::vector<std::uint64_t>& systems)
+      : longest_piece_(longest_piece), systems_(systems) {
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
     signs_of_life_.resize(static_cast<std::size_t>(size_));
@@ -79,6 +81,9 @@ class MpiLink final : public Link {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] std::uint64_t system_of(int rank) const override {
+    return systems_[static_cast<std::size_t>(rank)];
+  }
 
   void send(int peer, Bytes message) override {
     const auto kept = std::make_shared<const Bytes>(std::move(message));
@@ -274,6 +279,7 @@ class MpiLink final : public Link {
   int rank_ = 0;
   int size_ = 1;
   std::size_t longest_piece_;
+  const std::vector<std::uint64_t>& systems_;
   std::vector<MPI_Request> requests_;               // of what is being sent, a piece each
   std::vector<std::shared_ptr<const Bytes>> sent_;  // the message of each of them
   std::size_t next_look_ = 0;                       // in them
@@ -296,6 +302,21 @@ void remove_shared_memory_of_this_run() {
     if (name.starts_with("vader_segment.") && name.find(middle.data()) != std::string::npos)
       std::filesystem::remove(file, error);  // another rank may have been faster
   }
+}
+
+/// Of the number that Linux draws at each start, as Machine::system is; of the host's name where
+/// that is hidden.
+std::uint64_t system_number() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string name;
+  std::getline(file, name);
+  if (name.empty()) {
+    std::array<char, MPI_MAX_PROCESSOR_NAME> text{};
+    int length = 0;
+    check(MPI_Get_processor_name(text.data(), &length), "MPI_Get_processor_name");
+    name.assign(text.data(), static_cast<std::size_t>(length));
+  }
+  return std::hash<std::string>{}(name);
 }
 
 /// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
@@ -349,6 +370,11 @@ MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout
   if (provided < MPI_THREAD_FUNNELED)
     throw RunError("this MPI library cannot be used beside threads");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  // As all ranks are here, who shares a system is known of those, too, that are never heard again.
+  const std::uint64_t mine = system_number();
+  systems_.resize(static_cast<std::size_t>(size()));
+  check(MPI_Allgather(&mine, 1, MPI_UINT64_T, systems_.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
+        "MPI_Allgather");
 }
 
 MpiSession::~MpiSession() { end(EXIT_FAILURE); }
@@ -372,7 +398,7 @@ int MpiSession::size() const {
 }
 
 std::unique_ptr<Link> MpiSession::link(std::size_t longest_piece) {
-  return std::make_unique<MpiLink>(longest_piece);
+  return std::make_unique<MpiLink>(longest_piece, systems_);
 }
 
 void MpiSession::leave_without_the_lost(int status, bool wrapped) {

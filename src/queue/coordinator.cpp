@@ -124,14 +124,18 @@ class Coordinator {
            ranks_.count(Stage::placed);
   }
 
-  /// Those whose machines are known, once nobody is awaited any more.
+  /// Those whose machines are known, where nobody of the same system is awaited any more.
   void place() {
     if (now() > report_deadline_) {
       for (const int rank : ranks_.those(Stage::awaited))
         lose_before_start(rank, "report", parts_.timeouts.start_s);
     }
-    if (stop_ || ranks_.count(Stage::reported) == 0 || ranks_.count(Stage::awaited) > 0) return;
-    const std::vector<int> ranks = ranks_.those(Stage::reported);
+    if (stop_ || ranks_.count(Stage::reported) == 0) return;
+    std::set<std::uint64_t> incomplete;
+    for (const int rank : ranks_.those(Stage::awaited)) incomplete.insert(link_.system_of(rank));
+    std::vector<int> ranks = ranks_.those(Stage::reported);
+    std::erase_if(ranks, [&](int rank) { return incomplete.contains(link_.system_of(rank)); });
+    if (ranks.empty()) return;
     std::vector<Machine> machines;
     for (const int rank : ranks) machines.push_back(ranks_.take_machine(rank));
     std::vector<std::string> sample_ids;

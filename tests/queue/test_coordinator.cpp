@@ -196,8 +196,8 @@ class LocalRun {
     }
   }
 
-  RunEnd run() {
-    const auto link = network_.link(0);
+  RunEnd run() { return run(network_.link(0)); }
+  RunEnd run(const std::unique_ptr<Link>& link) {
     try {
       const RunEnd end = coordinate(*link, parts_);
       unheard_ = dismiss_workers(*link, goodbye_timeout_);
@@ -512,6 +512,37 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
   EXPECT_EQ(run.run(), RunEnd::finished);
   EXPECT_EQ(run.recorder_.workers_.size(), 2U);
   EXPECT_EQ(run.sink_.stored_.size(), 2U);
+}
+
+/// Rank 0's, where each rank has a host of its own.
+class LinkToHosts final : public Link {
+ public:
+  explicit LinkToHosts(std::unique_ptr<Link> link) : link_(std::move(link)) {}
+  [[nodiscard]] int rank() const override { return link_->rank(); }
+  [[nodiscard]] int size() const override { return link_->size(); }
+  [[nodiscard]] std::uint64_t system_of(int rank) const override {
+    return static_cast<std::uint64_t>(rank);
+  }
+  void send(int peer, Bytes message) override { link_->send(peer, std::move(message)); }
+  void send_sign_of_life(int peer, Bytes message) override {
+    link_->send_sign_of_life(peer, std::move(message));
+  }
+  [[nodiscard]] std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
+    return link_->receive(timeout);
+  }
+  void flush(std::chrono::milliseconds timeout) override { link_->flush(timeout); }
+
+ private:
+  std::unique_ptr<Link> link_;
+};
+
+TEST(Coordinator, does_not_wait_for_the_first_word_of_a_rank_on_another_host) {
+  LocalRun run(1, 20, quick_job, 1);
+  run.parts_.timeouts.start_s = 1e9;
+  run.goodbye_timeout_ = std::chrono::milliseconds{200};
+  EXPECT_EQ(run.run(std::make_unique<LinkToHosts>(run.network_.link(0))), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 20U);
+  EXPECT_THAT(run.unheard_, testing::ElementsAre(2));
 }
 
 TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {

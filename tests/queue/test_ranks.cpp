@@ -116,7 +116,7 @@ TEST_F(RanksTest, takes_any_message_for_a_sign_of_life) {
 
 TEST_F(RanksTest, counts_its_ranks_by_stage) {
   EXPECT_EQ(ranks_.count(Ranks::Stage::awaited), 3U);
-  ranks_.report(2, Machine{"two"});
+  ranks_.report(2, Machine{"two", {}, {}});
   EXPECT_EQ(ranks_.count(Ranks::Stage::awaited), 2U);
   EXPECT_THAT(ranks_.those(Ranks::Stage::reported), ElementsAre(2));
   EXPECT_EQ(ranks_.take_machine(2).host, "two");

@@ -214,6 +214,10 @@ class SimulatedLink : public Link {
 
   [[nodiscard]] int rank() const override { return process_.rank(); }
   [[nodiscard]] int size() const override { return static_cast<int>(world_.processes_->size()); }
+  /// Each has a host of its own.
+  [[nodiscard]] std::uint64_t system_of(int rank) const override {
+    return static_cast<std::uint64_t>(rank);
+  }
   void send(int peer, Bytes message) override {
     if (!process_.dying()) world_.send(peer, {{process_.rank(), std::move(message)}, false});
   }
