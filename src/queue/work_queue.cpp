@@ -308,10 +308,10 @@ void WorkQueue::settle_workers() {
     const std::size_t idle = worker->idle();
     double speed = worker->mean_s;
     if (speed <= 0) speed = infinity;
-    set_standing(
-        id, *worker,
-        {speed, worker->prefetch(), idle, tail_ ? worker->spare() : 0,
-         !worker->starved && (idle > 0 || worker->room(0) > 0), worker->starved ? idle : 0});
+    set_standing(id, *worker,
+                 {speed, worker->prefetch(), idle, tail_ ? worker->spare() : 0,
+                  !worker->starved && (idle > 0 || worker->room(0) > 0), worker->starved ? idle : 0,
+                  worker->threads, static_cast<double>(worker->threads) / speed});
   }
   changed_workers_.clear();
 }
@@ -334,8 +334,11 @@ void WorkQueue::set_standing(int id, Worker& worker, const Standing& next) {
   all_prefetch_ += next.prefetch - last.prefetch;
   idle_threads_ += next.idle - last.idle;
   idle_in_vain_ += next.idle_in_vain - last.idle_in_vain;
-  if (worker.kind != nullptr)
-    worker.kind->idle_workers += (next.idle > 0 ? 1U : 0U) - (last.idle > 0 ? 1U : 0U);
+  if (worker.kind != nullptr) {
+    Kind& kind = *worker.kind;
+    kind.threads += next.threads - last.threads;
+    kind.rate = kind.threads > 0 ? kind.rate + next.rate - last.rate : 0;
+  }
   last = next;
 }
 
@@ -607,12 +610,12 @@ double WorkQueue::seconds_left() const {
   const double mean_updates =
       known_plans_ > 0 ? known_updates_ / static_cast<double>(known_plans_) : 0;
   double rate = 0;
-  for (const auto& [id, worker] : workers_) {
-    const double foreseen_s = mean_updates > 0 ? worker.kind->cost.predict_s(mean_updates) : nan;
-    const double mean_s = std::isfinite(foreseen_s) ? foreseen_s : worker.mean_s;
-    if (mean_s > 0) rate += static_cast<double>(worker.threads) / mean_s;
+  for (const auto& [name, kind] : kinds_) {
+    const double foreseen_s = mean_updates > 0 ? kind.cost.predict_s(mean_updates) : nan;
+    rate += foreseen_s > 0 ? static_cast<double>(kind.threads) / foreseen_s : kind.rate;
   }
-  return rate > 0 ? static_cast<double>(unfinished_) / rate : nan;
+  constexpr double none = 1e-12;  // what rounding leaves of sums
+  return rate > none ? static_cast<double>(unfinished_) / rate : nan;
 }
 
 PredictionQuality WorkQueue::prediction_quality() const {

@@ -155,7 +155,8 @@ class WorkQueue {
   /// Devices of one name.
   struct Kind {
     CostModel cost;
-    std::size_t idle_workers = 0;
+    std::size_t threads = 0;
+    double rate = 0;  ///< plans a second, as far as its workers have solved some
   };
   /// What the sums and sets below say of a worker; all 0 where they leave it out.
   struct Standing {
@@ -165,6 +166,8 @@ class WorkQueue {
     std::size_t spare = 0;
     bool hungry = false;
     std::size_t idle_in_vain = 0;  ///< of the starved
+    std::size_t threads = 0;
+    double rate = 0;  ///< plans a second
   };
   struct Worker {
     std::size_t threads = 1;
