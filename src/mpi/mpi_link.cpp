@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -58,16 +60,20 @@ class Backoff {
 
 class MpiLink final : public Link {
  public:
-  explicit MpiLink(std::size_t longest_piece) : longest_piece_(longest_piece) {
+  MpiLink(std::size_t longest_piece, const std::vector<std::uint64_t>& systems)
+      : longest_piece_(longest_piece), systems_(systems) {
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+    signs_of_life_.resize(static_cast<std::size_t>(size_));
   }
-  /// MPI goes on writing into what has not arrived, where MPI itself still lives.
+  /// MPI goes on reading from what is on its way, and writing into what has not arrived, where MPI
+  /// itself still lives.
   ~MpiLink() override {
     // NOLINTBEGIN(bugprone-unhandled-exception-at-new): without memory for a few bytes it ends at
     // once, as it should
     if (!incoming_.empty()) new std::list<Incoming>(std::move(incoming_));
-    if (!outgoing_.empty()) new std::list<Outgoing>(std::move(outgoing_));
+    if (!sent_.empty()) new auto(std::move(sent_));
+    if (!all_are_taken()) new auto(std::move(signs_of_life_));
     // NOLINTEND(bugprone-unhandled-exception-at-new)
   }
   MpiLink(const MpiLink&) = delete;
@@ -75,20 +81,33 @@ class MpiLink final : public Link {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] std::uint64_t system_of(int rank) const override {
+    return systems_[static_cast<std::size_t>(rank)];
+  }
 
   void send(int peer, Bytes message) override {
-    // The buffer must stay where it is until MPI is done with it: a list never moves its items.
-    Outgoing& outgoing = outgoing_.emplace_back();
-    outgoing.message = std::move(message);
-    std::span<const std::byte> rest(outgoing.message);
+    const auto kept = std::make_shared<const Bytes>(std::move(message));
+    std::span<const std::byte> rest(*kept);
     do {
       const auto piece = rest.first(std::min(rest.size(), longest_piece_));
       rest = rest.subspan(piece.size());
       check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, peer,
                       rest.empty() ? last_piece_tag : piece_tag, MPI_COMM_WORLD,
-                      &outgoing.requests.emplace_back(MPI_REQUEST_NULL)),
+                      &requests_.emplace_back(MPI_REQUEST_NULL)),
             "MPI_Isend");
+      sent_.push_back(kept);
     } while (!rest.empty());
+  }
+
+  void send_sign_of_life(int peer, Bytes message) override {
+    SignOfLife& last = signs_of_life_[static_cast<std::size_t>(peer)];
+    if (!is_taken(last)) return;
+    last.message = std::move(message);
+    // A synchronous send is done when the peer has taken it, and not when MPI has put it away: the
+    // room for that is shared by all peers of a host.
+    check(MPI_Issend(last.message.data(), static_cast<int>(last.message.size()), MPI_BYTE, peer,
+                     last_piece_tag, MPI_COMM_WORLD, &last.request),
+          "MPI_Issend");
   }
 
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
@@ -109,35 +128,65 @@ class MpiLink final : public Link {
   void flush(std::chrono::milliseconds timeout) override {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     forget_sent();
-    for (Backoff backoff; !outgoing_.empty() && std::chrono::steady_clock::now() < deadline;
+    for (Backoff backoff; !requests_.empty() && std::chrono::steady_clock::now() < deadline;
          forget_sent()) {
       backoff.sleep(std::chrono::microseconds{1000});
     }
+    for (SignOfLife& each : signs_of_life_) (void)is_taken(each);
   }
 
  private:
-  struct Outgoing {
+  using SteadyClock = std::chrono::steady_clock;
+  struct SignOfLife {
     Bytes message;
-    std::vector<MPI_Request> requests;  ///< one for each piece
+    MPI_Request request = MPI_REQUEST_NULL;
   };
-  /// A piece of a message that MPI is at. Its sender may be killed or stopped in the middle; then
-  /// it never arrives, and whatever the sender says later waits behind it.
+  static bool is_taken(SignOfLife& sign) {
+    int done = 0;
+    check(MPI_Test(&sign.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  }
+  /// As far as was looked.
+  [[nodiscard]] bool all_are_taken() const {
+    return std::all_of(signs_of_life_.begin(), signs_of_life_.end(),
+                       [](const SignOfLife& each) { return each.request == MPI_REQUEST_NULL; });
+  }
+
+  /// A piece of a message that a peer has announced. Its sender may be killed or stopped in the
+  /// middle; then it never arrives, and whatever the sender says later waits behind it.
   struct Incoming {
     int from = 0;
     bool is_last = false;
+    int size = 0;
+    MPI_Message announced = MPI_MESSAGE_NULL;  ///< until it is given room
+    SteadyClock::time_point begun;             ///< when that was
     Bytes piece;
     MPI_Request request = MPI_REQUEST_NULL;
     bool arrived = false;
   };
 
+  /// Looks at some of those that MPI is at, in turn: what peers that are dead never take must not
+  /// be looked at whenever something is said.
   void forget_sent() {
-    std::erase_if(outgoing_, [](Outgoing& outgoing) {
-      int done = 0;
-      check(MPI_Testall(static_cast<int>(outgoing.requests.size()), outgoing.requests.data(), &done,
-                        MPI_STATUSES_IGNORE),
-            "MPI_Testall");
-      return done != 0;
-    });
+    constexpr std::size_t most_looks = 64;
+    if (requests_.empty()) return;
+    if (next_look_ >= requests_.size()) next_look_ = 0;
+    const std::size_t looks = std::min(most_looks, requests_.size() - next_look_);
+    std::array<int, most_looks> which{};
+    int count = 0;
+    check(MPI_Testsome(static_cast<int>(looks), &requests_[next_look_], &count, which.data(),
+                       MPI_STATUSES_IGNORE),
+          "MPI_Testsome");
+    const auto done = std::span(which).first(static_cast<std::size_t>(std::max(count, 0)));
+    std::sort(done.rbegin(), done.rend());  // so that the last takes the place of one that is done
+    for (const int place : done) {
+      const std::size_t at = next_look_ + static_cast<std::size_t>(place);
+      requests_[at] = requests_.back();
+      requests_.pop_back();
+      sent_[at] = std::move(sent_.back());
+      sent_.pop_back();
+    }
+    next_look_ += looks;
   }
 
   std::optional<Envelope> receive_now() {
@@ -145,30 +194,56 @@ class MpiLink final : public Link {
     return take_arrived();
   }
 
-  /// Gives room to what has been announced. Never waits for any of it.
+  /// Takes note of what has been announced, and gives room to what is small. Never waits for any
+  /// of it.
   void accept_announced() {
+    constexpr int small_bytes = 64 << 10;
     for (;;) {
       int announced = 0;
       MPI_Message handle = MPI_MESSAGE_NULL;
       MPI_Status status;
       check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &announced, &handle, &status),
             "MPI_Improbe");
-      if (announced == 0) return;
-      int size = 0;
-      check(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
+      if (announced == 0) return give_room();
       Incoming& incoming = incoming_.emplace_back();
       incoming.from = status.MPI_SOURCE;
       incoming.is_last = status.MPI_TAG == last_piece_tag;
-      incoming.piece.resize(static_cast<std::size_t>(size));
-      check(MPI_Imrecv(incoming.piece.data(), size, MPI_BYTE, &handle, &incoming.request),
-            "MPI_Imrecv");
+      incoming.announced = handle;
+      check(MPI_Get_count(&status, MPI_BYTE, &incoming.size), "MPI_Get_count");
+      if (incoming.size <= small_bytes) begin(incoming);
       // One is enough for now, if it is there: many small ones need no list.
       if (incoming_.size() == 1 && has_arrived(incoming)) return;
     }
   }
 
+  /// To large pieces, in the order of their announcement, as long as those under way are not too
+  /// much. The others stay where they are: with their senders.
+  void give_room() {
+    constexpr std::size_t most_bytes = std::size_t{256} << 20;
+    // Whoever has sent nothing more for so long is dead or stopped, and must not hold up others.
+    constexpr std::chrono::seconds timeout{60};
+    std::size_t bytes = 0;
+    for (Incoming& incoming : incoming_) {
+      const auto size = static_cast<std::size_t>(incoming.size);
+      if (incoming.announced == MPI_MESSAGE_NULL) {
+        if (SteadyClock::now() - incoming.begun < timeout) bytes += size;
+      } else if (bytes == 0 || bytes + size <= most_bytes) {
+        begin(incoming);
+        bytes += size;
+      }
+    }
+  }
+
+  static void begin(Incoming& incoming) {
+    incoming.begun = SteadyClock::now();
+    incoming.piece.resize(static_cast<std::size_t>(incoming.size));
+    check(MPI_Imrecv(incoming.piece.data(), incoming.size, MPI_BYTE, &incoming.announced,
+                     &incoming.request),
+          "MPI_Imrecv");
+  }
+
   static bool has_arrived(Incoming& incoming) {
-    if (!incoming.arrived) {
+    if (!incoming.arrived && incoming.announced == MPI_MESSAGE_NULL) {
       int done = 0;
       check(MPI_Test(&incoming.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       incoming.arrived = done != 0;
@@ -204,9 +279,13 @@ class MpiLink final : public Link {
   int rank_ = 0;
   int size_ = 1;
   std::size_t longest_piece_;
-  std::list<Outgoing> outgoing_;
-  std::list<Incoming> incoming_;  // in the order in which they were announced
-  std::map<int, Bytes> begun_;    // by sender: the pieces so far of a message in several
+  const std::vector<std::uint64_t>& systems_;
+  std::vector<MPI_Request> requests_;               // of what is being sent, a piece each
+  std::vector<std::shared_ptr<const Bytes>> sent_;  // the message of each of them
+  std::size_t next_look_ = 0;                       // in them
+  std::vector<SignOfLife> signs_of_life_;           // by peer
+  std::list<Incoming> incoming_;                    // in the order in which they were announced
+  std::map<int, Bytes> begun_;  // by sender: the pieces so far of a message in several
   Backoff backoff_;  // over all calls: who looks often for nothing must not begin anew each time
 };
 
@@ -223,6 +302,21 @@ void remove_shared_memory_of_this_run() {
     if (name.starts_with("vader_segment.") && name.find(middle.data()) != std::string::npos)
       std::filesystem::remove(file, error);  // another rank may have been faster
   }
+}
+
+/// Of the number that Linux draws at each start, as Machine::system is; of the host's name where
+/// that is hidden.
+std::uint64_t system_number() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string name;
+  std::getline(file, name);
+  if (name.empty()) {
+    std::array<char, MPI_MAX_PROCESSOR_NAME> text{};
+    int length = 0;
+    check(MPI_Get_processor_name(text.data(), &length), "MPI_Get_processor_name");
+    name.assign(text.data(), static_cast<std::size_t>(length));
+  }
+  return std::hash<std::string>{}(name);
 }
 
 /// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
@@ -276,6 +370,11 @@ MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout
   if (provided < MPI_THREAD_FUNNELED)
     throw RunError("this MPI library cannot be used beside threads");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  // As all ranks are here, who shares a system is known of those, too, that are never heard again.
+  const std::uint64_t mine = system_number();
+  systems_.resize(static_cast<std::size_t>(size()));
+  check(MPI_Allgather(&mine, 1, MPI_UINT64_T, systems_.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
+        "MPI_Allgather");
 }
 
 MpiSession::~MpiSession() { end(EXIT_FAILURE); }
@@ -299,7 +398,7 @@ int MpiSession::size() const {
 }
 
 std::unique_ptr<Link> MpiSession::link(std::size_t longest_piece) {
-  return std::make_unique<MpiLink>(longest_piece);
+  return std::make_unique<MpiLink>(longest_piece, systems_);
 }
 
 void MpiSession::leave_without_the_lost(int status, bool wrapped) {

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "queue/link.hpp"
 
@@ -44,6 +46,7 @@ class MpiSession {
   // A build without MPI has no use for them.
   [[maybe_unused]] std::chrono::duration<double> timeout_;
   [[maybe_unused]] bool ended_ = false;
+  [[maybe_unused]] std::vector<std::uint64_t> systems_;  ///< by rank, see Link::system_of
 };
 
 /// The MPI library's own name and version, for provenance.

@@ -13,6 +13,7 @@
 #include "queue/link.hpp"
 #include "queue/messages.hpp"
 #include "queue/worker.hpp"
+#include "queue/worker_info.hpp"
 
 namespace wallheat {
 
@@ -26,19 +27,6 @@ class ResultSink {
   [[nodiscard]] virtual std::vector<PlanResult> store(std::span<const PlanResult> results) = 0;
   /// Called every now and then: other readers of the file may see what is new.
   virtual void publish() = 0;
-};
-
-/// One worker as rank 0 knows it.
-struct WorkerInfo {
-  int rank = 0;
-  std::string host;
-  std::string device;
-  std::vector<int> bound_cpus;  ///< all that its solver threads may use
-  bool shared = false;          ///< it shares cores with another worker for want of cores
-  std::size_t threads = 1;      ///< plans that it solves at a time
-  std::optional<Gpu> gpu{};     ///< the GPU it solves on; the CPU otherwise
-  std::string no_gpu{};         ///< why not, where a GPU was not ruled out: one clause
-  std::string limit{};          ///< what keeps it from more cores: one clause
 };
 
 /// A plan that was given up in the middle because the run had to stop.
@@ -65,7 +53,7 @@ class RunObserver {
   /// Two workers gave different answers, so one of their devices is faulty. The plan, which was
   /// stored before, is now stored as failed.
   virtual void on_conflict(const PlanResult& failed) = 0;
-  /// How far its running plans are.
+  /// How far its running plans are. Where the disk is slow, some of this is left out.
   virtual void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) = 0;
   /// What its GPU tells, about once a second.
   virtual void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) = 0;
@@ -136,7 +124,7 @@ void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<vo
 /// tells the workers that rank 0 lives; where they fall far behind, no more plans are handed out.
 /// Throws RunError if no worker reports or can be placed, or all have left; and whatever sink
 /// and observer throw.
-[[nodiscard]] RunEnd coordinate(Link& link, const CoordinatorParts& parts);
+[[nodiscard]] RunEnd coordinate(Link& link, CoordinatorParts parts);
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.

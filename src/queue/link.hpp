@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "core/bytes.hpp"
@@ -18,8 +19,13 @@ class Link {
   virtual ~Link() = default;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
+  /// The same number for ranks whose machines have the same Machine::system.
+  [[nodiscard]] virtual std::uint64_t system_of(int /*rank*/) const { return 0; }
   /// Hands a message over; never waits for the peer.
   virtual void send(int peer, Bytes message) = 0;
+  /// The same for a message that says little more than that its sender lives. It is left out while
+  /// the peer has not taken the one before: one that is stopped or dead holds up one at most.
+  virtual void send_sign_of_life(int peer, Bytes message) = 0;
   /// The next message from anyone, in order per sender; nothing if none comes within `timeout`.
   /// Sleeps while it waits.
   [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds timeout) = 0;

@@ -1,5 +1,6 @@
 #include "queue/records.hpp"
 
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -22,17 +23,8 @@ void tell(RunObserver& observer, const Records::Record& record) {
 
 }  // namespace
 
-void Records::add(Kind kind, PlanResult result, Runtime::Clock::time_point now) {
-  bytes += result.field.size();
-  Record& record = results.emplace_back();
-  record.kind = kind;
-  record.added = now;
-  record.result = std::move(result);
-}
-
 void work_off(Records& records, ResultSink& sink, RunObserver& observer, const Runtime& runtime) {
   for (const auto& event : records.events) event(observer);
-  if (records.results.empty()) return;
   // A plan may have failed twice, or failed and been answered, since the last time: what came last
   // is stored.
   std::vector<PlanResult> rows;
@@ -48,13 +40,44 @@ void work_off(Records& records, ResultSink& sink, RunObserver& observer, const R
     }
   }
   std::unordered_map<std::uint32_t, PlanResult> otherwise;
-  for (PlanResult& row : sink.store(rows)) otherwise.insert_or_assign(row.index, std::move(row));
+  if (!rows.empty()) {
+    for (PlanResult& row : sink.store(rows)) otherwise.insert_or_assign(row.index, std::move(row));
+  }
   for (Records::Record& record : records.results) {
     if (const auto stored = otherwise.find(record.result.index);
         stored != otherwise.end() && record.kind == Records::Kind::result)
       record.result = stored->second;
     tell(observer, record);
   }
+  for (const auto& [rank, last] : records.heartbeats) {
+    const auto& [worker, heartbeat] = last;
+    observer.on_heartbeat(*worker, heartbeat.running);
+    if (heartbeat.gpu) observer.on_gpu_sample(*worker, *heartbeat.gpu);
+  }
+}
+
+Recorder::Recorder(ResultSink& sink, RunObserver& observer, Runtime& runtime)
+    : sink_(sink), observer_(observer), runtime_(runtime), thread_(runtime) {}
+
+void Recorder::add(Records::Kind kind, PlanResult result, const PlanProgress& last) {
+  news_.bytes += result.field.size();
+  news_.results.push_back({kind, std::move(result), last, runtime_.now()});
+}
+
+void Recorder::add(const WorkerPointer& worker, const Heartbeat& heartbeat) {
+  news_.heartbeats.insert_or_assign(worker->rank, std::pair(worker, heartbeat));
+}
+
+bool Recorder::is_free_within(std::chrono::milliseconds timeout) {
+  return thread_.is_free_within(timeout);
+}
+
+void Recorder::hand_over(double seconds_left) {
+  thread_.run([this, seconds_left, records = std::make_shared<Records>(std::exchange(news_, {}))] {
+    work_off(*records, sink_, observer_, runtime_);
+    sink_.publish();
+    observer_.on_tick(seconds_left);
+  });
 }
 
 }  // namespace wallheat

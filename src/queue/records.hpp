@@ -1,17 +1,19 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
-#include "core/runtime.hpp"
+#include "queue/background_thread.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/messages.hpp"
 
 namespace wallheat {
 
-/// What is to be stored and told, in order. Filled by the thread that never waits, worked off by
-/// the one that does.
+/// What is to be stored and told, in order.
 struct Records {
   enum class Kind { result, failed_try, conflict, abandoned };
   struct Record {
@@ -23,14 +25,51 @@ struct Records {
   std::vector<std::function<void(RunObserver&)>> events;
   std::vector<Record> results;
   std::size_t bytes = 0;  ///< of fields
-
-  void add(Kind kind, PlanResult result, Runtime::Clock::time_point now);
-  /// True where this is so much that no more should be asked for.
-  [[nodiscard]] bool is_much() const { return results.size() > 100'000 || bytes > (1U << 30); }
+  /// The last of each worker: told after all else.
+  std::map<int, std::pair<WorkerPointer, Heartbeat>> heartbeats;
 };
 
 /// Tells the observer of the events, stores the results, and tells of these. A result that the sink
 /// stores otherwise than asked is told as it is stored. Throws what sink and observer throw.
 void work_off(Records& records, ResultSink& sink, RunObserver& observer, const Runtime& runtime);
+
+/// Takes what is to be stored and told from a thread that must never wait, and has it done by
+/// another, all that has come together at a time.
+class Recorder {
+ public:
+  Recorder(ResultSink& sink, RunObserver& observer, Runtime& runtime);
+
+  /// `event` is called with the observer, later and in another thread.
+  template <class Event>
+  void observe(Event event) {
+    news_.events.emplace_back(std::move(event));
+  }
+  void add(Records::Kind kind, PlanResult result, const PlanProgress& last = {});
+  /// Takes the place of the worker's last one, where that was not told yet: they must not pile up
+  /// while a disk hangs.
+  void add(const WorkerPointer& worker, const Heartbeat& heartbeat);
+  /// Nothing more is told of how far its plans are.
+  void forget_heartbeat(int rank) { news_.heartbeats.erase(rank); }
+
+  /// So much is to be stored that no more should be asked for.
+  [[nodiscard]] bool is_behind() const { return is_more_than(100'000, std::size_t{1} << 30); }
+  /// So much that no more should be taken in.
+  [[nodiscard]] bool is_far_behind() const { return is_more_than(300'000, std::size_t{3} << 30); }
+  /// True where all that was handed over is done. Throws what sink and observer threw.
+  [[nodiscard]] bool is_free_within(std::chrono::milliseconds timeout);
+  /// Has it done; only where is_free_within() returned true.
+  void hand_over(double seconds_left);
+
+ private:
+  [[nodiscard]] bool is_more_than(std::size_t results, std::size_t bytes) const {
+    return news_.results.size() > results || news_.bytes > bytes;
+  }
+
+  ResultSink& sink_;
+  RunObserver& observer_;
+  const Runtime& runtime_;
+  Records news_;
+  BackgroundThread thread_;  // last: it uses what is above
+};
 
 }  // namespace wallheat

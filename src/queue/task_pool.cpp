@@ -13,28 +13,36 @@ namespace wallheat {
 TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job,
                    Runtime& runtime)
     : runtime_(runtime), changed_(runtime.make_condition()) {
-  std::size_t starting = threads;
+  std::size_t starting = 0;
   std::exception_ptr thrown;
-  for (std::size_t thread = 0; thread < threads; ++thread) {
-    threads_.push_back(runtime.start_thread([&, this, thread](const std::stop_token& closing) {
-      PlanJob job;
-      std::exception_ptr problem;
-      try {
-        job = make_job(thread);
-      } catch (...) {
-        problem = std::current_exception();
-      }
-      {
-        const std::scoped_lock lock(mutex_);
-        --starting;
-        if (!thrown) thrown = problem;
-      }
-      changed_->notify();
-      if (!problem) work(thread, job, closing);
-    }));
-  }
-  // Wait for all before any exception leaves: the threads refer to make_job.
+  const auto live = [&, this](std::size_t thread, const std::stop_token& closing) {
+    PlanJob job;
+    std::exception_ptr problem;
+    try {
+      job = make_job(thread);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      --starting;
+      if (!thrown) thrown = problem;
+    }
+    changed_->notify();
+    if (!problem) work(thread, job, closing);
+  };
+  threads_.reserve(threads);
   std::unique_lock lock(mutex_);
+  try {
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      threads_.push_back(runtime.start_thread(
+          [live, thread](const std::stop_token& closing) { live(thread, closing); }));
+      ++starting;
+    }
+  } catch (...) {  // the system has no more threads
+    thrown = std::current_exception();
+  }
+  // Wait for all before any exception leaves: the threads refer to what is here.
   changed_->wait(lock, [&] { return starting == 0; });
   lock.unlock();
   if (thrown) std::rethrow_exception(thrown);

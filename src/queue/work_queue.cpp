@@ -1,7 +1,7 @@
 #include "queue/work_queue.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace wallheat {
 namespace {
@@ -16,6 +16,9 @@ constexpr std::size_t most_waiting = 1024;
 constexpr double long_plan_s = 5;
 // Nine of ten predictions of floor plans' times are within this factor.
 constexpr double caution = 1.3;
+// A plan that failed waits so long for another worker while others are busy; then it is tried again
+// where it failed.
+constexpr double wait_for_others_s = 60;
 // So many plans are looked at for a copy, and so many workers of a kind, when none fits: a copy is
 // a gamble that must not cost much.
 constexpr std::size_t most_looks = 64;
@@ -44,8 +47,8 @@ std::size_t WorkQueue::Worker::spare() const {
   return retracting || leaving || load() <= threads ? 0 : std::min(waiting(), load() - threads);
 }
 
-WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
-    : rules_(rules), plans_(plans.size()), unfinished_(plans.size()) {
+WorkQueue::WorkQueue(const std::vector<Item>& plans, int max_attempts)
+    : max_attempts_(max_attempts), plans_(plans.size()), unfinished_(plans.size()) {
   std::uint32_t largest = 0;
   for (const Item& item : plans) largest = std::max(largest, item.plan);
   position_of_.assign(plans.empty() ? 0 : std::size_t{largest} + 1, not_here);
@@ -59,16 +62,19 @@ WorkQueue::WorkQueue(const std::vector<Item>& plans, QueueRules rules)
   }
 }
 
+std::optional<std::size_t> WorkQueue::position(std::uint32_t number) const {
+  if (number >= position_of_.size() || position_of_[number] == not_here) return std::nullopt;
+  return position_of_[number];
+}
+
 WorkQueue::Plan* WorkQueue::find(std::uint32_t number) {
-  return number < position_of_.size() && position_of_[number] != not_here
-             ? &plans_[position_of_[number]]
-             : nullptr;
+  const auto place = position(number);
+  return place ? &plans_[*place] : nullptr;
 }
 
 const WorkQueue::Plan* WorkQueue::find(std::uint32_t number) const {
-  return number < position_of_.size() && position_of_[number] != not_here
-             ? &plans_[position_of_[number]]
-             : nullptr;
+  const auto place = position(number);
+  return place ? &plans_[*place] : nullptr;
 }
 
 WorkQueue::Worker* WorkQueue::find_worker(int id) {
@@ -84,12 +90,7 @@ PendingPlans::Key WorkQueue::key(const Plan& plan) const {
 void WorkQueue::worker_joined(int id, std::size_t threads, const std::string& kind) {
   const auto [known, is_new] = workers_.try_emplace(id);
   Worker& worker = known->second;
-  if (is_new) {
-    worker.heard_s = clock_s_;
-    worker.by_silence = by_silence_.insert(by_silence_.end(), id);
-  } else {
-    set_standing(id, worker, {});
-  }
+  if (!is_new) set_standing(id, worker, {});
   worker.threads = std::max<std::size_t>(1, threads);
   worker.kind = &kinds_[kind];
   if (std::exchange(worker.leaving, false)) --leaving_;
@@ -111,8 +112,8 @@ void WorkQueue::worker_left(int id) {
   if (worker == nullptr) return;
   for (const auto& [number, lease] : worker->leases) {
     Plan& plan = plan_of(number);
-    forget_lease(number, plan, id);
-    if (plan.state == State::leased && plan.holders.empty()) add_pending(plan);
+    forget_lease(number, plan, id, lease);
+    if (plan.state == State::leased && plan.holders == 0) add_pending(plan);
   }
   drop(id, *worker);
 }
@@ -123,13 +124,13 @@ std::vector<std::uint32_t> WorkQueue::worker_lost(int id) {
   if (worker == nullptr) return given_up;
   for (const auto& [number, lease] : worker->leases) {
     Plan& plan = plan_of(number);
-    forget_lease(number, plan, id);
+    forget_lease(number, plan, id, lease);
     if (plan.state != State::leased) continue;
     if (lease.running) ++plan.lost_workers;
-    if (plan.lost_workers >= rules_.max_attempts) {  // whoever has a copy may still answer it
+    if (plan.lost_workers >= max_attempts_) {  // whoever has a copy may still answer it
       finish(number, plan, State::failed);
       given_up.push_back(number);
-    } else if (plan.holders.empty()) {
+    } else if (plan.holders == 0) {
       add_pending(plan);
     }
   }
@@ -141,48 +142,30 @@ std::vector<std::uint32_t> WorkQueue::worker_lost(int id) {
 void WorkQueue::drop(int id, Worker& worker) {
   set_standing(id, worker, {});
   leases_ -= worker.leases.size();
-  running_ -= worker.running;
   retracting_ -= worker.retracting ? 1 : 0;
   leaving_ -= worker.leaving ? 1 : 0;
-  by_silence_.erase(worker.by_silence);
   workers_.erase(id);
   wake_starved();  // one may be alone now
 }
 
-void WorkQueue::worker_heard(int id) {
-  Worker* const worker = find_worker(id);
-  if (worker == nullptr) return;
-  worker->heard_s = clock_s_;
-  by_silence_.splice(by_silence_.end(), by_silence_, worker->by_silence);
-}
-
-std::vector<int> WorkQueue::time_passed(double seconds) {
-  clock_s_ += seconds;
-  std::vector<int> silent;
-  for (const int id : by_silence_) {
-    if (!(clock_s_ - workers_.at(id).heard_s > rules_.worker_timeout_s)) break;
-    silent.push_back(id);
-  }
-  return silent;
-}
-
-bool WorkQueue::plan_started(int id, std::uint32_t number) {
-  const Plan* const plan = find(number);
+bool WorkQueue::plan_started(int id, std::uint32_t number, double since_s) {
+  Plan* const plan = find(number);
   if (plan == nullptr) return true;
   if (Worker* const worker = find_worker(id)) {
-    const auto lease = worker->leases.find(number);
-    if (lease != worker->leases.end() && !lease->second.running) {
-      lease->second = {true, clock_s_};
+    const auto found = worker->leases.find(number);
+    Lease& lease = found != worker->leases.end() ? found->second : hold(number, *plan, id, *worker);
+    if (!std::exchange(lease.running, true)) {
+      lease.started_s = clock_s_ - since_s;
       ++worker->running;
-      ++running_;
       plan_changed(number);
       worker_changed(id, *worker);
     }
   }
-  return !plan->finished() &&
-         std::none_of(plan->holders.begin(), plan->holders.end(), [&](int holder) {
-           return holder != id && workers_.at(holder).leases.at(number).running;
-         });
+  bool is_first = !plan->finished();
+  for_each_holder(number, *plan, [&](int holder, const Worker&, const Lease& lease) {
+    if (holder != id && lease.running) is_first = false;
+  });
+  return is_first;
 }
 
 double WorkQueue::predicted_s(int worker, std::uint32_t number) const {
@@ -221,8 +204,8 @@ WorkQueue::Failure WorkQueue::plan_failed(int id, std::uint32_t number, bool may
   remove_pending(*plan);  // where it is pending it gets another place
   ++plan->failures;
   plan->failed_at = id;
-  if (may_pass && plan->failures < rules_.max_attempts) {
-    if (plan->holders.empty()) add_pending(*plan);  // somebody is at it otherwise
+  if (may_pass && plan->failures < max_attempts_) {
+    if (plan->holders == 0) add_pending(*plan);  // somebody is at it otherwise
     return Failure::to_be_tried_again;
   }
   // Whoever has a copy may still answer it after all.
@@ -245,7 +228,7 @@ void WorkQueue::plans_returned(int id, const std::vector<std::uint32_t>& plans) 
     Plan* const plan = find(number);
     if (plan == nullptr) continue;
     release(number, *plan, id);
-    if (plan->state == State::leased && plan->holders.empty()) add_pending(*plan);
+    if (plan->state == State::leased && plan->holders == 0) add_pending(*plan);
   }
 }
 
@@ -265,7 +248,7 @@ bool WorkQueue::any_busy() const { return leases_ > 0 || retracting_ > 0 || leav
 
 bool WorkQueue::is_late_copy(std::uint32_t number) const {
   const Plan* const plan = find(number);
-  return plan != nullptr && plan->late_copies > 0;
+  return plan != nullptr && plan->finished() && plan->holders > 0;
 }
 
 std::int32_t WorkQueue::failures(std::uint32_t number) const {
@@ -308,6 +291,16 @@ void WorkQueue::wake_starved() {
   starved_.clear();
 }
 
+/// They have waited for others long enough.
+void WorkQueue::wake_where_plans_failed() {
+  for (; !failed_since_.empty() && clock_s_ - failed_since_.front().first > wait_for_others_s;
+       failed_since_.pop_front()) {
+    const int id = failed_since_.front().second;
+    if (Worker* const worker = find_worker(id); worker != nullptr && pending_.contains(id))
+      worker_changed(id, *worker);
+  }
+}
+
 void WorkQueue::settle_workers() {
   for (const int id : changed_workers_) {
     Worker* const worker = find_worker(id);
@@ -315,10 +308,10 @@ void WorkQueue::settle_workers() {
     const std::size_t idle = worker->idle();
     double speed = worker->mean_s;
     if (speed <= 0) speed = infinity;
-    set_standing(
-        id, *worker,
-        {speed, worker->prefetch(), idle, tail_ ? worker->spare() : 0,
-         !worker->starved && (idle > 0 || worker->room(0) > 0), worker->starved ? idle : 0});
+    set_standing(id, *worker,
+                 {speed, worker->prefetch(), idle, tail_ ? worker->spare() : 0,
+                  !worker->starved && (idle > 0 || worker->room(0) > 0), worker->starved ? idle : 0,
+                  worker->threads, static_cast<double>(worker->threads) / speed});
   }
   changed_workers_.clear();
 }
@@ -341,8 +334,11 @@ void WorkQueue::set_standing(int id, Worker& worker, const Standing& next) {
   all_prefetch_ += next.prefetch - last.prefetch;
   idle_threads_ += next.idle - last.idle;
   idle_in_vain_ += next.idle_in_vain - last.idle_in_vain;
-  if (worker.kind != nullptr)
-    worker.kind->idle_workers += (next.idle > 0 ? 1U : 0U) - (last.idle > 0 ? 1U : 0U);
+  if (worker.kind != nullptr) {
+    Kind& kind = *worker.kind;
+    kind.threads += next.threads - last.threads;
+    kind.rate = kind.threads > 0 ? kind.rate + next.rate - last.rate : 0;
+  }
   last = next;
 }
 
@@ -350,6 +346,7 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::vector<Order> orders;
   if (time_left_s > last_time_left_s_) wake_starved();
   last_time_left_s_ = time_left_s;
+  wake_where_plans_failed();
   settle_workers();
   while (pending_count_ > 0 && !feed(time_left_s, orders)) settle_workers();
   // Nobody else has time enough for what is left.
@@ -423,9 +420,10 @@ void WorkQueue::assign(int id, Worker& worker, std::size_t count, Takes takes, d
   Order order{Order::Kind::assign, id, {}, 0};
   for (auto next = pending_.begin(); next != pending_.end() && order.plans.size() < count;) {
     const auto at = next++;
-    if (takes == Takes::any_plan || at->first != id)
-      assign_from(at->second, id, worker, count, time_left_s, order);
-    if (at->second.empty()) pending_.erase(at);
+    auto& [plans, since_s] = at->second;
+    if (takes == Takes::any_plan || at->first != id || clock_s_ - since_s > wait_for_others_s)
+      assign_from(plans, id, worker, count, time_left_s, order);
+    if (plans.empty()) pending_.erase(at);
   }
   if (!order.plans.empty()) orders.push_back(std::move(order));
 }
@@ -458,12 +456,33 @@ void WorkQueue::assign_from(PendingPlans& pending, int id, Worker& worker, std::
 void WorkQueue::lease(std::uint32_t number, int id, Worker& worker, Order& order) {
   Plan& plan = plan_of(number);
   plan.state = State::leased;
-  plan.holders.add(id);
-  worker.leases[number] = {};
+  hold(number, plan, id, worker);
+  order.plans.push_back(number);
+}
+
+/// A lease of a plan that the worker does not have yet.
+WorkQueue::Lease& WorkQueue::hold(std::uint32_t number, Plan& plan, int id, Worker& worker) {
+  if (plan.state == State::pending) {
+    remove_pending(plan);
+    plan.state = State::leased;
+  }
+  ++plan.holders;
   ++leases_;
   plan_changed(number);
   worker_changed(id, worker);
-  order.plans.push_back(number);
+  const int next = std::exchange(plan.first_holder, id);
+  return worker.leases[number] = {false, next, clock_s_};
+}
+
+/// `look` is given the worker's id, the worker and its lease; it changes nothing.
+template <class Look>
+void WorkQueue::for_each_holder(std::uint32_t number, const Plan& plan, Look look) {
+  for (int id = plan.first_holder; id != no_worker;) {
+    Worker& worker = workers_.at(id);
+    Lease& lease = worker.leases.at(number);
+    look(id, worker, lease);
+    id = lease.next_holder;
+  }
 }
 
 void WorkQueue::begin_tail() {
@@ -503,27 +522,25 @@ void WorkQueue::settle_running() {
   }
 }
 
-/// By the holder that will be done first, as far as is known now.
+/// By the holder that will be done first, as far as is known now. What was given to a thread and
+/// is not said to run counts as running: it may never start.
 void WorkQueue::place_running(std::uint32_t number) {
   held_once_.remove(number);
   held_twice_.remove(number);
   const Plan& plan = plan_of(number);
-  if (plan.state != State::leased || plan.holders.empty() || plan.holders.size() >= most_holders)
-    return;
+  if (plan.state != State::leased || plan.holders >= most_holders) return;
   double least_s = infinity;
   RunningPlans::Place place{false, infinity};
-  for (const int holder : plan.holders) {
-    const Worker& worker = workers_.at(holder);
-    const Lease& lease = worker.leases.at(number);
-    if (worker.leaving || !lease.running) continue;
+  for_each_holder(number, plan, [&](int, const Worker& worker, const Lease& lease) {
+    if (worker.leaving) return;
     const double left = left_s(plan, worker, lease);
-    if (!(left < least_s)) continue;
+    if (!(left < least_s)) return;
     least_s = left;
     const double end_s = lease.started_s + expected_s(plan, worker);
     place = end_s > clock_s_ ? RunningPlans::Place{false, end_s}
                              : RunningPlans::Place{true, lease.started_s};
-  }
-  (plan.holders.size() == 1 ? held_once_ : held_twice_).put(number, place);
+  });
+  (plan.holders == 1 ? held_once_ : held_twice_).put(number, place);
 }
 
 /// Running plans of which idle workers may get a copy, what takes longest from now first.
@@ -540,7 +557,7 @@ Order WorkQueue::copies_for(int id, Worker& worker, Copyable& plans, double time
   const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
     const Plan& plan = plan_of(candidate.number);
     const double expected = caution * expected_s(plan, worker);
-    const bool suits = plan.holders.size() == holders && plan.failed_at != id &&
+    const bool suits = plan.holders == holders && plan.failed_at != id &&
                        !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
                        (holders == 1 || expected < within_s);
     if (suits) lease(candidate.number, id, worker, order);
@@ -567,13 +584,14 @@ Order WorkQueue::copies_for(int id, Worker& worker, Copyable& plans, double time
 void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
   if (idle_threads_ == 0 || workers_.size() < 2 || time_left_s <= 0) return;
   // What is on its way back must not be copied.
-  if (retracting_ > 0 || leases_ > running_) return;
+  if (retracting_ > 0) return;
   settle_running();
   Copyable plans{
       {held_once_, clock_s_}, {}, RunningPlans::Cursor(held_twice_, clock_s_).next(most_looks)};
   std::map<const Kind*, int> fruitless;
   std::size_t looks = 0;
   for (const auto& [speed, id] : idle_) {
+    if (pending_.contains(id)) continue;  // it tries again soon what failed there
     Worker& worker = workers_.at(id);
     if (fruitless[worker.kind] >= most_fruitless) {
       if (++looks > most_looks) break;
@@ -592,12 +610,12 @@ double WorkQueue::seconds_left() const {
   const double mean_updates =
       known_plans_ > 0 ? known_updates_ / static_cast<double>(known_plans_) : 0;
   double rate = 0;
-  for (const auto& [id, worker] : workers_) {
-    const double foreseen_s = mean_updates > 0 ? worker.kind->cost.predict_s(mean_updates) : nan;
-    const double mean_s = std::isfinite(foreseen_s) ? foreseen_s : worker.mean_s;
-    if (mean_s > 0) rate += static_cast<double>(worker.threads) / mean_s;
+  for (const auto& [name, kind] : kinds_) {
+    const double foreseen_s = mean_updates > 0 ? kind.cost.predict_s(mean_updates) : nan;
+    rate += foreseen_s > 0 ? static_cast<double>(kind.threads) / foreseen_s : kind.rate;
   }
-  return rate > 0 ? static_cast<double>(unfinished_) / rate : nan;
+  constexpr double none = 1e-12;  // what rounding leaves of sums
+  return rate > none ? static_cast<double>(unfinished_) / rate : nan;
 }
 
 PredictionQuality WorkQueue::prediction_quality() const {
@@ -609,7 +627,10 @@ PredictionQuality WorkQueue::prediction_quality() const {
 
 void WorkQueue::add_pending(Plan& plan) {
   plan.state = State::pending;
-  pending_[plan.failed_at].insert(key(plan));
+  Failed& group = pending_[plan.failed_at];
+  group.since_s = clock_s_;
+  group.plans.insert(key(plan));
+  if (plan.failed_at != no_worker) failed_since_.emplace_back(clock_s_, plan.failed_at);
   ++pending_count_;
   wake_starved();
 }
@@ -617,20 +638,19 @@ void WorkQueue::add_pending(Plan& plan) {
 /// Does nothing where it is not pending. The caller gives it another state, or adds it again.
 void WorkQueue::remove_pending(const Plan& plan) {
   if (plan.state != State::pending) return;
-  const auto pending = pending_.find(plan.failed_at);
-  pending->second.erase(key(plan));
+  const auto group = pending_.find(plan.failed_at);
+  group->second.plans.erase(key(plan));
   --pending_count_;
-  if (pending->second.empty()) pending_.erase(pending);
+  if (group->second.plans.empty()) pending_.erase(group);
 }
 
 /// On the plan's side; on the worker's it is still there.
-void WorkQueue::forget_lease(std::uint32_t number, Plan& plan, int worker) {
+void WorkQueue::forget_lease(std::uint32_t number, Plan& plan, int id, const Lease& lease) {
   plan_changed(number);
-  if (plan.finished()) {
-    --plan.late_copies;
-  } else {
-    plan.holders.remove(worker);
-  }
+  --plan.holders;
+  int* link = &plan.first_holder;
+  while (*link != id) link = &workers_.at(*link).leases.at(number).next_holder;
+  *link = lease.next_holder;
 }
 
 /// The worker does not have the plan any more, if it had.
@@ -639,22 +659,17 @@ void WorkQueue::release(std::uint32_t number, Plan& plan, int id) {
   if (worker == nullptr) return;
   const auto lease = worker->leases.find(number);
   if (lease == worker->leases.end()) return;
-  if (lease->second.running) {
-    --worker->running;
-    --running_;
-  }
+  worker->running -= lease->second.running ? 1 : 0;
+  forget_lease(number, plan, id, lease->second);
   worker->leases.erase(lease);
   --leases_;
   worker_changed(id, *worker);
-  forget_lease(number, plan, id);
 }
 
 /// Copies that others still solve stay with them: their threads are busy until they answer.
 void WorkQueue::finish(std::uint32_t number, Plan& plan, State state) {
   remove_pending(plan);
   plan.state = state;
-  plan.late_copies = static_cast<std::uint8_t>(plan.holders.size());
-  plan.holders.clear();
   plan_changed(number);
   --unfinished_;
   if (plan.updates <= 0) return;

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <deque>
 #include <limits>
-#include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -30,12 +28,6 @@ struct Order {
   friend bool operator==(const Order&, const Order&) = default;
 };
 
-/// When the queue gives up on a plan or a worker.
-struct QueueRules {
-  int max_attempts = 3;          ///< failures that may pass, or lost workers, a plan may cost
-  double worker_timeout_s = 30;  ///< a worker that says nothing for so long is lost
-};
-
 /// Decides which worker solves which plan. A pure state machine: events go in, orders come out; it
 /// knows no messages and no files, and time only as what it is told has passed.
 ///
@@ -50,6 +42,7 @@ struct QueueRules {
 /// A plan leaves the leased state with its first answer. Another worker that still solves it keeps
 /// a thread busy with a late copy: a second answer that can be compared, but that nothing waits
 /// for. A failed plan that is answered after all, by a worker that was thought lost, is answered.
+/// Whatever a worker says that it runs is leased to it, though nobody gave it to it of late.
 ///
 /// An event costs O(log n) for n workers and plans; orders() costs as much for each worker that
 /// changed since the last call and for each plan that it hands out.
@@ -60,7 +53,8 @@ class WorkQueue {
     std::int32_t failures = 0;  ///< of earlier sessions
   };
   /// Takes the plans in the order in which they should be started, other things being equal.
-  explicit WorkQueue(const std::vector<Item>& plans, QueueRules rules = {});
+  /// `max_attempts`: so many failures that may pass, or so many lost workers, a plan may cost.
+  explicit WorkQueue(const std::vector<Item>& plans, int max_attempts = 3);
   WorkQueue(WorkQueue&&) = default;
   WorkQueue& operator=(WorkQueue&&) = delete;
   WorkQueue(const WorkQueue&) = delete;
@@ -79,14 +73,11 @@ class WorkQueue {
   /// It is gone without a word. Its plans are pending again, but for those that have now lost
   /// max_attempts workers: these have failed, and are returned.
   std::vector<std::uint32_t> worker_lost(int id);
-  /// It said something.
-  void worker_heard(int id);
-  /// So much time passed in which messages were taken in. Returns the workers that were silent for
-  /// too long.
-  std::vector<int> time_passed(double seconds);
+  void time_passed(double seconds) { clock_s_ += seconds; }
 
-  /// Returns false if this is a speculative copy: another worker is at the plan already.
-  bool plan_started(int id, std::uint32_t number);
+  /// It runs there, and has for `since_s`. Returns false if this is a speculative copy: another
+  /// worker is at the plan already.
+  bool plan_started(int id, std::uint32_t number, double since_s = 0);
   enum class Answer {
     first,
     repeated,  ///< another worker was first; the answers should be equal
@@ -116,6 +107,8 @@ class WorkQueue {
   [[nodiscard]] std::vector<Order> orders(
       double time_left_s = std::numeric_limits<double>::infinity());
 
+  /// Its place in the list that the queue was made of; nothing where it is not in that.
+  [[nodiscard]] std::optional<std::size_t> position(std::uint32_t number) const;
   /// True where every plan is answered or has failed.
   [[nodiscard]] bool all_finished() const { return unfinished_ == 0; }
   /// True while some worker has plans or late copies, so that another order may come without any
@@ -136,45 +129,34 @@ class WorkQueue {
   /// A plan is copied once, and once more for a worker that is much quicker.
   static constexpr std::size_t most_holders = 3;
 
-  /// The workers that have a lease of a plan.
-  class Holders {
-   public:
-    [[nodiscard]] auto begin() const { return ids_.begin(); }
-    [[nodiscard]] auto end() const { return ids_.begin() + count_; }
-    [[nodiscard]] std::size_t size() const { return count_; }
-    [[nodiscard]] bool empty() const { return count_ == 0; }
-    void add(int worker) { ids_.at(count_++) = worker; }
-    void remove(int worker) {
-      count_ = static_cast<std::uint8_t>(
-          std::distance(ids_.begin(), std::remove(ids_.begin(), ids_.begin() + count_, worker)));
-    }
-    void clear() { count_ = 0; }
-
-   private:
-    std::array<int, most_holders> ids_{};
-    std::uint8_t count_ = 0;
-  };
   /// There may be tens of millions of these: small members only.
   struct Plan {
     double updates = 0;  ///< 0 where not known
     std::int32_t failures = 0;
     std::int32_t lost_workers = 0;
-    int failed_at = no_worker;  ///< the worker of the last failure: to be tried elsewhere
-    Holders holders;            ///< only while leased
+    int failed_at = no_worker;     ///< the worker of the last failure: to be tried elsewhere
+    int first_holder = no_worker;  ///< of the workers that have a lease of it, see Lease
+    std::uint16_t holders = 0;     ///< how many these are; late copies where it is finished
     State state = State::pending;
-    std::uint8_t late_copies = 0;  ///< how many have it after it was answered or failed
     [[nodiscard]] bool finished() const {
       return state == State::answered || state == State::failed;
     }
   };
   struct Lease {
     bool running = false;
-    double started_s = 0;  ///< on the queue's clock
+    int next_holder = no_worker;  ///< another worker that has a lease of the plan
+    double started_s = 0;         ///< on the queue's clock; given, where it is not running
+  };
+  /// Plans that failed last at one worker.
+  struct Failed {
+    PendingPlans plans;
+    double since_s = 0;  ///< when the last was added, on the queue's clock
   };
   /// Devices of one name.
   struct Kind {
     CostModel cost;
-    std::size_t idle_workers = 0;
+    std::size_t threads = 0;
+    double rate = 0;  ///< plans a second, as far as its workers have solved some
   };
   /// What the sums and sets below say of a worker; all 0 where they leave it out.
   struct Standing {
@@ -184,6 +166,8 @@ class WorkQueue {
     std::size_t spare = 0;
     bool hungry = false;
     std::size_t idle_in_vain = 0;  ///< of the starved
+    std::size_t threads = 0;
+    double rate = 0;  ///< plans a second
   };
   struct Worker {
     std::size_t threads = 1;
@@ -193,8 +177,6 @@ class WorkQueue {
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
     bool retracting = false;
     bool leaving = false;
-    double heard_s = 0;                   ///< on the queue's clock
-    std::list<int>::iterator by_silence;  ///< its place in by_silence_
     Standing standing;
     bool changed = false;  ///< since `standing`: it is in changed_workers_
     bool starved = false;  ///< it would take plans, and none was for it: it is in starved_
@@ -222,7 +204,10 @@ class WorkQueue {
   [[nodiscard]] static double start_delay_s(const Worker& worker);
   void add_pending(Plan& plan);
   void remove_pending(const Plan& plan);
-  void forget_lease(std::uint32_t number, Plan& plan, int worker);
+  template <class Look>
+  void for_each_holder(std::uint32_t number, const Plan& plan, Look look);
+  Lease& hold(std::uint32_t number, Plan& plan, int id, Worker& worker);
+  void forget_lease(std::uint32_t number, Plan& plan, int id, const Lease& lease);
   void release(std::uint32_t number, Plan& plan, int id);
   void finish(std::uint32_t number, Plan& plan, State state);
   void lease(std::uint32_t number, int id, Worker& worker, Order& order);
@@ -231,6 +216,7 @@ class WorkQueue {
   void worker_changed(int id, Worker& worker);
   void plan_changed(std::uint32_t number);
   void wake_starved();
+  void wake_where_plans_failed();
   void settle_workers();
   void set_standing(int id, Worker& worker, const Standing& next);
 
@@ -250,13 +236,14 @@ class WorkQueue {
   [[nodiscard]] Order copies_for(int id, Worker& worker, Copyable& plans, double time_left_s);
   void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);
 
-  QueueRules rules_;
+  int max_attempts_;
   std::vector<Plan> plans_;                 ///< by position
   std::vector<std::uint32_t> numbers_;      ///< by position
   std::vector<std::uint32_t> position_of_;  ///< by number; not_here: not in this queue
-  /// By the worker where they failed last, which takes none of its own: nobody looks through plans
-  /// that are not for it. None is empty.
-  std::map<int, PendingPlans> pending_;
+  /// By the worker where they failed last, which takes none of its own for a while: nobody looks
+  /// through plans that are not for it. None is empty.
+  std::map<int, Failed> pending_;
+  std::deque<std::pair<double, int>> failed_since_;  ///< Failed::since_s, worker: in order
   std::size_t pending_count_ = 0;
   std::size_t unfinished_;
   double known_updates_ = 0;     ///< of unfinished plans
@@ -266,9 +253,7 @@ class WorkQueue {
   std::unordered_map<int, Worker> workers_;
   bool more_are_expected_ = false;
   double clock_s_ = 0;
-  std::list<int> by_silence_;   ///< workers: whoever was not heard for longest is first
   std::size_t leases_ = 0;      ///< of all workers
-  std::size_t running_ = 0;     ///< of these
   std::size_t retracting_ = 0;  ///< workers
   std::size_t leaving_ = 0;     ///< workers
 

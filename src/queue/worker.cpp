@@ -28,6 +28,15 @@ class Rank0Lost : public RunError {
   using RunError::RunError;
 };
 
+/// Nothing where rank 0 speaks otherwise, as another version of wallheat would: then it only lives.
+std::optional<ToWorker> message_of(const Envelope& envelope) {
+  try {
+    return decode_to_worker(envelope.message);
+  } catch (const DecodeError&) {
+    return std::nullopt;
+  }
+}
+
 class Worker {
  public:
   Worker(Link& link, const WorkerParts& parts)
@@ -47,8 +56,10 @@ class Worker {
     while (!finished_) {
       if (const auto envelope = link_.receive(worker_look_interval)) {
         silent_s_ = 0;
-        std::visit([this](const auto& message) { on(message); },
-                   decode_to_worker(envelope->message));
+        const auto message = message_of(*envelope);
+        if (!message)
+          throw RunError("rank 0 speaks otherwise, as another version of wallheat would");
+        std::visit([this](const auto& each) { on(each); }, *message);
       }
       const double passed_s = watch_.lap_s();
       silent_s_ += passed_s;
@@ -60,8 +71,10 @@ class Worker {
       report_news();
       next_heartbeat_s_ -= passed_s;
       if (next_heartbeat_s_ <= 0) {
-        send(Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
-                       pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt});
+        const FromWorker heartbeat =
+            Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
+                      pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt};
+        link_.send_sign_of_life(0, encode(heartbeat));
         next_heartbeat_s_ = parts_.timeouts.heartbeat_s();
       }
       if (!leaving_ && parts_.interrupted()) leave("interrupted");
@@ -198,22 +211,30 @@ bool leaves_together(Link& link, const WorkerParts& parts) {
   Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
   for (double waited_s = 0; waited_s < leave_timeout_s; waited_s += watch.lap_s()) {
     const auto envelope = link.receive(worker_look_interval);
-    if (!envelope) continue;
-    const ToWorker message = decode_to_worker(envelope->message);
-    if (const auto* leave = std::get_if<Leave>(&message)) return leave->together;
+    const auto message = envelope ? message_of(*envelope) : std::nullopt;
+    if (!message) continue;
+    if (const auto* leave = std::get_if<Leave>(&*message)) return leave->together;
   }
   return false;
 }
 
 /// Waits for Finish, but not for a rank 0 that is gone: the run may go on for hours without this
-/// worker.
+/// worker, which tells that it lives.
 void wait_for_finish(Link& link, const WorkerParts& parts) {
   Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
-  for (double silent_s = 0; silent_s < parts.timeouts.rank0_s(); silent_s += watch.lap_s()) {
-    const auto envelope = link.receive(worker_look_interval);
-    if (!envelope) continue;
-    if (std::holds_alternative<Finish>(decode_to_worker(envelope->message))) return;
-    silent_s = 0;
+  double next_heartbeat_s = 0;
+  for (double silent_s = 0; silent_s < parts.timeouts.rank0_s();) {
+    if (const auto envelope = link.receive(worker_look_interval)) {
+      const auto message = message_of(*envelope);
+      if (message && std::holds_alternative<Finish>(*message)) return;
+      silent_s = 0;
+    }
+    const double passed_s = watch.lap_s();
+    silent_s += passed_s;
+    next_heartbeat_s -= passed_s;
+    if (next_heartbeat_s > 0) continue;
+    link.send_sign_of_life(0, encode(Heartbeat{}));
+    next_heartbeat_s = parts.timeouts.heartbeat_s();
   }
 }
 

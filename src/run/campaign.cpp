@@ -13,6 +13,7 @@
 #include <span>
 
 #include "core/exit_status.hpp"
+#include "core/parallel_for.hpp"
 #include "core/version.hpp"
 #include "node/local_machine.hpp"
 #include "queue/coordinator.hpp"
@@ -43,14 +44,12 @@ class StoreSink final : public ResultSink {
   StoreSink(ResultStore& store, const PlanSource& source) : store_(store), source_(source) {}
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
     const TraceRange range("store");
-    std::vector<PlanResult> refused = answers_to_other_inputs(results);
-    if (refused.empty()) return store_.store(results);
+    const std::vector<char> other = of_other_inputs(results);
+    if (std::find(other.begin(), other.end(), true) == other.end()) return store_.store(results);
     std::vector<PlanResult> rows(results.begin(), results.end());
-    for (PlanResult& row : rows) {
-      const auto same = std::find_if(refused.begin(), refused.end(), [&](const PlanResult& each) {
-        return each.index == row.index;
-      });
-      if (same != refused.end()) row = *same;
+    std::vector<PlanResult> refused;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (other[i] != 0) refused.push_back(refuse(rows[i]));
     }
     for (PlanResult& row : store_.store(rows)) refused.push_back(std::move(row));
     return refused;
@@ -58,30 +57,37 @@ class StoreSink final : public ResultSink {
   void publish() override { store_.publish(); }
 
  private:
-  [[nodiscard]] std::vector<PlanResult> answers_to_other_inputs(
-      std::span<const PlanResult> results) const {
-    std::vector<ChangedInput> changed;
+  /// By place. Several threads ask, as a network file system takes its time for each answer.
+  [[nodiscard]] std::vector<char> of_other_inputs(std::span<const PlanResult> results) const {
+    std::vector<char> other(results.size());
+    const auto look = [&](std::size_t i) {
+      InputChanges changes;
+      look_for_change(source_, results[i], changes);
+      other[i] = static_cast<char>(!changes.changed.empty());
+    };
+    constexpr std::size_t threads = 8;
     try {
-      changed = changed_inputs(source_, results, [] { return false; }).changed;
+      if (results.size() < 4 * threads) {
+        for (std::size_t i = 0; i < results.size(); ++i) look(i);
+      } else {
+        parallel_for(threads, results.size(), [&] { return look; });
+      }
     } catch (const SourceUnavailable&) {
-      return {};  // no reason to lose what is solved; a resume looks again
+      return std::vector<char>(
+          results.size());  // no reason to lose what is solved; a resume looks again
     }
-    std::vector<PlanResult> refused;
-    for (const PlanResult& result : results) {
-      if (std::none_of(changed.begin(), changed.end(),
-                       [&](const ChangedInput& input) { return input.index == result.index; }))
-        continue;
-      PlanResult row = result;
-      row.status = PlanStatus::failed;
-      row.statistics = {};
-      row.field.clear();
-      row.error = fmt::format(
-          "{} solved another content than rank 0 finds in {}: see that all nodes have the same "
-          "plans, then run again with --resume",
-          row.host, source_.path().string());
-      refused.push_back(std::move(row));
-    }
-    return refused;
+    return other;
+  }
+
+  const PlanResult& refuse(PlanResult& row) const {
+    row.status = PlanStatus::failed;
+    row.statistics = {};
+    row.field.clear();
+    row.error = fmt::format(
+        "{} solved another content than rank 0 finds in {}: see that all nodes have the same "
+        "plans, then run again with --resume",
+        row.host, source_.path().string());
+    return row;
   }
 
   ResultStore& store_;
@@ -286,20 +292,13 @@ class Campaign {
       const auto end = stop_time(*options_.end, logger_);
       parts.time_left_s = [end] { return seconds_until(end); };
     }
-    parts.new_estimates = [this] {
-      std::vector<std::pair<std::uint32_t, double>> news;
-      for (const auto& [plan, estimate] : forecast_->take()) {
-        news.emplace_back(plan, estimate.updates);
-        iterations_[plan] = estimate.iterations;
-      }
-      return news;
-    };
+    parts.new_estimates = [this] { return forecast_->take(); };
     parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
     parts.sink = &sink;
     parts.observer = &*monitor_;
     parts.differences = differences_with_fields;
     parts.interrupted = stop_requested;
-    end_ = coordinate(link, parts);
+    end_ = coordinate(link, std::move(parts));
   }
 
   /// Closes the file and reports. Returns an ExitStatus.
@@ -353,9 +352,10 @@ class Campaign {
     signs_.reset();
     monitor_.emplace(console_.logger(), console_.line(), options.progress, std::move(events),
                      facts_, tally);
-    std::vector<Task> tasks;
-    for (const QueuedPlan& plan : plans_) tasks.push_back(plan.task);
-    forecast_.emplace(source_, std::move(tasks), options.solver.limits, options.solver.kind);
+    std::vector<std::uint32_t> in_order;
+    for (const QueuedPlan& plan : plans_) in_order.push_back(plan.task.index);
+    forecast_.emplace(source_, ids_.ids, std::move(in_order), options.solver.limits,
+                      options.solver.kind);
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
@@ -447,9 +447,10 @@ class Campaign {
   [[nodiscard]] std::string time_needed(const AbandonedPlan& plan) const {
     std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.task.id,
                                   plan.attempts, duration_text(plan.last.seconds));
-    const auto known = iterations_.find(plan.task.index);
-    if (known == iterations_.end() || plan.last.iterations < 1) return had;
-    const double needed_s = plan.last.seconds * static_cast<double>(known->second) /
+    const auto estimate =
+        estimate_plan(*source_, plan.task.id, options_.solver.limits, options_.solver.kind);
+    if (!estimate || plan.last.iterations < 1) return had;
+    const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
                             static_cast<double>(plan.last.iterations);
     return fmt::format("{} and needs about {}", had,
                        duration_text(std::max(needed_s, plan.last.seconds)));
@@ -469,7 +470,6 @@ class Campaign {
   DeviceChoice device_ = DeviceChoice::automatic;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;
-  std::unordered_map<std::uint32_t, std::int64_t> iterations_;  // foreseen, by plan
   RunEnd end_ = RunEnd::finished;
 };
 

@@ -67,9 +67,14 @@ class MeasuredLink final : public Link {
   explicit MeasuredLink(Link& link) : link_(link) {}
   int rank() const override { return link_.rank(); }
   int size() const override { return link_.size(); }
+  std::uint64_t system_of(int rank) const override { return link_.system_of(rank); }
   void send(int peer, Bytes message) override {
     sent.items += message.size();
     sent.time([&] { link_.send(peer, std::move(message)); });
+  }
+  void send_sign_of_life(int peer, Bytes message) override {
+    sent.items += message.size();
+    sent.time([&] { link_.send_sign_of_life(peer, std::move(message)); });
   }
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
     const auto start = Clock::now();

@@ -92,7 +92,7 @@ class Cluster {
       std::vector<Order> orders;
       compute([&] {
         for (const auto& [worker, report] : messages) tell(static_cast<int>(worker + 1), report);
-        (void)queue_->time_passed(now_ - watched_s_);
+        queue_->time_passed(now_ - watched_s_);
         if (gives_orders) orders = queue_->orders();
       });
       watched_s_ = now_;
@@ -286,7 +286,6 @@ class Cluster {
   }
 
   void tell(int worker, const Report& report) {
-    queue_->worker_heard(worker);
     for (const std::uint32_t plan : report.started)
       outcome_.copies += queue_->plan_started(worker, plan) ? 0 : 1;
     for (const std::uint32_t plan : report.finished) {

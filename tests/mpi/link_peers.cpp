@@ -11,8 +11,8 @@
 
 #include "mpi/mpi_link.hpp"
 
-// Three ranks under mpirun that talk through the link of a run: `link_peers stopped|killed|pieces`.
-// Rank 0 prints what it heard.
+// Three ranks under mpirun that talk through the link of a run: `link_peers
+// stopped|killed|pieces|signs`. Rank 0 prints what it heard.
 
 namespace {
 
@@ -91,6 +91,49 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
   return 0;
 }
 
+/// Rank 1 is stopped. Rank 0 tells it more often that it lives than there is room for messages;
+/// rank 2 must still be reached.
+int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
+  const auto link = mpi.link();
+  if (mpi.rank() == 1) {
+    const pid_t pid = ::getpid();
+    Bytes message(sizeof pid);
+    std::memcpy(message.data(), &pid, sizeof pid);
+    link->send(0, message);
+    link->flush(std::chrono::seconds(60));
+    ::raise(SIGSTOP);
+    int signs = 0;
+    while (wait_for(*link).message == bytes_of(1, 1)) ++signs;
+    std::printf("rank 1 was told %d times\n", signs);
+    link->send(0, {});
+    (void)wait_for(*link);
+    return 0;
+  }
+  if (mpi.rank() == 2) {
+    link->send(0, wait_for(*link).message);
+    (void)wait_for(*link);
+    return 0;
+  }
+  pid_t pid = 0;
+  std::memcpy(&pid, wait_for(*link).message.data(), sizeof pid);
+  while (!has_state(pid, "T")) std::this_thread::yield();
+  for (int k = 0; k < 3000; ++k) {
+    link->send_sign_of_life(1, bytes_of(1, 1));
+    (void)link->receive(std::chrono::microseconds(0));
+  }
+  link->send(2, bytes_of(5, 3));
+  const bool reached = wait_for(*link).message == bytes_of(5, 3);
+  std::printf("%s\n", reached ? "rank 2 is reached" : "rank 2 says nonsense");
+  std::fflush(stdout);
+  ::kill(pid, SIGCONT);
+  link->send(1, bytes_of(2, 2));
+  (void)wait_for(*link);
+  link->send_sign_of_life(1, bytes_of(1, 1));
+  link->send(2, {});
+  link->flush(std::chrono::seconds(60));
+  return 0;
+}
+
 /// Ranks 1 and 2 send messages of many lengths at the same time, cut into pieces of 1000 bytes.
 int send_in_pieces(wallheat::MpiSession& mpi) {
   const auto link = mpi.link(1000);
@@ -122,6 +165,7 @@ int main(int argc, char** argv) {
   const std::string_view what = argc == 2 ? argv[1] : "";
   wallheat::MpiSession mpi;
   if (what == "pieces") return send_in_pieces(mpi);
+  if (what == "signs") return tell_a_stopped_rank(mpi);
   if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
   return 2;
 }

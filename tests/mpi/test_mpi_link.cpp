@@ -23,6 +23,17 @@ TEST(MpiLink, hears_others_when_a_sender_is_killed_in_the_middle_of_a_message) {
   EXPECT_THAT(run_peers("killed").out, HasSubstr("heard rank 2"));
 }
 
+/// Through shared memory without boxes for single peers, as the 33rd rank of a host has none: what
+/// one peer does not take lacks all others.
+TEST(MpiLink, reaches_others_however_often_it_has_told_a_stopped_rank_that_it_lives) {
+  const Finished finished = run_program({"timeout", "120", "mpirun", "-n", "3", "--oversubscribe",
+                                         "--bind-to", "none", "--mca", "btl_vader_fbox_max", "0",
+                                         "--enable-recovery", WALLHEAT_LINK_PEERS, "signs"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("rank 2 is reached"));
+  EXPECT_THAT(finished.out, HasSubstr("rank 1 was told 1 times"));
+}
+
 TEST(MpiLink, puts_messages_together_that_travel_in_pieces) {
   const Finished finished = run_peers("pieces");
   EXPECT_EQ(finished.status, 0) << finished.err;

@@ -55,8 +55,9 @@ class Recorder final : public RunObserver {
   }
   void on_abandoned(const AbandonedPlan& plan) override { abandoned_.push_back(plan); }
   void on_leased(const WorkerInfo&, const Task&) override { ++leased_; }
-  void on_started(const WorkerInfo&, const Task&) override {
+  void on_started(const WorkerInfo& worker, const Task& task) override {
     if (++started_ == interrupt_after_) interrupted_ = true;
+    if (when_started_) when_started_(worker, task);
   }
   void on_stored(const PlanResult& result) override {
     ++stored_;
@@ -116,6 +117,7 @@ class Recorder final : public RunObserver {
   std::string stop_reason_;
   std::map<std::string, PlanStatus> last_;  ///< of on_stored
   std::function<void(int rank)> when_ready_;
+  std::function<void(const WorkerInfo&, const Task&)> when_started_;
   std::function<void()> when_tick_;
   std::function<void()> when_refused_;
   std::function<void()> when_conflict_;
@@ -194,8 +196,8 @@ class LocalRun {
     }
   }
 
-  RunEnd run() {
-    const auto link = network_.link(0);
+  RunEnd run() { return run(network_.link(0)); }
+  RunEnd run(const std::unique_ptr<Link>& link) {
     try {
       const RunEnd end = coordinate(*link, parts_);
       unheard_ = dismiss_workers(*link, goodbye_timeout_);
@@ -260,6 +262,7 @@ class MuteWorker {
     link_->send(0, encode(Report{{task->index}, {}}));
     speaks_.wait(false);
     link_->send(0, encode(Report{{}, {solved(*task)}}));
+    link_->send_sign_of_life(0, encode(Heartbeat{}));
     while (!std::holds_alternative<Finish>(wait_for_message())) continue;
     link_->send(0, encode(Goodbye{}));
   }
@@ -511,6 +514,37 @@ TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join
   EXPECT_EQ(run.sink_.stored_.size(), 2U);
 }
 
+/// Rank 0's, where each rank has a host of its own.
+class LinkToHosts final : public Link {
+ public:
+  explicit LinkToHosts(std::unique_ptr<Link> link) : link_(std::move(link)) {}
+  [[nodiscard]] int rank() const override { return link_->rank(); }
+  [[nodiscard]] int size() const override { return link_->size(); }
+  [[nodiscard]] std::uint64_t system_of(int rank) const override {
+    return static_cast<std::uint64_t>(rank);
+  }
+  void send(int peer, Bytes message) override { link_->send(peer, std::move(message)); }
+  void send_sign_of_life(int peer, Bytes message) override {
+    link_->send_sign_of_life(peer, std::move(message));
+  }
+  [[nodiscard]] std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
+    return link_->receive(timeout);
+  }
+  void flush(std::chrono::milliseconds timeout) override { link_->flush(timeout); }
+
+ private:
+  std::unique_ptr<Link> link_;
+};
+
+TEST(Coordinator, does_not_wait_for_the_first_word_of_a_rank_on_another_host) {
+  LocalRun run(1, 20, quick_job, 1);
+  run.parts_.timeouts.start_s = 1e9;
+  run.goodbye_timeout_ = std::chrono::milliseconds{200};
+  EXPECT_EQ(run.run(std::make_unique<LinkToHosts>(run.network_.link(0))), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 20U);
+  EXPECT_THAT(run.unheard_, testing::ElementsAre(2));
+}
+
 TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {
   LocalRun run(
       1, 2,
@@ -528,7 +562,8 @@ TEST(Coordinator, gives_up_a_worker_that_does_not_get_ready) {
   EXPECT_THAT(run.recorder_.lost_, testing::ElementsAre(2));
 }
 
-/// Counts rank 0's heartbeats as one of the workers that takes part in nothing else.
+/// Counts rank 0's heartbeats, and answers them, as one of the workers that takes part in nothing
+/// else.
 class Listener {
  public:
   Listener(LocalRun& run, int rank, bool says_hello) : link_(run.network_.link(rank)) {
@@ -539,9 +574,11 @@ class Listener {
   void wait_for_heartbeats(int count) {
     while (count > 0) {
       const auto envelope = link_->receive(std::chrono::milliseconds{50});
-      if (envelope &&
-          std::holds_alternative<CoordinatorHeartbeat>(decode_to_worker(envelope->message)))
-        --count;
+      if (!envelope ||
+          !std::holds_alternative<CoordinatorHeartbeat>(decode_to_worker(envelope->message)))
+        continue;
+      --count;
+      link_->send_sign_of_life(0, encode(Heartbeat{}));
     }
   }
   std::unique_ptr<Link> link_;
@@ -725,7 +762,97 @@ TEST(Coordinator, refuses_a_worker_with_other_settings) {
 }
 
 TEST(Coordinator, refuses_a_worker_that_speaks_otherwise) {
-  EXPECT_THAT(refused_for(Bytes(7, std::byte{0xff})), HasSubstr("another version"));
+  const Bytes nonsense(7, std::byte{0xff});
+  EXPECT_THAT(refused_for(nonsense), HasSubstr("another version"));
+  const Machine machine{"other", {{0, 0, 0}}, {}};
+  EXPECT_THAT(refused_for(encode(Hello{machine, {{"tolerance", "1e-4"}}}), nonsense),
+              HasSubstr("another version"))
+      << "long after its first word";
+}
+
+TEST(Coordinator, gives_the_plans_of_a_worker_that_suddenly_speaks_otherwise_to_others) {
+  // The only other worker waits for that, so that the run cannot end before.
+  std::atomic<bool> refused = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const SolveControl&) {
+          refused.wait(false);
+          return solved(task);
+        };
+      },
+      1);
+  run.parts_.threads_per_worker = 1;
+  MuteWorker other(run, 2);
+  run.recorder_.when_refused_ = [&] {
+    refused = true;
+    refused.notify_all();
+  };
+  run.recorder_.when_started_ = [&](const WorkerInfo& worker, const Task&) {
+    if (worker.rank == 2) run.network_.link(2)->send(0, Bytes(7, std::byte{0xff}));
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 2U);
+  EXPECT_THAT(run.recorder_.refused_[2], HasSubstr("another version"));
+}
+
+TEST(Coordinator, passes_over_plans_of_a_heartbeat_that_there_are_not) {
+  std::atomic<bool> seen = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const SolveControl&) {
+          seen.wait(false);
+          return solved(task);
+        };
+      },
+      1);
+  run.parts_.threads_per_worker = 1;
+  MuteWorker other(run, 2);
+  std::vector<std::uint32_t> numbers;
+  run.recorder_.when_started_ = [&](const WorkerInfo& worker, const Task&) {
+    if (worker.rank != 2) return;
+    run.network_.link(2)->send(
+        0, encode(Heartbeat{{{77, 1, 0.5, 1}, {4'000'000'000, 1, 0.5, 1}, {1, 7, 0.5, 1}}}));
+  };
+  run.recorder_.when_progress_ = [&](const PlanProgress& progress) {
+    if (progress.iterations > 0) numbers.push_back(progress.index);
+    if (progress.iterations != 7) return;
+    seen = true;
+    seen.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_THAT(numbers, testing::Each(1));
+}
+
+// Found by reading: it got a plan that waited for ever, which kept all others from copies.
+TEST(Coordinator, ends_though_a_worker_that_is_back_never_ends_its_plan) {
+  std::atomic<bool> back = false;
+  LocalRun run(
+      1, 2,
+      [&](int, std::size_t) {
+        return [&](const Task& task, const SolveControl&) {
+          back.wait(false);
+          return solved(task);
+        };
+      },
+      1, 1);
+  run.parts_.threads_per_worker = 1;
+  MuteWorker mute(run, 2);
+  std::atomic<std::uint32_t> its_plan = 0;
+  run.recorder_.when_started_ = [&](const WorkerInfo& worker, const Task& task) {
+    if (worker.rank == 2) its_plan = task.index;
+  };
+  run.recorder_.when_lost_ = [&](int) {
+    run.network_.link(2)->send(0, encode(Heartbeat{{{its_plan, 1, 0.5, 2}}}));
+  };
+  run.recorder_.when_back_ = [&](int) {
+    back = true;
+    back.notify_all();
+  };
+  EXPECT_EQ(run.run(), RunEnd::finished);
+  EXPECT_EQ(run.sink_.stored_.size(), 2U);
+  for (const auto& [id, rows] : run.sink_.stored_) EXPECT_EQ(rows.back().rank, 1) << id;
 }
 
 TEST(Coordinator, dismisses_the_others_though_one_speaks_otherwise) {

@@ -10,6 +10,7 @@ A bug is an entry of a TOML file:
     new = ""
     program = "simulate_store"          # which simulation, or program of GoogleTest, is to find it
     arguments = ["--stories", "kill"]   # optional
+    also = [{ file = "...", old = "...", new = "..." }]   # optional: what is changed besides
 
 The tree is copied into --work and built there with Ninja; each bug is applied alone, its program built and run as
 `PROGRAM --seeds N --first-seed 0 ARGUMENTS`. A program that finds a fault ends with status 1 and prints the line
@@ -48,7 +49,7 @@ def read_bugs(paths):
         except (OSError, tomllib.TOMLDecodeError) as error:
             sys.exit(f"{path} cannot be read: {error}")
         for entry in entries:
-            missing, strange = KEYS - entry.keys(), entry.keys() - KEYS - {"arguments"}
+            missing, strange = KEYS - entry.keys(), entry.keys() - KEYS - {"arguments", "also"}
             if missing or strange:
                 sys.exit(f"{path}: the bug {entry.get('name', '?')!r} lacks {sorted(missing)}, or has strange keys "
                          f"{sorted(strange)}")
@@ -61,16 +62,27 @@ def read_bugs(paths):
 
 
 def planted(bug, tree):
-    """The text of the bug's file with the bug in it, or None and why it does not apply."""
-    try:
-        with open(os.path.join(tree, bug["file"]), encoding="utf-8") as file:
-            text = file.read()
-    except OSError as error:
-        return None, f"does not apply: {error.strerror}"
-    count = text.count(bug["old"])
-    if count != 1:
-        return None, f"does not apply: its old text occurs {count} times"
-    return text.replace(bug["old"], bug["new"]), None
+    """The texts of the bug's files with the bug in them, by path, or None and why it does not apply."""
+    texts = {}
+    for edit in [bug, *bug.get("also", [])]:
+        path = os.path.join(tree, edit["file"])
+        try:
+            if path not in texts:
+                with open(path, encoding="utf-8") as file:
+                    texts[path] = file.read()
+        except OSError as error:
+            return None, f"does not apply: {error.strerror}"
+        count = texts[path].count(edit["old"])
+        if count != 1:
+            return None, f"does not apply: its old text occurs {count} times"
+        texts[path] = texts[path].replace(edit["old"], edit["new"])
+    return texts, None
+
+
+def write_texts(texts):
+    for path, text in texts.items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def copy_tree(target):
@@ -148,15 +160,15 @@ def run(program, arguments, seeds, limit_s):
 def try_bug(bug, builder, seeds, limit_s):
     result = {"name": bug["name"], "file": bug["file"], "program": bug["program"], "found": False, "seeds": None,
               "seconds": 0.0}
-    text, why = planted(bug, builder.tree)
-    if text is None:
+    texts, why = planted(bug, builder.tree)
+    if texts is None:
         return {**result, "invariant": why}
-    path = os.path.join(builder.tree, bug["file"])
-    with open(path, encoding="utf-8") as file:
-        sound = file.read()
+    sound = {}
+    for path in texts:
+        with open(path, encoding="utf-8") as file:
+            sound[path] = file.read()
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_texts(texts)
         program, complaint = builder.make(bug["program"])
         if program is None:
             return {**result, "invariant": "does not build", "output": complaint}
@@ -165,8 +177,7 @@ def try_bug(bug, builder, seeds, limit_s):
         return {**result, "found": found, "seeds": needed, "invariant": invariant,
                 "seconds": round(time.monotonic() - began, 1)}
     finally:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(sound)
+        write_texts(sound)
 
 
 def require_sound(bugs, builder, seeds, limit_s):

@@ -52,15 +52,17 @@ bool Campaign::all_workers_stay() const {
   const Options& o = options_;
   return o.deadline + o.stop_request + o.source_away + o.device_faults + o.start_deaths +
              o.start_hangs + o.open_failures + o.link_errors + o.solver_deaths + o.solver_hangs +
-             o.solver_babble + o.deadly_plans + o.endless_plans + o.stalls + o.pauses ==
+             o.solver_babble + o.deadly_plans + o.endless_plans + o.stalls + o.pauses + o.nonsense +
+             o.step_pauses + o.disk_hangs ==
          0;
 }
 
 bool Campaign::only_deadly_plans_fail() const {
   const Options& o = options_;
-  return o.pauses + o.stalls + o.deaths + o.rank0_dies + o.endless_plans + o.worker_killers +
-             o.solver_deaths + o.solver_hangs + o.solver_babble + o.device_faults +
-             o.passing_failures + o.start_deaths + o.start_hangs + o.liars + o.stored_otherwise ==
+  return o.pauses + o.stalls + o.deaths + o.step_deaths + o.step_pauses + o.rank0_dies +
+             o.endless_plans + o.worker_killers + o.solver_deaths + o.solver_hangs +
+             o.solver_babble + o.device_faults + o.passing_failures + o.start_deaths +
+             o.start_hangs + o.liars + o.stored_otherwise ==
          0;
 }
 
@@ -140,6 +142,10 @@ void Witness::expect(bool kept, const char* invariant, const std::string& detail
 std::vector<PlanResult> Witness::store(std::span<const PlanResult> results) {
   const Options& options = campaign_.options();
   rank0_.sleep(random_.exponential(options.store_s));
+  if (const Seconds left = disk_hangs_until_ - rank0_.world().now(); left > 0) {
+    campaign_.reached("the disk hangs");
+    rank0_.sleep(left);
+  }
   if (with_faults_ && random_.chance(options.store_failures)) {
     campaign_.reached("a batch cannot be stored");
     throw RunError("no space left on the simulated disk");
@@ -156,7 +162,7 @@ void Witness::on_worker_ready(const WorkerInfo& worker) {
   expect(!ready_.contains(worker.rank), "a worker gets ready once", std::to_string(worker.rank));
   expect(!gone_.contains(worker.rank), "who left for good does not come back",
          std::to_string(worker.rank));
-  ready_.insert(worker.rank);
+  ready_.emplace(worker.rank, rank0_.world().now());
 }
 
 void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
@@ -166,10 +172,11 @@ void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
   expect(!stopping_, "nothing is handed out while the run stops", what);
   expect(lost_workers_[task.index] <= campaign_.options().max_attempts,
          "a plan costs --max-attempts workers at most", what);
-  // Whoever is about to leave takes nothing more, and others may have no time.
+  // Whoever is about to leave takes nothing more, and others may have no time, or be busy for long.
+  constexpr Seconds long_s = 50;
   const auto failed = failed_at_.find(task.index);
-  if (failed != failed_at_.end() && failed->second == worker.rank && ready_.size() > 1 &&
-      campaign_.all_workers_stay())
+  if (failed != failed_at_.end() && failed->second.first == worker.rank && ready_.size() > 1 &&
+      rank0_.world().now() < failed->second.second + long_s && campaign_.all_workers_stay())
     doubts_[task.index] = what;
   auto& holders = leased_[task.index];
   if (!holders.empty() && !holders.contains(worker.rank)) campaign_.reached("handed out again");
@@ -220,7 +227,7 @@ void Witness::on_failed_try(const PlanResult& result) {
   expect(result.failures < campaign_.options().max_attempts, "what is tried again has tries left",
          result.error);
   expect(result.may_pass, "what cannot pass is not tried again", result.error);
-  failed_at_[result.index] = result.rank;
+  failed_at_[result.index] = {result.rank, rank0_.world().now()};
 }
 
 void Witness::on_conflict(const PlanResult& failed) {
@@ -237,7 +244,9 @@ void Witness::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgres
 }
 
 void Witness::on_worker_refused(const WorkerInfo& worker, const std::string&) {
-  campaign_.reached("a worker is refused");
+  campaign_.reached(ready_.contains(worker.rank) ? "a worker suddenly speaks otherwise"
+                                                 : "a worker is refused");
+  ready_.erase(worker.rank);
   gone_.insert(worker.rank);
 }
 
@@ -261,7 +270,7 @@ void Witness::on_worker_lost(const WorkerInfo& worker, double) {
 void Witness::on_worker_back(const WorkerInfo& worker) {
   campaign_.reached("a lost worker is back");
   expect(!ready_.contains(worker.rank), "only the lost come back", std::to_string(worker.rank));
-  ready_.insert(worker.rank);
+  ready_.emplace(worker.rank, rank0_.world().now());
 }
 
 void Witness::on_stopping(const std::string& reason) {

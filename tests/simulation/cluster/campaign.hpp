@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -104,6 +105,11 @@ class Witness : public ResultSink, public RunObserver {
   void on_predictions_judged(const PredictionQuality& quality) override;
   void on_tick(double seconds_left) override;
 
+  void hang_disk_until(Seconds time) { disk_hangs_until_ = std::max(disk_hangs_until_, time); }
+  /// Those that rank 0 gives plans, as it has told, and since when.
+  [[nodiscard]] const std::map<int, Seconds>& at_work() const { return ready_; }
+  [[nodiscard]] bool finished(std::uint32_t plan) const { return stored_.contains(plan); }
+  [[nodiscard]] bool refused(int rank) const { return gone_.contains(rank); }
   /// When it was heard that each worker was ready.
   [[nodiscard]] const std::map<int, Seconds>& ready_s() const { return ready_s_; }
 
@@ -114,10 +120,12 @@ class Witness : public ResultSink, public RunObserver {
   Process& rank0_;
   Random random_;
   bool with_faults_;
-  std::set<int> ready_;  ///< workers that get work
-  std::set<int> gone_;   ///< for good
+  std::map<int, Seconds> ready_;  ///< workers that get work, since when
+  std::set<int> gone_;            ///< for good
   std::map<std::uint32_t, std::set<int>> leased_;
-  std::map<std::uint32_t, int> failed_at_;  ///< the worker of its last failure
+  /// The worker of its last failure, and when.
+  std::map<std::uint32_t, std::pair<int, Seconds>> failed_at_;
+  Seconds disk_hangs_until_ = 0;
   /// Plans that were handed to whom they failed at, unless they have failed elsewhere since, of
   /// which the same batch tells later.
   std::map<std::uint32_t, std::string> doubts_;

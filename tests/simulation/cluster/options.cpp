@@ -89,6 +89,14 @@ Options expand(std::uint64_t seed) {
   o.store_failures = some(0.1, random.fraction() / 20);
   o.link_errors = some(0.1, random.fraction() / 2);
   o.stored_otherwise = some(0.1, random.fraction() / 10);
+  o.setup_s = some(0.5, random.over_magnitudes(0.001, 10));
+  o.step_deaths = some(0.3, random.fraction() / 2);
+  o.step_pauses = some(0.2, random.fraction() / 2);
+  o.nonsense = some(0.2, random.exponential(2));
+  o.disk_hangs = some(0.2, random.exponential(2));
+  o.disk_hang_s = random.over_magnitudes(0.1, 20) * o.worker_timeout_s;
+  if (random.chance(0.2)) o.load_s = random.over_magnitudes(1, 20) * o.worker_timeout_s;
+  o.credits = some(0.5, 16 + 12 * o.workers);
   return o;
 }
 

@@ -29,12 +29,17 @@ namespace wallheat::simulation {
   OPTION(store_s, 0.001, shape, "mean time to store a batch") \
   OPTION(load_s, 1, shape, "rank 0's time to begin and to end") \
   OPTION(start_s, 1, shape, "mean time for a solver process to load") \
+  OPTION(credits, 0, shape, "messages that a rank may have sent that were not taken; 0: any number") \
+  OPTION(setup_s, 0, shape, "mean time before a worker reports") \
   OPTION(sessions, 0, fault, "sessions with faults; one without follows") \
   OPTION(pauses, 0, fault, "mean number of times that a rank is stopped and continued") \
   OPTION(pause_s, 0, fault, "longest pause") \
   OPTION(stalls, 0, fault, "mean number of times that one direction between two ranks is silent") \
   OPTION(stall_s, 0, fault, "longest silence") \
   OPTION(deaths, 0, fault, "mean number of workers that die") \
+  OPTION(step_deaths, 0, fault, "probability that a worker dies soon after a step of its life") \
+  OPTION(step_pauses, 0, fault, "the same, that it is stopped for long") \
+  OPTION(nonsense, 0, fault, "mean number of messages of another version, or that name any plans") \
   OPTION(link_errors, 0, fault, "probability that a worker's link fails once") \
   OPTION(rank0_dies, 0, fault, "probability that rank 0 dies") \
   OPTION(orphans, 0, fault, "1: workers outlive rank 0") \
@@ -61,6 +66,8 @@ namespace wallheat::simulation {
   OPTION(stop_skew_s, 0, fault, "within so long all ranks have heard of it") \
   OPTION(deadline, 0, fault, "probability of a time limit") \
   OPTION(deadline_part, 1, fault, "of the time that the campaign needs") \
+  OPTION(disk_hangs, 0, fault, "mean number of times that the disk hangs") \
+  OPTION(disk_hang_s, 0, fault, "longest of these times") \
   OPTION(store_failures, 0, fault, "probability that a batch cannot be stored, which ends the run") \
   OPTION(stored_otherwise, 0, fault, "part of the plans whose answer can only be stored as failed")
 // clang-format on

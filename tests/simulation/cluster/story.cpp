@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/campaign.hpp"
 #include "simulation/cluster/child.hpp"
+#include "simulation/cluster/threads.hpp"
 #include "simulation/cluster/world.hpp"
 #include "simulation/random.hpp"
 #include "wallheat/error.hpp"
@@ -24,6 +27,7 @@ namespace {
 
 constexpr Seconds solver_start_limit_s = 120;  // of a solver pool, three tries
 constexpr Seconds leave_timeout_s = 60;        // more than what ranks wait for each other's leave
+constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max() / 2;
 constexpr std::uint64_t most_events = 20'000'000;
 
 /// One start of the campaign, from rank 0's first breath to the last worker's end.
@@ -43,7 +47,10 @@ class Session {
       processes_.push_back(std::make_unique<Process>(world, rank, timeouts_.heartbeat_s() / 4));
       stop_heard_s_.push_back(for_ever_s);
     }
-    world.connect(&processes_, {options_.delay_s / 2, options_.delay_s / 2});
+    world.connect(&processes_, {options_.delay_s / 2, options_.delay_s / 2},
+                  options_.credits > 0 ? static_cast<std::size_t>(options_.credits) : no_bound);
+    threads_.emplace(world, campaign.plans().size(), static_cast<std::size_t>(options_.workers),
+                     static_cast<std::size_t>(options_.threads));
     witness_.emplace(campaign, *processes_[0], Random(random_.next()), with_faults);
     make_workers();
     if (with_faults_) plan_faults();
@@ -52,13 +59,15 @@ class Session {
   }
 
   void run() {
-    const Seconds last = std::max(faults_end_s_, world_.now()) + patience_s();
+    const Seconds patience = patience_s();
+    const Seconds begun = world_.now();
     const auto done = [&] {
       return std::all_of(processes_.begin(), processes_.end(),
                          [](const auto& process) { return process->ended(); });
     };
     while (!done() && !campaign_.violation()) {
-      if (world_.events() > most_events || !world_.step(last)) {
+      if (world_.events() > most_events ||
+          !world_.step(std::max(faults_end_s_, begun) + patience)) {
         std::string who;
         for (const auto& process : processes_)
           if (!process->ended()) who += fmt::format(" {}", process->rank());
@@ -113,13 +122,14 @@ class Session {
            1000 * options_.delay_s;
   }
 
-  [[nodiscard]] Seconds plan_timeout_s() const {
+  [[nodiscard]] Seconds longest_plan_s() const {
     Seconds longest = 0;
     for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan)
       for (const auto& worker : workers_)
         longest = std::max(longest, plan_seconds(campaign_, *worker, plan));
-    return options_.plan_timeout * longest;
+    return longest;
   }
+  [[nodiscard]] Seconds plan_timeout_s() const { return options_.plan_timeout * longest_plan_s(); }
 
   void until(Seconds time) { faults_end_s_ = std::max(faults_end_s_, time); }
 
@@ -166,6 +176,13 @@ class Session {
       if (options_.orphans > 0) return;
       for (int rank = 1; rank < ranks_; ++rank) die(rank, 0);
     });
+    strike(options_.disk_hangs, [this](Random random) {
+      const Seconds end = world_.now() + random.fraction() * options_.disk_hang_s;
+      until(end);
+      witness_->hang_disk_until(end);
+    });
+    strike(options_.nonsense, [this](Random random) { say_nonsense(random); });
+    plan_steps();
     Random random(random_.next());
     if (random.chance(options_.stop_request)) ask_to_stop(random);
     if (random.chance(options_.deadline)) {
@@ -173,6 +190,72 @@ class Session {
       until(deadline_s_);
       world_.at(deadline_s_, [this] {
         if (!over_) rank0().poke();
+      });
+    }
+  }
+
+  /// In place of a rank that lives.
+  void say_nonsense(Random& random) {
+    const int worker = random.whole(1, ranks_ - 1);
+    Process& process = *processes_[static_cast<std::size_t>(worker)];
+    if (process.ended() || rank0().ended()) return;
+    if (random.chance(0.4)) {
+      Heartbeat heartbeat;
+      for (int k = random.whole(1, 3); k > 0; --k)
+        heartbeat.running.push_back({static_cast<std::uint32_t>(random.next()), 1, 0.5, 1});
+      campaign_.reached("a heartbeat names any plans");
+      return world_.forge(worker, 0, encode(heartbeat));
+    }
+    const bool from_worker = random.chance(0.7);
+    campaign_.reached(from_worker ? "a worker speaks as another version would"
+                                  : "rank 0 speaks as another version would");
+    world_.forge(from_worker ? worker : 0, from_worker ? 0 : worker, Bytes(7, std::byte{0xff}));
+  }
+
+  /// Some workers die or are stopped soon after a step of theirs.
+  void plan_steps() {
+    for (int rank = 1; rank < ranks_; ++rank) {
+      Random random(random_.next());
+      const bool dies = random.chance(options_.step_deaths);
+      const bool stops = random.chance(options_.step_pauses);
+      const auto step = static_cast<std::size_t>(random.whole(0, 4));
+      const Seconds after = random.chance(0.5) ? 0 : random.exponential(timeouts_.worker_s / 2);
+      const Seconds pause = random.over_magnitudes(0.005, 1) * longest_step_pause_s();
+      if (dies || stops) strikes_.push_back({rank, step, dies, after, pause});
+    }
+    world_.watch([this](int from, const Bytes& message) {
+      switch (static_cast<std::size_t>(message.front())) {
+        case FromWorker(Hello{}).index():
+          return at_step(from, 1);
+        case FromWorker(wallheat::Ready{}).index():
+          return at_step(from, 2);
+        case FromWorker(Leaving{}).index():
+          return at_step(from, 3);
+        case FromWorker(Farewell{}).index():
+          return at_step(from, 4);
+        default:
+          break;
+      }
+    });
+  }
+
+  [[nodiscard]] Seconds longest_step_pause_s() const { return 20 * timeouts_.worker_s; }
+
+  void at_step(int rank, std::size_t step) {
+    static constexpr std::array names{"before it reports", "before it is ready", "when it is ready",
+                                      "while it leaves", "after its farewell"};
+    for (const StepStrike& strike : strikes_) {
+      if (strike.rank != rank || strike.step != step) continue;
+      until(world_.now() + strike.after_s);
+      world_.at(world_.now() + strike.after_s, [this, strike] {
+        Process& process = *processes_[static_cast<std::size_t>(strike.rank)];
+        if (over_ || process.ended()) return;
+        const bool refused = strike.step == 1 && witness_->refused(strike.rank);
+        campaign_.reached(fmt::format("a worker {} {}", strike.dies ? "dies" : "is stopped",
+                                      refused ? "after its refusal" : names.at(strike.step)));
+        if (strike.dies) return die(strike.rank, 0.5);
+        until(world_.now() + strike.pause_s);
+        process.pause_until(world_.now() + strike.pause_s);
       });
     }
   }
@@ -204,14 +287,45 @@ class Session {
       try {
         keep_workers_waiting(*link, timeouts_, take_time, rank0());
         const CoordinatorParts parts = coordinator_parts();
+        coordinates_ = true;
+        judge_idleness();
         if (!parts.plans.empty()) end_ = coordinate(*link, parts);
+        coordinates_ = false;
         coordinated_s_ = world_.now();
         keep_workers_waiting(*link, timeouts_, take_time, rank0());
       } catch (const std::exception& error) {
+        coordinates_ = false;
         error_ = error.what();
       }
       unheard_ = dismiss_workers(*link, std::chrono::seconds{5}, rank0());
       rank0_ended_ = true;
+    });
+  }
+
+  /// Now and then. Where time is short, or the run is to stop, threads idle with reason.
+  void judge_idleness() {
+    const Seconds longest = timeouts_.worker_s + 10 + 40 * options_.delay_s +
+                            20 * options_.store_s + 2 * timeouts_.heartbeat_s();
+    world_.at(world_.now() + longest / 4, [this, longest] {
+      if (over_ || !coordinates_ || rank0().ended() || rank0().dying() || deadline_s_ < for_ever_s)
+        return;
+      if (world_.now() > stop_heard_s_[0]) return;
+      std::map<int, Seconds> workers;
+      for (const auto& [rank, since] : witness_->at_work()) {
+        const Process& process = *processes_[static_cast<std::size_t>(rank)];
+        if (!process.ended() && !process.dying())
+          workers.emplace(rank, std::max(since, faults_end_s_));
+      }
+      std::vector<std::uint32_t> plans;
+      for (const QueuedPlan& plan : campaign_.plans_to_solve())
+        if (!witness_->finished(plan.task.index)) plans.push_back(plan.task.index);
+      const auto longest_of = [&](std::uint32_t plan) {
+        // What failed may wait for others that are busy, or that get ready.
+        return longest + (campaign_.rows()[plan].failures > 0 ? 60 + 2 * timeouts_.start_s : 0);
+      };
+      if (const auto idle = threads_->idle_for_long(workers, plans, longest_of))
+        campaign_.violated("no thread idles for long while a plan waits", *idle);
+      judge_idleness();
     });
   }
 
@@ -274,17 +388,22 @@ class Session {
     parts->interrupted = [this, number] { return world_.now() >= stop_heard_s_[number]; };
     parts->timeouts = timeouts_;
     parts->runtime = processes_[number].get();
-    processes_[number]->begin([this, rank, kept = std::shared_ptr<WorkerParts>(std::move(parts))] {
-      const auto link = world_.link(*processes_[static_cast<std::size_t>(rank)]);
-      try {
-        if (run_worker(*link, *kept)) together_.insert(rank);
-      } catch (const RunError&) {
-        campaign_.reached("a worker gives up rank 0");
-        if (options_.stalls + options_.link_errors == 0 && !rank0_died_ && !rank0_paused_)
-          campaign_.violated("a worker that was asleep does not take that for silence",
-                             std::to_string(rank));
-      }
-    });
+    const Seconds setup =
+        std::min(3.0, random.exponential(options_.setup_s));  // dismissal waits 5 s
+    processes_[number]->begin(
+        [this, rank, setup, kept = std::shared_ptr<WorkerParts>(std::move(parts))] {
+          at_step(rank, 0);
+          processes_[static_cast<std::size_t>(rank)]->sleep(setup);
+          const auto link = world_.link(*processes_[static_cast<std::size_t>(rank)]);
+          try {
+            if (run_worker(*link, *kept)) together_.insert(rank);
+          } catch (const RunError&) {
+            campaign_.reached("a worker gives up rank 0");
+            if (options_.stalls + options_.link_errors == 0 && !rank0_died_ && !rank0_paused_)
+              campaign_.violated("a worker that was asleep does not take that for silence",
+                                 std::to_string(rank));
+          }
+        });
   }
 
   /// A host of its own for each, with a core for each thread.
@@ -316,24 +435,27 @@ class Session {
     const std::chrono::duration<double> plan_timeout(plan_timeout_s());
     const auto threads = static_cast<std::size_t>(options_.threads);
     if (options_.shared_child == 0)
-      return {settings.device, threads, [=, this](std::size_t) {
-                return ThreadParts{watched(make_isolated_job(settings, plan_timeout, parts)), {}};
-              }};
+      return {
+          settings.device, threads, [=, this](std::size_t) {
+            return ThreadParts{watched(rank, make_isolated_job(settings, plan_timeout, parts)), {}};
+          }};
     settings.solver.gpu = 0;
     const auto shared =
         std::make_shared<SolverPool>(settings, plan_timeout, threads, std::vector<int>{}, parts);
     return {settings.device, threads, [=, this](std::size_t thread) {
-              return ThreadParts{watched(shared->job(thread)), {}};
+              return ThreadParts{watched(rank, shared->job(thread)), {}};
             }};
   }
 
   /// Every start of a plan is seen.
-  [[nodiscard]] PlanJob watched(PlanJob job) {
-    return [this, job = std::move(job)](const Task& task, const SolveControl& control) {
+  [[nodiscard]] PlanJob watched(int rank, PlanJob job) {
+    return [this, rank, job = std::move(job)](const Task& task, const SolveControl& control) {
       campaign_.job_called(task.index);
+      const Threads::AtWork at_work(*threads_, rank, task.index);
       // The order to stop may be on its way for a while.
       const Seconds on_its_way = 1 + 40 * options_.delay_s + timeouts_.heartbeat_s() +
                                  (options_.pauses > 0 ? options_.pause_s : 0) +
+                                 (options_.step_pauses > 0 ? longest_step_pause_s() : 0) +
                                  (options_.stalls > 0 ? options_.stall_s : 0);
       if (world_.now() > deadline_s_ + on_its_way && !rank0_died_)
         campaign_.violated(
@@ -373,7 +495,7 @@ class Session {
       campaign_.violated("only who is asked to stops", state());
     if (stopped() && end_ == RunEnd::out_of_time && deadline_s_ == for_ever_s)
       campaign_.violated("without a time limit none is reached", state());
-    if (stop_heard_s_[0] < for_ever_s && stopped() && options_.pauses == 0 &&
+    if (stop_heard_s_[0] < for_ever_s && stopped() && options_.pauses + options_.disk_hangs == 0 &&
         coordinated_s_ > stop_heard_s_[0] + 15 + 20 * options_.store_s +
                              2 * timeouts_.heartbeat_s() + options_.load_s + timeouts_.start_s)
       campaign_.violated("a stop takes seconds", state());
@@ -413,10 +535,7 @@ class Session {
 
   /// Messages take their time, and what is not known cannot be planned for.
   void check_schedule() {
-    Seconds longest = 0;
-    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan)
-      for (const auto& worker : workers_)
-        longest = std::max(longest, plan_seconds(campaign_, *worker, plan));
+    const Seconds longest = longest_plan_s();
     const bool all_is_known =
         options_.kinds == 1 && options_.estimates == 1 && options_.estimate_error == 0;
     const Seconds most = (all_is_known ? 1.1 : 1.5) * good_schedule_s() +
@@ -478,6 +597,15 @@ class Session {
   Seconds coordinated_s_ = 0;
   std::vector<int> unheard_;
   std::set<int> together_;
+  struct StepStrike {
+    int rank;
+    std::size_t step;
+    bool dies;
+    Seconds after_s, pause_s;
+  };
+  std::vector<StepStrike> strikes_;
+  bool coordinates_ = false;
+  std::optional<Threads> threads_;
   std::optional<Witness> witness_;
   std::vector<std::unique_ptr<Process>> processes_;  // last: its threads use what is above
 };
@@ -491,6 +619,7 @@ std::vector<std::string> Reached::missing() const {
                                                "a device fails",
                                                "a device lies",
                                                "a failed plan is answered after all",
+                                               "a heartbeat names any plans",
                                                "a lost worker is back",
                                                "a plan fails by chance",
                                                "a plan fails for good",
@@ -512,26 +641,41 @@ std::vector<std::string> Reached::missing() const {
                                                "a solver process hangs by chance",
                                                "a solver process never gets ready",
                                                "a solver process says the wrong thing",
+                                               "a worker dies after its farewell",
+                                               "a worker dies after its refusal",
+                                               "a worker dies before it is ready",
+                                               "a worker dies before it reports",
+                                               "a worker dies when it is ready",
+                                               "a worker dies while it leaves",
                                                "a worker does not hear",
                                                "a worker finds no device",
                                                "a worker gives up rank 0",
                                                "a worker is lost",
                                                "a worker is not heard",
                                                "a worker is refused",
+                                               "a worker is stopped after its farewell",
                                                "a worker is stopped and continued",
+                                               "a worker is stopped before it is ready",
+                                               "a worker is stopped before it reports",
+                                               "a worker is stopped when it is ready",
+                                               "a worker is stopped while it leaves",
                                                "a worker leaves",
                                                "a worker never gets ready",
                                                "a worker never reports",
+                                               "a worker speaks as another version would",
+                                               "a worker suddenly speaks otherwise",
                                                "a worker's device never opens",
                                                "a worker's link fails",
                                                "handed out again",
                                                "predictions are judged",
                                                "rank 0 dies",
                                                "rank 0 is stopped and continued",
+                                               "rank 0 speaks as another version would",
                                                "stopped early: asked to",
                                                "stopped early: asked to before the work began",
                                                "stopped early: the time limit",
                                                "stored otherwise",
+                                               "the disk hangs",
                                                "the plans are out of reach",
                                                "two workers give different answers"};
   std::vector<std::string> never;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "queue/messages.hpp"
 #include "simulation/random.hpp"
 #include "wallheat/error.hpp"
 
@@ -215,8 +214,15 @@ class SimulatedLink : public Link {
 
   [[nodiscard]] int rank() const override { return process_.rank(); }
   [[nodiscard]] int size() const override { return static_cast<int>(world_.processes_->size()); }
+  /// Each has a host of its own.
+  [[nodiscard]] std::uint64_t system_of(int rank) const override {
+    return static_cast<std::uint64_t>(rank);
+  }
   void send(int peer, Bytes message) override {
-    if (!process_.dying()) world_.send(process_.rank(), peer, std::move(message));
+    if (!process_.dying()) world_.send(peer, {{process_.rank(), std::move(message)}, false});
+  }
+  void send_sign_of_life(int peer, Bytes message) override {
+    if (!process_.dying()) world_.send(peer, {{process_.rank(), std::move(message)}, true});
   }
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
     if (world_.now() >= process_.link_breaks_s_) {
@@ -228,10 +234,8 @@ class SimulatedLink : public Link {
       process_.suspend_poll(std::chrono::duration<double>(timeout).count());
       process_.receiver_ = nullptr;
     }
-    if (process_.mail_.empty()) return std::nullopt;
-    process_.current_->was_idle = false;
-    Envelope envelope = std::move(process_.mail_.front());
-    process_.mail_.pop_front();
+    auto envelope = world_.take(process_);
+    if (envelope) process_.current_->was_idle = false;
     return envelope;
   }
   void flush(std::chrono::milliseconds) override {}
@@ -267,12 +271,15 @@ void World::note(std::uint64_t what) {
   mix(what);
 }
 
-void World::connect(std::vector<std::unique_ptr<Process>>* processes, Delays delays) {
+void World::connect(std::vector<std::unique_ptr<Process>>* processes, Delays delays,
+                    std::size_t credits) {
   processes_ = processes;
   delays_ = delays;
   ++session_;
   orders_ = 0;
+  look_ = nullptr;
   channels_.assign(processes->size() * processes->size(), {});
+  for (const auto& process : *processes) process->credits_ = credits;
 }
 
 std::unique_ptr<Link> World::link(Process& process) {
@@ -298,16 +305,46 @@ void World::lose_mail_of(int from, double part) {
   }
 }
 
-void World::send(int from, int to, Bytes message) {
-  static const Bytes sign_of_life = encode(CoordinatorHeartbeat{});
-  if (from == 0 && message != sign_of_life) ++orders_;
+void World::send(int to, Letter letter) {
+  const int from = letter.envelope.from;
+  if (letter.is_sign_of_life && std::exchange(channel(from, to).sign_of_life, true)) return;
+  if (from == 0 && !letter.is_sign_of_life) ++orders_;
+  if (to == 0 && look_) look_(from, letter.envelope.message);
+  Process& sender = *(*processes_)[static_cast<std::size_t>(from)];
+  if (sender.credits_ == 0) {
+    sender.backlog_.emplace_back(to, std::move(letter));
+  } else {
+    --sender.credits_;
+    dispatch(to, std::move(letter));
+  }
+}
+
+void World::dispatch(int to, Letter letter) {
+  const int from = letter.envelope.from;
   Channel& way = channel(from, to);
   const double delay = delays_.least_s - delays_.mean_s * std::log1p(-Random(random_++).fraction());
   way.last_s = std::max({way.last_s, way.blocked_until_s, now_ + delay});
-  way.on_their_way.push_back(std::move(message));
+  way.on_their_way.push_back(std::move(letter));
   at(way.last_s, [this, from, to, session = session_] {
     if (session == session_) arrive(from, to);
   });
+}
+
+std::optional<Envelope> World::take(Process& process) {
+  if (process.mail_.empty()) return std::nullopt;
+  Letter letter = std::move(process.mail_.front());
+  process.mail_.pop_front();
+  const int from = letter.envelope.from;
+  if (letter.is_sign_of_life) channel(from, process.rank_).sign_of_life = false;
+  Process& sender = *(*processes_)[static_cast<std::size_t>(from)];
+  if (sender.backlog_.empty() || sender.dying_) {
+    ++sender.credits_;
+  } else {
+    auto [to, next] = std::move(sender.backlog_.front());
+    sender.backlog_.pop_front();
+    dispatch(to, std::move(next));
+  }
+  return std::move(letter.envelope);
 }
 
 void World::arrive(int from, int to) {
@@ -320,11 +357,11 @@ void World::arrive(int from, int to) {
     return;
   }
   Process& process = *(*processes_)[static_cast<std::size_t>(to)];
-  Bytes message = std::move(way.on_their_way.front());
+  Letter letter = std::move(way.on_their_way.front());
   way.on_their_way.pop_front();
   if (process.dying_) return;
-  note((static_cast<std::uint64_t>(from) << 32U) | message.size());
-  process.mail_.push_back({from, std::move(message)});
+  note((static_cast<std::uint64_t>(from) << 32U) | letter.envelope.message.size());
+  process.mail_.push_back(std::move(letter));
   if (process.receiver_) process.wake(process.receiver_);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/runtime.hpp"
@@ -24,6 +25,12 @@ class World;
 /// Thrown in the threads of a process that is killed, at whatever they wait for; no
 /// std::exception, so that nobody takes it for an error.
 struct Killed {};
+
+/// A message on its way.
+struct Letter {
+  Envelope envelope;
+  bool is_sign_of_life = false;
+};
 
 /// A process of the simulated cluster: its threads take turns, its clock is the world's.
 class Process : public Runtime {
@@ -90,8 +97,10 @@ class Process : public Runtime {
   Seconds link_breaks_s_ = for_ever_s;
   std::vector<std::shared_ptr<Task>> tasks_;
   std::shared_ptr<Task> current_;
-  std::deque<Envelope> mail_;
-  std::shared_ptr<Task> receiver_;  ///< the thread that waits for mail
+  std::deque<Letter> mail_;
+  std::shared_ptr<Task> receiver_;              ///< the thread that waits for mail
+  std::size_t credits_ = 0;                     ///< so many messages more it may have on their way
+  std::deque<std::pair<int, Letter>> backlog_;  ///< rank, message: to be sent when it may
 };
 
 /// Time, what happens next, and the network.
@@ -117,8 +126,15 @@ class World {
     Seconds least_s = 20e-6;
     Seconds mean_s = 50e-6;  ///< beyond the least; exponential
   };
-  void connect(std::vector<std::unique_ptr<Process>>* processes, Delays delays);
+  /// `credits`: so many messages a process may have sent that were not taken, to all others
+  /// together. What goes to one that is dead is never taken.
+  void connect(std::vector<std::unique_ptr<Process>>* processes, Delays delays,
+               std::size_t credits);
   [[nodiscard]] std::unique_ptr<Link> link(Process& process);
+  /// Called with each message to rank 0 when it is sent.
+  void watch(std::function<void(int from, const Bytes& message)> look) { look_ = std::move(look); }
+  /// As if the rank had sent it.
+  void forge(int from, int to, Bytes message) { send(to, {{from, std::move(message)}, false}); }
   /// Nothing arrives from there before that time.
   void block(int from, int to, Seconds until);
   /// How many messages of this session rank 0 has sent that are no signs of life.
@@ -141,13 +157,15 @@ class World {
   };
   /// One direction between two ranks: order stays, as MPI promises.
   struct Channel {
-    std::deque<Bytes> on_their_way;
+    std::deque<Letter> on_their_way;
     Seconds last_s = 0;
     Seconds blocked_until_s = 0;
-    std::uint64_t lost = 0;  ///< arrivals to come that bring nothing
+    bool sign_of_life = false;  ///< one was sent and not taken
   };
-  void send(int from, int to, Bytes message);
+  void send(int to, Letter letter);
+  void dispatch(int to, Letter letter);
   void arrive(int from, int to);
+  [[nodiscard]] std::optional<Envelope> take(Process& process);
   [[nodiscard]] Channel& channel(int from, int to);
 
   Seconds now_ = 3600;
@@ -160,6 +178,7 @@ class World {
   std::uint64_t session_ = 0;  ///< mail of an earlier one is not delivered
   std::vector<Channel> channels_;
   std::uint64_t orders_ = 0;
+  std::function<void(int from, const Bytes& message)> look_;
   Delays delays_;
   std::uint64_t random_;
 };

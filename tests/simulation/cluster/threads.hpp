@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/cluster/world.hpp"
+
+namespace wallheat::simulation {
+
+/// What the solver threads of a session really do: by this it is judged whether one idles for long
+/// while a plan waits.
+class Threads {
+ public:
+  Threads(World& world, std::size_t plans, std::size_t workers, std::size_t threads_of_each);
+
+  /// A thread of the worker is at the plan as long as this lives.
+  class AtWork {
+   public:
+    AtWork(Threads& threads, int worker, std::uint32_t plan);
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+    ~AtWork();
+
+   private:
+    Threads& threads_;
+    int worker_;
+    std::uint32_t plan_;
+  };
+
+  /// A thread of those workers (rank, since when it counts) that has been idle for longer than
+  /// `longest_s` (of a plan) while one of those plans waited all the time: as a sentence; nothing
+  /// where there is none.
+  [[nodiscard]] std::optional<std::string> idle_for_long(
+      const std::map<int, Seconds>& workers, const std::vector<std::uint32_t>& plans,
+      const std::function<Seconds(std::uint32_t plan)>& longest_s) const;
+
+ private:
+  struct State {
+    std::size_t at_work = 0;
+    Seconds since_s = 0;  ///< it has had an idle thread, or has been at no thread
+  };
+  World& world_;
+  std::size_t threads_of_each_;
+  std::vector<State> plans_;
+  std::vector<State> workers_;  ///< by rank
+};
+
+}  // namespace wallheat::simulation
