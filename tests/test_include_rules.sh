@@ -88,6 +88,20 @@ heavy '.*\.cpp' 'view/(json|logger)\.hpp'
 heavy 'run/batch_job\.cpp' 'regex'
 heavy '.*\.cpp' 'iostream'
 
+# A folder may compile as one file. There two private functions of one name would be overloads of each other, and a call
+# could silently go to the other one.
+for folder in src/*/ tests/*/ tests/simulation/*/; do
+  case $folder in tests/bench/ | tests/fuzz/ | tests/simulation/ | tests/package/) continue ;; esac  # a program a file, or none
+  strays=$(find "$folder" -name '*.cpp' -exec awk '
+    FNR == 1 { private = 0 }
+    /^namespace \{/ { private = 1 }
+    /^\}  \/\/ namespace$/ { private = 0 }
+    private && /^[a-z_A-Z]/ && !/^(template|struct|class|enum|using|namespace|static_assert|typedef|[A-Z_]+\()/ && !/;$/ && !/^[^(]*=/ &&
+      match($0, /[a-z_A-Z0-9]+\(/) { print substr($0, RSTART, RLENGTH - 1), FILENAME }' {} + | sort -u |
+    awk '$1 !~ /^__/ { files[$1] = files[$1] "\n  " $2; ++count[$1] } END { for (name in count) if (count[name] > 1) print name ":" files[name] }')
+  [ -z "$strays" ] || says "one private name in two files of $folder:"$'\n'"$strays"
+done
+
 # No drawer for everything: a folder that holds more than 22 % of the lines wants to be divided.
 total=$(find src -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' | grep '^src/' | xargs cat | wc -l)
 for folder in src/*/; do

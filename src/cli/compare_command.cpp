@@ -95,7 +95,7 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
 }
 
 /// Throws where the picture would replace something else.
-void check_files(const CompareOptions& compare) {
+void check_files_of_compare(const CompareOptions& compare) {
   CommandFiles files;
   for (std::size_t i = 0; i < compare.words.size(); ++i)
     if (!compare.given[i]) files.reads_store("WHAT", compare.words[i]);
@@ -152,7 +152,7 @@ void require_equal(const CompareReport& report) {
 int compare_command(const Arguments& arguments) {
   CompareOptions compare;
   if (!parse(arguments, compare)) return exit_done;
-  check_files(compare);
+  check_files_of_compare(compare);
   const CompareReport report = report_of(compare);
   if (compare.json) {
     fmt::print("{}", to_json_text(report));

@@ -50,8 +50,8 @@ void require_list_of_plans(const std::filesystem::path& file, const std::string&
 }
 
 /// Throws if the command would write over a part, or over a list that is there already.
-void check_files(const std::filesystem::path& out, const std::vector<std::string>& parts,
-                 const std::filesystem::path& missing_ids, const MergeOptions& merge) {
+void check_files_of_merge(const std::filesystem::path& out, const std::vector<std::string>& parts,
+                          const std::filesystem::path& missing_ids, const MergeOptions& merge) {
   CommandFiles files;
   for (const std::string& part : parts) files.reads_store("a part", part);
   files.writes_store("--out", out);
@@ -61,8 +61,8 @@ void check_files(const std::filesystem::path& out, const std::vector<std::string
   if (merge.allow_missing && merge.overwrite) require_list_of_plans(missing_ids, parts.front());
 }
 
-void print_json(const std::filesystem::path& out, const MergeReport& report,
-                const std::filesystem::path& missing_ids) {
+void print_merge_json(const std::filesystem::path& out, const MergeReport& report,
+                      const std::filesystem::path& missing_ids) {
   const bool has_list = report.written && !report.missing.empty();
   const Json json{{"file", out.string()},
                   {"written", report.written},
@@ -84,7 +84,7 @@ void print_list(const char* what, const std::vector<std::string>& lines) {
     print_error("{}: and {} more", what, lines.size() - longest_list);
 }
 
-void print_for_people(const MergeReport& report) {
+void print_merge_for_people(const MergeReport& report) {
   for (const std::string& sentence : report.warnings)
     print_error("wallheat: warning: {}", printable(sentence));
   print_list("conflict", report.conflicts);
@@ -125,7 +125,7 @@ int merge_command(const Arguments& arguments) {
   if (!missing_ids.empty() && !merge.allow_missing)
     throw UsageError("--missing-ids needs --allow-missing");
   if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");
-  check_files(out, parts, missing_ids, merge);
+  check_files_of_merge(out, parts, missing_ids, merge);
 
   merge.session = {{"wallheat_version", std::string(version())},
                    {"hdf5_library", hdf5_library()},
@@ -133,9 +133,9 @@ int merge_command(const Arguments& arguments) {
                    {"started_utc", utc_now()}};
   const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
   if (json) {
-    print_json(out, report, missing_ids);
+    print_merge_json(out, report, missing_ids);
   } else {
-    print_for_people(report);
+    print_merge_for_people(report);
   }
   if (!report.written) {
     throw RunError(out.string() + " was not written: " +

@@ -35,7 +35,7 @@ std::function<void(std::size_t)> progress(const char* verb, std::size_t total) {
   };
 }
 
-void print_json(const std::filesystem::path& out, const PackReport& report, double seconds) {
+void print_pack_json(const std::filesystem::path& out, const PackReport& report, double seconds) {
   Json left_out = Json::array();
   for (const LeftOut& plan : report.left_out)
     left_out.push_back({{"id", plan.id}, {"reason", plan.reason}});
@@ -45,7 +45,8 @@ void print_json(const std::filesystem::path& out, const PackReport& report, doub
   fmt::print("{}", json_text(json));
 }
 
-void print_for_people(const std::filesystem::path& out, const PackReport& report, double seconds) {
+void print_pack_for_people(const std::filesystem::path& out, const PackReport& report,
+                           double seconds) {
   for (const LeftOut& plan : report.left_out)
     print_error("plan {} is left out: {}", printable(plan.id), printable(plan.reason));
   fmt::print(
@@ -118,9 +119,9 @@ int pack_command(const Arguments& arguments) {
 
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (json) {
-    print_json(out, report, seconds);
+    print_pack_json(out, report, seconds);
   } else {
-    print_for_people(out, report, seconds);
+    print_pack_for_people(out, report, seconds);
   }
   return report.left_out.empty() ? exit_done : exit_some_plans_failed;
 }

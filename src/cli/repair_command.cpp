@@ -11,7 +11,7 @@
 namespace wallheat {
 namespace {
 
-void print_json(const std::filesystem::path& file, const RepairReport& report) {
+void print_repair_json(const std::filesystem::path& file, const RepairReport& report) {
   const Json json{{"file", file.string()},     {"changed", report.changed},
                   {"done", report.done},       {"failed", report.failed},
                   {"pending", report.pending}, {"findings", report.sentences},
@@ -19,7 +19,7 @@ void print_json(const std::filesystem::path& file, const RepairReport& report) {
   fmt::print("{}", json_text(json));
 }
 
-void print_for_people(const std::filesystem::path& file, const RepairReport& report) {
+void print_repair_for_people(const std::filesystem::path& file, const RepairReport& report) {
   for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
   for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
   fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
@@ -46,9 +46,9 @@ int repair_command(const Arguments& arguments) {
 
   const RepairReport report = repair_results(file);
   if (json) {
-    print_json(file, report);
+    print_repair_json(file, report);
   } else {
-    print_for_people(file, report);
+    print_repair_for_people(file, report);
   }
   remove_run_status(status_file(file));  // of the run that died
   return report.pending > 0 ? exit_work_left : exit_done;

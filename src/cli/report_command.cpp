@@ -14,8 +14,9 @@ namespace wallheat {
 namespace {
 
 /// FILE, --compare and --out, checked.
-void check_files(const std::string& file, const std::string& other,
-                 const std::filesystem::path& out, bool overwrite, std::string_view beginning) {
+void check_files_of_report(const std::string& file, const std::string& other,
+                           const std::filesystem::path& out, bool overwrite,
+                           std::string_view beginning) {
   CommandFiles files;
   files.reads_store("FILE", file);
   files.reads_store("--compare", other);
@@ -46,7 +47,7 @@ int report_command(const Arguments& arguments) {
   options.add("json", flag(json), "print the data as one JSON object instead");
   if (!options.parse(arguments)) return exit_done;
   if (json == !out.empty()) throw UsageError("give either --out or --json");
-  if (!json) check_files(file, compare, out, overwrite, "<!doctype html>\n");
+  if (!json) check_files_of_report(file, compare, out, overwrite, "<!doctype html>\n");
   const ResultReader reader = open_result_file(file);
   const ReportedRun run{file, reader};
   std::optional<ResultReader> other_reader;
@@ -78,7 +79,7 @@ int trace_command(const Arguments& arguments) {
   options.add("overwrite", flag(overwrite), "replace an existing trace");
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
-  check_files(file, "", out, overwrite, "{\"traceEvents\":[");
+  check_files_of_report(file, "", out, overwrite, "{\"traceEvents\":[");
   write_output(out, trace_json(open_result_file(file)));
   return exit_done;
 }

@@ -22,7 +22,7 @@ namespace {
 
 /// Throws, before anything is opened, where the run would write over something else. A directory's
 /// many plans are not compared one by one: what a file begins with keeps them from being replaced.
-void check_files(const RunOptions& options) {
+void check_files_of_run(const RunOptions& options) {
   CommandFiles files;
   files.reads_plans("--data", options.data);
   files.reads("--ids", options.ids_file);
@@ -76,7 +76,7 @@ int run_command(const Arguments& arguments) {
     fmt::print("{}\n", result_path(options->out).string());
     return exit_done;
   }
-  if (launched_rank() == 0) check_files(*options);
+  if (launched_rank() == 0) check_files_of_run(*options);
   if (options->check != CheckFor::nothing)
     return launched_rank() == 0 ? print_readiness(*options) : exit_done;
   return run(*options);

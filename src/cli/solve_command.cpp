@@ -38,7 +38,7 @@ void print_certainty(const PlanResult& result) {
                python_float(result.pct_below_15_most));
 }
 
-void print_for_people(const PlanResult& result, const SolverOptions& solver) {
+void print_solve_for_people(const PlanResult& result, const SolverOptions& solver) {
   fmt::print("plan             {} ({} x {} cells, {} interior)\n", printable(result.id),
              result.rows, result.cols, result.interior_cells);
   if (result.status == PlanStatus::empty) {
@@ -118,7 +118,7 @@ int solve_command(const Arguments& arguments) {
   if (json) {
     write_json(std::cout, rows_of(std::vector{result}), columns_named("columns", json_columns));
   } else {
-    print_for_people(result, solver);
+    print_solve_for_people(result, solver);
   }
   if (!png.empty()) {
     write_output(png, plan_picture("plan " + id, plan, solution->field).draw(PlotFormat::png));

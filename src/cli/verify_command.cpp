@@ -137,7 +137,7 @@ struct Verification {
 };
 
 /// A check that was not made is null.
-void print_json(const Verification& verification) {
+void print_verify_json(const Verification& verification) {
   const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
   const auto check = [](std::size_t examined, const std::vector<std::string>& wrong) {
     return Json{{"ok", wrong.empty()}, {"examined", examined}, {"findings", wrong}};
@@ -173,7 +173,7 @@ void print_check(const char* name, const std::vector<std::string>& wrong, const 
   for (const std::string& sentence : wrong) fmt::print("  {}\n", printable(sentence));
 }
 
-void print_for_people(const Verification& verification) {
+void print_verify_for_people(const Verification& verification) {
   const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
   fmt::print(
       "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered,
@@ -250,9 +250,9 @@ int verify_command(const Arguments& arguments) {
   const Verification verification{*options,        reader, made_with, findings,
                                   answered.size(), failed, seed};
   if (options->json) {
-    print_json(verification);
+    print_verify_json(verification);
   } else {
-    print_for_people(verification);
+    print_verify_for_people(verification);
   }
   if (verification.wrong() > 0) return exit_failed;
   if (verification.pending() > 0) return exit_work_left;

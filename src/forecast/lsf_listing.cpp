@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "M
                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /// "[Mon] Sep 25 21:15[:03] [2024]" in the local time of this machine; 0 for "-".
-std::int64_t time_in(const ListingLines& lines, std::string_view text, std::int64_t now_s) {
+std::int64_t lsf_time_in(const ListingLines& lines, std::string_view text, std::int64_t now_s) {
   std::vector<std::string_view> words;
   split(text, ' ', words);
   std::erase_if(words, [](std::string_view word) { return word.empty(); });
@@ -107,7 +107,7 @@ class BhistJob {
   void event(const ListingLines& lines, std::string_view when, std::string_view what) {
     if (!open_) return;
     if (what.find("Submitted from") != std::string_view::npos) {
-      job_.submit_s = job_.eligible_s = time_in(lines, when, now_s_);
+      job_.submit_s = job_.eligible_s = lsf_time_in(lines, when, now_s_);
       const std::string_view queue = named(what, "to Queue ");
       if (queue.empty()) lines.refuse("the job's queue is missing");
       job_.partition = listing_.names.place_of(queue);
@@ -115,17 +115,17 @@ class BhistJob {
       job_.cpus = std::max(count_before(what, " Task(s)"), count_before(what, " Processors"));
     } else if (what.starts_with("Dispatched")) {
       if (job_.eligible_s == 0 || !waits_) return;
-      job_.start_s = time_in(lines, when, now_s_);
+      job_.start_s = lsf_time_in(lines, when, now_s_);
       listing_.jobs.push_back(job_);
       waits_ = false;
     } else if (what.find("equeue") != std::string_view::npos && what.starts_with("Pending")) {
       if (job_.submit_s == 0) return;
       // Back in the queue: it keeps the time of its submission, but waits from now on.
-      job_.eligible_s = time_in(lines, when, now_s_);
+      job_.eligible_s = lsf_time_in(lines, when, now_s_);
       job_.start_s = 0;
       waits_ = true;
     } else if (what.starts_with("Exited") || what.starts_with("Done")) {
-      job_.until_s = time_in(lines, when, now_s_);
+      job_.until_s = lsf_time_in(lines, when, now_s_);
     }
   }
 
@@ -227,13 +227,13 @@ JobListing parse_bjobs(const std::string& name, std::string_view text, std::int6
     }
     job.partition = listing.names.place_of(field(queue));
     job.qos = listing.names.place_of("");
-    job.submit_s = job.eligible_s = time_in(lines, field(submit), now_s);
-    job.start_s = time_in(lines, field(start), now_s);
+    job.submit_s = job.eligible_s = lsf_time_in(lines, field(submit), now_s);
+    job.start_s = lsf_time_in(lines, field(start), now_s);
     if (field(state) == "PEND" || field(state) == "PSUSP") job.start_s = 0;
     if (field(state) == "PSUSP") job.eligible_s = 0;  // held: it cannot start
     if (job.start_s == 0) {
       job.waits_still = field(state) == "PEND" || field(state) == "PSUSP";
-      job.until_s = job.waits_still ? now_s : time_in(lines, field(finish), now_s);
+      job.until_s = job.waits_still ? now_s : lsf_time_in(lines, field(finish), now_s);
     }
     job.cpus = number_of<std::uint32_t>(field(slots)).value_or(1);
     const std::string_view minutes = field(limit).substr(0, field(limit).find_first_of(" /"));

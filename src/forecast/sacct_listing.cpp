@@ -52,7 +52,7 @@ bool is_unknown(std::string_view time) {
 }
 
 /// 0 where it is unknown.
-std::int64_t time_in(const ListingLines& lines, std::string_view text, const char* what) {
+std::int64_t sacct_time_in(const ListingLines& lines, std::string_view text, const char* what) {
   if (is_unknown(text)) return 0;
   if (!number_of<std::int64_t>(text))
     lines.refuse(
@@ -142,10 +142,10 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
     job.partition = listing.names.place_of(
         field(Field::partition).substr(0, field(Field::partition).find(',')));
     job.qos = listing.names.place_of(field(Field::qos));
-    job.submit_s = time_in(lines, field(Field::submit), "Submit");
-    job.eligible_s = time_in(lines, field(Field::eligible), "Eligible");
-    job.start_s = time_in(lines, field(Field::start), "Start");
-    const std::int64_t ended_s = time_in(lines, field(Field::end), "End");
+    job.submit_s = sacct_time_in(lines, field(Field::submit), "Submit");
+    job.eligible_s = sacct_time_in(lines, field(Field::eligible), "Eligible");
+    job.start_s = sacct_time_in(lines, field(Field::start), "Start");
+    const std::int64_t ended_s = sacct_time_in(lines, field(Field::end), "End");
     if (!field(Field::nodes).empty())
       job.nodes = lines.number<std::uint32_t>(field(Field::nodes), "AllocNodes");
     if (!field(Field::cpus).empty())

@@ -36,7 +36,7 @@ std::string wait_text(const std::optional<double>& wait_s) {
   return std::isinf(*wait_s) ? "unknown" : duration_text(*wait_s);
 }
 
-std::string limit_text(const Choice& choice) {
+std::string choice_limit_text(const Choice& choice) {
   const std::string text =
       fmt::format("{}:{:02}", choice.limit_s / 3600, choice.limit_s % 3600 / 60);
   return choice.starts > 1 ? fmt::format("{} x {}", choice.starts, text) : text;
@@ -76,7 +76,7 @@ void print_choices(const ChoicesReport& report, std::size_t first) {
   if (with_price) add_column("price");
   for (std::size_t i = 0; i < std::min(first, report.choices.size()); ++i) {
     const Choice& choice = report.choices[i];
-    rows.push_back({fmt::format("{}", i + 1), choice_text(choice), limit_text(choice),
+    rows.push_back({fmt::format("{}", i + 1), choice_text(choice), choice_limit_text(choice),
                     duration_text(choice.run_s), wait_text(choice.wait_s),
                     wait_text(choice.wait_95_s), clock_text(report.now_s, choice.done_s()),
                     clock_text(report.now_s, choice.done_95_s()),

@@ -26,7 +26,7 @@ std::string list_text(const std::vector<std::string>& ids, std::size_t longest) 
                      ids.size() > shown ? ", ..." : "");
 }
 
-void print_histogram(const Comparison& found) {
+void print_histograms_of_both(const Comparison& found) {
   const Histogram histogram = found.histogram();
   if (histogram.bins.empty()) return;
   std::size_t highest = 1;
@@ -227,7 +227,7 @@ void print_report(const CompareReport& report, std::size_t longest_list) {
       print_line(fmt::format("field: over all cells of the {} plans whose fields both files hold",
                              found.compared_fields),
                  4);
-    print_histogram(found);
+    print_histograms_of_both(found);
     fmt::print("\n");
   }
   print(times_table(report));

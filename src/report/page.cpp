@@ -200,7 +200,7 @@ std::string ledger_table(const TimeLedger& ledger) {
   return table("lrr", rows);
 }
 
-Json to_json(const std::vector<TimeLedger>& ledgers) {
+Json ledgers_json(const std::vector<TimeLedger>& ledgers) {
   Json json = Json::array();
   for (const TimeLedger& ledger : ledgers) {
     Json entry{{"session", ledger.session}, {"threads", ledger.threads}, {"wall_s", ledger.wall_s}};
@@ -360,7 +360,7 @@ std::string report_json(const ReportedRun& run, const ReportedRun* other) {
   json["settings"] = reader.settings();
   json["sessions"] = reader.sessions();
   const std::vector<Lane> lanes = lanes_of(reader.rows());
-  json["ledgers"] = to_json(ledgers_of(lanes, reader.sessions()));
+  json["ledgers"] = ledgers_json(ledgers_of(lanes, reader.sessions()));
   json["lanes"] = Json::array();
   for (const Lane& lane : lanes)
     json["lanes"].push_back({{"session", lane.session},

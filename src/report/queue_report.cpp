@@ -21,7 +21,7 @@ constexpr std::array quantiles{0.5, 0.75, 0.95};
 constexpr std::array<std::pair<std::int64_t, const char*>, 3> soon{
     {{900, "15 min"}, {3600, "1 h"}, {14400, "4 h"}}};
 
-double mean_of(const std::vector<Wait>& waits) {
+double mean_wait_of(const std::vector<Wait>& waits) {
   double sum = 0;
   std::size_t count = 0;
   for (const Wait& wait : waits) {
@@ -62,7 +62,7 @@ std::string bound_text(const std::optional<double>& bound_s, const WaitForecast&
   return duration_text(*bound_s);
 }
 
-std::string share_text(const std::optional<double>& share) {
+std::string chance_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.0f} %", 100 * *share) : "-";
 }
 
@@ -87,7 +87,7 @@ QueueReport queue_report(const JobListing& listing, const SizeClasses& classes,
   const auto names = classes.names();
   const auto add = [&](const std::string& partition, const std::string& size,
                        const std::vector<Wait>& waits, const std::vector<std::size_t>& jobs) {
-    QueueRow row{partition, size, {}, mean_of(waits)};
+    QueueRow row{partition, size, {}, mean_wait_of(waits)};
     std::function<void(const StatedWait&)> listener;
     if (tell)
       listener = [&](const StatedWait& stated) {
@@ -139,7 +139,7 @@ void print_queue_report(const QueueReport& report) {
     for (const double quantile : quantiles)
       rows.back().push_back(bound_text(forecast.bound_s(quantile), forecast));
     for (const auto& [seconds, name] : soon)
-      rows.back().push_back(share_text(forecast.chance_within(seconds)));
+      rows.back().push_back(chance_text(forecast.chance_within(seconds)));
     rows.back().push_back(forecast.scored == 0
                               ? "-"
                               : fmt::format("{:.1f} %", 100.0 * static_cast<double>(forecast.held) /

@@ -24,7 +24,7 @@ std::string share_text(double share) {
   return std::isnan(share) ? "-" : fmt::format("{:.3f}", share);
 }
 
-std::string limit_text(double share) {
+std::string speedup_limit_text(double share) {
   if (std::isnan(share)) return "-";
   const double limit = largest_speedup(share);
   return std::isinf(limit) ? "no limit" : fmt::format("{:.2f}", limit);
@@ -78,9 +78,9 @@ void print_scalings(const std::vector<Scaling>& scalings) {
     for (const auto& [point, speedup, efficiency, share] : scaling.rows)
       rows.push_back({fmt::format("{}", point.workers), seconds_text(point.seconds),
                       fmt::format("{:.2f}", speedup), fmt::format("{:.1f} %", 100 * efficiency),
-                      share_text(share), limit_text(share)});
+                      share_text(share), speedup_limit_text(share)});
     rows.push_back({"all", "", "", "", share_text(scaling.parallel_share),
-                    limit_text(scaling.parallel_share)});
+                    speedup_limit_text(scaling.parallel_share)});
     print_table("rrrrrr", rows, 0);
     fmt::print("\n");
   }
@@ -142,7 +142,7 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
           ", 1 / ({0:.10g} + {1:.10g} / x) with lines linetype {2} linewidth 1.5 title {3}",
           1 - share, share, colour,
           Plot::quoted(fmt::format("{}Amdahl with F = {:.3f}, S(inf) = {}", name, share,
-                                   limit_text(share))));
+                                   speedup_limit_text(share))));
     curves += fmt::format(", {} with points linetype {} pointsize 1.3 title {}", data, colour,
                           Plot::quoted(scaling.name.empty() ? "measured" : scaling.name));
   }

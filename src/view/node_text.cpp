@@ -63,7 +63,7 @@ bool is_number(std::string_view text) {
   });
 }
 
-std::string cell(double value, std::size_t width, int decimals = 0) {
+std::string node_cell(double value, std::size_t width, int decimals = 0) {
   return std::isnan(value) ? fmt::format("{:>{}}", "-", width)
                            : fmt::format("{:>{}.{}f}", value, width, decimals);
 }
@@ -144,9 +144,9 @@ std::vector<std::string> node_heading(bool has_gpus) {
 }
 
 std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus) {
-  const std::string node = cell(sample.seconds, 7, 1) + cell(sample.cpu.busy_pct, 5) +
-                           cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9) +
-                           cell(sample.cpu.power_w, 6);
+  const std::string node = node_cell(sample.seconds, 7, 1) + node_cell(sample.cpu.busy_pct, 5) +
+                           node_cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9) +
+                           node_cell(sample.cpu.power_w, 6);
   if (gpus.empty()) return {node};
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -154,7 +154,7 @@ std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<
         (i == 0 ? node : std::string(node.size(), ' ')) + fmt::format("{:>5}", gpus[i].index);
     for (const GpuColumn& column : gpu_columns)
       if (column.width > 0)
-        line += ' ' + cell(sample.gpus[i].*column.reading / column.bytes_a_unit, column.width);
+        line += ' ' + node_cell(sample.gpus[i].*column.reading / column.bytes_a_unit, column.width);
     lines.push_back(std::move(line));
   }
   return lines;

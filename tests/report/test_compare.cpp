@@ -25,7 +25,7 @@ using testing::SizeIs;
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-PlanResult solved(const std::string& id, double mean) {
+PlanResult solved_with(const std::string& id, double mean) {
   PlanResult row;
   row.id = id;
   row.status = PlanStatus::converged;
@@ -76,10 +76,11 @@ class TwoFiles : public testing::Test {
 };
 
 TEST_F(TwoFiles, differ_by_so_much_in_each_column) {
-  PlanResult more = solved("b", 14.75);
+  PlanResult more = solved_with("b", 14.75);
   more.iterations = 90;
-  const Comparison found = compared({{solved("a", 12), solved("b", 14), solved("c", no_number)}},
-                                    {{solved("a", 11.5), more, solved("c", no_number)}});
+  const Comparison found =
+      compared({{solved_with("a", 12), solved_with("b", 14), solved_with("c", no_number)}},
+               {{solved_with("a", 11.5), more, solved_with("c", no_number)}});
   EXPECT_EQ(found.compared, 3U);
   EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
   ASSERT_EQ(found.columns[0].name, "mean_temp");
@@ -98,7 +99,7 @@ TEST_F(TwoFiles, differ_by_so_much_in_each_column) {
 }
 
 TEST_F(TwoFiles, name_a_plan_that_is_a_number_in_one_only) {
-  const Comparison found = compared({{solved("a", 12)}}, {{solved("a", no_number)}});
+  const Comparison found = compared({{solved_with("a", 12)}}, {{solved_with("a", no_number)}});
   EXPECT_EQ(found.columns[0].differing, 1U);
   EXPECT_EQ(found.columns[0].plan, "a");
   EXPECT_TRUE(std::isnan(found.columns[0].largest));
@@ -106,14 +107,15 @@ TEST_F(TwoFiles, name_a_plan_that_is_a_number_in_one_only) {
 }
 
 TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
-  PlanResult failed = solved("b", no_number);
+  PlanResult failed = solved_with("b", no_number);
   failed.status = PlanStatus::failed;
   PlanResult pending;
   pending.id = "x";
-  PlanResult other = solved("a", 12);
+  PlanResult other = solved_with("a", 12);
   other.input_hash = 7;
-  const Comparison found = compared({{solved("a", 12), failed, pending, solved("only here", 1)}},
-                                    {{other, solved("b", 12), pending, solved("z", 1)}, "0.001"});
+  const Comparison found =
+      compared({{solved_with("a", 12), failed, pending, solved_with("only here", 1)}},
+               {{other, solved_with("b", 12), pending, solved_with("z", 1)}, "0.001"});
   ASSERT_THAT(found.settings, SizeIs(1));
   EXPECT_EQ(found.settings[0].name, "tolerance");
   EXPECT_EQ(found.settings[0].first, "0.0001");
@@ -130,7 +132,7 @@ TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
 
 TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
   const auto with_field = [](const std::string& id, double cell) {
-    PlanResult row = solved(id, 12);
+    PlanResult row = solved_with(id, 12);
     Grid<double> field(2, 2, 5.0);
     field(1, 0) = cell;
     row.field = compress_field(field);
@@ -148,16 +150,16 @@ TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
 }
 
 TEST_F(TwoFiles, are_equal_where_only_times_differ) {
-  PlanResult slower = solved("a", 12);
+  PlanResult slower = solved_with("a", 12);
   slower.seconds = 9;
   slower.attempts = 2;
-  const Comparison found = compared({{solved("a", 12)}}, {{slower}});
+  const Comparison found = compared({{solved_with("a", 12)}}, {{slower}});
   EXPECT_TRUE(found.equal());
   EXPECT_THAT(found.histogram().bins, IsEmpty());
 }
 
 TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
-  const std::string file = make("t.h5", {{solved("a", 1), solved("b", 2)}});
+  const std::string file = make("t.h5", {{solved_with("a", 1), solved_with("b", 2)}});
   const auto time = time_of(file, ResultReader(file));
   ASSERT_TRUE(time);
   EXPECT_EQ(time->seconds_a_plan, 3) << "12 s for the four plans of the session";
@@ -166,9 +168,9 @@ TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
 }
 
 TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
-  PlanResult failed = solved("f", no_number);
+  PlanResult failed = solved_with("f", no_number);
   failed.status = PlanStatus::failed;
-  const std::vector<PlanResult> rows{solved("a", 12.1), failed, solved("b,c", no_number)};
+  const std::vector<PlanResult> rows{solved_with("a", 12.1), failed, solved_with("b,c", no_number)};
   const std::string file = make("a.h5", {rows});
   std::ostringstream text;
   csv_format.write(text, rows_of(rows));

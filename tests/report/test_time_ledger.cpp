@@ -8,7 +8,8 @@
 namespace wallheat {
 namespace {
 
-PlanResult plan(std::int32_t rank, std::int32_t thread, double started_s, double seconds) {
+PlanResult plan_of_thread(std::int32_t rank, std::int32_t thread, double started_s,
+                          double seconds) {
   PlanResult row;
   row.status = PlanStatus::converged;
   row.rank = rank;
@@ -33,9 +34,10 @@ double sum(const TimeLedger& ledger) {
 }
 
 TEST(Lanes, hold_the_plans_of_a_thread_in_order) {
-  std::vector<PlanResult> rows{plan(2, 0, 5, 1), plan(1, 0, 3, 1), plan(2, 0, 1, 1)};
+  std::vector<PlanResult> rows{plan_of_thread(2, 0, 5, 1), plan_of_thread(1, 0, 3, 1),
+                               plan_of_thread(2, 0, 1, 1)};
   rows.emplace_back();  // pending
-  rows.push_back(plan(1, 1, 0, 1));
+  rows.push_back(plan_of_thread(1, 1, 0, 1));
   rows.back().started_s = std::nan("");  // of a version that did not tell
   const auto lanes = lanes_of(rows);
   ASSERT_EQ(lanes.size(), 2U);
@@ -46,7 +48,8 @@ TEST(Lanes, hold_the_plans_of_a_thread_in_order) {
 TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
   // Two threads of ten seconds: one begins after 1 s, waits from 5 to 6 and ends at 8; the other
   // ends at 4.
-  const std::vector<PlanResult> rows{plan(1, 0, 1, 4), plan(1, 0, 6, 2), plan(1, 1, 0, 4)};
+  const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 6, 2),
+                                     plan_of_thread(1, 1, 0, 4)};
   const auto ledgers =
       ledgers_of(lanes_of(rows), {{{"seconds", "10"}, {"threads", "2"}, {"failed_seconds", "3"}}});
   ASSERT_EQ(ledgers.size(), 1U);
@@ -65,7 +68,7 @@ TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
 
 TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
   std::vector<PlanResult> rows;
-  for (int i = 0; i < 50; ++i) rows.push_back(plan(1, i % 3, i * 0.7 - 2, 1 + i % 4));
+  for (int i = 0; i < 50; ++i) rows.push_back(plan_of_thread(1, i % 3, i * 0.7 - 2, 1 + i % 4));
   const auto ledgers = ledgers_of(lanes_of(rows), {{{"seconds", "20"},
                                                     {"threads", "5"},
                                                     {"failed_seconds", "1000"},
@@ -76,7 +79,7 @@ TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
 }
 
 TEST(TimeLedger, leaves_out_sessions_that_were_killed) {
-  std::vector<PlanResult> rows{plan(1, 0, 1, 4), plan(1, 0, 1, 2)};
+  std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 1, 2)};
   rows[1].session = 1;
   const auto ledgers = ledgers_of(lanes_of(rows), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
   ASSERT_EQ(ledgers.size(), 1U);
@@ -84,7 +87,7 @@ TEST(TimeLedger, leaves_out_sessions_that_were_killed) {
 }
 
 TEST(BusyShares, are_those_of_each_stretch_of_time) {
-  const std::vector<PlanResult> rows{plan(1, 0, 1, 2), plan(1, 0, 3, 0.5)};
+  const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 2), plan_of_thread(1, 0, 3, 0.5)};
   const auto shares = busy_shares(lanes_of(rows), 4, 4);
   ASSERT_EQ(shares.size(), 1U);
   EXPECT_THAT(shares[0], testing::ElementsAre(0, 1, 1, 0.5));

@@ -69,7 +69,7 @@ std::uint64_t simple_hash(const FloorPlan& plan) {
 }
 
 /// Bit for bit.
-bool same(const FloorPlan& a, const FloorPlan& b) {
+bool same_plan(const FloorPlan& a, const FloorPlan& b) {
   return a.interior == b.interior && a.domain.rows == b.domain.rows &&
          a.domain.cols == b.domain.cols &&
          std::memcmp(a.domain.cells.data(), b.domain.cells.data(),
@@ -146,7 +146,7 @@ TEST_F(PlanPackTest, gives_every_plan_back_bit_for_bit) {
   std::uint64_t cells = 0;
   for (const std::string& id : ids) {
     const FloorPlan plan = plans_.load(id);
-    EXPECT_TRUE(same(source->load(id), plan)) << id;
+    EXPECT_TRUE(same_plan(source->load(id), plan)) << id;
     EXPECT_EQ(source->interior(id, plan.interior.cells.size()), plan.interior) << id;
     EXPECT_EQ(source->shape(id), plans_.shape(id)) << id;
     cells += plan.domain.cells.size();
@@ -243,7 +243,7 @@ TEST_F(PlanPackTest, gives_sources_back) {
   plans_.add("without", room(12, 17));
   (void)pack();
   const auto source = open_plan_source(file());
-  EXPECT_TRUE(same(source->load("with"), with));
+  EXPECT_TRUE(same_plan(source->load("with"), with));
   EXPECT_EQ(source->load("with").source, with.source);
   EXPECT_FALSE(source->load("without").has_source());
   EXPECT_NE(source->stamps("with")[2], FileStamp{});
@@ -267,7 +267,7 @@ TEST_F(PlanPackTest, reads_packs_of_earlier_versions) {
   const auto first = open_plan_source(data / "pack_1.h5");
   EXPECT_THAT(first->ids().ids, ElementsAre("bytes", "words", "torn", "values"));
   for (const auto& [id, plan] : expected) {
-    EXPECT_TRUE(same(first->load(id), plan)) << id;
+    EXPECT_TRUE(same_plan(first->load(id), plan)) << id;
     EXPECT_EQ(first->interior(id, 100'000), plan.interior) << id;
     EXPECT_EQ(first->shape(id), (GridShape{plan.domain.rows, plan.domain.cols})) << id;
     EXPECT_EQ(first->stated_hash(id), plan_hash(plan)) << id;
@@ -278,7 +278,7 @@ TEST_F(PlanPackTest, reads_packs_of_earlier_versions) {
 
   const auto second = open_plan_source(data / "pack_2.h5");
   const FloorPlan with = second->load("with");
-  EXPECT_TRUE(same(with, expected.at("bytes")));
+  EXPECT_TRUE(same_plan(with, expected.at("bytes")));
   EXPECT_EQ(with.source, numbers(9, 13, 0.25, 117).domain);
   EXPECT_NE(second->stamps("with")[2], FileStamp{});
   EXPECT_FALSE(second->load("without").has_source());
@@ -305,7 +305,7 @@ TEST_F(PlanPackTest, serves_many_threads_at_once) {
       threads.emplace_back([&] {
         for (int round = 0; round < 20; ++round) {
           for (const std::string& id : ids)
-            wrong += same(source->load(id), plans_.load(id)) ? 0 : 1;
+            wrong += same_plan(source->load(id), plans_.load(id)) ? 0 : 1;
         }
       });
     }
@@ -323,7 +323,7 @@ TEST_F(PlanPackTest, keeps_the_place_and_the_reason_of_a_plan_that_cannot_be_rea
   EXPECT_EQ(report.left_out[0].id, "torn");
   const auto source = open_plan_source(file());
   EXPECT_THAT(source->ids().ids, ElementsAre("a", "torn", "b"));
-  EXPECT_TRUE(same(source->load("b"), room(7, 9)));
+  EXPECT_TRUE(same_plan(source->load("b"), room(7, 9)));
   const auto expected = AllOf(HasSubstr("plans.h5"), HasSubstr("plan torn was left out"),
                               HasSubstr("torn_domain.npy: torn"));
   EXPECT_THAT(refusal<InputError>([&] { (void)source->load("torn"); }), expected);
@@ -361,7 +361,7 @@ TEST_F(PlanPackTest, replaces_a_file_only_when_told_to) {
   (void)pack();
   EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
   (void)replaced();
-  EXPECT_TRUE(same(open_plan_source(file())->load("a"), room(9, 9)));
+  EXPECT_TRUE(same_plan(open_plan_source(file())->load("a"), room(9, 9)));
 }
 
 TEST_F(PlanPackTest, leaves_the_old_file_when_stopped) {
@@ -405,8 +405,8 @@ TEST_F(PlanPackTest, loses_no_other_plan_to_a_damaged_one) {
     EXPECT_THAT(
         refusal<InputError>(read),
         AllOf(HasSubstr("plans.h5"), HasSubstr("plan b is damaged"), HasSubstr("checksum")));
-  EXPECT_TRUE(same(source->load("a"), plans_.load("a")));
-  EXPECT_TRUE(same(source->load("c"), plans_.load("c")));
+  EXPECT_TRUE(same_plan(source->load("a"), plans_.load("a")));
+  EXPECT_TRUE(same_plan(source->load("c"), plans_.load("c")));
 }
 
 TEST_F(PlanPackTest, refuses_what_is_no_pack_in_one_sentence) {

@@ -65,7 +65,7 @@ std::uint64_t slots_of(const Handle& file, GridShape shape, std::uint64_t number
   return slots;
 }
 
-herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+herr_t collect_table_name(hid_t, const char* name, const H5L_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
 }
@@ -93,7 +93,7 @@ std::optional<Capacities> FieldTables::capacities(const Handle& file) {
   if (!exists(file, fields_name)) return std::nullopt;
   const Handle fields(H5Gopen2(file.get(), fields_name, H5P_DEFAULT), H5Gclose, "open the fields");
   std::vector<std::string> names;
-  checked(H5Literate(fields.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name, &names),
+  checked(H5Literate(fields.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_table_name, &names),
           "list the fields");
   Capacities found;
   for (const auto& name : names) {
