@@ -220,6 +220,8 @@ std::vector<std::string> RunMonitor::gpu_table() const {
 
 void RunMonitor::on_worker_refused(const WorkerInfo& worker, const std::string& reason) {
   logger_->warn("rank {} on {} takes no part in this run: {}", worker.rank, worker.host, reason);
+  if (const auto share = shares_.find(worker.rank); share != shares_.end())
+    share->second.state = "left";
   if (events_) events_->worker_left(worker, "refused: " + reason);
 }
 

@@ -259,10 +259,13 @@ void Witness::on_worker_left(const WorkerInfo& worker, const std::string& reason
   gone_.insert(worker.rank);
 }
 
-void Witness::on_worker_lost(const WorkerInfo& worker, double) {
+void Witness::on_worker_lost(const WorkerInfo& worker, double silent_s) {
   for (const std::uint32_t plan : runs_[worker.rank]) ++lost_workers_[plan];
   runs_[worker.rank].clear();
+  const bool too_slow = silent_s == Timeouts{}.start_s;
   campaign_.reached(ready_.contains(worker.rank) ? "a worker is lost"
+                    : !too_slow                  ? "a worker falls silent before it is ready"
+                    : worker.host == "its host"  ? "a worker does not report in time"
                                                  : "a worker never gets ready");
   ready_.erase(worker.rank);
 }
