@@ -467,6 +467,16 @@ TEST(Coordinator, takes_back_a_worker_that_speaks_again) {
   EXPECT_THAT(run.unheard_, testing::IsEmpty());
 }
 
+TEST(Coordinator, does_not_wait_for_a_worker_that_leaves_and_falls_silent) {
+  LocalRun run(0, 2, quick_job, 1, 1);
+  const MuteWorker mute(run, 1);
+  run.recorder_.when_started_ = [&](const WorkerInfo&, const Task&) {
+    run.network_.link(1)->send(0, encode(Leaving{}));
+  };
+  EXPECT_THROW((void)run.run(), RunError) << "nobody is left";
+  EXPECT_THAT(run.recorder_.lost_, testing::ElementsAre(1));
+}
+
 TEST(Coordinator, begins_without_a_worker_that_is_slow_to_start_and_lets_it_join) {
   // The first plan is solved before the slow worker is ready, the second one after it has joined.
   std::atomic<bool> joined = false;
