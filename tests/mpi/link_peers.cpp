@@ -134,6 +134,38 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   return 0;
 }
 
+/// The most memory that this process has had, in MiB.
+int most_memory_mib() {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    int kib = 0;
+    if (word == "VmHWM:" && file >> kib) return kib >> 10;
+  }
+  return 0;
+}
+
+/// Ranks 1 and 2 send half a gigabyte each before rank 0 looks.
+int flood(wallheat::MpiSession& mpi) {
+  constexpr int count = 16;
+  constexpr std::size_t size = std::size_t{32} << 20;
+  const auto link = mpi.link();
+  if (mpi.rank() != 0) {
+    const Bytes message = bytes_of(size, mpi.rank());
+    for (int k = 0; k < count; ++k) link->send(0, message);
+    (void)wait_for(*link);
+    return 0;
+  }
+  bool sound = true;
+  for (int k = 0; k < 2 * count; ++k) sound = wait_for(*link).message.size() == size && sound;
+  const int most = most_memory_mib();
+  std::printf("%s, %s\n", sound ? "all is there" : "nonsense",
+              most < 600 ? "in bounded memory" : ("in " + std::to_string(most) + " MiB").c_str());
+  link->send(1, {});
+  link->send(2, {});
+  link->flush(std::chrono::seconds(60));
+  return 0;
+}
+
 /// Ranks 1 and 2 send messages of many lengths at the same time, cut into pieces of 1000 bytes.
 int send_in_pieces(wallheat::MpiSession& mpi) {
   const auto link = mpi.link(1000);
@@ -165,6 +197,7 @@ int main(int argc, char** argv) {
   const std::string_view what = argc == 2 ? argv[1] : "";
   wallheat::MpiSession mpi;
   if (what == "pieces") return send_in_pieces(mpi);
+  if (what == "flood") return flood(mpi);
   if (what == "signs") return tell_a_stopped_rank(mpi);
   if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
   return 2;
