@@ -45,7 +45,7 @@ class SpawnAttributes {
     ::posix_spawnattr_init(&attributes_);
     sigset_t blocked;
     sigemptyset(&blocked);
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2})
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU})
       sigaddset(&blocked, signal);
     ::posix_spawnattr_setsigmask(&attributes_, &blocked);
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
