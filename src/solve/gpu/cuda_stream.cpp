@@ -118,16 +118,15 @@ void check(cudaError_t status, const std::string& doing) {
 
 PreparedKernels prepare_kernels() {
   PreparedKernels prepared;
-  auto& [capacity, kernels] = prepared;
+  auto& [capacity, loaded] = prepared;
   const std::string preparing = "preparing its kernels";
   int device = 0;
   check(cudaGetDevice(&device), preparing);
   check(cudaDeviceGetAttribute(&capacity.multiprocessors, cudaDevAttrMultiProcessorCount, device),
         preparing);
-  check(prepare_cluster_kernels(&capacity.clusters, &kernels), preparing);
-  check(prepare_grid_kernel(&capacity.most_grid_blocks, &kernels), preparing);
-  check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols, &kernels),
-        preparing);
+  check(prepare_cluster_kernels(&capacity.clusters, &loaded), preparing);
+  check(prepare_grid_kernel(&capacity.most_grid_blocks, &loaded), preparing);
+  check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols, &loaded), preparing);
   capacity.grid_threads = grid_kernel_threads();
   std::size_t free = 0;
   check(cudaMemGetInfo(&free, &capacity.memory_bytes), preparing);
