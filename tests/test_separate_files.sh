@@ -7,7 +7,7 @@ set -euo pipefail
 source=$1
 build=$2
 shift 2
-folders=$(IFS='|' && echo "${*:-src}")
+[ $# -gt 0 ] || set -- src
 other=$(mktemp -d)
 trap 'rm -rf "$other"' EXIT
 
@@ -17,10 +17,16 @@ cmake -S "$source" -B "$other" -DCMAKE_UNITY_BUILD=$unity -DWALLHEAT_CUDA=OFF -D
   cat "$other/log"
   exit 1
 }
-# The commands as CMake wrote them, but without code: "command": "c++ ... -o FILE.o -c FILE",
-sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' "$other/compile_commands.json" | sed 's/\\"/"/g; s/\\\\/\\/g' |
-  grep -E " -c ($source|$other)/($folders)/" |
-  sed 's/ -o [^ ]* -c / -fsyntax-only -Werror -c /' > "$other/commands"
+# The commands as CMake wrote them, of the files below the folders, but without code.
+python3 - "$other" "$source" "$@" > "$other/commands" << 'END'
+import json, os, sys
+other, source, *folders = sys.argv[1:]
+below = tuple(os.path.join(root, folder, "") for root in (source, other) for folder in folders)
+with open(os.path.join(other, "compile_commands.json"), encoding="utf-8") as file:
+    for each in json.load(file):
+        if each["file"].startswith(below):
+            print(each["command"], "-fsyntax-only -Werror")
+END
 count=$(wc -l < "$other/commands")
 [ "$count" -gt 10 ] || { echo "only $count files were found to compile"; exit 1; }
 cd "$other"
