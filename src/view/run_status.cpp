@@ -63,8 +63,7 @@ static void from_json(const Json& json, WorkerStatus& worker) {
   json.at("last_heard_s").get_to(worker.last_heard_s);
   json.at("state").get_to(worker.state);
   json.at("running").get_to(worker.running);
-  worker.running_plans = worker.running.size();  // of an older version
-  if (json.contains("running_plans")) get_whole(json, "running_plans", worker.running_plans);
+  get_whole(json, "running_plans", worker.running_plans);
   if (json.contains("gpu")) worker.gpu = gpu_sample_from_json(json["gpu"]);
 }
 
@@ -104,12 +103,8 @@ static void from_json(const Json& json, RunStatus& status) {
   if (json.contains("seconds_left")) status.seconds_left = json["seconds_left"].get<double>();
   json.at("shard").get_to(status.shard);
   json.at("workers").get_to(status.workers);
-  if (json.contains("worker_states")) {
-    for (const auto& [state, workers] : json["worker_states"].items())
-      get_whole(json["worker_states"], state.c_str(), status.worker_states[state]);
-  } else {  // of an older version
-    for (const WorkerStatus& worker : status.workers) ++status.worker_states[worker.state];
-  }
+  for (const auto& [state, workers] : json.at("worker_states").items())
+    get_whole(json["worker_states"], state.c_str(), status.worker_states[state]);
 }
 
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
