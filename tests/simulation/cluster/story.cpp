@@ -16,6 +16,7 @@
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/campaign.hpp"
 #include "simulation/cluster/child.hpp"
+#include "simulation/cluster/status_watch.hpp"
 #include "simulation/cluster/threads.hpp"
 #include "simulation/cluster/world.hpp"
 #include "simulation/random.hpp"
@@ -51,6 +52,8 @@ class Session {
     threads_.emplace(world, campaign.plans().size(), static_cast<std::size_t>(options_.workers),
                      static_cast<std::size_t>(options_.threads));
     witness_.emplace(campaign, *processes_[0], Random(random_.next()), with_faults);
+    status_.emplace(campaign, *processes_[0]);
+    status_->judge([this] { return std::max(rank0_stopped_until_, witness_->disk_hangs_until()); });
     make_workers();
     if (with_faults_) plan_faults();
     begin_rank0();
@@ -152,7 +155,7 @@ class Session {
       const int rank = random.whole(0, ranks_ - 1);
       const Seconds end = world_.now() + random.fraction() * options_.pause_s;
       until(end);
-      rank0_paused_ = rank0_paused_ || rank == 0;
+      if (rank == 0) rank0_stopped_until_ = std::max(rank0_stopped_until_, end);
       campaign_.reached(rank == 0 ? "rank 0 is stopped and continued"
                                   : "a worker is stopped and continued");
       processes_[static_cast<std::size_t>(rank)]->pause_until(end);
@@ -282,18 +285,29 @@ class Session {
   void begin_rank0() {
     rank0().begin([this] {
       const auto link = world_.link(rank0());
-      const auto take_time = [this] { rank0().sleep(options_.load_s); };
+      const auto in_background = [&](const std::function<void()>& work) {
+        keep_workers_waiting(*link, timeouts_, work, rank0());
+      };
       try {
-        keep_workers_waiting(*link, timeouts_, take_time, rank0());
+        in_background([&] {
+          status_->starts();
+          rank0().sleep(options_.load_s);
+          witness_->hear_with(status_->solves());
+        });
         const CoordinatorParts parts = coordinator_parts();
         coordinates_ = true;
         judge_idleness();
         if (!parts.plans.empty()) end_ = coordinate(*link, parts);
         coordinates_ = false;
         coordinated_s_ = world_.now();
-        keep_workers_waiting(*link, timeouts_, take_time, rank0());
+        in_background([&] {
+          status_->closes();
+          rank0().sleep(options_.load_s);
+          status_->ends();
+        });
       } catch (const std::exception& error) {
         coordinates_ = false;
+        status_->ends();
         error_ = error.what();
       }
       unheard_ = dismiss_workers(*link, std::chrono::seconds{5}, rank0());
@@ -398,7 +412,8 @@ class Session {
             if (run_worker(*link, *kept)) together_.insert(rank);
           } catch (const RunError&) {
             campaign_.reached("a worker gives up rank 0");
-            if (options_.stalls + options_.link_errors == 0 && !rank0_died_ && !rank0_paused_)
+            if (options_.stalls + options_.link_errors == 0 && !rank0_died_ &&
+                rank0_stopped_until_ == 0)
               campaign_.violated("a worker that was asleep does not take that for silence",
                                  std::to_string(rank));
           }
@@ -588,7 +603,7 @@ class Session {
   Seconds deadline_s_ = for_ever_s;
   Seconds faults_end_s_ = 0;
   bool rank0_died_ = false;
-  bool rank0_paused_ = false;
+  Seconds rank0_stopped_until_ = 0;
   bool rank0_ended_ = false;
   bool over_ = false;
   std::optional<RunEnd> end_;
@@ -606,6 +621,7 @@ class Session {
   bool coordinates_ = false;
   std::optional<Threads> threads_;
   std::optional<Witness> witness_;
+  std::optional<StatusWatch> status_;
   std::vector<std::unique_ptr<Process>> processes_;  // last: its threads use what is above
 };
 

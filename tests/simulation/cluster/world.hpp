@@ -62,6 +62,7 @@ class Process : public Runtime {
 
   [[nodiscard]] World& world() { return world_; }
   [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] Seconds poll_s() const { return poll_s_; }
 
  private:
   friend class World;
