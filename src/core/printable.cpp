@@ -17,14 +17,24 @@ std::size_t character_bytes(std::string_view text) {
   if (bytes > text.size()) return 0;
   for (std::size_t i = 1; i < bytes; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (bytes > 2) {
+    const unsigned char second = byte(1);
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90)) return 0;  // overlong
+    if (first == 0xed && second >= 0xa0) return 0;  // half of a UTF-16 pair
+    if (first == 0xf4 && second >= 0x90) return 0;  // beyond U+10FFFF
+  }
   return bytes;
 }
 
-/// Those of ASCII and, in two bytes, those from U+0080 to U+009F.
+/// Those of ASCII, those from U+0080 to U+009F, and what breaks lines or turns the direction of
+/// text: U+2028 to U+202E, U+2066 to U+2069.
 bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  return first < 0x20 || first == 0x7f ||
-         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  if (byte(0) != 0xe2) return false;
+  return (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
 }
 
 void append_escaped(std::string& text, char letter) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -257,7 +258,8 @@ Histogram Comparison::histogram() const {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   if (largest == 0) return {};
   // Differences have no natural unit: the largest is from ten to a hundred of these.
-  return histogram_of(means, std::pow(10, std::floor(std::log10(largest)) - 1));
+  const double unit = std::pow(10, std::floor(std::log10(largest)) - 1);
+  return histogram_of(means, std::max(unit, std::numeric_limits<double>::min()));
 }
 
 Comparison compare(const Answers& first, const Answers& second) {

@@ -128,11 +128,11 @@ void add_histogram_panel(Plot& plot, const Comparison& found) {
 /// Names stand aslant where there is room for so few upright ones.
 void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::size_t most_upright) {
   std::vector<std::vector<double>> rows;
-  std::string tics;
+  std::vector<std::pair<std::string, double>> names;
   double highest = 0;
   for (const ProgramTime& time : times) {
     const auto place = static_cast<double>(rows.size());
-    tics += fmt::format("{}{} {}", tics.empty() ? "" : ", ", Plot::quoted(time.name), place);
+    names.emplace_back(time.name, place);
     plot.add(fmt::format("set label {} {} at {},{:.10g} center offset 0,0.7", rows.size() + 1,
                          Plot::quoted(seconds_text(time.seconds_a_plan)), place,
                          time.seconds_a_plan));
@@ -143,7 +143,8 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
   plot.add("set title 'seconds a plan, wall time'");
   plot.add("unset xlabel");
   plot.add("set ylabel 'seconds a plan'");
-  plot.add(fmt::format("set xtics ({}) rotate by {}", tics, times.size() > most_upright ? -25 : 0));
+  plot.add(fmt::format("set xtics {} rotate by {}", Plot::ticks(names),
+                       times.size() > most_upright ? -25 : 0));
   plot.add(fmt::format("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4));
   plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
   plot.add("set boxwidth 0.7");

@@ -1,6 +1,7 @@
 #include "report/gnuplot.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -108,7 +109,21 @@ std::string Plot::quoted(std::string_view text) {
       quoted += letter;
     }
   }
+  // gnuplot's SVG has text in CDATA sections, which "]]>" would end: a space of no width is in it.
+  constexpr std::string_view end_of_section = "]]>";
+  for (std::size_t at = 0; (at = quoted.find(end_of_section, at)) != std::string::npos;)
+    quoted.insert(at + 2, "\u200b");
   return quoted + '"';
+}
+
+std::string Plot::ticks(const std::vector<std::pair<std::string, double>>& labels) {
+  std::vector<std::string> ticks;
+  for (const auto& [label, place] : labels) {
+    std::string format;  // for gnuplot prints the place by it
+    for (const char letter : quoted(label)) format += letter == '%' ? "%%" : std::string(1, letter);
+    ticks.push_back(fmt::format("{} {:.10g}", format, place));
+  }
+  return fmt::format("({})", fmt::join(ticks, ", "));
 }
 
 std::string Plot::draw(PlotFormat format, int width, int height) const {

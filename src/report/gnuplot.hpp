@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace wallheat {
@@ -25,6 +26,9 @@ class Plot {
 
   /// Text in quotes, as gnuplot reads it, whatever it holds.
   [[nodiscard]] static std::string quoted(std::string_view text);
+
+  /// Labels of an axis and where they stand, as `set xtics` takes them.
+  [[nodiscard]] static std::string ticks(const std::vector<std::pair<std::string, double>>& labels);
 
   /// The picture, of so many pixels (points of 1/72 inch in a PDF are 3/4 of that). Throws RunError
   /// where gnuplot is not installed or fails.

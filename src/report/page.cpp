@@ -102,17 +102,16 @@ std::string ticks_of_seconds(double from, double to) {
   const std::vector<double> leading = to - from > 0.8
                                           ? std::vector<double>{1, 2, 5}
                                           : std::vector<double>{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
-  std::string ticks;
+  std::vector<std::pair<std::string, double>> ticks;
   for (int power = static_cast<int>(std::floor(from)); power <= static_cast<int>(std::ceil(to));
        ++power) {
     for (const double digit : leading) {
       const double place = power + std::log10(digit);
       if (place < from || place > to) continue;
-      ticks += fmt::format("{}'{:g}' {:.10g}", ticks.empty() ? "" : ", ",
-                           digit * std::pow(10, power), place);
+      ticks.emplace_back(fmt::format("{:g}", digit * std::pow(10, power)), place);
     }
   }
-  return ticks;
+  return Plot::ticks(ticks);
 }
 
 std::string predictions(const std::vector<PlanResult>& rows) {
@@ -120,7 +119,10 @@ std::string predictions(const std::vector<PlanResult>& rows) {
   bins.left = bins.bottom = 1e300;
   bins.right = bins.top = -1e300;
   std::vector<double> ratios;
-  const auto counts = [](const PlanResult& row) { return row.predicted_s > 0 && row.seconds > 0; };
+  const auto counts = [](const PlanResult& row) {
+    return row.predicted_s > 0 && row.seconds > 0 && std::isfinite(row.predicted_s) &&
+           std::isfinite(row.seconds);
+  };
   for (const PlanResult& row : rows) {
     if (!counts(row)) continue;
     ratios.push_back(row.seconds / static_cast<double>(row.predicted_s));
@@ -151,7 +153,7 @@ std::string predictions(const std::vector<PlanResult>& rows) {
   add_binned(plot, bins);
   plot.add("set xlabel 'predicted, s'; set ylabel 'actual, s'");
   const std::string ticks = ticks_of_seconds(bins.left, bins.right);
-  plot.add(fmt::format("set xtics ({}); set ytics ({})", ticks, ticks));
+  plot.add(fmt::format("set xtics {}; set ytics {}", ticks, ticks));
   plot.add(fmt::format(
       "plot {} with lines linetype 4 dashtype 2, {} using 1:2:3 with points pointtype 5 "
       "pointsize 0.8 palette",
@@ -178,12 +180,11 @@ std::string timeline(const std::vector<Lane>& lanes, const TimeLedger& ledger) {
   plot.add(fmt::format("set xrange [0:{:.10g}]; set yrange [{}.5:-0.5]", ledger.wall_s,
                        static_cast<std::int64_t>(shown.size()) - 1));
   plot.add("set xlabel 's since the session began'");
-  std::string names;
+  std::vector<std::pair<std::string, double>> names;
   const std::size_t step = (shown.size() + most_named - 1) / most_named;
   for (std::size_t i = 0; i < shown.size(); i += std::max<std::size_t>(step, 1))
-    names +=
-        fmt::format("{}{} {}", names.empty() ? "" : ", ", Plot::quoted(lane_name(shown[i])), i);
-  plot.add(fmt::format("set ytics ({})", names));
+    names.emplace_back(lane_name(shown[i]), i);
+  plot.add("set ytics " + Plot::ticks(names));
   plot.add(fmt::format("plot {} matrix using (($1+0.5)*{:.10g}):2:3 with image", data,
                        ledger.wall_s / static_cast<double>(bins)));
   const auto height = static_cast<int>(std::min<std::size_t>(90 + 18 * shown.size(), 900));

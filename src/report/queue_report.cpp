@@ -218,14 +218,13 @@ Plot queue_plot(const QueueReport& report, bool means) {
   Plot plot;
   std::vector<std::vector<double>> bars;     // partition, class 1, class 2, ...
   std::vector<std::vector<double>> medians;  // place, seconds
-  std::string names;
+  std::vector<std::pair<std::string, double>> names;
   constexpr double width = 1.0 / (SizeClasses::count + 1);
   constexpr double least_s = 0.5;  // nothing is 0 on a logarithmic axis
   for (const QueueRow& row : report.rows) {
     const auto place = static_cast<double>(bars.size());
     if (row.size == all_sizes) {
-      names +=
-          fmt::format("{}{} {}", names.empty() ? "" : ", ", Plot::quoted(row.partition), place);
+      names.emplace_back(row.partition, place);
       bars.emplace_back();
       continue;
     }
@@ -247,7 +246,7 @@ Plot queue_plot(const QueueReport& report, bool means) {
       "86400, '1 week' 604800)");
   plot.add(fmt::format("set yrange [{}:*]", least_s));
   plot.add(fmt::format("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4));
-  plot.add(fmt::format("set xtics ({})", names));
+  plot.add("set xtics " + Plot::ticks(names));
   plot.add("set key outside right top");
   std::string curves;
   const auto classes = report.classes.names();

@@ -31,6 +31,7 @@ struct Number {
 };
 
 struct Text {
+  std::string name;
   std::string value;
   std::function<const std::string&(const PlanResult&)> of;
 };
@@ -92,8 +93,8 @@ class RowExpression::Impl {
     names_.emplace_back(column.name);
     if constexpr (is_text<Value>) {
       const auto of = column.of;
-      Text& text = texts_.emplace_back(
-          Text{"", [of](const PlanResult& row) -> const std::string& { return of(row); }});
+      Text& text = texts_.emplace_back(Text{
+          column.name, "", [of](const PlanResult& row) -> const std::string& { return of(row); }});
       parser_.DefineFunUserData(column.name, contains, &text, false);
     } else if constexpr (is_number<Value>) {
       const auto of = column.of;
@@ -105,7 +106,10 @@ class RowExpression::Impl {
 
   /// muParser would change a column with a single "=".
   static void refuse_assignment(const std::string& option, const std::string& formula) {
+    bool in_text = false;
     for (std::size_t i = 0; i < formula.size(); ++i) {
+      if (formula[i] == '"') in_text = !in_text;
+      if (in_text) continue;
       const auto is = [&](std::size_t place, std::string_view characters) {
         return place < formula.size() && characters.find(formula[place]) != std::string_view::npos;
       };
@@ -119,7 +123,13 @@ class RowExpression::Impl {
                            const mu::Parser::exception_type& error) const {
     const auto place = static_cast<std::size_t>(std::max(error.GetPos(), 0));
     std::string hint;
-    if (error.GetCode() == mu::ecUNASSIGNABLE_TOKEN) hint = did_you_mean(error.GetToken(), names_);
+    if (error.GetCode() == mu::ecUNASSIGNABLE_TOKEN) {
+      const std::string& name = error.GetToken();
+      const bool is_text = std::any_of(texts_.begin(), texts_.end(),
+                                       [&](const Text& text) { return text.name == name; });
+      hint = is_text ? fmt::format("; {0} is text: {0}(\"abc\") is true where abc is in it", name)
+                     : did_you_mean(name, names_);
+    }
     throw UsageError(fmt::format("--{} '{}': {} at character {}{}", option, formula,
                                  reason_of(error), place + 1, hint));
   }

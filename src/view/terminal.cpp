@@ -14,12 +14,16 @@ namespace {
 
 bool continues_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-/// The bytes that the first `columns` characters take.
+/// The bytes of the characters that fit into so many columns.
 std::size_t bytes_of(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
-  for (; bytes < text.size(); ++bytes) {
-    if (continues_a_character(text[bytes])) continue;
-    if (columns-- == 0) break;
+  while (bytes < text.size()) {
+    std::size_t end = bytes + 1;
+    while (end < text.size() && continues_a_character(text[end])) ++end;
+    const std::size_t taken = columns_of(text.substr(bytes, end - bytes));
+    if (taken > columns) break;
+    columns -= taken;
+    bytes = end;
   }
   return bytes;
 }
@@ -46,8 +50,9 @@ std::optional<std::size_t> terminal_columns(int descriptor) {
 }
 
 std::size_t columns_of(std::string_view text) {
-  return text.size() -
-         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_a_character));
+  // {fmt} fills up to a width in columns, of which a wide character takes two.
+  const std::size_t most = 2 * text.size();
+  return text.size() + most - fmt::formatted_size("{:{}}", text, most);
 }
 
 std::string folded(std::string_view text, std::size_t columns, std::size_t indent) {

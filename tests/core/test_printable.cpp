@@ -13,6 +13,7 @@ TEST(PrintableText, shows_control_characters_instead_of_sending_them_to_the_term
                       "2J"),
             "\\xc2\\x9b2J")
       << "the control sequence introducer in one character";
+  EXPECT_EQ(printable("\u202egnp.exe"), "\\xe2\\x80\\xaegnp.exe") << "text from right to left";
 }
 
 TEST(PrintableText, shows_bytes_that_are_no_text) {
@@ -21,6 +22,9 @@ TEST(PrintableText, shows_bytes_that_are_no_text) {
             "\\x9b2J\\xff");
   EXPECT_EQ(printable("Geb\xc3"), "Geb\\xc3");
   EXPECT_EQ(printable("\xc3("), "\\xc3(");
+  EXPECT_EQ(printable("\xe0\x80\x8a"), "\\xe0\\x80\\x8a") << "a line feed in too many bytes";
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a UTF-16 pair";
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond Unicode";
 }
 
 TEST(PrintableText, leaves_everything_else_as_it_is) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "report/compare.hpp"
+#include "report/page.hpp"
 #include "report/result_export.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
@@ -220,6 +221,8 @@ TEST(Differences, are_shown_in_bins_of_their_own_size) {
   EXPECT_THAT(small.outliers, IsEmpty());
   found.means = {0, 0, 0, 0.5, 0, 0};
   EXPECT_THAT(found.histogram().outliers, ElementsAre(3U));
+  found.means = {0, std::numeric_limits<double>::denorm_min()};
+  EXPECT_THAT(found.histogram().bins, SizeIs(1));
 }
 
 TEST(Programs, take_the_hours_of_the_documents) {
@@ -249,6 +252,24 @@ TEST(ComparePlot, shows_differences_and_times_where_there_are_any) {
   const std::string svg = compare_plot(report).draw(PlotFormat::svg, 1000, 500);
   for (const char* part : {"b.h5 less a.h5", "seconds a plan", "NumPy", "1.8200"})
     EXPECT_THAT(svg, HasSubstr(part));
+}
+
+TEST(ComparePlot, shows_names_as_they_are) {
+  CompareReport report;
+  report.times = {{"run 50%.h5", 7.9, {}, {}}, {"%d]]>.h5", 1.82, {}, {}}};
+  const std::string svg = compare_plot(report).draw(PlotFormat::svg, 1000, 500);
+  EXPECT_THAT(svg, HasSubstr("run 50%.h5"));
+  EXPECT_THAT(svg, HasSubstr("%d]]\u200b>.h5")) << "]]> would end the text for a browser";
+}
+
+TEST_F(TwoFiles, make_a_page_whatever_their_times_are) {
+  Content content{{solved_with("a", 15), solved_with("b", 16), solved_with("c", 16)}};
+  for (PlanResult& row : content.rows) row.predicted_s = 0.5;
+  content.rows[1].seconds = std::numeric_limits<double>::infinity();
+  content.rows[2].predicted_s = std::numeric_limits<float>::infinity();
+  const std::string file = make("r.h5", content);
+  const ResultReader reader(file);
+  EXPECT_THAT(report_page({file, reader}), HasSubstr("1 plans were predicted"));
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST(RowExpression, knows_statuses_by_their_names_and_texts_by_a_word) {
   EXPECT_TRUE(holds("status != failed"));
   EXPECT_TRUE(holds("host(\"node\")"));
   EXPECT_FALSE(holds("host(\"node08\") or id(\"43\")"));
+  EXPECT_FALSE(holds("host(\"a=b\")"));
 }
 
 TEST(RowExpression, takes_nothing_for_true_that_is_no_number) {
@@ -60,6 +61,7 @@ TEST(RowExpression, says_what_is_wrong_and_where) {
               AllOf(HasSubstr("--where"), HasSubstr("\"mean_tmp\""), HasSubstr("at character 23"),
                     HasSubstr("did you mean 'mean_temp'?")));
   EXPECT_THAT(refusal("status = failed"), AllOf(HasSubstr("=="), HasSubstr("at character 8")));
+  EXPECT_THAT(refusal("host == 3"), HasSubstr("host is text: host(\"abc\")"));
   EXPECT_THAT(refusal("(mean_temp > 3"), HasSubstr("parenthesis"));
   EXPECT_THAT(refusal("mean_temp, std_temp"), HasSubstr("2 values"));
   for (const char* formula : {"", "mean_temp <", "host", "host(3)", "host('x')", "no such", "< 3"})

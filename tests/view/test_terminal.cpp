@@ -36,6 +36,9 @@ TEST(FoldedText, ends_whatever_the_width) {
 }
 
 TEST(Table, has_columns_as_wide_as_what_stands_in_them) {
+  EXPECT_EQ(folded("家家家家家家家家家家家", 20, 0), "家家家家家家家家家家\n家");
+  EXPECT_THAT(table_lines("ll", {{"家家", "x"}, {"süden", "x"}}),
+              ElementsAre("家家   x", "süden  x"));
   EXPECT_THAT(table_lines("rl", {{"rank", "host"}, {"1", "süd"}, {"12", ""}}),
               ElementsAre("rank  host", "   1  süd", "  12"));
   EXPECT_THAT(table_lines("lr", {{"süd", "1"}, {"north", "12"}}),
