@@ -35,6 +35,19 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 wrong_usage() { echo "submit.sh: $*; see 'jobs/submit.sh --help'" >&2; exit 2; }
 fail() { echo "submit.sh: $*" >&2; exit 1; }
 
+# what_is_wrong OPTION VALUE: what stands in a job script is no more than this; nothing where it is right.
+what_is_wrong() {
+  local form must
+  case $1 in
+    --nodes | --workers | --array) form='^[1-9][0-9]*$' must="a number from 1" ;;
+    --gpus) form='^[0-9]+$' must="a number" ;;
+    --time) form='^[0-9]+:[0-5][0-9]$' must="hours:minutes" ;;
+    --name | --partition) form='^[A-Za-z0-9._-]+$' must="letters, digits, '.', '_' and '-'" ;;
+    *) return 0 ;;
+  esac
+  [[ $2 =~ $form ]] || echo "$1 must be $must, not '$2'"
+}
+
 dry_run='' scheduler='' nodes=1 gpus=0 workers='' array='' time='' partition='' advice='' name=wallheat site=$root/configs/site.sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   option=$1
@@ -56,12 +69,8 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
     --site) site=$2 ;;
     *) wrong_usage "there is no option $option" ;;
   esac
-  case $option in
-    --nodes | --workers | --array) [[ $2 =~ ^[1-9][0-9]*$ ]] || wrong_usage "$option must be a number from 1, not '$2'" ;;
-    --gpus) [[ $2 =~ ^[0-9]+$ ]] || wrong_usage "--gpus must be a number, not '$2'" ;;
-    --time) [[ $2 =~ ^[0-9]+:[0-5][0-9]$ ]] || wrong_usage "--time must be hours:minutes, not '$2'" ;;
-    --name | --partition) [[ $2 =~ ^[A-Za-z0-9._-]+$ ]] || wrong_usage "$option must be letters, digits, '.', '_' and '-', not '$2'" ;;
-  esac
+  wrong=$(what_is_wrong "$option" "$2")
+  [ -z "$wrong" ] || wrong_usage "$wrong"
   shift 2
 done
 [ "${1:-}" = -- ] || wrong_usage "the options of wallheat run are missing; they come after --"
@@ -108,6 +117,8 @@ elif [ "$advice" = --take-advice ]; then
   read -ra words <<< "$best"
   gpus=0 array='' partition=''
   for ((i = 0; i + 1 < ${#words[@]}; i += 2)); do
+    wrong=$(what_is_wrong "${words[i]}" "${words[i + 1]}")
+    [ -z "$wrong" ] || fail "the advice cannot be taken: $wrong"
     case ${words[i]} in
       --partition) partition=${words[i + 1]} ;;
       --nodes) nodes=${words[i + 1]} ;;

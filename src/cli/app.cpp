@@ -204,14 +204,14 @@ int app_main(const Arguments& arguments) {
     if (name == "run" && launched_rank() != 0) return exit_done;
     const bool known = std::any_of(commands.begin(), commands.end(),
                                    [&](const Command& command) { return command.name == name; });
-    const std::string sentence = printable(error.what());
+    const std::string sentence = printable_message(error.what());
     print_error("wallheat: {}{} see 'wallheat help{}'", sentence,
                 sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
     return exit_usage;
   } catch (const std::exception& error) {
     if (stdout_failed()) end_if_stdout_was_left();
     // fmt's own sentence does not say which file could not be written.
-    print_error("wallheat: {}", stdout_failed() ? of_stdout : printable(error.what()));
+    print_error("wallheat: {}", stdout_failed() ? of_stdout : printable_message(error.what()));
     return exit_failed;
   }
 }

@@ -81,6 +81,9 @@ void CommandFiles::check() const {
     if (is_new) continue;
     const Named& other = *place->second;
     if (!file.written && !other.written) continue;
+    if (file.option == other.option && file.file != other.file)  // a store has files of its own
+      throw UsageError(fmt::format("{}: {} and {} are one file by a link; remove the link",
+                                   file.option, other.file.string(), file.file.string()));
     throw UsageError(fmt::format("{} and {} are one file, {}; name another file by {}",
                                  other.option, file.option, file.file.string(),
                                  file.written ? file.option : other.option));

@@ -67,4 +67,11 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string printable_message(std::string_view message) {
+  constexpr std::size_t most = 4000;
+  std::string shown = printable(message.substr(0, most));
+  if (message.size() > most) shown += "... (and so on)";
+  return shown;
+}
+
 }  // namespace wallheat

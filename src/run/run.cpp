@@ -42,10 +42,10 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
     console.emplace(options.log_level, 0, host_name());
     outcome.status = run_campaign(link, options, surroundings, *console);
   } catch (const UsageError& error) {
-    outcome.error = fmt::format("{}; see 'wallheat help run'", printable(error.what()));
+    outcome.error = fmt::format("{}; see 'wallheat help run'", printable_message(error.what()));
     outcome.status = exit_usage;
   } catch (const std::exception& error) {
-    outcome.error = printable(error.what());
+    outcome.error = printable_message(error.what());
   }
   write_exit_status(options.exit_status_file, outcome.status);
   // A wrapper ends by itself ranks that do not answer.
@@ -88,7 +88,7 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
     }
     mpi.leave_without_the_lost(exit_done);
   } catch (const std::exception& error) {
-    print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable(error.what()));
+    print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable_message(error.what()));
     mpi.leave_without_the_lost(exit_failed);
   }
 }

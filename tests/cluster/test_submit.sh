@@ -179,6 +179,11 @@ echo "partitions=(long:core=1e9,watts=400)" >> "$scratch/advised.sh"
 advised --advise
 check "what the site file knows of the partitions is used" contains "$job" kWh
 has_not "of now"
+# The advice, which follows from what a scheduler said, stands in lines that a shell and a scheduler read.
+echo 'wallheat=(sh -c "echo --partition \"now;reboot\" --nodes 1 --time 0:05")' > "$scratch/odd.sh"
+submit --scheduler slurm --site "$scratch/odd.sh" --take-advice --dry-run "${plans[@]}"
+check "advice that cannot stand in a job script is not taken" contains "$said" "not 'now;reboot'"
+has_not reboot
 advised --array 11 --dry-run
 check "an array beyond MaxArraySize is refused" contains "$said" "which takes 10 (MaxArraySize 11)"
 advised --array 10 --dry-run

@@ -27,6 +27,11 @@ TEST(PrintableText, shows_bytes_that_are_no_text) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond Unicode";
 }
 
+TEST(PrintableText, of_a_message_is_no_longer_than_a_screen_or_two) {
+  EXPECT_EQ(printable_message("no such\nfile"), "no such\\nfile");
+  EXPECT_LT(printable_message(std::string(60'000, '9')).size(), 5000U);
+}
+
 TEST(PrintableText, leaves_everything_else_as_it_is) {
   for (const char* text : {"", "house 7", "Gebäude-3", "25 °C", "家 🏠", "C:\\plans"})
     EXPECT_EQ(printable(text), text);

@@ -116,6 +116,8 @@ TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
   expect_refusal("merge --out new.h5 --allow-missing --missing-ids text r.h5", 1, "text exists");
   for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5", "r.h5.wal"})
     expect_refusal("export r.h5 --overwrite -o " + output, 2, "FILE and --out are one file");
+  EXPECT_EQ(shell("ln -s new.h5 new.h5.wal").status, 0);
+  expect_refusal("run --data plans --out new.h5", 2, "new.h5.wal are one file by a link; remove");
   EXPECT_EQ(shell("ln p.h5 p.png").status, 0);
   expect_refusal("solve 00001 --data p.h5 --overwrite --png p.png", 2, "--data and --png");
 }
