@@ -72,6 +72,8 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward made the exact iteration in place of jumps")              \
   NUMBER(double, error_bound, std::numeric_limits<double>::quiet_NaN(), answer,                                      \
          "°C: proven, no cell is farther from the steady state; NaN unless the solver is steady")                    \
+  NUMBER(double, error_estimate, std::numeric_limits<double>::quiet_NaN(), shown,                                    \
+         "°C: the same, estimated by how fast last_delta decayed (with --norm l2 the root mean square over cells)")  \
   NUMBER(double, pct_above_18_least, std::numeric_limits<double>::quiet_NaN(), answer,                               \
          "% of interior cells, with those in doubt at or below 18 °C; NaN for jacobi")                               \
   NUMBER(double, pct_above_18_most, std::numeric_limits<double>::quiet_NaN(), answer,                                \
@@ -87,6 +89,8 @@ enum class PlanStatus : std::uint8_t {
   PART(std::int64_t, source_mtime_ns, input_stamps[2].mtime_ns, kept, "ns since the epoch")                          \
   NUMBER(double, started_s, std::numeric_limits<double>::quiet_NaN(), shown,                                         \
          "s from the beginning of the session to the plan's start, by rank 0's clock")                               \
+  NUMBER(double, cpu_s, std::numeric_limits<double>::quiet_NaN(), shown,                                             \
+         "s of `seconds` in which the thread had a core")                                                            \
   NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \
   NUMBER(float, predicted_s, std::numeric_limits<float>::quiet_NaN(), shown,                                         \
          "s that `seconds` was foreseen to be, by the worker's earlier plans")                                       \

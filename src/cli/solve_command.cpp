@@ -12,6 +12,8 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run_option_parser.hpp"
+#include "core/answer.hpp"
+#include "core/cpu_time.hpp"
 #include "core/npy.hpp"
 #include "core/printable.hpp"
 #include "core/python_float.hpp"
@@ -19,16 +21,27 @@
 #include "report/field_picture.hpp"
 #include "report/row_table.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/advice.hpp"
 #include "view/output_file.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
+void print_estimate(const PlanResult& result) {
+  std::string text = std::isfinite(result.error_estimate)
+                         ? fmt::format("about {:.2g} °C", result.error_estimate)
+                         : "unknown, as too few iterations were made";
+  if (is_far_from_steady(result)) text += fmt::format(": {}", far_from_steady);
+  print_fact("error estimate", text, 17);
+}
+
 /// What is known of the error, where the solver tells.
 void print_certainty(const PlanResult& result) {
   if (!std::isnan(result.error_bound))
     fmt::print("error bound      {} °C, proven\n", python_float(result.error_bound));
+  if (std::isnan(result.error_bound) && result.status != PlanStatus::empty) print_estimate(result);
   if (result.fell_back != 0)
     fmt::print("fell back        to the exact iteration, as jumps gain nothing or prove no end\n");
   if (result.cells_in_doubt > 0)
@@ -52,19 +65,21 @@ void print_solve_for_people(const PlanResult& result, const SolverOptions& solve
   fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
   fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
   print_certainty(result);
-  fmt::print("solved in        {:.4f} s by {} on {}", result.seconds, to_string(solver.kind),
-             solver.device_text());
+  const bool on_gpu = !result.device.starts_with("cpu");
+  fmt::print("solved in        {:.4f} s of CPU time, {:.4f} s in all, by {} on {}", result.cpu_s,
+             result.seconds, to_string(solver.kind), solver.device_text());
   if (solver.kind == SolverKind::jacobi)
-    fmt::print(", {:.2f} G interior cell updates/s", static_cast<double>(result.interior_cells) *
-                                                         static_cast<double>(result.iterations) /
-                                                         result.seconds * 1e-9);
+    fmt::print(", {:.2f} G interior cell updates/s",
+               static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) /
+                   (on_gpu ? result.seconds : result.cpu_s) * 1e-9);
   fmt::print("\n");
 }
 
 /// What of a row one plan alone has: without attempts, ranks and the steps of a worker.
 constexpr const char* json_columns =
     "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,last_delta,interior_cells,"
-    "rows,cols,seconds,device,solver,fell_back,error_bound,pct_above_18_least,pct_above_18_most,"
+    "rows,cols,seconds,cpu_s,device,solver,fell_back,error_bound,error_estimate,pct_above_18_least,"
+    "pct_above_18_most,"
     "pct_below_15_least,pct_below_15_most,cells_in_doubt";
 
 }  // namespace
@@ -105,11 +120,13 @@ int solve_command(const Arguments& arguments) {
   const SolverOptions solver = solver_options.finish();
   const FloorPlan plan = open_plan_source(data)->load(id);
   const auto start = std::chrono::steady_clock::now();
+  const double cpu_start_s = thread_cpu_seconds();
   const auto solution = solve_plan(id, plan, *solver.make(), solver.limits, {});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   PlanResult result;
+  result.cpu_s = thread_cpu_seconds() - cpu_start_s;
   describe_solution(plan, *solution, result);
   result.id = id;
   result.seconds = seconds;

@@ -52,6 +52,13 @@ bool same_value(double a, double b) {
          (std::isnan(a) && std::isnan(b));
 }
 
+bool is_far_from_steady(const PlanResult& result) {
+  if (!is_answer(result.status) || result.status == PlanStatus::empty) return false;
+  if (!std::isnan(result.error_bound)) return false;
+  const double size = std::max(std::abs(result.statistics.mean_temp), result.statistics.std_temp);
+  return !(result.error_estimate <= 0.1 * size);
+}
+
 std::vector<Difference> differences(const Answer& first, const Answer& second) {
   std::vector<Difference> found;
   for_each_column([&](const auto& column) {

@@ -28,6 +28,10 @@ struct Difference {
 /// (inf - inf sets the sign on x86-64, but not on Arm).
 [[nodiscard]] bool same_value(double a, double b);
 
+/// True where an iteration ended far from the steady state, as far as its error can be estimated:
+/// by more than a tenth of what the plan's temperatures are.
+[[nodiscard]] bool is_far_from_steady(const PlanResult& result);
+
 /// Empty if the answers are the same. Fields are compared if both are there and of one shape.
 [[nodiscard]] std::vector<Difference> differences(const Answer& first, const Answer& second);
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/cpu_time.hpp"
 #include "core/plan_hash.hpp"
 #include "io/print_error.hpp"
 #include "solve/trace.hpp"
@@ -99,6 +100,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
   result.iterations = solution.iterations;
   result.last_delta = solution.last_delta;
   result.error_bound = solution.bound;
+  result.error_estimate = solution.error_estimate;
   result.fell_back = solution.fell_back ? 1 : 0;
   describe_doubt(plan, solution, result);
 }
@@ -129,6 +131,7 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
   return [settings, source = std::move(source), solver = std::move(solver)](
              const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
+    const double cpu_start_s = thread_cpu_seconds();
     PlanResult result = pending_result(settings, task);
     try {
       solve_into(settings, *source, *solver, control, result);
@@ -149,6 +152,7 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     if (!result.error.empty()) result.status = PlanStatus::failed;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.cpu_s = thread_cpu_seconds() - cpu_start_s;
     return result;
   };
 }

@@ -24,6 +24,7 @@
 #include "report/finished_run.hpp"
 #include "report/result_export.hpp"
 #include "report/summary.hpp"
+#include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -333,14 +334,14 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
   for (const Attributes& session : reader.sessions())
     if (const auto count = workers_of(session)) workers.insert(*count);
   if (workers.size() == 1) time.workers = *workers.begin();
-  double core_seconds = 0;
+  ThreadTime spent;
   std::size_t plans = 0;
   for (const PlanResult& row : reader.rows()) {
     if (!is_answer(row.status)) continue;
-    core_seconds += row.seconds;
+    spent.add(row);
     ++plans;
   }
-  if (plans > 0) time.core_seconds_a_plan = core_seconds / static_cast<double>(plans);
+  if (plans > 0) time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
   return time;
 }
 

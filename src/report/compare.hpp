@@ -68,7 +68,7 @@ struct ProgramTime {
   std::string name;
   double seconds_a_plan = 0;           ///< wall time
   std::optional<std::size_t> workers;  ///< where known and always the same
-  std::optional<double> core_seconds_a_plan;
+  std::optional<double> cpu_seconds_a_plan;
 };
 /// By the wall time of its sessions; nothing where none left figures.
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,

@@ -200,13 +200,13 @@ TextTable columns_table(const Comparison& found) {
 TextTable times_table(const CompareReport& report) {
   if (report.times.empty()) return {};
   TextTable table{"lrrrrrr",
-                  {{"program", "workers", "core s a plan", "s a plan", "speed",
+                  {{"program", "workers", "CPU s a plan", "s a plan", "speed",
                     fmt::format("s for {} plans", report.plans), "hours"}}};
   for (const ProgramTime& time : report.times) {
     const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
     table.rows.push_back(
         {time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
-         time.core_seconds_a_plan ? seconds_text(*time.core_seconds_a_plan) : "-",
+         time.cpu_seconds_a_plan ? seconds_text(*time.cpu_seconds_a_plan) : "-",
          seconds_text(time.seconds_a_plan),
          fmt::format("{:.2f} x", report.times.front().seconds_a_plan / time.seconds_a_plan),
          fmt::format("{:.1f}", all_s), fmt::format("{:.2f}", all_s / seconds_an_hour)});
@@ -241,7 +241,7 @@ std::string to_json_text(const CompareReport& report) {
     const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
     json["times"].push_back({{"name", time.name},
                              {"workers", time.workers ? Json(*time.workers) : Json(nullptr)},
-                             {"core_seconds_a_plan", time.core_seconds_a_plan.value_or(unknown)},
+                             {"cpu_seconds_a_plan", time.cpu_seconds_a_plan.value_or(unknown)},
                              {"seconds_a_plan", time.seconds_a_plan},
                              {"speed", report.times.front().seconds_a_plan / time.seconds_a_plan},
                              {"seconds", all_s},

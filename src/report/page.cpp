@@ -230,7 +230,7 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
     rows.push_back({"plans with at least half above 18 °C", share(summary.half_above_18)});
     rows.push_back({"plans with at least half below 15 °C", share(summary.half_below_15)});
   }
-  rows.push_back({"core time", duration_text(summary.core_seconds)});
+  rows.push_back({"time of solver threads", summary.spent.text()});
   if (wall.seconds > 0)
     rows.push_back({"wall time", fmt::format("{}, {:.2f} plans/s", duration_text(wall.seconds),
                                              wall.plans / wall.seconds)});

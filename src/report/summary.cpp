@@ -10,8 +10,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/answer.hpp"
 #include "report/unknown.hpp"
 #include "store/results/merge.hpp"
+#include "view/advice.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -113,7 +115,7 @@ void print_phases(const Summary& summary) {
   double all = 0;
   for (const auto& [name, seconds] : summary.phases) all += seconds;
   if (all == 0) return;
-  fmt::print("\nwhere the core time went\n");
+  fmt::print("\nwhere the time of solver threads went\n");
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, seconds] : summary.phases)
     rows.push_back({name, duration_text(seconds), fmt::format("{:.1f} %", 100 * seconds / all)});
@@ -181,7 +183,7 @@ Summary summary_of(const Rows& rows) {
   rows([&](const PlanResult& row) {
     ++summary.plans;
     ++summary.by_status[row.status];
-    summary.core_seconds += row.seconds;
+    summary.spent.add(row);
     phases.add(row);
     if (row.status == PlanStatus::failed)
       summary.failed.push_back({row.id, row.attempts, row.error});
@@ -196,6 +198,9 @@ Summary summary_of(const Rows& rows) {
     const double bound = row.error_bound;
     const bool proven = !std::isnan(summary.largest_error_bound);  // all so far
     if (proven && !(bound <= summary.largest_error_bound)) summary.largest_error_bound = bound;
+    if (row.error_estimate > summary.largest_error_estimate)
+      summary.largest_error_estimate = row.error_estimate;
+    summary.far_from_steady += is_far_from_steady(row) ? 1U : 0U;
     summary.fell_back += row.fell_back != 0 ? 1U : 0U;
     summary.cells_in_doubt += row.cells_in_doubt;
   });
@@ -227,12 +232,18 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
     print_line(fmt::format("solver                       {}", summary.solver), indent);
     if (!std::isnan(summary.largest_error_bound))
       fmt::print("largest error bound          {:.3g} °C\n", summary.largest_error_bound);
+    if (summary.largest_error_estimate > 0)
+      fmt::print("largest error estimate       {:.2g} °C\n", summary.largest_error_estimate);
+    if (summary.far_from_steady > 0)
+      print_line(fmt::format("stopped early                {} plans, {}", summary.far_from_steady,
+                             far_from_steady),
+                 indent);
     if (summary.fell_back > 0)
       fmt::print("fell back to jacobi          {} plans\n", summary.fell_back);
     if (summary.cells_in_doubt > 0)
       fmt::print("cells in doubt               {}, near 15 or 18 °C\n", summary.cells_in_doubt);
   }
-  fmt::print("core time                    {}\n", duration_text(summary.core_seconds));
+  print_line(fmt::format("time of solver threads       {}", summary.spent.text()), indent);
   if (wall != nullptr && wall->seconds > 0) {
     std::string text = fmt::format("wall time                    {}, {:.2f} plans/s",
                                    duration_text(wall->seconds), wall->plans / wall->seconds);
@@ -270,7 +281,10 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["largest_error_bound"] = summary.means.empty() ? unknown : summary.largest_error_bound;
   json["fell_back"] = summary.fell_back;
   json["cells_in_doubt"] = summary.cells_in_doubt;
-  json["core_seconds"] = summary.core_seconds;
+  json["largest_error_estimate"] = summary.largest_error_estimate;
+  json["far_from_steady"] = summary.far_from_steady;
+  json["thread_seconds"] = summary.spent.seconds();
+  json["cpu_seconds"] = summary.spent.cpu_seconds();
   if (wall != nullptr) {
     json["wall_seconds"] = wall->seconds;
     json["sessions"] = wall->all_sessions;

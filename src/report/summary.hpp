@@ -11,6 +11,7 @@
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
 #include "report/row_table.hpp"
+#include "view/thread_time.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -46,11 +47,13 @@ struct Summary {
   std::size_t half_above_18 = 0;  ///< plans with at least half of their cells above 18 °C
   std::size_t half_below_15 = 0;
   std::string solver;  ///< name and version of what solved them; the first, where they differ
-  double largest_error_bound = 0;    ///< °C; NaN unless all have a bound
-  std::size_t fell_back = 0;         ///< plans of fastforward that got the exact iteration
-  std::uint64_t cells_in_doubt = 0;  ///< near 15 or 18 °C
-  double core_seconds = 0;           ///< of all rows
-  Histogram histogram;               ///< of the means
+  double largest_error_bound = 0;     ///< °C; NaN unless all have a bound
+  std::size_t fell_back = 0;          ///< plans of fastforward that got the exact iteration
+  std::uint64_t cells_in_doubt = 0;   ///< near 15 or 18 °C
+  double largest_error_estimate = 0;  ///< °C; of the plans that have one
+  std::size_t far_from_steady = 0;    ///< plans
+  ThreadTime spent;                   ///< on all rows
+  Histogram histogram;                ///< of the means
   /// Where the time of plans went whose phases are known, by name, in s; in order. `other` is what
   /// no phase covers.
   std::vector<std::pair<std::string, double>> phases;

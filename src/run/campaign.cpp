@@ -155,9 +155,8 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, spdlog::lo
       tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
       tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
   if (tally.solved + tally.failed > 0)
-    result +=
-        fmt::format(" in {}: {:.2f} plans/s, {} of core time", duration_text(elapsed),
-                    static_cast<double>(tally.solved) / elapsed, duration_text(tally.core_seconds));
+    result += fmt::format(" in {}: {:.2f} plans/s, {}", duration_text(elapsed),
+                          static_cast<double>(tally.solved) / elapsed, tally.spent.text());
   logger.info("{}", result);
   logger.info("the results are in {}", options.out.string());
 }

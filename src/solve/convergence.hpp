@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "solve/error_estimate.hpp"
 #include "solve/host_device.hpp"
 #include "solve/stencil.hpp"
 
@@ -36,6 +37,8 @@ class Convergence {
   [[nodiscard]] WALLHEAT_HOST_DEVICE std::int64_t iterations() const { return iterations_; }
   /// Of the last iteration looked at; NaN if there was none.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double last_delta() const { return last_delta_; }
+  /// How far the iterate is from the steady state, see ErrorEstimate.
+  [[nodiscard]] WALLHEAT_HOST_DEVICE double error_estimate() const { return estimate_.value(); }
   /// By how much rounding can have raised a value above its neighbours so far, with room to spare.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double rounding_margin() const {
     return margin_per_sweep_ * static_cast<double>(iterations_);
@@ -65,6 +68,7 @@ class Convergence {
       extrapolate(delta, made);
     }
     last_delta_ = delta;
+    estimate_.add(iterations_, delta);
     return true;
   }
 
@@ -94,6 +98,7 @@ class Convergence {
   std::int64_t iterations_ = 0;
   double last_delta_ = std::numeric_limits<double>::quiet_NaN();
   bool converged_ = false;
+  ErrorEstimate estimate_;
   double last_looked_at_ = std::numeric_limits<double>::quiet_NaN();  ///< at a window's end
   std::int64_t window_ = 16;
   std::int64_t careful_ = 0;

@@ -13,6 +13,10 @@ inline constexpr const char* resume_same = "run the same command with --resume";
   return "wallheat run --data PLANS --out " + file + " --resume";
 }
 
+/// Of an answer that is_far_from_steady().
+inline constexpr const char* far_from_steady =
+    "far from the steady state, which --solver steady finds with a proven bound";
+
 /// What solves failed plans again, after one of the two above: --resume alone passes over those
 /// that have failed --max-attempts times.
 inline constexpr const char* and_retry_failed = " --retry-failed";

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/answer.hpp"
+#include "view/advice.hpp"
 #include "view/gpu_text.hpp"
 #include "view/logger.hpp"
 #include "view/terminal.hpp"
@@ -132,9 +134,9 @@ void RunMonitor::on_started(const WorkerInfo& worker, const Task& task) {
 }
 
 void RunMonitor::on_stored(const PlanResult& result) {
-  tally_.core_seconds += result.seconds;
+  tally_.spent.add(result);
   ++share_of(result.rank).plans;
-  share_of(result.rank).core_seconds += result.seconds;
+  share_of(result.rank).spent.add(result);
   if (result.status == PlanStatus::failed) {
     tally_.failed_seconds += result.seconds;
     failed_.insert(result.index);
@@ -145,6 +147,7 @@ void RunMonitor::on_stored(const PlanResult& result) {
       logger_->info("plan {}, which had failed, is answered after all by rank {}", result.id,
                     result.rank);
     warn_of_odd_temperature(result);
+    warn_of_early_stop(result);
     logger_->debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", result.id,
                    to_string(result.status), result.iterations, result.seconds, result.rank);
   }
@@ -165,17 +168,23 @@ void RunMonitor::warn_of_odd_temperature(const PlanResult& result) {
         result.id, mean, deviation);
 }
 
+void RunMonitor::warn_of_early_stop(const PlanResult& result) {
+  if (is_far_from_steady(result) && ++early_stops_ == 1)
+    logger_->warn("plan {} stopped after {} iterations, {} (said once)", result.id,
+                  result.iterations, far_from_steady);
+}
+
 void RunMonitor::on_repeated(const PlanResult& result) {
-  tally_.core_seconds += result.seconds;
+  tally_.spent.add(result);
   tally_.repeated_seconds += result.seconds;
-  share_of(result.rank).core_seconds += result.seconds;
+  share_of(result.rank).spent.add(result);
 }
 
 void RunMonitor::on_failed_try(const PlanResult& result) {
   ++tally_.failed_tries;
-  tally_.core_seconds += result.seconds;
+  tally_.spent.add(result);
   tally_.failed_seconds += result.seconds;
-  share_of(result.rank).core_seconds += result.seconds;
+  share_of(result.rank).spent.add(result);
   logger_->warn("plan {} failed (failure {}, to be tried again): {}", result.id, result.failures,
                 result.error);
   if (events_) events_->failure("failed_try", result);
@@ -378,18 +387,19 @@ std::string RunMonitor::progress_text(double seconds_left) const {
 void RunMonitor::finish(const std::string& event) {
   line_.clear();
   show_workers();
-  std::vector<std::vector<std::string>> rows{{"rank", "host", "plans", "core time", "busy"}};
+  std::vector<std::vector<std::string>> rows{{"rank", "host", "plans", "CPU time", "busy"}};
   for (const auto& [rank, share] : shares_) {
     const double available_s =
         elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.threads));
     rows.push_back({fmt::format("{}", rank), share.worker.host, fmt::format("{}", share.plans),
-                    duration_text(share.core_seconds),
-                    fmt::format("{:.0f} %", 100 * share.core_seconds / available_s)});
+                    duration_text(share.spent.cpu_seconds()),
+                    fmt::format("{:.0f} %", 100 * share.spent.seconds() / available_s)});
   }
   if (!shares_.empty())
     for (const std::string& row : table_lines("rlrrr", rows)) logger_->info("{}", row);
   if (odd_temperatures_ > 1)
     logger_->warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
+  if (early_stops_ > 1) logger_->warn("{} plans are {}", early_stops_, far_from_steady);
   for (const std::string& row : gpu_table()) logger_->info("{}", row);
   if (!events_) return;
   for (const auto& [rank, share] : shares_)

@@ -15,6 +15,7 @@
 #include "view/event_log.hpp"
 #include "view/live_status.hpp"
 #include "view/run_status.hpp"
+#include "view/thread_time.hpp"
 
 namespace wallheat {
 
@@ -29,7 +30,7 @@ struct RunTally {
   std::size_t solved = 0;
   std::size_t failed = 0;
   std::size_t failed_tries = 0;  ///< failures that were not the last word
-  double core_seconds = 0;       ///< of this session's plans
+  ThreadTime spent;              ///< on this session's plans
   double failed_seconds = 0;     ///< of these, spent on failures
   double repeated_seconds = 0;   ///< spent on answers that another worker had given before
   double abandoned_seconds = 0;  ///< spent on plans that the end cut short
@@ -100,7 +101,7 @@ class RunMonitor final : public RunObserver {
   struct WorkerShare {
     WorkerInfo worker;
     std::size_t plans = 0;
-    double core_seconds = 0;
+    ThreadTime spent;
     std::string state = "working";
     Clock::time_point heard;
     std::vector<PlanProgress> running;  // those that it is longest at
@@ -116,6 +117,7 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] std::vector<int> ranks_to_tell_of() const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
   void warn_of_odd_temperature(const PlanResult& result);
+  void warn_of_early_stop(const PlanResult& result);
 
   std::shared_ptr<spdlog::logger> logger_;
   StatusLine& line_;
@@ -125,6 +127,7 @@ class RunMonitor final : public RunObserver {
   RunTally tally_;
   std::string state_ = "running";
   std::size_t odd_temperatures_ = 0;  // plans
+  std::size_t early_stops_ = 0;       // plans
   Clock::time_point status_written_;
   LiveStatus& live_status_;
   Runtime& runtime_;

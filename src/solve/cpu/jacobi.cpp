@@ -131,6 +131,7 @@ class JacobiSolver final : public Solver {
     }
     Solution result{plan.domain, convergence.iterations(), convergence.last_delta(),
                     convergence.converged()};
+    result.error_estimate = estimate_of_a_cell(convergence.error_estimate(), plan, limits.norm);
     blocks_.store(current_, result.field);
     return result;
   }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "solve/distance.hpp"
+#include "solve/error_estimate.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"
@@ -24,6 +25,7 @@ class ReferenceSolver final : public Solver {
     const auto at = [&](std::size_t row, std::size_t col) {
       return row < rows && col < cols ? field(row, col) : 0.0;
     };
+    ErrorEstimate estimate;
     while (result.iterations < limits.max_iterations && !result.converged) {
       if (control.stop.stop_requested()) return std::nullopt;
       double delta = 0;
@@ -45,11 +47,13 @@ class ReferenceSolver final : public Solver {
       std::swap(field.cells, next.cells);
       ++result.iterations;
       result.last_delta = delta;
+      estimate.add(result.iterations, delta);
       result.converged = has_converged(delta, limits.tolerance);
       constexpr std::int64_t report_interval = 256;
       if (control.progress && result.iterations % report_interval == 0)
         control.progress(result.iterations, delta);
     }
+    result.error_estimate = estimate_of_a_cell(estimate.value(), plan, limits.norm);
     return result;
   }
 };

@@ -132,6 +132,7 @@ class StreamSolver final : public Solver {
     solution.iterations = convergence.iterations();
     solution.last_delta = convergence.last_delta();
     solution.converged = convergence.converged();
+    solution.error_estimate = convergence.error_estimate();
     return solution;
   }
 

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "solve/host_device.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+
+/// Estimates how far an iterate is from the steady state, from the decay of the changes of an
+/// iteration ("deltas").
+///
+/// The error is the sum of all changes to come. Once one mode is left of it, each change is the one
+/// before times rho, the largest eigenvalue of the iteration, and so the sum is
+/// delta (rho + rho^2 + ...) = delta rho / (1 - rho). Where several modes are left, as in rooms
+/// that end at different times, rho is still growing, and the estimate is too small. (Hackbusch,
+/// Iterative Solution of Large Sparse Systems of Equations, section 2.)
+///
+/// Trivially copyable, and the same on host and device.
+class ErrorEstimate {
+ public:
+  /// To be called with growing `iterations`.
+  WALLHEAT_HOST_DEVICE void add(std::int64_t iterations, double delta) {
+    now_ = {iterations, delta};
+    if (iterations - later_.iterations < least_distance) return;
+    earlier_ = later_;
+    later_ = now_;
+  }
+  /// In the unit and norm of delta; 0 where nothing changes any more, NaN where too few are known,
+  /// infinite where they do not decay.
+  [[nodiscard]] WALLHEAT_HOST_DEVICE double value() const {
+    if (now_.delta == 0) return 0;
+    const double decay = std::log(earlier_.delta / now_.delta) /
+                         static_cast<double>(now_.iterations - earlier_.iterations);
+    if (decay <= 0) return std::numeric_limits<double>::infinity();
+    return now_.delta / std::expm1(decay);
+  }
+
+ private:
+  struct Look {
+    std::int64_t iterations = 0;
+    double delta = std::numeric_limits<double>::quiet_NaN();
+  };
+  static constexpr std::int64_t least_distance = 16;
+  Look earlier_;  ///< at least so long before now_
+  Look later_;    ///< what earlier_ will be
+  Look now_;
+};
+
+/// What an estimate by a norm of delta says of a single cell, in °C: by Norm::l2 the root mean
+/// square over interior cells.
+[[nodiscard]] inline double estimate_of_a_cell(double estimate, const FloorPlan& plan, Norm norm) {
+  const auto cells = static_cast<double>(std::max<std::int64_t>(count_interior(plan), 1));
+  return norm == Norm::l2 ? estimate / std::sqrt(cells) : estimate;
+}
+
+}  // namespace wallheat
