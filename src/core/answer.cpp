@@ -54,7 +54,7 @@ bool same_value(double a, double b) {
 
 bool is_far_from_steady(const PlanResult& result) {
   if (!is_answer(result.status) || result.status == PlanStatus::empty) return false;
-  if (!std::isnan(result.error_bound)) return false;
+  if (!std::isnan(result.error_bound) || std::isnan(result.statistics.mean_temp)) return false;
   const double size = std::max(std::abs(result.statistics.mean_temp), result.statistics.std_temp);
   return !(result.error_estimate <= 0.1 * size);
 }

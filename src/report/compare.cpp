@@ -341,7 +341,8 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
     spent.add(row);
     ++plans;
   }
-  if (plans > 0) time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
+  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
+    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
   return time;
 }
 

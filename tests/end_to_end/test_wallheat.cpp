@@ -125,7 +125,7 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   generate(3, 32);
   const Finished finished = run_program(mpirun(3, run()));
   EXPECT_THAT(finished.err,
-              AllOf(HasSubstr("rank  host"), HasSubstr("core time  busy"), HasSubstr("cpu "),
+              AllOf(HasSubstr("rank  host"), HasSubstr("CPU time  busy"), HasSubstr("cpu "),
                     HasSubstr("restored 0, solved 3, failed 0"), HasSubstr("[rank 0 ")));
 }
 

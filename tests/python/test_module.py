@@ -239,7 +239,7 @@ class Open(unittest.TestCase):
         return wallheat.open(self.folder / (name + ".h5"))
 
     def test_rows_are_those_of_the_export(self):
-        for name in "plain", "fields", "killed", "version_2":
+        for name in "plain", "fields", "killed":
             rows = self.kept(name).rows
             for position, expected in enumerate(json.loads((DATA / (name + ".json")).read_text(encoding="utf-8"))):
                 found = rows.iloc[position]

@@ -34,7 +34,8 @@ PlanResult solved_with(const std::string& id, double mean) {
   row.iterations = 100;
   row.rows = 2;
   row.cols = 2;
-  row.seconds = 0.5;
+  row.seconds = 2;
+  row.cpu_s = 0.5;
   return row;
 }
 
@@ -164,7 +165,7 @@ TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
   const auto time = time_of(file, ResultReader(file));
   ASSERT_TRUE(time);
   EXPECT_EQ(time->seconds_a_plan, 3) << "12 s for the four plans of the session";
-  EXPECT_EQ(time->core_seconds_a_plan, 0.5);
+  EXPECT_EQ(time->cpu_seconds_a_plan, 0.5);
   EXPECT_FALSE(time->workers) << "the session does not tell";
 }
 

@@ -59,7 +59,7 @@ std::string encoded_row_type_of(const std::filesystem::path& path) {
 class KeptFiles : public StoreTest {
  protected:
   KeptFiles() {
-    for (const char* name : {"plain.h5", "fields.h5", "killed.h5", "killed.h5.wal", "version_2.h5"})
+    for (const char* name : {"plain.h5", "fields.h5", "killed.h5", "killed.h5.wal"})
       std::filesystem::copy_file(data / name, directory / name);
   }
   [[nodiscard]] std::filesystem::path kept(const char* name) const { return directory / name; }
@@ -146,63 +146,6 @@ TEST_F(KeptFiles, are_resumed) {
     EXPECT_TRUE(same(after.rows()[6], large));
     EXPECT_EQ(after.field(6), make_field(6, {512, 512}));
   }
-}
-
-TEST_F(KeptFiles, of_the_version_before_are_read_with_what_it_lacked_left_open) {
-  const ResultReader reader(kept("version_2.h5"));
-  EXPECT_THAT(answered(reader), ElementsAre("00002", "00004", "00006"));
-  EXPECT_THAT(reader.damage(), IsEmpty());
-  const ResultReader newer(kept("fields.h5"));  // the same plans, solved by this version
-  for (const std::size_t i : {1U, 3U, 5U}) {
-    const PlanResult& row = reader.rows()[i];
-    EXPECT_EQ(row.statistics.mean_temp, newer.rows()[i].statistics.mean_temp);
-    EXPECT_EQ(row.error, "");
-    EXPECT_EQ(row.fell_back, 0);
-    EXPECT_EQ(row.cells_in_doubt, 0U);
-    EXPECT_TRUE(std::isnan(row.error_bound));
-    EXPECT_EQ(reader.field(i), newer.field(i));
-  }
-}
-
-TEST_F(KeptFiles, of_the_version_before_are_resumed_and_get_the_new_version) {
-  const ResultReader before(data / "version_2.h5");
-  const auto plan = plan_of(before, true);
-  std::vector<std::string> report;
-  auto store = ResultStore::resume(kept("version_2.h5"), plan, {{"wrote", "this build"}}, &report);
-  EXPECT_THAT(report, IsEmpty());
-  auto large = make_result(plan, 6);
-  large.error_bound = 1e-9;
-  store_all(store, std::span(&large, 1));
-  store.close({});
-  const ResultReader after(kept("version_2.h5"));
-  for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_TRUE(same(after.rows()[i], before.rows()[i])) << "row " << i;
-    EXPECT_EQ(after.field(i), before.field(i)) << "row " << i;
-  }
-  EXPECT_EQ(after.rows()[6].error_bound, 1e-9);
-  EXPECT_EQ(encoded_row_type_of(kept("version_2.h5")), encoded_row_type_of(kept("fields.h5")));
-}
-
-TEST_F(KeptFiles, of_the_version_before_are_merged_and_need_no_repair) {
-  const auto report =
-      merge_results(file, {kept("version_2.h5"), kept("killed.h5")}, {.allow_missing = true});
-  EXPECT_THAT(report.missing, ElementsAre("00007"));
-  EXPECT_THAT(report.conflicts, IsEmpty());
-  const auto bytes = read_bytes(kept("version_2.h5"));
-  EXPECT_FALSE(repair_results(kept("version_2.h5")).changed);
-  EXPECT_EQ(read_bytes(kept("version_2.h5")), bytes);
-}
-
-TEST_F(KeptFiles, of_the_version_before_show_which_row_is_damaged) {
-  // A byte of the text of a row, which is in the file once: "00004".
-  std::string bytes = read_bytes(kept("version_2.h5"));
-  for (auto place = bytes.find("00004"); place != std::string::npos;
-       place = bytes.find("00004", place + 1))
-    bytes[place + 20] = 'x';  // beyond the NUL, but within the checksum of the row, or of the ids
-  std::ofstream(kept("version_2.h5"), std::ios::binary) << bytes;
-  const ResultReader reader(kept("version_2.h5"));
-  EXPECT_THAT(answered(reader), ElementsAre("00002", "00006"));
-  EXPECT_THAT(reader.damage(), Not(IsEmpty()));
 }
 
 TEST_F(KeptFiles, are_merged) {

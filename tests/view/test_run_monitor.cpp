@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <fstream>
@@ -31,10 +32,15 @@ class MonitoredRun : public testing::Test {
     monitor_->on_worker_ready(cpu_);
     monitor_->on_worker_ready(gpu_);
   }
+  static RunTally two_plans() {
+    RunTally tally;
+    tally.total = 2;
+    return tally;
+  }
   void begin(const std::vector<std::string>& ids, std::optional<EventLog> events) {
     monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::move(events),
-                     RunFacts{directory_ / "results.h5", &ids, "", "node0", ""},
-                     RunTally{.total = 2}, live_status_);
+                     RunFacts{directory_ / "results.h5", &ids, "", "node0", ""}, two_plans(),
+                     live_status_);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
@@ -44,9 +50,11 @@ class MonitoredRun : public testing::Test {
     result.rank = rank;
     return result;
   }
-  void solve(std::uint32_t plan, int rank, const Statistics& statistics = {}) {
+  void solve(std::uint32_t plan, int rank, const Statistics& statistics = {},
+             double error_estimate = 0.1) {
     PlanResult answer = result(plan, rank, PlanStatus::converged);
     answer.statistics = statistics;
+    answer.error_estimate = error_estimate;
     monitor_->on_stored(answer);
   }
   std::vector<nlohmann::json> events(const std::string& name) {
@@ -158,6 +166,30 @@ TEST_F(MonitoredRun, does_not_warn_of_usual_temperatures) {
   solve(1, 1);  // a plan without a room has none
   monitor_->finish("run_finished");
   EXPECT_EQ(said_.str(), "");
+}
+
+TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
+  begin();
+  const Statistics plate{.mean_temp = 0.0001, .std_temp = 0.002};
+  solve(0, 1, plate, 0.02);
+  solve(1, 1, plate, std::nan(""));  // too few iterations
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.str(),
+              AllOf(HasSubstr("plan a stopped after 0 iterations, far from the steady"),
+                    HasSubstr("2 plans are far from the steady state"),
+                    HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
+}
+
+TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
+  begin();
+  PlanResult answer = result(0, 1, PlanStatus::converged);
+  answer.device = "cpu avx2";
+  answer.seconds = 350;
+  answer.cpu_s = 17;
+  monitor_->on_stored(answer);
+  EXPECT_EQ(
+      monitor_->tally().spent.text(),
+      "17 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
 }
 
 TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {

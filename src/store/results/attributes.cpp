@@ -117,16 +117,15 @@ std::vector<std::string> read_predecessors(const Handle& file) {
   return {std::istream_iterator<std::string>(ids), {}};
 }
 
-Identity read_identity(const Handle& file, const std::filesystem::path& path, bool closed) {
+std::string read_identity(const Handle& file, const std::filesystem::path& path) {
   const auto root = open_group(file, "/");
   const auto version = read_whole_number(root, "format_version");
   if (!has_attribute(root, mark_name) || read_text(root, mark_name) != mark_value || !version ||
       !has_attribute(root, "file_id")) {
     throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
   }
-  if (*version != format_version && !(closed && *version == format_version_before))
-    refuse_version(path, *version);
-  return {read_text(root, "file_id").value_or(""), static_cast<std::int32_t>(*version)};
+  if (*version != format_version) refuse_version(path, *version);
+  return read_text(root, "file_id").value_or("");
 }
 
 }  // namespace wallheat::store

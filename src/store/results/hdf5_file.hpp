@@ -45,8 +45,7 @@ enum class Space {
 /// The dataset /rows.
 class RowTable {
  public:
-  /// A table of the version before can only be read.
-  explicit RowTable(const Handle& file, std::int32_t version = format_version);
+  explicit RowTable(const Handle& file);
   static void create(const Handle& file, std::uint64_t count);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -67,7 +66,6 @@ class RowTable {
 
   Handle type_, dataset_;
   std::uint64_t count_ = 0;
-  std::int32_t version_;
 };
 
 /// The datasets /fields/{rows}x{cols}/{k}. Slot s of a shape is entry s % slots_per_dataset of
@@ -122,14 +120,8 @@ void write_ids(const Handle& file, const RowList& rows);
 
 /// The root's attributes file_id, succeeds and format_version.
 void write_identity(const Handle& file, const Snapshot& snapshot);
-struct Identity {
-  std::string file_id;
-  std::int32_t version = format_version;
-};
-/// Throws RunError if it is no result file, or one of another format version; that before is
-/// allowed where the file was closed.
-[[nodiscard]] Identity read_identity(const Handle& file, const std::filesystem::path& path,
-                                     bool closed = false);
+/// The file_id. Throws RunError if it is no result file, or one of another format version.
+[[nodiscard]] std::string read_identity(const Handle& file, const std::filesystem::path& path);
 
 /// The ids of the files that this one succeeds.
 [[nodiscard]] std::vector<std::string> read_predecessors(const Handle& file);

@@ -24,7 +24,7 @@ InFile try_to_read(const StoreEnvironment& env, const fs::path& path, FileState 
   try {
     {
       const auto file = open_file(env, path, access);
-      found.file_id = read_identity(file, path, state == FileState::closed).file_id;
+      found.file_id = read_identity(file, path);
       found.succeeds = read_predecessors(file);
     }
     DamageReport complaints;  // whoever goes by the file finds them again

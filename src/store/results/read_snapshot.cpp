@@ -31,10 +31,9 @@ class Reading {
  public:
   Reading(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
           Access access, Offsets offsets, Snapshot& snapshot)
-      : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file, snapshot.version) {
+      : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file) {
     if (access == Access::read && table_.count() > 0)
-      in_file_ = std::make_shared<RowsInFile>(env.system, path, table_.offset(), table_.count(),
-                                              snapshot.version);
+      in_file_ = std::make_shared<RowsInFile>(env.system, path, table_.offset(), table_.count());
     snapshot.offsets.assign(table_.count(), -1);
     ids_ = read_ids(file, table_.count());
   }
@@ -110,9 +109,7 @@ Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path&
                        Access access, Offsets offsets, DamageReport& damage) {
   const auto file = open_file(env, path, access);
   Snapshot snapshot;
-  const Identity identity = read_identity(file, path, access == Access::read);
-  snapshot.file_id = identity.file_id;
-  snapshot.version = identity.version;
+  snapshot.file_id = read_identity(file, path);
   snapshot.succeeds = read_predecessors(file);
   snapshot.settings = read_attributes(file, "/settings");
   snapshot.sessions = read_sessions(file);

@@ -141,7 +141,7 @@ std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
   auto file = open_file(env, path, access);
   std::vector<std::size_t> rebuilt;
   try {
-    if (read_identity(file, path).file_id != snapshot.file_id) refuse_pair(path, strangers);
+    if (read_identity(file, path) != snapshot.file_id) refuse_pair(path, strangers);
     take_over_sessions(file, snapshot.sessions);
     write_sessions(file, snapshot.sessions);
     if (const auto ids = read_ids(file, snapshot.rows.size());

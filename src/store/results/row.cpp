@@ -78,17 +78,6 @@ void seal(Row& row) {
   row.row_crc32 = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(Row, row_crc32)));
 }
 
-Row row_of_version_before(std::span<const std::byte> bytes) {
-  Row row = to_row({});
-  constexpr std::size_t kept = offsetof(Row, fell_back);
-  std::memcpy(static_cast<void*>(&row), bytes.data(), kept);
-  std::uint32_t crc = 0;
-  std::memcpy(&crc, bytes.data() + kept, sizeof crc);
-  seal(row);
-  if (crc != crc32_of(bytes.first(kept))) row.row_crc32 = ~row.row_crc32;
-  return row;
-}
-
 bool is_intact(const Row& row) {
   const auto crc = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(Row, row_crc32)));
   return row.row_crc32 == crc && row.status >= 0 &&

@@ -14,10 +14,8 @@
 
 namespace wallheat::store {
 
-/// Of the HDF5 file and of the log. A newer one is refused, and so is an older one, but for a
-/// closed file of the version before: it is read, and built anew before anything is added to it.
-inline constexpr std::int32_t format_version = 3;
-inline constexpr std::int32_t format_version_before = 2;
+/// Of the HDF5 file and of the log; others are refused.
+inline constexpr std::int32_t format_version = 1;
 
 static_assert(std::endian::native == std::endian::little, "rows are stored as they are in memory");
 
@@ -69,11 +67,6 @@ static_assert(
     }() == sizeof(Row),
     "a gap in Row would store, and check, undefined bytes");
 static_assert(sizeof(Row::id) == max_id_length + 1);
-
-/// A row of the version before ended with row_crc32 in the place of the columns from here on.
-inline constexpr std::size_t row_bytes_before = offsetof(Row, fell_back) + sizeof(Row::row_crc32);
-/// That row with the new columns at their initial values; intact if it was.
-[[nodiscard]] Row row_of_version_before(std::span<const std::byte> bytes);
 
 /// A row without an answer, sealed.
 [[nodiscard]] Row pending_row(std::size_t index, std::string_view id);

@@ -9,21 +9,13 @@
 namespace wallheat::store {
 
 RowsInFile::RowsInFile(System& system, const std::filesystem::path& file, std::uint64_t offset,
-                       std::size_t count, std::int32_t version)
-    : path_(file), in_(system, file, O_RDONLY), offset_(offset), count_(count), version_(version) {}
+                       std::size_t count)
+    : path_(file), in_(system, file, O_RDONLY), offset_(offset), count_(count) {}
 
 void RowsInFile::refuse() const { throw RunError(path_.string() + " changed while it was read"); }
 
 void RowsInFile::read_unchecked(std::size_t first, std::span<Row> rows) const {
-  if (version_ == format_version) {
-    if (!in_.read_at(offset_ + first * sizeof(Row), std::as_writable_bytes(rows))) refuse();
-    return;
-  }
-  std::vector<std::byte> before(rows.size() * row_bytes_before);
-  if (!in_.read_at(offset_ + first * row_bytes_before, before)) refuse();
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] =
-        row_of_version_before(std::span(before).subspan(i * row_bytes_before, row_bytes_before));
+  if (!in_.read_at(offset_ + first * sizeof(Row), std::as_writable_bytes(rows))) refuse();
 }
 
 void RowsInFile::read(std::size_t first, std::span<Row> rows) const {

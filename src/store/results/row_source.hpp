@@ -29,7 +29,7 @@ class RowsInFile final : public RowSource {
  public:
   /// `offset`: where the first begins. Throws SystemError.
   RowsInFile(System& system, const std::filesystem::path& file, std::uint64_t offset,
-             std::size_t count, std::int32_t version);
+             std::size_t count);
 
   [[nodiscard]] std::size_t count() const override { return count_; }
   void read(std::size_t first, std::span<Row> rows) const override;
@@ -43,7 +43,6 @@ class RowsInFile final : public RowSource {
   PosixFile in_;
   std::uint64_t offset_;
   std::size_t count_;
-  std::int32_t version_;
 };
 
 /// A pending row for each id.

@@ -29,11 +29,10 @@ void RowTable::create(const Handle& file, std::uint64_t count) {
   name_axis(file, rows, 0, plan_axis);
 }
 
-RowTable::RowTable(const Handle& file, std::int32_t version)
-    : type_(make_row_type(version)),
+RowTable::RowTable(const Handle& file)
+    : type_(make_row_type()),
       dataset_(open_dataset(file.get(), rows_name, {type_.get(), {0}, {}})),
-      count_(size_of(dataset_).front()),
-      version_(version) {}
+      count_(size_of(dataset_).front()) {}
 
 Handle RowTable::selection(std::uint64_t first, std::uint64_t count) const {
   Handle space(H5Dget_space(dataset_.get()), H5Sclose, "select rows");
@@ -57,20 +56,9 @@ void RowTable::read(std::uint64_t first, std::span<Row> rows) const {
   if (rows.empty()) return;
   const hsize_t length = rows.size();
   const Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose, "select rows");
-  const auto read_into = [&](void* target) {
-    checked(H5Dread(dataset_.get(), type_.get(), memory.get(), selection(first, rows.size()).get(),
-                    H5P_DEFAULT, target),
-            "read rows");
-  };
-  if (version_ == format_version) {
-    read_into(rows.data());
-    return;
-  }
-  std::vector<std::byte> before(rows.size() * row_bytes_before);
-  read_into(before.data());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] =
-        row_of_version_before(std::span(before).subspan(i * row_bytes_before, row_bytes_before));
+  checked(H5Dread(dataset_.get(), type_.get(), memory.get(), selection(first, rows.size()).get(),
+                  H5P_DEFAULT, rows.data()),
+          "read rows");
 }
 
 void RowTable::write_all(const RowList& rows) {
@@ -96,8 +84,7 @@ void RowTable::for_each(const std::function<void(std::size_t i, const Row& row)>
 }
 
 void RowTable::require_whole() const {
-  const std::size_t bytes = version_ == format_version ? sizeof(Row) : row_bytes_before;
-  if (count_ > file_bytes_of(dataset_) / bytes) {
+  if (count_ > file_bytes_of(dataset_) / sizeof(Row)) {
     throw Hdf5Error("cannot trust the file: it is too short for its rows");
   }
 }

@@ -34,19 +34,11 @@ Handle type_of(std::type_identity<T>, std::size_t bytes) {
 
 }  // namespace
 
-Handle make_row_type(std::int32_t version) {
-  const bool newest = version == format_version;
-  Handle type(H5Tcreate(H5T_COMPOUND, newest ? sizeof(Row) : row_bytes_before), H5Tclose,
-              describing);
+Handle make_row_type() {
+  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(Row)), H5Tclose, describing);
   std::size_t offset = 0;  // a row has no gaps
-  std::size_t skipped = 0;
   for_each_row_column([&](const char* name, auto member, auto column_type) {
     constexpr std::size_t bytes = sizeof(std::declval<Row>().*member);
-    const bool is_last = offset + skipped + bytes == sizeof(Row);
-    if (!newest && offset >= offsetof(Row, fell_back) && !is_last) {
-      skipped += bytes;
-      return;
-    }
     checked(H5Tinsert(type.get(), name, offset, type_of(column_type, bytes).get()), describing);
     offset += bytes;
   });

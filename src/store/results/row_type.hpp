@@ -6,7 +6,7 @@
 namespace wallheat::store {
 
 /// The compound type of `/rows`: a Row, byte for byte, with named columns and an enum for the
-/// status. Of the version before: without its newer columns.
-[[nodiscard]] Handle make_row_type(std::int32_t version = format_version);
+/// status.
+[[nodiscard]] Handle make_row_type();
 
 }  // namespace wallheat::store

@@ -29,17 +29,9 @@ void check_ids(const std::filesystem::path& file, const std::vector<std::string>
 }  // namespace
 
 void refuse_version(const std::filesystem::path& file, std::int64_t found) {
-  if (found == format_version_before) {
-    throw RunError(
-        file.string() + " has format version " + std::to_string(found) +
-        " and was left open by a killed run, but this wallheat reads that version only " +
-        "from closed files: first repair it with the older wallheat that wrote it");
-  }
   throw RunError(file.string() + " has format version " + std::to_string(found) +
-                 ", but this wallheat knows versions " + std::to_string(format_version_before) +
-                 " and " + std::to_string(format_version) + " only; use the " +
-                 (found < format_version ? "older" : "newer") +
-                 " wallheat that wrote it, or solve anew into another file");
+                 ", but this wallheat knows version " + std::to_string(format_version) +
+                 " only; use the wallheat that wrote it, or solve anew into another file");
 }
 
 std::string count_were(std::size_t count, const std::string& noun) {
@@ -153,7 +145,6 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 }
 
 bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
-  if (snapshot.version != format_version) return true;
   if (snapshot.rows.size() != plan.ids.size()) return true;
   std::size_t place = 0;
   for (const Row& row : snapshot.rows)
@@ -166,7 +157,7 @@ bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
 }
 
 Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const StorePlan& plan) {
-  auto fresh = snapshot_for(file, plan);  // of the newest version
+  auto fresh = snapshot_for(file, plan);
   std::unordered_map<std::string_view, std::size_t> indices;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) indices.emplace(plan.ids[i], i);
 

@@ -23,7 +23,6 @@ using Capacities = std::map<GridShape, std::uint64_t>;
 /// All that a result file holds except the bytes of the fields. It is read from a closed HDF5 file
 /// or from a log alike, and either can be written anew from it.
 struct Snapshot {
-  std::int32_t version = format_version;  ///< of the file; what is written from it has the newest
   std::string file_id;  ///< ties a log to the one HDF5 file whose offsets it gives
   /// The files that this one was built from or in the place of: their logs are of no use any more.
   std::vector<std::string> succeeds;
