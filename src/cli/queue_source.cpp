@@ -14,6 +14,7 @@
 #include "io/posix_file.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
+#include "store/results/result_path.hpp"
 
 namespace wallheat {
 namespace {
@@ -76,7 +77,7 @@ JobListing QueueSource::read() {
   } else {
     listing = ask_scheduler();
   }
-  return history_.empty() ? std::move(listing) : keep_history(history_, listing);
+  return history_.empty() ? std::move(listing) : keep_history(result_path(history_), listing);
 }
 
 JobListing QueueSource::ask_scheduler() {

@@ -195,6 +195,20 @@ TEST(History, keeps_each_stay_once) {
   EXPECT_EQ(parse_history("history", text).jobs[0], sacct(old).jobs[0]);
 }
 
+TEST(History, keeps_names_with_commas_and_quotes) {
+  const JobListing listing = sacct(
+      "1|1|a,b|normal,high|CANCELLED|1000|1000|None|1100|60|1|1|1G|cpu=1\n"
+      "2|2|\"big\"|say \"now, please\"|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"
+      "3|3|p||COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n");
+  const JobListing kept = parse_history("history", history_text(listing));
+  ASSERT_EQ(kept.jobs.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(kept.names.at(kept.jobs[i].partition), listing.names.at(listing.jobs[i].partition));
+    EXPECT_EQ(kept.names.at(kept.jobs[i].qos), listing.names.at(listing.jobs[i].qos));
+    EXPECT_EQ(kept.jobs[i].until_s, listing.jobs[i].until_s);
+  }
+}
+
 TEST(History, of_another_version_or_broken_is_refused) {
   const auto refusal = [](const std::string& text) {
     try {
@@ -207,6 +221,7 @@ TEST(History, of_another_version_or_broken_is_refused) {
   EXPECT_THAT(refusal("# wallheat queue history 2\n"), HasSubstr("h.csv, line 1: this is no"));
   const std::string good = history_text({});
   EXPECT_THAT(refusal(good + "1,2,3\n"), HasSubstr("h.csv, line 3: 3 fields in place of 13"));
+  EXPECT_THAT(refusal(good + "1,0,0,p,\"q,1,1,1,1,1,1,1,1\n"), HasSubstr("5 fields in place of"));
   EXPECT_THAT(refusal(good + "1,0,0,p,q,a,1,1,1,1,1,1,1\n"), HasSubstr("its submit_s is 'a'"));
 }
 
