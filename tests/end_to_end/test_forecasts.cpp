@@ -143,6 +143,21 @@ TEST_F(Forecasts, keeps_the_history_that_a_link_leads_to_and_its_rights) {
   EXPECT_EQ(shell("grep -c ,p, far/h.csv; stat -c %a far/h.csv").out, "2\n664\n");
 }
 
+TEST_F(Forecasts, reads_a_listing_through_links_and_pipes) {
+  write("a.txt", job("p", 1, 10));
+  for (const char* command : {"ln -s a.txt link; wallheat queue --sacct link",
+                              "wallheat queue --sacct /dev/stdin < a.txt",
+                              "cat a.txt | wallheat queue --sacct /dev/stdin",
+                              "mkfifo pipe; cat a.txt > pipe & wallheat queue --sacct pipe",
+                              "cat a.txt | wallheat queue --sacct -"}) {
+    const Finished read = shell(command);
+    EXPECT_EQ(read.status, 0) << command << read.err;
+    EXPECT_THAT(read.out, HasSubstr("1 started")) << command;
+  }
+  expect_refusal("queue --sacct /dev/zero", 1, "/dev/zero is no text");
+  expect_refusal("queue --sacct .", 1, ". cannot be read: it is a directory");
+}
+
 TEST_F(Forecasts, of_broken_listings_names_the_line) {
   write("a.txt", job("p", 1, 10) + "12|13\n");
   expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include "forecast/job_history.hpp"
 #include "forecast/job_listing.hpp"
 #include "forecast/job_waits.hpp"
@@ -175,6 +178,63 @@ TEST(Bjobs, tells_waits_of_queues) {
   } catch (const RunError& error) {
     EXPECT_THAT(error.what(), HasSubstr("bjobs.txt, line 2: 'yesterday' is no time"));
   }
+}
+
+TEST(Bjobs, passes_over_the_letter_of_an_expected_time) {
+  const JobListing listing = parse_lsf(
+      "bjobs.txt",
+      "JOBID|JOBINDEX|QUEUE|STAT|SUBMIT_TIME|START_TIME|FINISH_TIME|NREQ_SLOT|RUNTIMELIMIT\n"
+      "101|0|normal|RUN|Sep 25 21:15|Sep 25 21:16|Sep 25 21:17 L|4|60.0/a\n"
+      "102|0|normal|EXIT|Sep 25 21:15|-|Sep 25 21:17 L|4|60.0/a\n"
+      "103|0|normal|PEND|Sep 25 21:15|Sep 28 21:17:00 2023 E|-|4|60.0/a\n",
+      1695800000);  // two days later
+  EXPECT_EQ(waits_in(listing), std::vector<std::int64_t>{60});
+  EXPECT_EQ(listing.jobs.at(1).until_s - listing.jobs[1].submit_s, 120);
+  EXPECT_TRUE(listing.jobs.at(2).waits_still);
+}
+
+/// Another time zone for the length of a test.
+class Zone {
+ public:
+  explicit Zone(const char* name) {
+    const char* before = std::getenv("TZ");
+    if (before != nullptr) before_ = before;
+    ::setenv("TZ", name, 1);
+    ::tzset();
+  }
+  ~Zone() {
+    before_.empty() ? ::unsetenv("TZ") : ::setenv("TZ", before_.c_str(), 1);
+    ::tzset();
+  }
+  Zone(const Zone&) = delete;
+  Zone& operator=(const Zone&) = delete;
+
+ private:
+  std::string before_;
+};
+
+TEST(Lsf, puts_the_hour_that_autumn_repeats_in_order) {
+  const Zone zone("CET-1CEST,M3.5.0,M10.5.0/3");  // on 2023-10-29 at 3:00 it is 2:00 again
+  constexpr std::int64_t after_s = 1698700000;
+  const JobListing table = parse_lsf(
+      "bjobs.txt",
+      "JOBID|JOBINDEX|QUEUE|STAT|SUBMIT_TIME|START_TIME|FINISH_TIME|NREQ_SLOT|RUNTIMELIMIT\n"
+      "101|0|normal|DONE|Oct 29 02:50|Oct 29 02:10|Oct 29 03:30|4|60.0/a\n"
+      "102|0|normal|DONE|Oct 29 01:50|Oct 29 02:10|Oct 29 03:30|4|60.0/a\n"
+      "103|0|normal|EXIT|Oct 29 02:50:00 2023|-|Oct 29 02:05:00 2023|4|60.0/a\n",
+      after_s);
+  EXPECT_EQ(waits_in(table), (std::vector<std::int64_t>{1200, 1200}));
+  EXPECT_EQ(waits_of(table).waiting, 1U);
+  EXPECT_EQ(waits_of(table).never_eligible, 0U);
+  const JobListing events = parse_lsf(
+      "bhist.txt",
+      "Job <101>, User <somebody>, Project <default>, Command <sleep 10>\n"
+      "Sun Oct 29 02:40:00 2023: Submitted from host <a>, to Queue <normal>, CWD <$HOME>;\n"
+      "Sun Oct 29 02:50:00 2023: Dispatched 1 Task(s) on Host(s) <b>;\n"
+      "Sun Oct 29 02:05:00 2023: Pending: Requeued job is waiting for rescheduling;\n"
+      "Sun Oct 29 02:10:00 2023: Dispatched 1 Task(s) on Host(s) <b>;\n",
+      after_s);
+  EXPECT_EQ(waits_in(events), (std::vector<std::int64_t>{600, 300}));
 }
 
 TEST(History, keeps_each_stay_once) {
