@@ -56,8 +56,10 @@ constexpr double tail_at_usual = 2e-12;
 constexpr double uncertainty_at_usual = 1e-9;
 /// What is promised of the last delta, proven.
 constexpr double largest_doubt_at_usual = 1e-8;
-/// What may be left out of an expansion in any case: so much of the tolerance.
-constexpr double negligible = 1e-6;
+/// What an expansion may leave out, in parts of the tolerance: of a room whose end is looked for,
+/// and of the others.
+constexpr double left_out_of_search = 1e-7;
+constexpr double left_out = 1e-6;
 /// Rounding would show.
 constexpr double highest_temperature = 1000 * usual_temperature;
 /// Below, subnormal numbers would count.
@@ -79,6 +81,8 @@ struct RoomState {
   RoomSize change{};  ///< the last one's
   double delta = std::numeric_limits<double>::quiet_NaN();
   double error = 0;  ///< the 2-norm by which the change may be wrong
+  /// An upper bound on the sum of all J^i 1, where it was asked for.
+  double stay = std::numeric_limits<double>::infinity();
 };
 
 /// Where a jump leads.
@@ -139,7 +143,7 @@ class FastForwardSolver final : public Solver {
     if (!(estimate >= worth_it)) return std::nullopt;
     if (limits.tolerance > 0 && estimate < static_cast<double>(limits.max_iterations)) {
       // Deltas near the end are some `tolerance / estimate` apart.
-      const double doubt = limits.norm == Norm::max ? 2 * rounding_ * estimate : rounding_;
+      const double doubt = rounding_ * (limits.norm == Norm::max ? 0.25 * estimate : 1);
       if (limits.tolerance < doubt * estimate) return std::nullopt;
     }
     load(plan.domain, terms, layout);
@@ -238,7 +242,8 @@ class FastForwardSolver final : public Solver {
       if (end - room.iterations > worth_a_jump) {
         if ((end - room.iterations) % 2 != 0) sweep(room);
         const Landing landing = jump(room, end - room.iterations);
-        if (landing.delta < std::min(last, limits_.tolerance) - doubt(landing.error, end)) {
+        if (landing.delta <
+            std::min(last, limits_.tolerance) - doubt(landing.error, end, room.stay)) {
           accept(room, end, landing);
           continue;
         }
@@ -284,8 +289,8 @@ class FastForwardSolver final : public Solver {
   void jump_towards(RoomState& room, std::int64_t target) {
     while (target - room.iterations > worth_a_jump) {
       target -= (target - room.iterations) % 2;
-      const Landing landing = jump(room, target - room.iterations);
-      if (landing.delta >= limits_.tolerance + doubt(landing.error, target)) {
+      const Landing landing = jump(room, target - room.iterations, left_out_of_search);
+      if (landing.delta >= limits_.tolerance + doubt(landing.error, target, room.stay)) {
         accept(room, target, landing);
         return;
       }
@@ -332,25 +337,31 @@ class FastForwardSolver final : public Solver {
   }
 
   /// Throws InDoubt if a delta is too near to the tolerance.
-  void check(const RoomState& room) const {
-    if (!(std::abs(room.delta - limits_.tolerance) > doubt(room)) && limits_.tolerance > 0)
-      throw InDoubt();
+  void check(RoomState& room) {
+    const auto in_doubt = [&] {
+      return limits_.tolerance > 0 && !(std::abs(room.delta - limits_.tolerance) > doubt(room));
+    };
+    if (!in_doubt()) return;
+    if (std::isinf(room.stay)) room.stay = longest_stay(room);
+    if (in_doubt()) throw InDoubt();
   }
 
   /// How far a delta may be from the one that Jacobi computes at this iteration, with a change that
   /// may be wrong by `error`. The first change counts like two iterations.
-  [[nodiscard]] double doubt(double error, std::int64_t iterations) const {
-    return error + 2 * rounding_ * static_cast<double>(iterations + 2) + norm_rounding_;
+  [[nodiscard]] double doubt(double error, std::int64_t iterations, double stay) const {
+    const double made = std::min(static_cast<double>(iterations), stay);
+    return error + 2 * rounding_ * (made + 2) + norm_rounding_;
   }
 
   [[nodiscard]] double doubt(const RoomState& room) const {
-    const double any = doubt(room.error, room.iterations);
+    const double any = doubt(room.error, room.iterations, room.stay);
     const double jacobi = any - room.error;
     if (limits_.norm == Norm::max || !(jacobi < 0.01 * room.delta)) return any;
     // How much a further step would turn the change, at most, in parts of it.
     const double turn = (std::sqrt(room.change.turned) + 2 * room.error) / room.delta;
-    const double of_smooth = 1.01 * rounding_ * (3 + static_cast<double>(room.iterations) * turn) +
-                             0.51 * jacobi * jacobi / room.delta + norm_rounding_;
+    const double made = std::min(static_cast<double>(room.iterations), room.stay);
+    const double of_smooth =
+        1.01 * rounding_ * (3 + made * turn) + 0.51 * jacobi * jacobi / room.delta + norm_rounding_;
     return room.error + std::min(jacobi, of_smooth);
   }
 
@@ -375,17 +386,49 @@ class FastForwardSolver final : public Solver {
 
   /// Leaves in `sum_` the change of a room `count` iterations from where it is, an even number, and
   /// in `growth_` what accept() needs for the field.
-  Landing jump(const RoomState& room, std::int64_t count) {
-    const RoomRows& rows = room.rows;
+  Landing jump(const RoomState& room, std::int64_t count, double share = left_out) {
     const double length = std::sqrt(room.change.squares);
     const double tail = limits_.tolerance > 0
-                            ? std::min(largest_tail_, negligible * limits_.tolerance / length)
+                            ? std::min(largest_tail_, share * limits_.tolerance / length)
                             : largest_tail_;
+    const std::size_t terms = expand(room, change_, count, tail);
+    RoomSize change = sweeps_.size(room.rows, sum_);
+    change.turned = 4 * change.squares;  // at most
+    const double error = room.error + (2 * tail + rounding_of(count, terms)) * length;
+    return {change, delta_of(change), error};
+  }
+
+  /// Of an expansion, in parts of the 2-norm of its start.
+  static double rounding_of(std::int64_t count, std::size_t terms) {
+    return half_epsilon * (3 * static_cast<double>(count) + 6 * static_cast<double>(terms));
+  }
+
+  /// An upper bound on the sum of all J^i 1: how long a random walk stays in the room at most.
+  double longest_stay(const RoomState& room) {
+    const RoomLayout layout(shape_);
+    for (const CellRun& run : room.room.runs)
+      std::fill_n(odd_ + layout.cell(run.row, run.begin), run.end - run.begin, 1.0);
+    // About as long as J^i 1 takes to become small, if the iteration is near its end.
+    const std::int64_t count = std::max<std::int64_t>(room.iterations / 16 * 2, worth_a_jump);
+    const std::size_t terms = expand(room, odd_, count, largest_tail_);
+    // With what was rounded, in each norm. That of g is at most sum of a_j (5.5 e) j^2 / 2.
+    const auto m = static_cast<double>(count);
+    const double root = std::sqrt(static_cast<double>(room.room.cells));
+    const double growth_rounding = half_epsilon * m * (m + 6 * static_cast<double>(terms)) * root;
+    const double most = sweeps_.size(room.rows, growth_).largest + growth_rounding;
+    const double left = sweeps_.size(room.rows, sum_).largest + rounding_of(count, terms) * root;
+    return left < 1 ? 2 * most / (1 - left) : std::numeric_limits<double>::infinity();
+  }
+
+  /// Sums up in `sum_` J^count of a start, an even number, and in `growth_` its g. Returns the
+  /// number of terms.
+  std::size_t expand(const RoomState& room, const double* start, std::int64_t count, double tail) {
+    const RoomRows& rows = room.rows;
     const std::vector<double> factors = power_expansion(count, tail);
     const std::vector<double> growth = sum_of_even_powers(factors);
-    sweeps_.scale(rows, 1, change_, even_);
-    sweeps_.scale(rows, factors[0], change_, sum_);
-    sweeps_.scale(rows, growth[0], change_, growth_);
+    sweeps_.scale(rows, 1, start, even_);
+    sweeps_.scale(rows, factors[0], start, sum_);
+    sweeps_.scale(rows, growth[0], start, growth_);
     (void)sweeps_.step(rows, even_, odd_);
     // The pairs of a group follow each other at a distance of two rows.
     constexpr std::size_t distance = 2;
@@ -416,11 +459,7 @@ class FastForwardSolver final : public Solver {
                  static_cast<std::int64_t>(2 * in_group));
     }
     count_work(room, room.iterations + count, 2);
-    RoomSize change = sweeps_.size(rows, sum_);
-    change.turned = 4 * change.squares;  // at most
-    const double steps = 3 * static_cast<double>(count) + 6 * static_cast<double>(factors.size());
-    const double error = room.error + (2 * tail + half_epsilon * steps) * length;
-    return {change, delta_of(change), error};
+    return factors.size();
   }
 
   [[nodiscard]] double delta_of(const RoomSize& change) const {
