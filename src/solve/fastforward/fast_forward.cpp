@@ -36,9 +36,10 @@
 //   - Jacobi itself rounds an iterate by r = 2.25 e (with a source 3.25 e) times the largest
 //     temperature. Its d[k] is wrong by the last of these errors and by the sum of (J - 1) J^i
 //     times those before: by 2 r k in the maximum norm, 2 r k sqrt(cells) in the 2-norm.
-//   - The 2-norm of d + E differs from that of d by <E, d> / |d| and a term of second order. As J
-//   is
-//     symmetric, <(J - 1) J^i r, d> <= |r| |(J - 1) d|, which is small where the change is smooth.
+//   - Any bound on the sum of all J^i 1 may stand for k. With g of a change of 1 everywhere,
+//     (1 - J^2) g = 1 - J^m 1, so by the maximum principle 2 max(g) / (1 - max(J^m 1)) is one.
+//   - The 2-norm of d + E differs from that of d by <E, d> / |d| and a term of second order. J is
+//     symmetric, so <(J - 1) J^i r, d> <= |r| |J^i| |(J - 1) d|: little where d is smooth.
 
 namespace wallheat {
 namespace {
@@ -361,7 +362,7 @@ class FastForwardSolver final : public Solver {
     const double turn = (std::sqrt(room.change.turned) + 2 * room.error) / room.delta;
     const double made = std::min(static_cast<double>(room.iterations), room.stay);
     const double of_smooth =
-        1.01 * rounding_ * (3 + made * turn) + 0.51 * jacobi * jacobi / room.delta + norm_rounding_;
+        1.01 * rounding_ * (4 + made * turn) + 0.51 * jacobi * jacobi / room.delta + norm_rounding_;
     return room.error + std::min(jacobi, of_smooth);
   }
 
@@ -392,8 +393,7 @@ class FastForwardSolver final : public Solver {
                             ? std::min(largest_tail_, share * limits_.tolerance / length)
                             : largest_tail_;
     const std::size_t terms = expand(room, change_, count, tail);
-    RoomSize change = sweeps_.size(room.rows, sum_);
-    change.turned = 4 * change.squares;  // at most
+    const RoomSize change = sweeps_.size(room.rows, sum_);
     const double error = room.error + (2 * tail + rounding_of(count, terms)) * length;
     return {change, delta_of(change), error};
   }

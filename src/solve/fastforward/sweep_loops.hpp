@@ -143,7 +143,9 @@ RoomSize size(const RoomRows& rows, const double* of) {
                 [=, &found](std::ptrdiff_t i, std::ptrdiff_t lane, std::uint64_t mask) {
                   found.add(lane, select(mask, of[i], 0.0));
                 });
-  return found.all();
+  RoomSize all = found.all();
+  all.turned = 4 * all.squares;  // J - 1 makes nothing more than twice as large
+  return all;
 }
 
 void scale(const RoomRows& rows, double factor, const double* from, double* to) {

@@ -65,7 +65,7 @@ struct TermShares {
 struct RoomSize {
   double largest;  ///< of the magnitudes
   double squares;  ///< their sum
-  double turned;   ///< the sum of the squares of what a step changed
+  double turned;   ///< what the last step changed, or the next one will: the squares' sum, at most
 };
 
 /// Sweeps touch the cells of the room only, and read those next to them. J f is a quarter of the
@@ -75,7 +75,6 @@ struct RoomSweeps {
   void (*first_change)(const RoomRows&, const double* field, double* change, const double* source);
   /// to = J from. Returns the size of `to`.
   RoomSize (*step)(const RoomRows&, const double* from, double* to);
-  /// `turned` is 0.
   RoomSize (*size)(const RoomRows&, const double* of);
   /// to = factor from
   void (*scale)(const RoomRows&, double factor, const double* from, double* to);
