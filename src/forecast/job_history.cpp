@@ -1,8 +1,13 @@
 #include "forecast/job_history.hpp"
 
+#include <fcntl.h>
+
+#include <span>
 #include <unordered_set>
 
 #include "forecast/listing_line.hpp"
+#include "io/file_lock.hpp"
+#include "io/file_names.hpp"
 #include "io/posix_file.hpp"
 
 namespace wallheat {
@@ -36,6 +41,53 @@ struct HashOfStay {
 };
 Stay stay_of(const JobRecord& job) { return {job.job, job.task, job.submit_s, job.start_s}; }
 
+/// As it stands in the file: one with a comma or a quote is quoted (RFC 4180).
+std::string quoted(const std::string& name) {
+  if (name.find_first_of(",\"") == std::string::npos) return name;
+  std::string text = "\"";
+  for (const char letter : name) text.append(letter == '"' ? 2 : 1, letter);
+  return text + '"';
+}
+
+std::string unquoted(std::string_view field) {
+  if (!field.starts_with('"')) return std::string(field);
+  std::string name;
+  for (std::size_t i = 1; i + 1 < field.size(); ++i) {
+    name += field[i];
+    if (field[i] == '"') ++i;  // it stands twice
+  }
+  return name;
+}
+
+/// Splits a line at the commas that are not within quotes.
+void split_csv(std::string_view line, std::vector<std::string_view>& fields) {
+  fields.clear();
+  for (std::size_t begin = 0; begin <= line.size();) {
+    bool quoted_here = false;
+    std::size_t end = begin;
+    for (; end < line.size() && (quoted_here || line[end] != ','); ++end)
+      if (line[end] == '"') quoted_here = !quoted_here;
+    fields.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+/// Replaces the file durably: whatever happens, the old history or the new one is there.
+void replace_durably(System& system, const std::filesystem::path& file, std::string_view text) {
+  const auto temporary = temporary_path(file);
+  try {
+    PosixFile out = PosixFile::make(system, temporary);
+    take_rights_of(system, file, temporary, out.fd());
+    out.append(std::as_bytes(std::span(text)));
+    out.sync_all();
+    rename_durably(system, temporary, file);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+}
+
 }  // namespace
 
 JobListing parse_history(const std::string& name, std::string_view text) {
@@ -52,15 +104,15 @@ JobListing parse_history(const std::string& name, std::string_view text) {
     lines.refuse(fmt::format("the names of the columns are not {}", columns));
   const auto width = static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ',')) + 1;
   while (lines.next(line)) {
-    split(line, ',', fields);
+    split_csv(line, fields);
     if (fields.size() != width)
       lines.refuse(fmt::format("{} fields in place of {}", fields.size(), width));
     JobRecord job;
     job.job = lines.number<std::uint64_t>(fields[0], "job");
     job.task = lines.number<std::uint32_t>(fields[1], "task");
     job.array = lines.number<std::uint64_t>(fields[2], "array");
-    job.partition = listing.names.place_of(fields[3]);
-    job.qos = listing.names.place_of(fields[4]);
+    job.partition = listing.names.place_of(unquoted(fields[3]));
+    job.qos = listing.names.place_of(unquoted(fields[4]));
     job.submit_s = lines.time_s(fields[5], "submit_s");
     job.eligible_s = lines.time_s(fields[6], "eligible_s");
     job.start_s = lines.time_s(fields[7], "start_s");
@@ -79,8 +131,8 @@ std::string history_text(const JobListing& listing) {
   for (const JobRecord& job : listing.jobs) {
     if (job.waits_still) continue;
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{},{},{},{:.0f}\n",
-                   job.job, job.task, job.array, listing.names.at(job.partition),
-                   listing.names.at(job.qos), job.submit_s, job.eligible_s, job.start_s,
+                   job.job, job.task, job.array, quoted(listing.names.at(job.partition)),
+                   quoted(listing.names.at(job.qos)), job.submit_s, job.eligible_s, job.start_s,
                    job.until_s, job.limit_s, job.nodes, job.cpus, job.memory_bytes);
   }
   return text;
@@ -102,12 +154,23 @@ std::size_t merge_listings(JobListing& listing, const JobListing& more) {
 }
 
 JobListing keep_history(const std::filesystem::path& file, const JobListing& listing) {
-  JobListing all;
-  const bool is_new = !std::filesystem::exists(file);
-  if (!is_new) all = parse_history(file.string(), read_whole(real_system(), file));
-  if (merge_listings(all, listing) > 0 || is_new)
-    replace_text(real_system(), file, history_text(all));
-  return all;
+  System& system = real_system();
+  std::size_t added = 0;
+  const auto merged = [&] {
+    JobListing all;
+    const bool is_new = !exists(system, file);
+    if (!is_new) all = parse_history(file.string(), read_whole(system, file));
+    added = merge_listings(all, listing) + (is_new ? 1 : 0);
+    return all;
+  };
+  JobListing all = merged();
+  if (added == 0) return all;
+  // Another one may have added records since.
+  return with_file_lock(system, file, [&] {
+    all = merged();
+    replace_durably(system, file, history_text(all));
+    return std::move(all);
+  });
 }
 
 }  // namespace wallheat

@@ -8,8 +8,8 @@
 
 namespace wallheat {
 
-// Accounting is purged, so what it told is kept as CSV: a line of title and version, a line of
-// names, a line a record.
+// Accounting is purged, so what it told is kept as CSV (RFC 4180): a line of title and version, a
+// line of names, a line a record.
 
 inline constexpr std::string_view history_title = "# wallheat queue history ";
 
@@ -25,7 +25,8 @@ std::size_t merge_listings(JobListing& listing, const JobListing& more);
 
 /// Adds a listing to the history in a file, which is made where there is none, and returns all of
 /// it, with what waits still in the listing. Readers of the file see the old history or the new
-/// one. Throws RunError.
+/// one, and so does whoever looks after a crash. The name is that of result_path(). Throws
+/// RunError, also where another process is adding to the file.
 [[nodiscard]] JobListing keep_history(const std::filesystem::path& file, const JobListing& listing);
 
 }  // namespace wallheat

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <optional>
 
 #include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
@@ -11,16 +12,39 @@ namespace {
 constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-/// "[Mon] Sep 25 21:15[:03] [2024]" in the local time of this machine; 0 for "-".
-std::int64_t lsf_time_in(const ListingLines& lines, std::string_view text, std::int64_t now_s) {
+/// A local time in s since 1970. In the hour that autumn repeats there are two: then the first that
+/// is not before `not_before_s`. Nothing where there is none.
+std::optional<std::int64_t> seconds_of(const std::tm& local, std::int64_t not_before_s) {
+  std::optional<std::int64_t> found;
+  for (const int daylight_saving : {1, 0, -1}) {
+    std::tm time = local;
+    time.tm_isdst = daylight_saving;
+    const std::time_t seconds = std::mktime(&time);
+    // A wrong guess moves the clock; -1 leaves the guess, and a gap of spring, to the system.
+    const bool is_time =
+        daylight_saving == -1 || (time.tm_hour == local.tm_hour && time.tm_min == local.tm_min);
+    if (seconds <= 0 || !is_time) continue;
+    if (seconds >= not_before_s) return seconds;
+    if (!found) found = seconds;
+  }
+  return found;
+}
+
+/// "[Mon] Sep 25 21:15[:03] [2024] [L]" in the local time of this machine; 0 for "-". The letter
+/// says where an expected time comes from. `not_before_s` is what happened earlier.
+std::int64_t lsf_time_in(const ListingLines& lines, std::string_view text, std::int64_t now_s,
+                         std::int64_t not_before_s = 0) {
   std::vector<std::string_view> words;
   split(text, ' ', words);
   std::erase_if(words, [](std::string_view word) { return word.empty(); });
   if (words.empty() || words[0] == "-") return 0;
+  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  if (words.back().size() == 1 && is_letter(words.back()[0])) words.pop_back();
   const auto wrong = [&]() {
     lines.refuse(fmt::format("'{}' is no time as LSF writes it (Sep 25 21:15:03)",
                              text.substr(0, ListingLines::longest)));
   };
+  if (words.empty()) wrong();
   auto word = words.begin();
   const auto is_month = [](std::string_view name) {
     return std::find(months.begin(), months.end(), name) != months.end();
@@ -43,10 +67,9 @@ std::int64_t lsf_time_in(const ListingLines& lines, std::string_view text, std::
   const auto seconds_in = [&](int year) {
     std::tm copy = time;
     copy.tm_year = year - 1900;
-    copy.tm_isdst = -1;
-    const std::time_t seconds = std::mktime(&copy);
-    if (seconds <= 0) wrong();
-    return static_cast<std::int64_t>(seconds);
+    const auto seconds = seconds_of(copy, not_before_s);
+    if (!seconds) wrong();
+    return *seconds;
   };
   if (word != words.end()) {
     const auto year = number_of<int>(*word);
@@ -115,17 +138,17 @@ class BhistJob {
       job_.cpus = std::max(count_before(what, " Task(s)"), count_before(what, " Processors"));
     } else if (what.starts_with("Dispatched")) {
       if (job_.eligible_s == 0 || !waits_) return;
-      job_.start_s = lsf_time_in(lines, when, now_s_);
+      job_.start_s = lsf_time_in(lines, when, now_s_, job_.eligible_s);
       listing_.jobs.push_back(job_);
       waits_ = false;
     } else if (what.find("equeue") != std::string_view::npos && what.starts_with("Pending")) {
       if (job_.submit_s == 0) return;
       // Back in the queue: it keeps the time of its submission, but waits from now on.
-      job_.eligible_s = lsf_time_in(lines, when, now_s_);
+      job_.eligible_s = lsf_time_in(lines, when, now_s_, std::max(job_.eligible_s, job_.start_s));
       job_.start_s = 0;
       waits_ = true;
     } else if (what.starts_with("Exited") || what.starts_with("Done")) {
-      job_.until_s = lsf_time_in(lines, when, now_s_);
+      job_.until_s = lsf_time_in(lines, when, now_s_, job_.eligible_s);
     }
   }
 
@@ -228,12 +251,13 @@ JobListing parse_bjobs(const std::string& name, std::string_view text, std::int6
     job.partition = listing.names.place_of(field(queue));
     job.qos = listing.names.place_of("");
     job.submit_s = job.eligible_s = lsf_time_in(lines, field(submit), now_s);
-    job.start_s = lsf_time_in(lines, field(start), now_s);
+    job.start_s = lsf_time_in(lines, field(start), now_s, job.submit_s);
     if (field(state) == "PEND" || field(state) == "PSUSP") job.start_s = 0;
     if (field(state) == "PSUSP") job.eligible_s = 0;  // held: it cannot start
     if (job.start_s == 0) {
       job.waits_still = field(state) == "PEND" || field(state) == "PSUSP";
-      job.until_s = job.waits_still ? now_s : lsf_time_in(lines, field(finish), now_s);
+      job.until_s =
+          job.waits_still ? now_s : lsf_time_in(lines, field(finish), now_s, job.submit_s);
     }
     job.cpus = number_of<std::uint32_t>(field(slots)).value_or(1);
     const std::string_view minutes = field(limit).substr(0, field(limit).find_first_of(" /"));

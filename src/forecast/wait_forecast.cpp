@@ -40,7 +40,8 @@ class QueueReplay {
   QueueReplay(const std::vector<Wait>& waits, const StatedWaitListener& tell)
       : waits_(waits),
         tell_(tell),
-        by_eligible_(in_order(waits, has_started, eligible)),
+        by_eligible_(in_order(
+            waits, [](const Wait&) { return true; }, eligible)),
         by_start_(in_order(waits, has_started, start)),
         window_(values_of(waits, by_start_)),
         told_(waits.size(), untold) {}
@@ -54,6 +55,8 @@ class QueueReplay {
     forecast_.jobs = by_start_.size();
     forecast_.waiting = waits_.size() - by_start_.size();
     latest_change_s_ = forecast_.from_s;
+    std::int64_t latest_s = forecast_.from_s;  // of what is known
+    for (const Wait& wait : waits_) latest_s = std::max(latest_s, start(wait));
     for (std::size_t next = 0; next < by_eligible_.size(); ++next) {
       const std::uint32_t job = by_eligible_[next];
       start_before(eligible(waits_[job]));
@@ -61,6 +64,7 @@ class QueueReplay {
       tell(job);
     }
     start_before(std::numeric_limits<std::int64_t>::max());
+    judge(by_eligible_.size(), latest_s + 1);
     keep_what_is_used();
     return std::move(forecast_);
   }
@@ -84,13 +88,15 @@ class QueueReplay {
   /// Jobs are judged in the order in which they were told their bounds. In the order of their
   /// starts the misses would come together whenever fewer jobs are submitted, as those that start
   /// late are then the only ones left. A job is judged when it has started, or has waited for too
-  /// long.
+  /// long, whether it started later or never. What was cancelled before, or waits for less yet,
+  /// tells nothing.
   void judge(std::size_t told_jobs, std::int64_t now_s) {
     for (; judged_ < told_jobs; ++judged_) {
       const std::uint32_t job = by_eligible_[judged_];
       const Wait& wait = waits_[job];
       if (told_[job] == untold) continue;
       if (std::min(start(wait), eligible(wait) + told_[job]) >= now_s) return;
+      if (!is_known(job)) continue;
       likeness_.add(std::min(wait.wait_s, now_s - eligible(wait)));
       // What was told before a change does not show that there is another one.
       if (eligible(wait) < latest_change_s_) continue;
@@ -102,14 +108,19 @@ class QueueReplay {
     }
   }
 
+  /// Whether the bound that a job was told has held or failed.
+  [[nodiscard]] bool is_known(std::uint32_t job) const {
+    return waits_[job].started || waits_[job].wait_s > told_[job];
+  }
+
   void tell(std::uint32_t job) {
     const std::size_t known = window_.size();
     if (const std::size_t k = rank_95_.of(known); k != 0) {
       told_[job] = window_.ranked(k);
-      ++forecast_.scored;
-      forecast_.held += waits_[job].wait_s <= told_[job] ? 1 : 0;
+      forecast_.scored += is_known(job) ? 1 : 0;
+      forecast_.held += is_known(job) && waits_[job].wait_s <= told_[job] ? 1 : 0;
     }
-    if (!tell_ || known < least_jobs) return;
+    if (!tell_ || known < least_jobs || !waits_[job].started) return;
     const std::size_t k_75 = rank_75_.of(known);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     tell_({job, static_cast<double>(window_.ranked((known + 1) / 2)),
@@ -134,8 +145,8 @@ class QueueReplay {
 
   const std::vector<Wait>& waits_;
   const StatedWaitListener& tell_;
-  std::vector<std::uint32_t> by_eligible_;  ///< those that started
-  std::vector<std::uint32_t> by_start_;
+  std::vector<std::uint32_t> by_eligible_;
+  std::vector<std::uint32_t> by_start_;  ///< those that started
   WaitWindow window_;
   std::vector<std::int64_t> told_;  ///< the 95 % bound of each job, in s
   std::size_t started_ = 0;         ///< of by_start_

@@ -32,7 +32,8 @@ struct WaitForecast {
   std::int64_t to_s = 0;         ///< and the last
   std::size_t changes = 0;       ///< of the queue, that cut its history
   std::int64_t used_from_s = 0;  ///< when the first became eligible that is used
-  /// Jobs for which a 95 % bound could be stated when they became eligible.
+  /// Jobs for which a 95 % bound could be stated when they became eligible, and that started or
+  /// have waited longer.
   std::size_t scored = 0;
   std::size_t held = 0;  ///< those of them that it held for
   /// Of the jobs that started since the last change, ascending, in s: what bounds and chances are
@@ -54,7 +55,7 @@ struct WaitForecast {
 /// Goes through the history of a queue (a partition, maybe one class of sizes) in the order of
 /// time. Each job is told a bound from those that had started when it became eligible; where the
 /// bounds show that the queue has changed (ChangeDetector), what was before is dropped. `tell`, if
-/// it is not empty, hears what each job was told. O(n log n).
+/// it is not empty, hears what each job was told that started. O(n log n).
 [[nodiscard]] WaitForecast forecast_waits(const std::vector<Wait>& waits,
                                           const std::function<void(const StatedWait&)>& tell = {});
 

@@ -101,6 +101,63 @@ TEST_F(Forecasts, keeps_a_history) {
   expect_refusal("queue --sacct a.txt --history a.txt", 2, "a.txt");
 }
 
+TEST_F(Forecasts, loses_no_record_of_a_history_that_many_add_to) {
+  constexpr int calls = 6;
+  constexpr int records = 3000;
+  for (int call = 0; call < calls; ++call) {
+    std::string text;
+    for (int i = 0; i < records; ++i) text += job("p" + std::to_string(call), 1, 10);
+    write(std::to_string(call), text);
+  }
+  (void)shell(
+      "for i in 0 1 2 3 4 5; do (wallheat queue --sacct $i --history h.csv > out.$i 2> err.$i; "
+      "echo $? > status.$i) & done; wait");
+  const std::string history = file_text(directory_ / "h.csv");
+  int kept = 0;
+  for (int call = 0; call < calls; ++call) {
+    const std::string number = std::to_string(call);
+    const std::string partition = ",p" + number + ",";
+    int found = 0;
+    for (std::size_t at = 0; (at = history.find(partition, at)) != std::string::npos; ++at) ++found;
+    if (file_text(directory_ / ("status." + number)) == "0\n") {
+      EXPECT_EQ(found, records) << call;
+      ++kept;
+    } else {
+      EXPECT_EQ(found, 0) << call;
+      EXPECT_THAT(file_text(directory_ / ("err." + number)), HasSubstr("wait for it")) << call;
+    }
+  }
+  EXPECT_GE(kept, 1);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "h.csv.lock"));
+}
+
+TEST_F(Forecasts, keeps_the_history_that_a_link_leads_to_and_its_rights) {
+  write("a.txt", job("p", 1, 10));
+  write("b.txt", job("p", 1, 20));
+  EXPECT_EQ(shell("mkdir far; ln -s far/h.csv h.csv; umask 027; "
+                  "wallheat queue --sacct a.txt --history h.csv && chmod 664 far/h.csv && "
+                  "wallheat queue --sacct b.txt --history h.csv")
+                .status,
+            0);
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "h.csv"));
+  EXPECT_EQ(shell("grep -c ,p, far/h.csv; stat -c %a far/h.csv").out, "2\n664\n");
+}
+
+TEST_F(Forecasts, reads_a_listing_through_links_and_pipes) {
+  write("a.txt", job("p", 1, 10));
+  for (const char* command : {"ln -s a.txt link; wallheat queue --sacct link",
+                              "wallheat queue --sacct /dev/stdin < a.txt",
+                              "cat a.txt | wallheat queue --sacct /dev/stdin",
+                              "mkfifo pipe; cat a.txt > pipe & wallheat queue --sacct pipe",
+                              "cat a.txt | wallheat queue --sacct -"}) {
+    const Finished read = shell(command);
+    EXPECT_EQ(read.status, 0) << command << read.err;
+    EXPECT_THAT(read.out, HasSubstr("1 started")) << command;
+  }
+  expect_refusal("queue --sacct /dev/zero", 1, "/dev/zero is no text");
+  expect_refusal("queue --sacct .", 1, ". cannot be read: it is a directory");
+}
+
 TEST_F(Forecasts, of_broken_listings_names_the_line) {
   write("a.txt", job("p", 1, 10) + "12|13\n");
   expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include "forecast/job_history.hpp"
 #include "forecast/job_listing.hpp"
 #include "forecast/job_waits.hpp"
@@ -177,6 +180,63 @@ TEST(Bjobs, tells_waits_of_queues) {
   }
 }
 
+TEST(Bjobs, passes_over_the_letter_of_an_expected_time) {
+  const JobListing listing = parse_lsf(
+      "bjobs.txt",
+      "JOBID|JOBINDEX|QUEUE|STAT|SUBMIT_TIME|START_TIME|FINISH_TIME|NREQ_SLOT|RUNTIMELIMIT\n"
+      "101|0|normal|RUN|Sep 25 21:15|Sep 25 21:16|Sep 25 21:17 L|4|60.0/a\n"
+      "102|0|normal|EXIT|Sep 25 21:15|-|Sep 25 21:17 L|4|60.0/a\n"
+      "103|0|normal|PEND|Sep 25 21:15|Sep 28 21:17:00 2023 E|-|4|60.0/a\n",
+      1695800000);  // two days later
+  EXPECT_EQ(waits_in(listing), std::vector<std::int64_t>{60});
+  EXPECT_EQ(listing.jobs.at(1).until_s - listing.jobs[1].submit_s, 120);
+  EXPECT_TRUE(listing.jobs.at(2).waits_still);
+}
+
+/// Another time zone for the length of a test.
+class Zone {
+ public:
+  explicit Zone(const char* name) {
+    const char* before = std::getenv("TZ");
+    if (before != nullptr) before_ = before;
+    ::setenv("TZ", name, 1);
+    ::tzset();
+  }
+  ~Zone() {
+    before_.empty() ? ::unsetenv("TZ") : ::setenv("TZ", before_.c_str(), 1);
+    ::tzset();
+  }
+  Zone(const Zone&) = delete;
+  Zone& operator=(const Zone&) = delete;
+
+ private:
+  std::string before_;
+};
+
+TEST(Lsf, puts_the_hour_that_autumn_repeats_in_order) {
+  const Zone zone("CET-1CEST,M3.5.0,M10.5.0/3");  // on 2023-10-29 at 3:00 it is 2:00 again
+  constexpr std::int64_t after_s = 1698700000;
+  const JobListing table = parse_lsf(
+      "bjobs.txt",
+      "JOBID|JOBINDEX|QUEUE|STAT|SUBMIT_TIME|START_TIME|FINISH_TIME|NREQ_SLOT|RUNTIMELIMIT\n"
+      "101|0|normal|DONE|Oct 29 02:50|Oct 29 02:10|Oct 29 03:30|4|60.0/a\n"
+      "102|0|normal|DONE|Oct 29 01:50|Oct 29 02:10|Oct 29 03:30|4|60.0/a\n"
+      "103|0|normal|EXIT|Oct 29 02:50:00 2023|-|Oct 29 02:05:00 2023|4|60.0/a\n",
+      after_s);
+  EXPECT_EQ(waits_in(table), (std::vector<std::int64_t>{1200, 1200}));
+  EXPECT_EQ(waits_of(table).waiting, 1U);
+  EXPECT_EQ(waits_of(table).never_eligible, 0U);
+  const JobListing events = parse_lsf(
+      "bhist.txt",
+      "Job <101>, User <somebody>, Project <default>, Command <sleep 10>\n"
+      "Sun Oct 29 02:40:00 2023: Submitted from host <a>, to Queue <normal>, CWD <$HOME>;\n"
+      "Sun Oct 29 02:50:00 2023: Dispatched 1 Task(s) on Host(s) <b>;\n"
+      "Sun Oct 29 02:05:00 2023: Pending: Requeued job is waiting for rescheduling;\n"
+      "Sun Oct 29 02:10:00 2023: Dispatched 1 Task(s) on Host(s) <b>;\n",
+      after_s);
+  EXPECT_EQ(waits_in(events), (std::vector<std::int64_t>{600, 300}));
+}
+
 TEST(History, keeps_each_stay_once) {
   const TemporaryDirectory directory;
   const auto file = directory / "history.csv";
@@ -195,6 +255,20 @@ TEST(History, keeps_each_stay_once) {
   EXPECT_EQ(parse_history("history", text).jobs[0], sacct(old).jobs[0]);
 }
 
+TEST(History, keeps_names_with_commas_and_quotes) {
+  const JobListing listing = sacct(
+      "1|1|a,b|normal,high|CANCELLED|1000|1000|None|1100|60|1|1|1G|cpu=1\n"
+      "2|2|\"big\"|say \"now, please\"|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"
+      "3|3|p||COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n");
+  const JobListing kept = parse_history("history", history_text(listing));
+  ASSERT_EQ(kept.jobs.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(kept.names.at(kept.jobs[i].partition), listing.names.at(listing.jobs[i].partition));
+    EXPECT_EQ(kept.names.at(kept.jobs[i].qos), listing.names.at(listing.jobs[i].qos));
+    EXPECT_EQ(kept.jobs[i].until_s, listing.jobs[i].until_s);
+  }
+}
+
 TEST(History, of_another_version_or_broken_is_refused) {
   const auto refusal = [](const std::string& text) {
     try {
@@ -207,6 +281,7 @@ TEST(History, of_another_version_or_broken_is_refused) {
   EXPECT_THAT(refusal("# wallheat queue history 2\n"), HasSubstr("h.csv, line 1: this is no"));
   const std::string good = history_text({});
   EXPECT_THAT(refusal(good + "1,2,3\n"), HasSubstr("h.csv, line 3: 3 fields in place of 13"));
+  EXPECT_THAT(refusal(good + "1,0,0,p,\"q,1,1,1,1,1,1,1,1\n"), HasSubstr("5 fields in place of"));
   EXPECT_THAT(refusal(good + "1,0,0,p,q,a,1,1,1,1,1,1,1\n"), HasSubstr("its submit_s is 'a'"));
 }
 

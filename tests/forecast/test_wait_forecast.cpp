@@ -60,6 +60,41 @@ TEST(WaitForecast, forgets_what_was_before_a_change) {
   EXPECT_GE(forecast.bound_s(0.5).value(), 50'000);
 }
 
+/// Two thousand short waits, then jobs that do not start for up to eight hours.
+std::vector<Wait> stuck_queue(std::int64_t stuck) {
+  std::vector<Wait> waits;
+  for (std::int64_t i = 0; i < 2000; ++i) waits.push_back({100 * i, 60 + i * 617 % 50, true});
+  const std::int64_t now_s = waits.back().eligible_s + 8 * 3600 + 200;
+  for (std::int64_t i = 0; i < stuck; ++i) {
+    const std::int64_t wait_s = 300 + 95 * i;
+    waits.push_back({now_s - wait_s, wait_s, false});
+  }
+  return waits;
+}
+
+TEST(WaitForecast, judges_what_waits_still_as_soon_as_it_has_waited_for_too_long) {
+  const WaitForecast forecast = forecast_waits(stuck_queue(300));
+  const double missed = static_cast<double>(forecast.scored - forecast.held);
+  EXPECT_GE(missed, 300);
+  EXPECT_NEAR(static_cast<double>(forecast.held) / static_cast<double>(forecast.scored), 0.85,
+              0.01);
+  EXPECT_GE(forecast.changes, 1U);
+  EXPECT_LT(forecast.used(), 100U);
+  EXPECT_EQ(forecast.bound_s(0.5), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(forecast.bound_s(0.95), std::numeric_limits<double>::infinity());
+}
+
+TEST(WaitForecast, does_not_judge_what_has_not_waited_as_long_as_its_bound) {
+  std::vector<Wait> waits = stuck_queue(0);
+  const WaitForecast before = forecast_waits(waits);
+  const std::int64_t now_s = waits.back().eligible_s + 300;
+  for (int i = 0; i < 300; ++i) waits.push_back({now_s - 30, 30, false});
+  const WaitForecast after = forecast_waits(waits);
+  EXPECT_EQ(after.scored, before.scored);
+  EXPECT_EQ(after.held, before.held);
+  EXPECT_EQ(after.changes, before.changes);
+}
+
 TEST(WaitForecast, takes_no_pause_for_a_change) {
   // Nothing is submitted any more: what starts now is what had to wait for long.
   EXPECT_EQ(forecast_waits(generated_queue("stationary", 3000, 7)).changes, 0U);

@@ -215,6 +215,36 @@ TEST(SteadySolver, returns_zeros_where_all_walls_are_at_zero) {
   EXPECT_EQ(solution.field, Grid<double>(30, 30));
 }
 
+TEST(SteadySolver, counts_the_subnormal_numbers_that_it_takes_for_zeros) {
+  const auto solver = make_steady_solver(available_isas().back());
+  const auto expect_proven = [&](const FloorPlan& plan, double accuracy, const std::string& what) {
+    const Limits limits{.accuracy = accuracy};
+    const Solution solution = *solver->solve(plan, limits, {});
+    expect_bound_holds(solution, plan, accuracy, what);
+    // As `verify` proves it, which takes no number for a zero.
+    EXPECT_LE(proven_error_bound(plan, limits, solution.field), solution.bound) << what;
+  };
+  FloorPlan small{Grid<double>(3, 4), Grid<std::uint8_t>(3, 4)};
+  for (std::size_t col = 0; col < 4; ++col) {
+    small.domain(0, col) = 2e-315;
+    small.interior(1, col) = 1;
+  }
+  expect_proven(small, 1e-300, "3 x 4");
+  for (const int exponent : {-1070, -1040, -1026, -1010, -980, -500, 900}) {
+    FloorPlan plan = random_plan(20, 30, 80, 11);
+    for (double& value : plan.domain.cells) value = std::ldexp(value, exponent);
+    const double accuracy = std::max(1e-300, std::ldexp(1e-8, exponent));
+    expect_proven(plan, accuracy, std::to_string(exponent));
+    for (std::size_t cell = 0; cell < plan.domain.cells.size(); cell += 3)
+      plan.domain.cells[cell] *= 1e-310;
+    expect_proven(plan, accuracy, std::to_string(exponent) + ", some subnormal");
+    plan.source = Grid<double>(20, 30, std::ldexp(3, exponent));
+    const Solution with_source = *solver->solve(plan, {.accuracy = accuracy}, {});
+    EXPECT_LE(proven_error_bound(plan, {}, with_source.field), with_source.bound) << exponent;
+    EXPECT_LE(largest_difference(with_source.field, steady_state(plan)), with_source.bound);
+  }
+}
+
 TEST(SteadySolver, refuses_an_accuracy_that_cannot_be_proven_and_names_one_that_can) {
   const auto solver = make_steady_solver(available_isas().back());
   auto plans = adversarial_plans(128);

@@ -23,4 +23,18 @@ std::vector<double> power_expansion(std::int64_t power, double tail) {
   return coefficients;
 }
 
+std::vector<double> sum_of_even_powers(const std::vector<double>& power_expansion) {
+  // (1 - x^2) T_j = (2 T_j - T_{j+2} - T_{j-2}) / 4, so the coefficients' second differences are
+  // four times those of the power.
+  std::vector<double> coefficients(power_expansion.size(), 0);
+  double beyond = 0;
+  double twice_summed = 0;
+  for (std::size_t j = power_expansion.size() - 1; j >= 2; j -= 2) {
+    beyond += power_expansion[j];
+    twice_summed += beyond;
+    coefficients[j - 2] = (j == 2 ? 2 : 4) * twice_summed;
+  }
+  return coefficients;
+}
+
 }  // namespace wallheat

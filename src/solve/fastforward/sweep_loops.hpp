@@ -81,46 +81,95 @@ template <class Body>
   return rows.segments + rows.begin[rows.rows];
 }
 
+[[gnu::always_inline]] inline double quarter_of_neighbours(const double* from, std::ptrdiff_t i,
+                                                           std::ptrdiff_t stride) {
+  return updated(from[i - 1], from[i + 1], from[i - stride], from[i + stride]);
+}
+
 template <bool with_source>
-RoomChange jacobi(const RoomRows& rows, const double* from, double* to, const double* source) {
+void first_change(const RoomRows& rows, const double* field, double* change, const double* source) {
   const std::ptrdiff_t stride = rows.stride;
-  double largest[room_block] = {};
-  double squares[room_block] = {};
-  for_each_lane(
-      rows.segments, end_of(rows),
-      [=, &largest, &squares](std::ptrdiff_t i, std::ptrdiff_t lane, std::uint64_t mask) {
-        double sum = neighbour_sum(from[i - 1], from[i + 1], from[i - stride], from[i + stride]);
-        if constexpr (with_source) sum += source[i];
-        const double value = 0.25 * sum;
-        const double difference = value - from[i];
-        const double change = select(mask, difference < 0 ? -difference : difference, 0.0);
-        largest[lane] = change > largest[lane] ? change : largest[lane];
-        squares[lane] += change * change;
-        to[i] = select(mask, value, to[i]);
-      });
-  RoomChange found{0, 0};
-  for (const double change : largest)
-    found.largest = change > found.largest ? change : found.largest;
-  for (const double sum : squares) found.squares += sum;
-  return found;
-}
-
-RoomChange any_jacobi(const RoomRows& rows, const double* from, double* to, const double* source) {
-  return source != nullptr ? jacobi<true>(rows, from, to, source)
-                           : jacobi<false>(rows, from, to, source);
-}
-
-void copy(const RoomRows& rows, const double* from, double* to) {
   for_each_lane(rows.segments, end_of(rows),
                 [=](std::ptrdiff_t i, std::ptrdiff_t, std::uint64_t mask) {
-                  to[i] = select(mask, from[i], to[i]);
+                  double value = quarter_of_neighbours(field, i, stride);
+                  if constexpr (with_source) value += 0.25 * source[i];
+                  change[i] = select(mask, value - field[i], change[i]);
                 });
+}
+
+void any_first_change(const RoomRows& rows, const double* field, double* change,
+                      const double* source) {
+  source != nullptr ? first_change<true>(rows, field, change, source)
+                    : first_change<false>(rows, field, change, source);
+}
+
+/// Sums up a room's size, lane by lane.
+struct SizeOfLanes {
+  [[gnu::always_inline]] void add(std::ptrdiff_t lane, double value) {
+    const double magnitude = value < 0 ? -value : value;
+    largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
+    squares[lane] += value * value;
+  }
+  [[nodiscard]] RoomSize all() const {
+    RoomSize found{0, 0, 0};
+    for (const double value : largest)
+      found.largest = value > found.largest ? value : found.largest;
+    for (const double sum : squares) found.squares += sum;
+    for (const double sum : turned) found.turned += sum;
+    return found;
+  }
+  double largest[room_block] = {};
+  double squares[room_block] = {};
+  double turned[room_block] = {};
+};
+
+RoomSize step(const RoomRows& rows, const double* from, double* to) {
+  const std::ptrdiff_t stride = rows.stride;
+  SizeOfLanes size;
+  for_each_lane(rows.segments, end_of(rows),
+                [=, &size](std::ptrdiff_t i, std::ptrdiff_t lane, std::uint64_t mask) {
+                  const double value = quarter_of_neighbours(from, i, stride);
+                  const double turned = select(mask, value - from[i], 0.0);
+                  size.add(lane, select(mask, value, 0.0));
+                  size.turned[lane] += turned * turned;
+                  to[i] = select(mask, value, to[i]);
+                });
+  return size.all();
+}
+
+RoomSize size(const RoomRows& rows, const double* of) {
+  SizeOfLanes found;
+  for_each_lane(rows.segments, end_of(rows),
+                [=, &found](std::ptrdiff_t i, std::ptrdiff_t lane, std::uint64_t mask) {
+                  found.add(lane, select(mask, of[i], 0.0));
+                });
+  RoomSize all = found.all();
+  all.turned = 4 * all.squares;  // J - 1 makes nothing more than twice as large
+  return all;
 }
 
 void scale(const RoomRows& rows, double factor, const double* from, double* to) {
   for_each_lane(rows.segments, end_of(rows),
                 [=](std::ptrdiff_t i, std::ptrdiff_t, std::uint64_t mask) {
                   to[i] = select(mask, factor * from[i], to[i]);
+                });
+}
+
+void take(const RoomRows& rows, const double* next, double* change, double* field) {
+  for_each_lane(rows.segments, end_of(rows),
+                [=](std::ptrdiff_t i, std::ptrdiff_t, std::uint64_t mask) {
+                  field[i] = select(mask, field[i] + next[i], field[i]);
+                  change[i] = select(mask, next[i], change[i]);
+                });
+}
+
+void take_jump(const RoomRows& rows, const double* next, const double* growth,
+               const double* stepped, double* change, double* field) {
+  for_each_lane(rows.segments, end_of(rows),
+                [=](std::ptrdiff_t i, std::ptrdiff_t, std::uint64_t mask) {
+                  const double grown = (growth[i] + stepped[i]) + (next[i] - change[i]);
+                  field[i] = select(mask, field[i] + grown, field[i]);
+                  change[i] = select(mask, next[i], change[i]);
                 });
 }
 
@@ -135,7 +184,7 @@ void scale(const RoomRows& rows, double factor, const double* from, double* to) 
 /// itself (0) or of the one above (1). Where it is set, add(mask, one, other) is one + other, else
 /// one; subtract(mask, one, other) is one - other, else other. If `skips_masks`, full blocks are
 /// worth a branch.
-template <class Vectors, bool with_source, bool with_sum>
+template <class Vectors, bool with_sum>
 class PairWalk {
   using Values = typename Vectors::Values;
 
@@ -147,7 +196,7 @@ class PairWalk {
       : even_(fields.even + cell),
         odd_(fields.odd + cell),
         sum_(fields.sum + cell),
-        source_(with_source ? fields.source + cell : nullptr),
+        growth_(fields.growth + cell),
         stride_(stride),
         shares_(shares),
         odd_before_(load(odd_ - width)),
@@ -185,17 +234,18 @@ class PairWalk {
     Values sum =
         Vectors::from_left(odd_before_, odd_here_) + Vectors::from_right(odd_here_, odd_after);
     sum = (sum + odd_above) + load(odd_ + stride_);
-    if constexpr (with_source) sum = sum + load(source_);
     const Values even = subtract(0.5 * sum, even_old);
     store(even_, even);
-    if constexpr (with_sum)
+    if constexpr (with_sum) {
       store(sum_, add(load(sum_), shares_.before * even_old + shares_.after * even));
+      store(growth_,
+            add(load(growth_), shares_.growth_before * even_old + shares_.growth_after * even));
+    }
 
     const Values even_after = load(even_ - stride_ + width);
     sum =
         Vectors::from_left(even_before_, even_here_) + Vectors::from_right(even_here_, even_after);
     sum = (sum + load(even_ - 2 * stride_)) + even;
-    if constexpr (with_source) sum = sum + load(source_ - stride_);
     store(odd_ - stride_, subtract_above(0.5 * sum, odd_above));
 
     odd_before_ = odd_here_;
@@ -204,14 +254,16 @@ class PairWalk {
     even_here_ = even_after;
     even_ += width;
     odd_ += width;
-    if constexpr (with_sum) sum_ += width;
-    if constexpr (with_source) source_ += width;
+    if constexpr (with_sum) {
+      sum_ += width;
+      growth_ += width;
+    }
   }
 
   double* even_;
   double* odd_;
   double* sum_;
-  const double* source_;
+  double* growth_;
   std::ptrdiff_t stride_;
   TermShares shares_;
   Values odd_before_;
@@ -220,10 +272,10 @@ class PairWalk {
   Values even_here_;
 };
 
-template <class Vectors, bool with_source, bool with_sum>
+template <class Vectors, bool with_sum>
 void expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
             const ExpansionFields& fields, TermShares shares) {
-  using Walk = PairWalk<Vectors, with_source, with_sum>;
+  using Walk = PairWalk<Vectors, with_sum>;
   constexpr auto block = static_cast<std::ptrdiff_t>(room_block);
   const PairSegment* const end = pairs.segments + pairs.begin[last];
   for (const PairSegment* segment = pairs.segments + pairs.begin[first]; segment != end;
@@ -245,20 +297,15 @@ void expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
 template <class Vectors>
 void any_expand(const RoomPairs& pairs, std::size_t first, std::size_t last,
                 const ExpansionFields& fields, const TermShares* shares) {
-  const bool with_source = fields.source != nullptr;
-  const TermShares given = shares != nullptr ? *shares : TermShares{};
-  if (with_source && shares != nullptr)
-    expand<Vectors, true, true>(pairs, first, last, fields, given);
-  else if (with_source)
-    expand<Vectors, true, false>(pairs, first, last, fields, given);
-  else if (shares != nullptr)
-    expand<Vectors, false, true>(pairs, first, last, fields, given);
+  if (shares != nullptr)
+    expand<Vectors, true>(pairs, first, last, fields, *shares);
   else
-    expand<Vectors, false, false>(pairs, first, last, fields, given);
+    expand<Vectors, false>(pairs, first, last, fields, {});
 }
 
 template <class Vectors>
-constexpr RoomSweeps all_sweeps = {any_jacobi, copy, scale, any_expand<Vectors>};
+constexpr RoomSweeps all_sweeps = {any_first_change,   step, size, scale, take, take_jump,
+                                   any_expand<Vectors>};
 
 }  // namespace
 // NOLINTEND(misc-definitions-in-headers)

@@ -50,32 +50,42 @@ struct ExpansionFields {
   double* even;  ///< y[2 k]
   double* odd;   ///< y[2 k + 1]
   double* sum;
-  const double* source;  ///< added to the sum of the neighbours; null where there is none
+  double* growth;
 };
 
-/// By how much the even terms before and after two steps count in the sum.
+/// By how much the even terms before and after two steps count in the sum and in the growth.
 struct TermShares {
   double before;
   double after;
+  double growth_before;
+  double growth_after;
 };
 
-/// What an iteration changes.
-struct RoomChange {
-  double largest;  ///< |new - old|
-  double squares;  ///< the sum of (new - old)^2
+/// How large the values of a room are.
+struct RoomSize {
+  double largest;  ///< of the magnitudes
+  double squares;  ///< their sum
+  double turned;   ///< what the last step changed, or the next one will: the squares' sum, at most
 };
 
-/// Sweeps touch the cells of the room only, and read those next to them.
+/// Sweeps touch the cells of the room only, and read those next to them. J f is a quarter of the
+/// sum of a cell's neighbours in f.
 struct RoomSweeps {
-  /// to = a Jacobi iteration of from, with a source if that is not null.
-  RoomChange (*jacobi)(const RoomRows&, const double* from, double* to, const double* source);
-  /// to = from
-  void (*copy)(const RoomRows&, const double* from, double* to);
+  /// change = what a Jacobi iteration changes of the field, with a source if that is not null.
+  void (*first_change)(const RoomRows&, const double* field, double* change, const double* source);
+  /// to = J from. Returns the size of `to`.
+  RoomSize (*step)(const RoomRows&, const double* from, double* to);
+  RoomSize (*size)(const RoomRows&, const double* of);
   /// to = factor from
   void (*scale)(const RoomRows&, double factor, const double* from, double* to);
-  /// Makes two steps y[j + 1] = ((left + right + up + down)(y[j]) + source) / 2 - y[j - 1] for
-  /// j = 2 k + 1 and 2 k + 2 at fronts `first` to `last` - 1. Where `shares` is not null, adds
-  /// before y[2 k] + after y[2 k + 2] to the sum.
+  /// Makes the next iteration, whose change is given: field += next, change = next.
+  void (*take)(const RoomRows&, const double* next, double* change, double* field);
+  /// Makes those of a jump: field += growth + stepped + (next - change), change = next.
+  void (*take_jump)(const RoomRows&, const double* next, const double* growth,
+                    const double* stepped, double* change, double* field);
+  /// Makes two steps y[j + 1] = 2 J y[j] - y[j - 1] for j = 2 k + 1 and 2 k + 2 at fronts `first`
+  /// to `last` - 1. Where `shares` is not null, adds their parts of y[2 k] and y[2 k + 2] to the
+  /// sum and to the growth.
   void (*expand)(const RoomPairs&, std::size_t first, std::size_t last, const ExpansionFields&,
                  const TermShares* shares);
 };

@@ -15,6 +15,14 @@ inline double rounding_of_residual(double largest, double largest_source = 0) {
   return std::numeric_limits<double>::epsilon() * (5 * largest + with_source);
 }
 
+/// What flush_subnormals.hpp adds to that, in units of 1 / scale °C. A number below the least
+/// normal one counts as 0, before it is scaled and after: four neighbours and a source, five
+/// results and the value that is stored, which counts four times.
+inline double flushed_from_residual(double scale) {
+  constexpr double places = 4 + 1 + 5 + 4;
+  return places * (1 + scale) * std::numeric_limits<double>::min();
+}
+
 /// A factor W so that no cell is farther than W times the largest residual from the steady state:
 /// for any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
 /// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A is

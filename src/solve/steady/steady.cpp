@@ -52,8 +52,8 @@ class SteadySolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    const FlushSubnormals flush;
     const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
+    const FlushSubnormals flush;
     gradients_.assign(plan.interior);
     const double largest_fixed = largest_fixed_of(plan);
     const double largest_term = largest_magnitude(terms, [](std::size_t) { return true; });
@@ -67,7 +67,8 @@ class SteadySolver final : public Solver {
     if (control.stop.stop_requested()) return std::nullopt;
 
     gradients_.start(plan.domain, terms, scale);
-    const double rounding = rounding_of_residual(largest * scale, largest_term * scale);
+    const double flushed = flushed_from_residual(scale);
+    const double rounding = rounding_of_residual(largest * scale, largest_term * scale) + flushed;
     // Rounding leaves a residual about as large as what it can hide, up to three times that.
     const double floor = error_of_residual * rounding / scale;
     if (!(limits.accuracy >= 1.5 * floor)) refuse(limits.accuracy, 4 * floor);
@@ -93,7 +94,7 @@ class SteadySolver final : public Solver {
     Solution result{plan.domain, iterations, found.residual / 4 / scale, false};
     gradients_.store(1 / scale, result.field);
     result.bound =
-        error_bound_of(error_of_residual, found.residual,
+        error_bound_of(error_of_residual, found.residual + flushed,
                        std::max(found.answer, largest_fixed * scale), largest_term * scale) /
         scale;
     result.uncertainty = result.bound;

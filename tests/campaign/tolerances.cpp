@@ -1,0 +1,229 @@
+// Puts tolerances beside the deltas that Jacobi computes, and asks whether the fast-forward solver
+// ends at the same iteration. The plans are small ones of the kinds that make it hard: alternating
+// and random starts, few walls, rooms of different speed, sources, warm and cold scales.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "solve/distance.hpp"
+#include "solve/source.hpp"
+#include "solve/stencil.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+namespace {
+
+using Random = std::mt19937_64;
+
+double uniform(Random& random, double from, double to) {
+  return std::uniform_real_distribution<double>(from, to)(random);
+}
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Case {
+  std::string name;
+  FloorPlan plan;
+  Limits limits;
+};
+
+Case random_case(Random& random) {
+  const auto rows = static_cast<std::size_t>(uniform(random, 30, 62));
+  const auto cols = static_cast<std::size_t>(uniform(random, 30, 62));
+  FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
+  constexpr std::array starts{"checkerboard", "zero", "warm", "random", "stripes", "smooth"};
+  constexpr std::array walls{"none", "around", "few", "divided"};
+  const std::size_t start = random() % starts.size();
+  const std::size_t wall = random() % walls.size();
+  const double height = uniform(random, 1, 25);
+  const double share = uniform(random, 0.0005, 0.004);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t col = 0; col < cols; ++col) {
+      const bool edge = row == 0 || col == 0 || row + 1 == rows || col + 1 == cols;
+      const bool is_wall = (wall >= 1 && edge) || (wall == 2 && uniform(random, 0, 1) < share) ||
+                           (wall == 3 && col == cols / 5);
+      plan.interior(row, col) = is_wall ? 0 : 1;
+      const double sign = (row + col) % 2 == 0 ? 1 : -1;
+      const double striped = row % 2 == 0 ? 1 : -1;
+      const double wave =
+          std::sin(0.1 * static_cast<double>(row)) * std::cos(0.13 * static_cast<double>(col));
+      const std::array values{sign, 0.0, 1.0, uniform(random, -1, 1), striped, wave};
+      plan.domain(row, col) = is_wall ? (random() % 2 == 0 ? 5 : 25) : height * values[start];
+    }
+  }
+  Limits limits;
+  limits.norm = random() % 3 == 0 ? Norm::l2 : Norm::max;
+  std::string name = std::to_string(rows) + " x " + std::to_string(cols) + ", start " +
+                     starts[start] + ", walls " + walls[wall] + ", norm " +
+                     std::string(to_string(limits.norm));
+  if (random() % 5 == 0) {
+    plan.source = Grid<double>(rows, cols, uniform(random, -20, 20));
+    limits.spacing = 0.02;
+    name += ", source";
+  }
+  if (random() % 4 == 0) {
+    const double scale = std::pow(10, uniform(random, -6, 2.5));
+    for (double& value : plan.domain.cells) value *= scale;
+    for (double& value : plan.source.cells) value *= scale;
+    limits.tolerance *= scale;
+    name += ", scale " + std::to_string(scale);
+  }
+  return {std::move(name), std::move(plan), limits};
+}
+
+/// The deltas of Jacobi's iterations, until one is far below the tolerance.
+std::vector<double> jacobi_deltas(const FloorPlan& plan, const Limits& limits) {
+  // In a ring of zeros.
+  const std::size_t stride = plan.domain.cols + 2;
+  const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
+  std::vector<double> field((plan.domain.rows + 2) * stride);
+  for (std::size_t row = 0; row < plan.domain.rows; ++row)
+    std::copy_n(&plan.domain(row, 0), plan.domain.cols, &field[(row + 1) * stride + 1]);
+  std::vector<double> next = field;
+  Grid<double> old_cells = plan.domain;
+  Grid<double> new_cells = plan.domain;
+  std::vector<double> deltas;
+  constexpr std::size_t most = 6000;
+  while (deltas.size() < most && (deltas.empty() || deltas.back() > 0.3 * limits.tolerance)) {
+    double delta = 0;
+    for (std::size_t row = 0; row < plan.domain.rows; ++row) {
+      for (std::size_t col = 0; col < plan.domain.cols; ++col) {
+        if (plan.interior(row, col) == 0) continue;
+        const std::size_t i = (row + 1) * stride + col + 1;
+        const double value =
+            plan.has_source()
+                ? updated_with_source(field[i - 1], field[i + 1], field[i - stride],
+                                      field[i + stride], terms(row, col))
+                : updated(field[i - 1], field[i + 1], field[i - stride], field[i + stride]);
+        next[i] = value;
+        const double change = std::abs(value - field[i]);
+        delta = change > delta ? change : delta;
+        if (limits.norm == Norm::l2) {
+          old_cells(row, col) = field[i];
+          new_cells(row, col) = value;
+        }
+      }
+    }
+    if (limits.norm == Norm::l2) delta = distance(new_cells, old_cells);
+    std::swap(field, next);
+    deltas.push_back(delta);
+  }
+  return deltas;
+}
+
+/// Whether a solution is what the fast-forward solver promises of Jacobi's.
+bool is_right(const Solution& found, const Case& one, std::int64_t iterations, double delta) {
+  if (!found.converged || found.iterations != iterations) return false;
+  if (found.fell_back) return found.last_delta == delta;
+  const Grid<double> terms =
+      one.plan.has_source() ? source_terms(one.plan, one.limits) : Grid<double>();
+  const double scale = std::max(1.0, largest_iterate(one.plan, terms) / 25);
+  const double cells = static_cast<double>(one.plan.domain.cells.size());
+  const double promised = 1e-8 * scale * (one.limits.norm == Norm::l2 ? std::sqrt(cells) : 1);
+  return std::abs(found.last_delta - delta) <= promised;
+}
+
+double largest_difference(const Grid<double>& field, const Grid<double>& other) {
+  double largest = 0;
+  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
+    largest = std::max(largest, std::abs(field.cells[cell] - other.cells[cell]));
+  return largest;
+}
+
+struct Counts {
+  std::int64_t cases = 0;
+  std::int64_t wrong = 0;
+  std::int64_t fell_back = 0;
+};
+
+int run(std::int64_t cases, std::uint64_t seed) {
+  constexpr std::int64_t per_plan = 40;
+  constexpr int nearest = -15;
+  constexpr int farthest = -3;
+  std::array<Counts, farthest - nearest> by_distance{};  // by powers of ten
+  Counts all;
+  std::int64_t plans = 0;
+  double largest_error = 0;
+  double fast_seconds = 0;
+  double fell_back_seconds = 0;
+  const auto exact = make_jacobi_solver(available_isas().back());
+  const auto fast = make_fastforward_solver(available_isas().back());
+  for (std::uint64_t number = seed; all.cases < cases; ++number) {
+    Random random(number);
+    Case one = random_case(random);
+    const std::vector<double> deltas = jacobi_deltas(one.plan, one.limits);
+    constexpr std::size_t first = 1100;
+    if (deltas.size() < 2 * first) continue;
+    ++plans;
+    for (std::int64_t i = 0; i < per_plan && all.cases < cases; ++i) {
+      // Near the end, or anywhere.
+      const std::size_t spread = i % 2 == 0 ? 20 : deltas.size() - first;
+      const std::size_t beside = deltas.size() - 1 - random() % spread;
+      const double exponent = uniform(random, nearest, farthest);
+      const double sign = random() % 2 == 0 ? 1 : -1;
+      Limits limits = one.limits;
+      limits.tolerance = deltas[beside] * (1 + sign * std::pow(10, exponent));
+      const auto expected = std::find_if(deltas.begin(), deltas.end(), [&](double delta) {
+        return has_converged(delta, limits.tolerance);
+      });
+      if (expected == deltas.end()) continue;
+      const double start = cpu_seconds();
+      const Solution found = *fast->solve(one.plan, limits, {});
+      const double seconds = cpu_seconds() - start;
+      Counts& decade = by_distance[static_cast<std::size_t>(std::floor(exponent)) - nearest];
+      const std::int64_t iterations = expected - deltas.begin() + 1;
+      bool right = is_right(found, one, iterations, *expected);
+      if (i == 0) {
+        const Solution solution = *exact->solve(one.plan, limits, {});
+        right = right && solution.last_delta == *expected &&
+                largest_difference(found.field, solution.field) <= found.uncertainty;
+      }
+      for (Counts* counts : {&decade, &all}) {
+        ++counts->cases;
+        counts->wrong += right ? 0 : 1;
+        counts->fell_back += found.fell_back ? 1 : 0;
+      }
+      if (found.fell_back) {
+        fell_back_seconds += seconds;
+      } else {
+        fast_seconds += seconds;
+        largest_error =
+            std::max(largest_error, std::abs(found.last_delta - *expected) / limits.tolerance);
+      }
+      if (!right)
+        std::printf("wrong: seed %llu, %s, tolerance %.17g: %lld iterations, jacobi makes %lld\n",
+                    static_cast<unsigned long long>(number), one.name.c_str(), limits.tolerance,
+                    static_cast<long long>(found.iterations), static_cast<long long>(iterations));
+    }
+  }
+  std::printf("relative distance   cases   wrong   fell back\n");
+  for (std::size_t i = 0; i < by_distance.size(); ++i)
+    std::printf("1e%-3d            %8lld %7lld %9.2f %%\n", nearest + static_cast<int>(i),
+                static_cast<long long>(by_distance[i].cases),
+                static_cast<long long>(by_distance[i].wrong),
+                100 * static_cast<double>(by_distance[i].fell_back) /
+                    static_cast<double>(std::max<std::int64_t>(by_distance[i].cases, 1)));
+  std::printf(
+      "%lld cases on %lld plans, %lld wrong, %lld fell back; last delta wrong by up to %.1e "
+      "of the tolerance\n",
+      static_cast<long long>(all.cases), static_cast<long long>(plans),
+      static_cast<long long>(all.wrong), static_cast<long long>(all.fell_back), largest_error);
+  std::printf("CPU time: %.1f s of jumps, %.1f s of cases that fell back\n", fast_seconds,
+              fell_back_seconds);
+  return all.wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace wallheat
+
+int main(int count, char** arguments) {
+  return wallheat::run(count > 1 ? std::atoll(arguments[1]) : 1000,
+                       count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1);
+}
