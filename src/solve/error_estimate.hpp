@@ -10,14 +10,25 @@
 
 namespace wallheat {
 
-/// Estimates how far an iterate is from the steady state, from the decay of the changes of an
-/// iteration ("deltas").
+/// How far an iterate is from the steady state, as far as the last change of an iteration ("delta")
+/// and the one `distance` iterations before (or after: then the distance is negative) tell. In the
+/// unit and norm of delta; 0 where nothing changes, NaN where one is not known, infinite where they
+/// do not decay.
 ///
 /// The error is the sum of all changes to come. Once one mode is left of it, each change is the one
 /// before times rho, the largest eigenvalue of the iteration, and so the sum is
 /// delta (rho + rho^2 + ...) = delta rho / (1 - rho). Where several modes are left, as in rooms
 /// that end at different times, rho is still growing, and the estimate is too small. (Hackbusch,
 /// Iterative Solution of Large Sparse Systems of Equations, section 2.)
+///
+[[nodiscard]] WALLHEAT_HOST_DEVICE inline double error_by_decay(double delta, double before,
+                                                                std::int64_t distance) {
+  if (delta == 0) return 0;
+  const double decay = std::log(before / delta) / static_cast<double>(distance);
+  return decay <= 0 ? std::numeric_limits<double>::infinity() : delta / std::expm1(decay);
+}
+
+/// That of an iteration whose deltas are looked at now and then.
 ///
 /// Trivially copyable, and the same on host and device.
 class ErrorEstimate {
@@ -29,14 +40,8 @@ class ErrorEstimate {
     earlier_ = later_;
     later_ = now_;
   }
-  /// In the unit and norm of delta; 0 where nothing changes any more, NaN where too few are known,
-  /// infinite where they do not decay.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double value() const {
-    if (now_.delta == 0) return 0;
-    const double decay = std::log(earlier_.delta / now_.delta) /
-                         static_cast<double>(now_.iterations - earlier_.iterations);
-    if (decay <= 0) return std::numeric_limits<double>::infinity();
-    return now_.delta / std::expm1(decay);
+    return error_by_decay(now_.delta, earlier_.delta, now_.iterations - earlier_.iterations);
   }
 
  private:

@@ -31,6 +31,8 @@ PlanResult full_result() {
   result.error = "none, really";
   result.fell_back = 1;
   result.error_bound = 1e-9;
+  result.error_estimate = 0.25;
+  result.cpu_s = 1.5;
   result.cells_in_doubt = 12;
   result.field = {std::byte{1}, std::byte{0}, std::byte{255}};
   return result;

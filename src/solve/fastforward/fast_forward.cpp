@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "solve/error_estimate.hpp"
 #include "solve/fastforward/isa_sweeps.hpp"
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/fastforward/rooms.hpp"
@@ -153,6 +154,7 @@ class FastForwardSolver final : public Solver {
     std::int64_t end = limits.max_iterations;
     if (limits.tolerance > 0) end = find_end(rooms);
     Solution result{plan.domain, end, 0, false};
+    result.error_estimate = 0;
     std::int64_t all_cells = 0;
     for (RoomState& room : rooms) {
       advance(room, end);
@@ -161,11 +163,13 @@ class FastForwardSolver final : public Solver {
       if (!(doubt(room) <=
             largest_doubt_at_usual * scale * (limits.norm == Norm::l2 ? std::sqrt(cells) : 1)))
         throw InDoubt();
+      result.error_estimate = std::max(result.error_estimate, error_estimate(room));
       all_cells += room.room.cells;
       for (const CellRun& run : room.room.runs)
         std::copy_n(field_ + layout.cell(run.row, run.begin), run.end - run.begin,
                     &result.field(run.row, run.begin));
     }
+    result.error_estimate = estimate_of_a_cell(result.error_estimate, plan, limits.norm);
     result.converged = result.last_delta < limits.tolerance;
     result.uncertainty = uncertainty_at_usual * scale;
     result.sweeps = static_cast<double>(work_) / static_cast<double>(all_cells);
@@ -312,6 +316,14 @@ class FastForwardSolver final : public Solver {
     return back > 0 && back < static_cast<double>(target - room.iterations)
                ? target - static_cast<std::int64_t>(back) - margin
                : target;
+  }
+
+  /// Of a room at the end. By two further changes, as the modes near -1 alternate.
+  double error_estimate(const RoomState& room) {
+    (void)sweeps_.step(room.rows, change_, even_);
+    const double after = delta_of(sweeps_.step(room.rows, even_, odd_));
+    count_work(room, room.iterations, 2);
+    return error_by_decay(room.delta, after, -2);
   }
 
   /// Takes a room to an iteration that it has not passed.

@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "core/generator.hpp"
+#include "solve/error_estimate.hpp"
+#include "support/shared_plans.hpp"
+#include "wallheat/floor_plan_files.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+namespace {
+
+TEST(ErrorEstimate, is_the_sum_of_all_changes_to_come) {
+  ErrorEstimate estimate;
+  double delta = 1;
+  for (int iteration = 1; iteration <= 100; ++iteration) estimate.add(iteration, delta *= 0.9);
+  EXPECT_NEAR(estimate.value(), delta * 0.9 / (1 - 0.9), 1e-12 * delta);
+}
+
+TEST(ErrorEstimate, is_unknown_before_a_decay_shows) {
+  ErrorEstimate estimate;
+  EXPECT_TRUE(std::isnan(estimate.value()));
+  estimate.add(1, 0.5);
+  EXPECT_TRUE(std::isnan(estimate.value()));
+  for (int iteration = 2; iteration <= 100; ++iteration) estimate.add(iteration, 0.5);
+  EXPECT_TRUE(std::isinf(estimate.value()));
+  estimate.add(101, 0);
+  EXPECT_EQ(estimate.value(), 0);
+}
+
+/// The estimate against the farthest cell from the steady state.
+double ratio(const FloorPlan& plan, Solver& solver) {
+  const auto found = solver.solve(plan, {}, {});
+  const auto truth = make_steady_solver(available_isas().back())->solve(plan, {}, {});
+  double farthest = 0;
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    farthest = std::max(farthest, std::abs(found->field.cells[cell] - truth->field.cells[cell]));
+  return found->error_estimate / farthest;
+}
+
+TEST(ErrorEstimate, is_about_the_true_error_of_floor_plans) {
+  const auto isa = available_isas().back();
+  const auto jacobi = make_jacobi_solver(isa);
+  const auto fastforward = make_fastforward_solver(isa);
+  for (std::uint32_t number = 1; number <= 6; ++number) {
+    const FloorPlan plan = generate_floor_plan(7, number, 256);
+    for (Solver* solver : {jacobi.get(), fastforward.get()}) {
+      EXPECT_GT(ratio(plan, *solver), 0.7) << number;
+      EXPECT_LT(ratio(plan, *solver), 1.6) << number;
+    }
+  }
+  if (!std::filesystem::exists(shared_plans))
+    GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  for (const char* id : {"10000", "1948", "7636"}) {
+    EXPECT_GT(ratio(load_floor_plan(shared_plans, id), *jacobi), 0.95) << id;
+    EXPECT_LT(ratio(load_floor_plan(shared_plans, id), *jacobi), 1.2) << id;
+  }
+}
+
+}  // namespace
+}  // namespace wallheat
