@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "core/plan_hash.hpp"
 #include "io/deflate.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
@@ -120,6 +121,7 @@ void write_pack(const fs::path& path,
   for (std::size_t i = 0; i < 2; ++i) {
     std::string id = "plan " + std::to_string(i);
     store::PackRow row = writer.store(store::encode_plan(room(9, 13)));
+    row.input_hash = plan_hash(room(9, 13));
     if (change) change(id, row);
     writer.add(id, row);
   }

@@ -263,6 +263,7 @@ class Replay {
     refuse_endless_room();
     borrow_file();
     commit();
+    forget_shared_fields();
     name_damaged();
     return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
   }
@@ -354,6 +355,22 @@ class Replay {
     for (const auto& row : in_file_->rows) rows.push_back(pending_row(rows.size(), id_of(row)));
     set_rows(std::move(rows));
     has_ids_ = borrowed_ = true;
+  }
+
+  void forget_shared_fields() {
+    auto& snapshot = reading_.snapshot;
+    if (!snapshot.save_fields) return;
+    SharedFields shared;
+    std::size_t i = 0;
+    for (const Row& row : snapshot.rows) {
+      if (has_field(row)) shared.look_at(i, row, snapshot.offsets[i]);
+      ++i;
+    }
+    for (const std::size_t row : shared.rows()) {
+      forget_row(snapshot, row);
+      reading_.damaged_rows.push_back(row);
+      reading_.damaged = true;
+    }
   }
 
   void name_damaged() {
