@@ -92,10 +92,10 @@ void refuse_empty(const std::string& file, const std::string& where, std::size_t
       fmt::format("--where '{}' holds for none of the {} plans of {}", where, plans, file));
 }
 
-std::vector<const PlanResult*> selected_rows(const std::string& file, const ResultReader& reader,
-                                             const RowChoice& choice) {
-  auto rows = chosen_rows(reader.rows(), choice);
-  if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.rows().size());
+std::vector<std::size_t> selected_rows(const std::string& file, const ResultReader& reader,
+                                       const RowChoice& choice) {
+  auto rows = chosen_rows(rows_of(reader), choice);
+  if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.count());
   return rows;
 }
 

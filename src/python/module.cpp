@@ -192,9 +192,7 @@ py::dict meanings() {
 }
 
 /// A sentence may name a path of any bytes.
-void raise(PyObject* type, const char* sentence) {
-  PyErr_SetObject(type, text_of(sentence).ptr());
-}
+void raise(PyObject* type, const char* sentence) { PyErr_SetObject(type, text_of(sentence).ptr()); }
 
 void raise_as_python(std::exception_ptr pointer) {
   try {

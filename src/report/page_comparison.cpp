@@ -33,7 +33,8 @@ struct ThreadTime {
 
 ThreadTime thread_time(const ReportedRun& run) {
   ThreadTime time;
-  for (const TimeLedger& ledger : ledgers_of(lanes_of(run.reader.rows()), run.reader.sessions())) {
+  for (const TimeLedger& ledger :
+       ledgers_of(lanes_of(rows_of(run.reader)), run.reader.sessions())) {
     time.total_s += ledger.total_s();
     if (time.entries.empty()) {
       time.entries = ledger.entries;

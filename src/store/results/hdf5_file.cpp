@@ -21,7 +21,8 @@ Handle access_list(const StoreEnvironment& env, Access access) {
   // an error. Without the buffer it is written, and fails, at once.
   checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
   // A process has one way to open a file with a driver, and the host of this library may have it
-  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is set.
+  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
+  // set.
   if (access == Access::read || access == Access::read_live)
     checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
   if (env.set_driver) env.set_driver(list.get());

@@ -85,6 +85,10 @@ ResultReader& ResultReader::operator=(ResultReader&&) noexcept = default;
 ResultReader::~ResultReader() = default;
 
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
+std::size_t ResultReader::count() const { return impl_->snapshot().rows.size(); }
+PlanResult ResultReader::row(std::size_t index) const {
+  return to_result(impl_->snapshot().rows[index]);
+}
 void ResultReader::for_each_row(const std::function<void(const PlanResult&)>& take) const {
   impl_->for_each_row(take);
 }
