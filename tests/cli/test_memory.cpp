@@ -86,10 +86,12 @@ TEST(Memory, of_a_million_plans_is_less_than_300_mb) {
                                                   {"report", "--json"},
                                                   {"report", "--out", out + ".html", "--overwrite"},
                                                   {"trace", "--out", out + ".json", "--overwrite"},
+                                                  {"compare"},
                                                   {"verify", "--sample", "0"}}) {
     const auto with = [&](const std::string& file) {
       std::vector<std::string> words = command;
       words.insert(words.begin() + 1, file);
+      if (command.front() == "compare") words.push_back(file);
       return memory_of(words);
     };
     const long base = with(few);
