@@ -26,13 +26,13 @@ void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::p
 
 namespace {
 
-/// The rows of a closed file stay in it; those that a writer may change are taken into memory.
+/// The rows stay in the file, but for those that this process is about to change.
 class Reading {
  public:
   Reading(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
           Access access, Offsets offsets, Snapshot& snapshot)
       : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file, snapshot.version) {
-    if (access == Access::read && table_.count() > 0)
+    if ((access == Access::read || access == Access::read_live) && table_.count() > 0)
       in_file_ = std::make_shared<RowsInFile>(env.system, path, table_.offset(), table_.count(),
                                               snapshot.version);
     snapshot.offsets.assign(table_.count(), -1);
