@@ -10,7 +10,7 @@
 namespace wallheat {
 namespace {
 
-void write_results(const std::filesystem::path& file, std::size_t plans) {
+void write_results(const std::filesystem::path& file, std::size_t plans, bool killed) {
   StorePlan plan;
   plan.settings = {{"solver", "jacobi"},
                    {"solver_version", "?"},
@@ -35,6 +35,7 @@ void write_results(const std::filesystem::path& file, std::size_t plans) {
   }
   auto store = ResultStore::create(file, plan, {}, true);
   EXPECT_TRUE(store.store(rows).empty());
+  if (killed) ::_exit(testing::Test::HasFailure() ? 1 : 0);
   store.close({{"seconds", std::to_string(plans)}, {"threads", "1"}});
 }
 
@@ -69,34 +70,44 @@ TEST(Memory, of_a_million_plans_is_less_than_300_mb) {
   const std::string few = (directory / "few.h5").string();
   const std::string many = (directory / "many.h5").string();
   const std::string out = (directory / "out").string();
-  constexpr std::size_t plans = 60'000;
+  constexpr std::size_t plans = 40'000;
   // What a process has before it becomes another program counts as that one's, so this one stays
   // small.
-  const pid_t writer = ::fork();
-  if (writer == 0) {
-    write_results(few, 100);
-    write_results(many, plans);
-    ::_exit(HasFailure() ? 1 : 0);
-  }
-  int written = 1;
-  ASSERT_EQ(::waitpid(writer, &written, 0), writer);
-  ASSERT_EQ(written, 0);
-  for (const std::vector<std::string>& command : {std::vector<std::string>{"list"},
-                                                  {"list", "--sort", "-mean_temp", "--json"},
-                                                  {"report", "--json"},
-                                                  {"report", "--out", out + ".html", "--overwrite"},
-                                                  {"trace", "--out", out + ".json", "--overwrite"},
-                                                  {"compare"},
-                                                  {"verify", "--sample", "0"}}) {
-    const auto with = [&](const std::string& file) {
-      std::vector<std::string> words = command;
-      words.insert(words.begin() + 1, file);
-      if (command.front() == "compare") words.push_back(file);
-      return memory_of(words);
-    };
-    const long base = with(few);
-    const long more = with(many) - base;
-    EXPECT_LT(base + more * (1'000'000 / static_cast<long>(plans)), 300'000) << command.front();
+  const auto write = [&](const std::string& file, std::size_t count, bool killed) {
+    const pid_t writer = ::fork();
+    if (writer == 0) {
+      write_results(file, count, killed);
+      ::_exit(HasFailure() ? 1 : 0);
+    }
+    int status = 1;
+    ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+    ASSERT_EQ(status, 0);
+  };
+  for (const bool killed : {false, true}) {
+    for (const std::string& file : {few, many}) {
+      std::filesystem::remove(file);
+      write(file, file == few ? 100 : plans, killed);
+    }
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"list"},
+          {"list", "--sort", "-mean_temp", "--json"},
+          {"report", "--json"},
+          {"report", "--out", out + ".html", "--overwrite"},
+          {"trace", "--out", out + ".json", "--overwrite"},
+          {"compare"},
+          {"summary"},
+          {"verify", "--sample", "0"}}) {
+      const auto with = [&](const std::string& file) {
+        std::vector<std::string> words = command;
+        words.insert(words.begin() + 1, file);
+        if (command.front() == "compare") words.push_back(file);
+        return memory_of(words);
+      };
+      const long base = with(few);
+      const long more = with(many) - base;
+      EXPECT_LT(base + more * (1'000'000 / static_cast<long>(plans)), 300'000)
+          << command.front() << (killed ? " of a killed run" : "");
+    }
   }
 }
 
