@@ -1,3 +1,7 @@
 #include "cli/commands.hpp"
+#include "store/hdf5/hdf5_exit.hpp"
 
-int main(int argc, char** argv) { return wallheat::app_main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  wallheat::leave_hdf5_files_at_exit();
+  return wallheat::app_main({argv + 1, argv + argc});
+}

@@ -31,10 +31,12 @@ class ResultReader {
   ResultReader& operator=(const ResultReader&) = delete;
   ~ResultReader();
 
-  /// All rows in the order of the ids, pending ones included; fields left out.
+  /// All rows in the order of the ids, pending ones included; fields left out. They stay in memory.
   [[nodiscard]] const std::vector<PlanResult>& rows() const;
-  /// Hands them over one after the other: where rows() is not called, too, they take half the
-  /// memory.
+  /// The same without keeping them: how many there are, one, and all one after the other. Several
+  /// threads may ask. Throws RunError where the file has changed.
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] PlanResult row(std::size_t index) const;
   void for_each_row(const std::function<void(const PlanResult&)>& take) const;
   [[nodiscard]] const Attributes& settings() const;
   /// One entry per session (first run, each resume), oldest first.

@@ -113,7 +113,7 @@ CompareReport report_of(const CompareOptions& compare) {
     answers.push_back(is_reference_csv(word) ? read_reference_csv(word)
                                              : answers_of(word, readers.emplace_back(word)));
   }
-  const std::size_t own_plans = answers.empty() ? 0 : answers.front().rows.size();
+  const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
   // Zero stands for those of the first file, and where there is none for those that are timed.
   const auto plans_or = [](std::int64_t plans, std::size_t otherwise) {
     return plans > 0 ? static_cast<std::size_t>(plans) : otherwise;

@@ -11,7 +11,6 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "core/generator.hpp"
-#include "core/plan_hash.hpp"
 #include "core/plan_source.hpp"
 #include "core/python_float.hpp"
 #include "node/local_machine.hpp"
@@ -104,7 +103,6 @@ void write_pack(const std::filesystem::path& out, Generate generate, std::uint64
   PackOptions options;
   options.overwrite = overwrite;
   options.threads = std::max<std::size_t>(local_machine().cores.size(), 1);
-  options.hash = plan_hash;
   options.interrupted = stop_requested;
   const GeneratedPlans plans(out, generate, seed, size, count);
   (void)pack_plans(out, plans, plans.ids().ids, options);

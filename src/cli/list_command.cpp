@@ -50,16 +50,20 @@ int list_command(const Arguments& arguments) {
   choice.first = static_cast<std::size_t>(first);
 
   const ResultReader reader = open_result_file(file);
-  const auto rows = selected_rows(file, reader, choice);
+  const auto selected = selected_rows(file, reader, choice);
+  const bool all_in_order = selected.size() == reader.count() && choice.sort.empty();
+  const Rows rows = all_in_order ? rows_of(reader) : Rows([&](const auto& take) {
+    for (const std::size_t row : selected) take(reader.row(row));
+  });
   switch (format) {
     case ListFormat::table:
       print_rows(rows, columns);
       break;
     case ListFormat::csv:
-      write_csv(std::cout, rows_of(rows), columns);
+      write_csv(std::cout, rows, columns);
       break;
     case ListFormat::json:
-      write_json(std::cout, rows_of(rows), columns);
+      write_json(std::cout, rows, columns);
       break;
   }
   return exit_done;

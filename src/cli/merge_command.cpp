@@ -35,6 +35,7 @@ void write_ids_file(const std::filesystem::path& file, const std::vector<std::st
 
 /// Throws RunError where a list that is to be replaced names anything but plans of this campaign.
 void require_list_of_plans(const std::filesystem::path& file, const std::string& part) {
+  if (!std::filesystem::is_regular_file(file)) return;  // a pipe or a device is not replaced
   std::ifstream list(file);
   std::string line;
   if (!std::getline(list, line)) return;  // missing, or empty

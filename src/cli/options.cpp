@@ -8,11 +8,10 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <sstream>
 
+#include "cli/configuration_file.hpp"
 #include "core/printable.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -78,6 +77,8 @@ std::vector<std::string> texts_of(const boost::any& value) {
   if (const auto* flag = boost::any_cast<bool>(&value)) text = *flag ? "true" : "false";
   if (const auto* number = boost::any_cast<int>(&value)) text = fmt::format("{}", *number);
   if (const auto* number = boost::any_cast<std::int64_t>(&value)) text = fmt::format("{}", *number);
+  if (const auto* number = boost::any_cast<std::uint64_t>(&value))
+    text = fmt::format("{}", *number);
   if (const auto* number = boost::any_cast<double>(&value)) text = fmt::format("{}", *number);
   if (text.empty()) return {};
   return {text};
@@ -225,23 +226,20 @@ void Options::read_command_line(const std::vector<std::string>& arguments) {
 }
 
 void Options::read_configuration(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file))
-    throw UsageError(fmt::format("the configuration file {} cannot be read", printable(file)));
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // some editors' mark of UTF-8
-  std::istringstream lines(text);
+  const std::string text = read_configuration_file(file);
   try {
-    po::store(po::parse_config_file(lines, declared_->own), declared_->values);
-  } catch (const po::unknown_option& error) {
-    if (error.get_option_name() == "config")
-      throw UsageError(file +
-                       ": a configuration file cannot name another one, so leave config out");
-    try {
-      refuse_unknown(error.get_option_name(), "");
-    } catch (const UsageError& refusal) {
-      throw UsageError(fmt::format("{}: {}", file, refusal.what()));
+    po::parsed_options parsed(&declared_->own);
+    for (const Setting& setting : settings_in(text)) {
+      if (setting.name == "config")
+        throw UsageError("a configuration file cannot name another one, so leave config out");
+      const auto* option = declared_->own.find_nothrow(setting.name, false);
+      if (option == nullptr || option->long_name() != setting.name)  // "-d" finds --data
+        refuse_unknown(setting.name, "");
+      parsed.options.emplace_back(setting.name, std::vector{setting.value});
     }
+    po::store(parsed, declared_->values);
+  } catch (const UsageError& refusal) {
+    throw UsageError(fmt::format("{}: {}", file, refusal.what()));
   } catch (const po::error& error) {
     throw UsageError(fmt::format("{}: {}", file, sentence(error, text)));
   }
@@ -326,7 +324,7 @@ std::string Options::configuration() const {
     const std::string& name = option->long_name();
     if (!declared_->values.contains(name)) continue;
     for (const std::string& value : texts_of(declared_->values[name].value()))
-      text += fmt::format("{} = {}\n", name, value);
+      text += line_of(name, value);
   }
   return text;
 }
@@ -349,8 +347,7 @@ void Options::print_configuration() const {
     const bool is_set = declared_->values.contains(name) && !declared_->values[name].defaulted();
     const auto values = declared_->values.contains(name) ? texts_of(declared_->values[name].value())
                                                          : std::vector<std::string>{};
-    for (const std::string& value : values)
-      text += fmt::format("{}{} = {}\n", is_set ? "" : "#", name, value);
+    for (const std::string& value : values) text += (is_set ? "" : "#") + line_of(name, value);
     if (values.empty()) text += fmt::format("#{} = {}\n", name, option->semantic()->name());
   }
   std::fputs(text.c_str(), stdout);

@@ -10,7 +10,6 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "core/plan_hash.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
@@ -111,7 +110,6 @@ int pack_command(const Arguments& arguments) {
     print_error("plan {} is named more than once; it is packed once", printable(id));
   pack.threads = threads > 0 ? static_cast<std::size_t>(threads)
                              : std::max<std::size_t>(local_machine().cores.size(), 1);
-  pack.hash = plan_hash;
   pack.packed = progress("packed", plans.ids.size());
   pack.checked = progress("read back", plans.ids.size());
   pack.interrupted = stop_requested;

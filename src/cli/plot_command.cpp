@@ -44,15 +44,12 @@ class Fields {
  public:
   Fields(std::string file, SharedPlanSource plans)
       : file_(std::move(file)), reader_(open_result_file(file_)), plans_(std::move(plans)) {
-    for (std::size_t index = 0; index < reader_.rows().size(); ++index)
-      indices_.emplace(reader_.rows()[index].id, index);
+    reader_.for_each_row([&](const PlanResult& row) { indices_.emplace(row.id, indices_.size()); });
   }
 
   [[nodiscard]] const ResultReader& reader() const { return reader_; }
 
-  [[nodiscard]] const PlanResult& row(const std::string& id) const {
-    return reader_.rows()[index_of(id)];
-  }
+  [[nodiscard]] PlanResult row(const std::string& id) const { return reader_.row(index_of(id)); }
 
   /// The plan, if plans are given. Throws RunError.
   [[nodiscard]] std::optional<FloorPlan> plan(const std::string& id) const {
@@ -226,8 +223,8 @@ int plot_command(const Arguments& arguments) {
                        ? "status != pending and status != failed"
                        : "(" + choice.where + ") and status != pending and status != failed";
     choice.first = static_cast<std::size_t>(first);
-    for (const PlanResult* row : selected_rows(file, fields.reader(), choice))
-      ids.push_back(row->id);
+    for (const std::size_t row : selected_rows(file, fields.reader(), choice))
+      ids.push_back(fields.reader().row(row).id);
   }
   FieldPicture drawn;
   drawn.title = is_one ? "plan " + printable(ids.front())

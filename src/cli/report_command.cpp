@@ -80,7 +80,8 @@ int trace_command(const Arguments& arguments) {
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
   check_files_of_report(file, "", out, overwrite, "{\"traceEvents\":[");
-  write_output(out, trace_json(open_result_file(file)));
+  const ResultReader reader = open_result_file(file);
+  write_output(out, [&](std::ostream& to) { write_trace(reader, to); });
   return exit_done;
 }
 

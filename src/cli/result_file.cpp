@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <cstdlib>
+#include <limits>
 
+#include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "view/output_file.hpp"
@@ -41,13 +42,14 @@ std::string setting_of(const std::string& file, const ResultReader& reader, cons
   return found->second;
 }
 
-double number_in(const std::string& file, const ResultReader& reader, const char* name) {
+/// A run refuses numbers below 0, and doubles that are not finite.
+template <class Number>
+Number number_in(const std::string& file, const ResultReader& reader, const char* name) {
   const std::string text = setting_of(file, reader, name);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e18))
-    throw RunError(fmt::format("{}: its {} is '{}'", file, name, text));
-  return value;
+  const auto value = number_of<Number>(text);
+  if (!value || !(*value >= 0 && *value <= std::numeric_limits<Number>::max()))
+    throw RunError(fmt::format("{}: its {} is '{}'", file, name, printable(text)));
+  return *value;
 }
 
 }  // namespace
@@ -59,16 +61,15 @@ SolverOptions recorded_solver(const std::string& file, const ResultReader& reade
   made_with.isa = available_isas().back();
   for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady})
     if (name == to_string(kind)) made_with.kind = kind;
-  made_with.limits.max_iterations =
-      static_cast<std::int64_t>(number_in(file, reader, "max_iterations"));
+  made_with.limits.max_iterations = number_in<std::int64_t>(file, reader, "max_iterations");
   if (made_with.kind == SolverKind::steady) {
-    made_with.limits.accuracy = number_in(file, reader, "accuracy");
+    made_with.limits.accuracy = number_in<double>(file, reader, "accuracy");
   } else {
-    made_with.limits.tolerance = number_in(file, reader, "tolerance");
+    made_with.limits.tolerance = number_in<double>(file, reader, "tolerance");
   }
   // Runs store these two only where they are not the default.
   if (reader.settings().contains("spacing"))
-    made_with.limits.spacing = number_in(file, reader, "spacing");
+    made_with.limits.spacing = number_in<double>(file, reader, "spacing");
   if (reader.settings().contains("norm")) {
     const std::string norm = setting_of(file, reader, "norm");
     if (norm != to_string(Norm::l2))
@@ -91,10 +92,10 @@ void refuse_empty(const std::string& file, const std::string& where, std::size_t
       fmt::format("--where '{}' holds for none of the {} plans of {}", where, plans, file));
 }
 
-std::vector<const PlanResult*> selected_rows(const std::string& file, const ResultReader& reader,
-                                             const RowChoice& choice) {
-  auto rows = chosen_rows(reader.rows(), choice);
-  if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.rows().size());
+std::vector<std::size_t> selected_rows(const std::string& file, const ResultReader& reader,
+                                       const RowChoice& choice) {
+  auto rows = chosen_rows(rows_of(reader), choice);
+  if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.count());
   return rows;
 }
 

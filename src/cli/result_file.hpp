@@ -35,10 +35,10 @@ void declare_where(Options& options, std::string& where);
 [[noreturn]] void refuse_empty(const std::string& file, const std::string& where,
                                std::size_t plans);
 
-/// The rows that are chosen; `reader` must live as long. Throws RunError if --where fits none.
-[[nodiscard]] std::vector<const PlanResult*> selected_rows(const std::string& file,
-                                                           const ResultReader& reader,
-                                                           const RowChoice& choice);
+/// The numbers of the rows that are chosen. Throws RunError if --where fits none.
+[[nodiscard]] std::vector<std::size_t> selected_rows(const std::string& file,
+                                                     const ResultReader& reader,
+                                                     const RowChoice& choice);
 
 /// The picture that an option asks for, if it does.
 class PictureFile {

@@ -127,8 +127,7 @@ struct Verification {
   std::size_t failed = 0;
   std::uint64_t seed = 0;
 
-  [[nodiscard]] const std::vector<PlanResult>& rows() const { return reader.rows(); }
-  [[nodiscard]] std::size_t pending() const { return rows().size() - answered - failed; }
+  [[nodiscard]] std::size_t pending() const { return reader.count() - answered - failed; }
   [[nodiscard]] std::size_t wrong() const {
     std::size_t count = reader.damage().size();
     for (const auto& sentences : findings.wrong) count += sentences.size();
@@ -147,14 +146,14 @@ void print_verify_json(const Verification& verification) {
     return check(findings.examined[number], findings.wrong[number]);
   };
   Json damaged = Json::array();
-  for (const std::size_t index : reader.damaged()) damaged.push_back(verification.rows()[index].id);
-  const Json checks{{"rows", check(verification.rows().size(), reader.damage())},
+  for (const std::size_t index : reader.damaged()) damaged.push_back(reader.row(index).id);
+  const Json checks{{"rows", check(reader.count(), reader.damage())},
                     {"fields", of(Check::fields)},
                     {"inputs", options.data.empty() ? Json() : of(Check::inputs)},
                     {"physics", of(Check::physics)},
                     {"answers", options.recomputes() ? of(Check::answers) : Json()}};
   const Json json{{"file", options.file.string()},
-                  {"plans", verification.rows().size()},
+                  {"plans", reader.count()},
                   {"done", answered},
                   {"failed", failed},
                   {"pending", verification.pending()},
@@ -177,18 +176,18 @@ void print_verify_for_people(const Verification& verification) {
   const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
   fmt::print(
       "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered,
-      verification.rows().size(), failed, verification.pending(),
+      reader.count(), failed, verification.pending(),
       reader.closed_well()
           ? ""
           : "; the file is still being written, or its run was killed (go on with --resume)");
-  print_check("rows", reader.damage(),
-              fmt::format("checksums of {} row(s), of the list of ids, of the log",
-                          verification.rows().size()));
+  print_check(
+      "rows", reader.damage(),
+      fmt::format("checksums of {} row(s), of the list of ids, of the log", reader.count()));
   for (const std::size_t index : reader.damaged()) {
     fmt::print(
         "  row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
         "again\n",
-        index, verification.rows()[index].id);
+        index, reader.row(index).id);
   }
   const auto print = [&findings = findings](const char* name, Check check, const char* what) {
     const auto number = static_cast<std::size_t>(check);
@@ -230,14 +229,15 @@ int verify_command(const Arguments& arguments) {
   const ResultReader reader(options->file);
   const SolverOptions made_with = recorded_options(reader, *options);
   const SharedPlanSource plans = options->data.empty() ? nullptr : open_plan_source(options->data);
-  const std::vector<PlanResult>& rows = reader.rows();
 
   std::vector<std::size_t> answered;
   std::size_t failed = 0;
-  for (std::size_t index = 0; index < rows.size(); ++index) {
-    if (is_answer(rows[index].status)) answered.push_back(index);
-    if (rows[index].status == PlanStatus::failed) ++failed;
-  }
+  std::size_t index = 0;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (is_answer(row.status)) answered.push_back(index);
+    if (row.status == PlanStatus::failed) ++failed;
+    ++index;
+  });
   const std::uint64_t seed =
       options->seed >= 0 ? static_cast<std::uint64_t>(options->seed) : std::random_device()();
   const auto sample = sampled(answered, *options, seed);

@@ -58,7 +58,7 @@ class PlanSource {
   /// All plans in their order. Throws RunError if there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
   [[nodiscard]] virtual FloorPlan load(const std::string& id) const = 0;
-  /// The hash of the plan's content that the source states, if it does.
+  /// The hash of the plan's content that the source states, if it does; load() compares it.
   [[nodiscard]] virtual std::optional<std::uint64_t> stated_hash(const std::string& id) const;
   /// What load gives, with the values unchecked; of a source that states no hashes in bounded
   /// memory, however large the plan is.

@@ -46,7 +46,8 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   Lap lap;
   const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.phases.read_s = lap.seconds();
-  result.input_hash = plan_hash(plan);
+  const auto stated = source.stated_hash(result.id);
+  result.input_hash = stated ? *stated : plan_hash(plan);
   result.phases.hash_s = lap.seconds();
   const auto solution = traced("solve", [&] {
     return solve_plan(result.id, plan, solver, settings.solver.limits, control);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <future>
 #include <initializer_list>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -106,7 +107,7 @@ py::dict solve(const py::array& domain, const py::array& interior, double tolera
 /// The grid with its ring is a plan of its own, whose ring is no room: so the ring counts as it is.
 py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
                            std::int64_t max_iter, double atol) {
-  if (!py::isinstance<py::array_t<double>>(u))
+  if (u.dtype().kind() != 'f' || u.itemsize() != sizeof(double))
     throw InputError("u must be float64, as NumPy computes other types in other digits");
   if (interior_mask.dtype().kind() != 'b')
     throw InputError("interior_mask must be bool, as NumPy takes numbers for positions");
@@ -190,15 +191,20 @@ py::dict meanings() {
   return meanings;
 }
 
+/// A sentence may name a path of any bytes.
+void raise(PyObject* type, const char* sentence) { PyErr_SetObject(type, text_of(sentence).ptr()); }
+
 void raise_as_python(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(std::move(pointer));
   } catch (const InputError& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    raise(PyExc_ValueError, error.what());
   } catch (const UsageError& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    raise(PyExc_ValueError, error.what());
   } catch (const RunError& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    raise(PyExc_RuntimeError, error.what());
+  } catch (const std::bad_alloc&) {
+    raise(PyExc_MemoryError, "there is not enough memory for arrays of this size");
   }
 }
 

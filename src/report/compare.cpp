@@ -12,17 +12,18 @@
 #include <map>
 #include <set>
 #include <type_traits>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "core/answer.hpp"
+#include "core/id_list.hpp"
 #include "core/parallel_for.hpp"
 #include "core/printable.hpp"
 #include "core/result_columns.hpp"
 #include "node/local_machine.hpp"
 #include "report/finished_run.hpp"
 #include "report/result_export.hpp"
+#include "report/row_table.hpp"
 #include "report/summary.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
@@ -94,8 +95,9 @@ std::map<std::string, std::string> facts_of(const Answers& answers) {
     if (const auto found = session.find("wallheat_version"); found != session.end())
       versions.insert(found->second);
   std::set<std::string> devices;
-  for (const PlanResult& row : answers.rows)
+  answers.reader->for_each_row([&](const PlanResult& row) {
     if (is_answer(row.status)) devices.insert(row.device);
+  });
   facts["wallheat"] = fmt::format("{}", fmt::join(versions, ", "));
   facts["devices"] = fmt::format("{}", fmt::join(devices, ", "));
   return facts;
@@ -195,19 +197,32 @@ std::vector<FieldDistance> field_distances(const Answers& first, const Answers& 
   return found;
 }
 
-/// The ids of rows that another list lacks.
-std::vector<std::string> missing_in(const std::vector<PlanResult>& rows,
-                                    const std::unordered_map<std::string, std::size_t>& other) {
-  std::vector<std::string> missing;
-  for (const PlanResult& row : rows)
-    if (!other.contains(row.id)) missing.push_back(row.id);
-  return missing;
+/// What is kept of answers to find the plans of others among them.
+struct Plans {
+  IdList ids;
+  std::vector<std::size_t> rows;  ///< the number of each one's row
+  std::vector<PlanStatus> statuses;
+};
+
+Plans plans_of(const Answers& answers, bool answered_only) {
+  Plans plans;
+  std::size_t number = 0;
+  const Rows rows = answers.reader ? rows_of(*answers.reader) : rows_of(answers.listed);
+  rows([&](const PlanResult& row) {
+    const std::size_t of_row = number++;
+    if (answered_only && !is_answer(row.status)) return;
+    if (!plans.ids.add(row.id)) return;
+    plans.rows.push_back(of_row);
+    plans.statuses.push_back(row.status);
+  });
+  return plans;
 }
 
-std::unordered_map<std::string, std::size_t> places_of(const std::vector<PlanResult>& rows) {
-  std::unordered_map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < rows.size(); ++i) places.emplace(rows[i].id, i);
-  return places;
+std::vector<std::string> missing_in(const IdList& ids, const IdList& other) {
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (!other.find(ids[i])) missing.emplace_back(ids[i]);
+  return missing;
 }
 
 }  // namespace
@@ -217,7 +232,7 @@ Answers answers_of(const std::string& file, const ResultReader& reader) {
     throw RunError(
         fmt::format("{} is damaged, so it is not compared; 'wallheat repair' mends what it can: {}",
                     file, reader.damage().front()));
-  return {file, reader.rows(), &reader};
+  return {file, {}, &reader};
 }
 
 bool is_reference_csv(const std::filesystem::path& file) {
@@ -236,7 +251,7 @@ Answers read_reference_csv(const std::string& file) {
   std::unordered_set<std::string> known;
   for (std::size_t number = 2; std::getline(stream, line); ++number) {
     if (trimmed(line).empty()) continue;
-    PlanResult& row = answers.rows.emplace_back();
+    PlanResult& row = answers.listed.emplace_back();
     row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
     if (!read_statistics(line, row))
       throw RunError(fmt::format(
@@ -245,7 +260,7 @@ Answers read_reference_csv(const std::string& file) {
       throw RunError(fmt::format("{}, line {}: plan {} is there twice", file, number, row.id));
   }
   if (stream.bad()) throw RunError(file + " cannot be read to its end");
-  if (answers.rows.empty()) throw RunError(file + " holds no plan");
+  if (answers.listed.empty()) throw RunError(file + " holds no plan");
   return answers;
 }
 
@@ -272,25 +287,18 @@ Comparison compare(const Answers& first, const Answers& second) {
   if (found.has_settings) found.settings = differing_settings(first, second);
 
   // A CSV leaves plans without an answer out.
-  const auto told = [&](const Answers& answers) {
-    std::vector<PlanResult> rows = answers.rows;
-    if (statistics_only)
-      std::erase_if(rows, [](const PlanResult& row) { return !is_answer(row.status); });
-    return rows;
-  };
-  const auto first_rows = told(first);
-  const auto second_rows = told(second);
-  const auto places = places_of(second_rows);
-  found.only_first = missing_in(first_rows, places);
-  found.only_second = missing_in(second_rows, places_of(first_rows));
+  const Plans in_first = plans_of(first, statistics_only);
+  const Plans in_second = plans_of(second, statistics_only);
+  found.only_first = missing_in(in_first.ids, in_second.ids);
+  found.only_second = missing_in(in_second.ids, in_first.ids);
   std::vector<CommonPlan> plans;
-  for (std::size_t i = 0; i < first_rows.size(); ++i) {
-    const auto place = places.find(first_rows[i].id);
-    if (place == places.end()) continue;
-    const PlanStatus a = first_rows[i].status;
-    const PlanStatus b = second_rows[place->second].status;
-    if (a != b && !statistics_only) found.statuses.push_back({first_rows[i].id, a, b});
-    if (is_answer(a) && is_answer(b)) plans.push_back({i, place->second});
+  for (std::size_t i = 0; i < in_first.ids.size(); ++i) {
+    const auto place = in_second.ids.find(in_first.ids[i]);
+    if (!place) continue;
+    const PlanStatus a = in_first.statuses[i];
+    const PlanStatus b = in_second.statuses[*place];
+    if (a != b && !statistics_only) found.statuses.push_back({std::string(in_first.ids[i]), a, b});
+    if (is_answer(a) && is_answer(b)) plans.push_back({in_first.rows[i], in_second.rows[*place]});
   }
   found.compared = plans.size();
 
@@ -301,8 +309,8 @@ Comparison compare(const Answers& first, const Answers& second) {
   tallies.reserve(columns.size());
   for (const NumberColumn& column : columns) tallies.emplace_back(column.name);
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const PlanResult& a = first_rows[plans[i].first];
-    const PlanResult& b = second_rows[plans[i].second];
+    const PlanResult a = first.row(plans[i].first);
+    const PlanResult b = second.row(plans[i].second);
     bool same = distances[i].same;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       tallies[c].add(columns[c].of(a), columns[c].of(b), a.id);
@@ -336,11 +344,11 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
   if (workers.size() == 1) time.workers = *workers.begin();
   ThreadTime spent;
   std::size_t plans = 0;
-  for (const PlanResult& row : reader.rows()) {
-    if (!is_answer(row.status)) continue;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (!is_answer(row.status)) return;
     spent.add(row);
     ++plans;
-  }
+  });
   if (plans > 0 && !std::isnan(spent.cpu_seconds()))
     time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
   return time;

@@ -15,8 +15,11 @@ namespace wallheat {
 /// Answers to compare: a result file's, or those of the reference program's CSV.
 struct Answers {
   std::string name;
-  std::vector<PlanResult> rows;
+  std::vector<PlanResult> listed;        ///< of a CSV
   const ResultReader* reader = nullptr;  ///< null for a CSV, which has statistics only
+
+  [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
+  [[nodiscard]] PlanResult row(std::size_t i) const { return reader ? reader->row(i) : listed[i]; }
 };
 /// `reader` must live as long as what it returns. Throws RunError if the file is damaged.
 [[nodiscard]] Answers answers_of(const std::string& file, const ResultReader& reader);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -64,30 +65,48 @@ void add_binned(Plot& plot, const Bins& bins) {
                        bins.right, bins.bottom, bins.top));
 }
 
-/// Those with a temperature.
-std::vector<const PlanResult*> solved_of(const ResultReader& reader) {
-  std::vector<const PlanResult*> solved;
-  for (const PlanResult& row : reader.rows())
-    if (is_answer(row.status) && row.status != PlanStatus::empty) solved.push_back(&row);
-  return solved;
+/// What the page draws of each plan, without the plans.
+struct Points {
+  std::vector<std::pair<double, double>> temperatures;  ///< mean and standard deviation, finite
+  std::vector<std::pair<double, float>> times;          ///< seconds, actual and predicted
+  /// The few with the lowest and highest means, each with the number of its row.
+  std::set<std::pair<double, std::size_t>> coldest, warmest;
+};
+
+constexpr std::size_t most_extremes = 5;
+
+Points points_of(const Rows& rows) {
+  Points points;
+  std::size_t number = 0;
+  rows([&](const PlanResult& row) {
+    const std::size_t of_row = number++;
+    if (row.predicted_s > 0 && row.seconds > 0 && std::isfinite(row.predicted_s) &&
+        std::isfinite(row.seconds))
+      points.times.emplace_back(row.seconds, row.predicted_s);
+    const Statistics& s = row.statistics;
+    if (!is_answer(row.status) || row.status == PlanStatus::empty || !std::isfinite(s.mean_temp))
+      return;
+    if (std::isfinite(s.std_temp)) points.temperatures.emplace_back(s.mean_temp, s.std_temp);
+    points.coldest.emplace(s.mean_temp, of_row);
+    if (points.coldest.size() > most_extremes) points.coldest.erase(--points.coldest.end());
+    points.warmest.emplace(s.mean_temp, of_row);
+    if (points.warmest.size() > most_extremes) points.warmest.erase(points.warmest.begin());
+  });
+  return points;
 }
 
-std::string scatter(const std::vector<const PlanResult*>& plans) {
+std::string scatter(const std::vector<std::pair<double, double>>& temperatures) {
   Bins bins;
   bins.left = bins.bottom = 1e300;
   bins.right = bins.top = -1e300;
-  for (const PlanResult* plan : plans) {
-    const Statistics& s = plan->statistics;
-    if (!std::isfinite(s.mean_temp) || !std::isfinite(s.std_temp)) continue;
-    bins.left = std::min(bins.left, std::floor(s.mean_temp));
-    bins.right = std::max(bins.right, std::floor(s.mean_temp) + 1);
-    bins.bottom = std::min(bins.bottom, std::floor(s.std_temp));
-    bins.top = std::max(bins.top, std::floor(s.std_temp) + 1);
+  for (const auto& [mean, deviation] : temperatures) {
+    bins.left = std::min(bins.left, std::floor(mean));
+    bins.right = std::max(bins.right, std::floor(mean) + 1);
+    bins.bottom = std::min(bins.bottom, std::floor(deviation));
+    bins.top = std::max(bins.top, std::floor(deviation) + 1);
   }
   if (bins.left > bins.right) return "";
-  for (const PlanResult* plan : plans)
-    if (std::isfinite(plan->statistics.mean_temp) && std::isfinite(plan->statistics.std_temp))
-      bins.add(plan->statistics.mean_temp, plan->statistics.std_temp);
+  for (const auto& [mean, deviation] : temperatures) bins.add(mean, deviation);
   Plot plot;
   const std::string data = plot.add_data(bins.rows());
   add_binned(plot, bins);
@@ -114,20 +133,15 @@ std::string ticks_of_seconds(double from, double to) {
   return Plot::ticks(ticks);
 }
 
-std::string predictions(const std::vector<PlanResult>& rows) {
+std::string predictions(const std::vector<std::pair<double, float>>& times) {
   Bins bins;
   bins.left = bins.bottom = 1e300;
   bins.right = bins.top = -1e300;
   std::vector<double> ratios;
-  const auto counts = [](const PlanResult& row) {
-    return row.predicted_s > 0 && row.seconds > 0 && std::isfinite(row.predicted_s) &&
-           std::isfinite(row.seconds);
-  };
-  for (const PlanResult& row : rows) {
-    if (!counts(row)) continue;
-    ratios.push_back(row.seconds / static_cast<double>(row.predicted_s));
-    for (const double value :
-         {std::log10(row.seconds), std::log10(static_cast<double>(row.predicted_s))}) {
+  ratios.reserve(times.size());
+  for (const auto& [actual, predicted] : times) {
+    ratios.push_back(actual / static_cast<double>(predicted));
+    for (const double value : {std::log10(actual), std::log10(static_cast<double>(predicted))}) {
       bins.left = bins.bottom = std::min(bins.left, value - 0.1);
       bins.right = bins.top = std::max(bins.right, value + 0.1);
     }
@@ -135,9 +149,8 @@ std::string predictions(const std::vector<PlanResult>& rows) {
   if (ratios.empty())
     return "<p>No plan was predicted: the run was too short, or an earlier version made the "
            "file.</p>\n";
-  for (const PlanResult& row : rows)
-    if (counts(row))
-      bins.add(std::log10(static_cast<double>(row.predicted_s)), std::log10(row.seconds));
+  for (const auto& [actual, predicted] : times)
+    bins.add(std::log10(static_cast<double>(predicted)), std::log10(actual));
   std::sort(ratios.begin(), ratios.end());
   const auto quantile = [&](double share) {
     return ratios[static_cast<std::size_t>(share * static_cast<double>(ratios.size() - 1))];
@@ -281,37 +294,28 @@ std::string failures(const Summary& summary, const std::filesystem::path& file) 
                                            and_retry_failed);
 }
 
-std::string extremes(std::vector<const PlanResult*> plans, const ResultReader& reader) {
-  std::erase_if(plans,
-                [](const PlanResult* plan) { return !std::isfinite(plan->statistics.mean_temp); });
-  std::sort(plans.begin(), plans.end(), [](const auto* a, const auto* b) {
-    return a->statistics.mean_temp < b->statistics.mean_temp;
-  });
-  constexpr std::size_t most = 5;
-  std::vector<const PlanResult*> shown(
-      plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(std::min(plans.size(), most)));
-  if (plans.size() > most)
-    shown.insert(shown.end(),
-                 plans.end() - static_cast<std::ptrdiff_t>(std::min(plans.size() - most, most)),
-                 plans.end());
+std::string extremes(const Points& points, const ResultReader& reader) {
+  auto shown = points.coldest;
+  shown.insert(points.warmest.begin(), points.warmest.end());
   std::vector<std::vector<std::string>> rows{
       {"plan", "mean", "below 15 °C", "above 18 °C", "iterations"}};
   FieldPicture picture;
-  for (const PlanResult* plan : shown) {
-    const Statistics& s = plan->statistics;
-    rows.push_back({plan->id, fmt::format("{:.3f} °C", s.mean_temp),
+  for (const auto& [mean, number] : shown) {
+    const PlanResult plan = reader.row(number);
+    const Statistics& s = plan.statistics;
+    rows.push_back({plan.id, fmt::format("{:.3f} °C", s.mean_temp),
                     fmt::format("{:.1f} %", s.pct_below_15),
-                    fmt::format("{:.1f} %", s.pct_above_18), std::to_string(plan->iterations)});
-    if (auto field = reader.field(plan->index)) {
+                    fmt::format("{:.1f} %", s.pct_above_18), std::to_string(plan.iterations)});
+    if (auto field = reader.field(number)) {
       for (double& value : field->cells)
         if (value == 0) value = std::nan("");  // neither wall nor room
       picture.panels.push_back(
-          {fmt::format("{} mean {:.2f} °C", printable(plan->id), s.mean_temp), *std::move(field)});
+          {fmt::format("{} mean {:.2f} °C", printable(plan.id), s.mean_temp), *std::move(field)});
     }
   }
   std::string html = table("lrrrr", rows);
   if (!picture.panels.empty()) {
-    picture.columns = most;
+    picture.columns = most_extremes;
     picture.side = 160;
     html += inline_svg(picture.draw(PlotFormat::svg));
   }
@@ -323,9 +327,10 @@ std::string extremes(std::vector<const PlanResult*> plans, const ResultReader& r
 std::string report_page(const ReportedRun& run, const ReportedRun* other) {
   const std::filesystem::path& file = run.file;
   const ResultReader& reader = run.reader;
-  const Summary summary = summary_of(rows_of(reader.rows()));
-  const std::vector<Lane> lanes = lanes_of(reader.rows());
+  const Summary summary = summary_of(rows_of(reader));
+  const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
+  const Points points = points_of(rows_of(reader));
   std::string html = page_beginning(file.filename().string());
   html += section("Answers", facts(summary, wall_time(reader.sessions()), reader));
   if (other != nullptr)
@@ -333,8 +338,8 @@ std::string report_page(const ReportedRun& run, const ReportedRun* other) {
   if (!summary.means.empty()) {
     html += section("Mean temperatures",
                     inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
-    html += section("Mean and spread of each plan", scatter(solved_of(reader)));
-    html += section("Coldest and warmest plans", extremes(solved_of(reader), reader));
+    html += section("Mean and spread of each plan", scatter(points.temperatures));
+    html += section("Coldest and warmest plans", extremes(points, reader));
   }
   html += section("Failed plans", failures(summary, file));
   for (const TimeLedger& ledger : ledgers) {
@@ -344,7 +349,7 @@ std::string report_page(const ReportedRun& run, const ReportedRun* other) {
         "Threads over time" + of,
         "<p>A row a solver thread; the darker, the busier.</p>\n" + timeline(lanes, ledger));
   }
-  html += section("Predicted and actual time of plans", predictions(reader.rows()));
+  html += section("Predicted and actual time of plans", predictions(points.times));
   html += section("Sessions", sessions_table(reader));
   for (const std::string& sentence : reader.damage())
     html += fmt::format("<p>{}</p>\n", escaped(sentence));
@@ -355,12 +360,12 @@ std::string report_page(const ReportedRun& run, const ReportedRun* other) {
 std::string report_json(const ReportedRun& run, const ReportedRun* other) {
   const ResultReader& reader = run.reader;
   const WallTime wall = wall_time(reader.sessions());
-  const Summary summary = summary_of(rows_of(reader.rows()));
+  const Summary summary = summary_of(rows_of(reader));
   Json json{{"file", run.file.string()}};
   json["summary"] = Json::parse(to_json_text(summary, &wall, reader.closed_well()));
   json["settings"] = reader.settings();
   json["sessions"] = reader.sessions();
-  const std::vector<Lane> lanes = lanes_of(reader.rows());
+  const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   json["ledgers"] = ledgers_json(ledgers_of(lanes, reader.sessions()));
   json["lanes"] = Json::array();
   for (const Lane& lane : lanes)
@@ -374,47 +379,51 @@ std::string report_json(const ReportedRun& run, const ReportedRun* other) {
   return json_text(json);
 }
 
-std::string trace_json(const ResultReader& reader) {
-  Json events = Json::array();
+void write_trace(const ResultReader& reader, std::ostream& out) {
+  out << "{\"traceEvents\":[";
+  const char* separator = "";
+  const auto write = [&](const Json& event) {
+    out << std::exchange(separator, ",") << json_line(event);
+  };
   constexpr double us = 1e6;
-  for (const Lane& lane : lanes_of(reader.rows())) {
+  for (const Lane& lane : lanes_of(rows_of(reader))) {
     // Chrome's ids are numbers: a process for each rank of each session.
     const auto process = static_cast<std::int64_t>(lane.session) * 1'000'000 + lane.rank;
-    events.push_back({{"ph", "M"},
-                      {"name", "process_name"},
-                      {"pid", process},
-                      {"args",
-                       {{"name", fmt::format("session {} rank {}: {} on {}", lane.session,
-                                             lane.rank, lane.device, lane.host)}}}});
-    for (const PlanResult* plan : lane.plans) {
-      events.push_back(
-          {{"ph", "X"},
-           {"name", plan->id},
-           {"cat", std::string(to_string(plan->status))},
+    write({{"ph", "M"},
+           {"name", "process_name"},
            {"pid", process},
-           {"tid", lane.thread},
-           {"ts", plan->started_s * us},
-           {"dur", plan->seconds * us},
-           {"args", {{"iterations", plan->iterations}, {"cells", plan->interior_cells}}}});
-      double at = plan->started_s;
-      const PlanPhases& phases = plan->phases;
+           {"args",
+            {{"name", fmt::format("session {} rank {}: {} on {}", lane.session, lane.rank,
+                                  lane.device, lane.host)}}}});
+    for (const LanePlan& times : lane.plans) {
+      const PlanResult plan = reader.row(times.row);
+      write({{"ph", "X"},
+             {"name", plan.id},
+             {"cat", std::string(to_string(plan.status))},
+             {"pid", process},
+             {"tid", lane.thread},
+             {"ts", plan.started_s * us},
+             {"dur", plan.seconds * us},
+             {"args", {{"iterations", plan.iterations}, {"cells", plan.interior_cells}}}});
+      double at = plan.started_s;
+      const PlanPhases& phases = plan.phases;
       for (const auto& [name, seconds] : {std::pair{"read", phases.read_s},
                                           {"hash", phases.hash_s},
                                           {"solve", phases.solve_s},
                                           {"statistics", phases.statistics_s},
                                           {"compress", phases.compress_s}}) {
         if (seconds > 0)
-          events.push_back({{"ph", "X"},
-                            {"name", name},
-                            {"pid", process},
-                            {"tid", lane.thread},
-                            {"ts", at * us},
-                            {"dur", static_cast<double>(seconds) * us}});
+          write({{"ph", "X"},
+                 {"name", name},
+                 {"pid", process},
+                 {"tid", lane.thread},
+                 {"ts", at * us},
+                 {"dur", static_cast<double>(seconds) * us}});
         at += static_cast<double>(seconds);
       }
     }
   }
-  return json_line({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}) + "\n";
+  out << "],\"displayTimeUnit\":\"ms\"}\n";
 }
 
 }  // namespace wallheat

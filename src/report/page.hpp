@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <ostream>
 #include <string>
 
 #include "wallheat/result_reader.hpp"
@@ -21,8 +22,8 @@ struct ReportedRun {
 /// Its data as one JSON object.
 [[nodiscard]] std::string report_json(const ReportedRun& run, const ReportedRun* other = nullptr);
 
-/// Each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing: a process a
-/// rank of a session, a thread a solver thread.
-[[nodiscard]] std::string trace_json(const ResultReader& reader);
+/// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing: a
+/// process a rank of a session, a thread a solver thread.
+void write_trace(const ResultReader& reader, std::ostream& out);
 
 }  // namespace wallheat

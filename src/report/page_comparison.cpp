@@ -19,7 +19,7 @@ CompareReport compare_runs(const ReportedRun& run, const ReportedRun& other) {
   const Answers second = answers_of(other.file.string(), other.reader);
   CompareReport report;
   report.comparisons = {compare(first, second)};
-  report.plans = first.rows.size();
+  report.plans = first.count();
   for (const ReportedRun* of : {&run, &other})
     if (auto time = time_of(of->file.string(), of->reader)) report.times.push_back(*time);
   return report;
@@ -33,7 +33,8 @@ struct ThreadTime {
 
 ThreadTime thread_time(const ReportedRun& run) {
   ThreadTime time;
-  for (const TimeLedger& ledger : ledgers_of(lanes_of(run.reader.rows()), run.reader.sessions())) {
+  for (const TimeLedger& ledger :
+       ledgers_of(lanes_of(rows_of(run.reader)), run.reader.sessions())) {
     time.total_s += ledger.total_s();
     if (time.entries.empty()) {
       time.entries = ledger.entries;

@@ -96,8 +96,12 @@ class Reader {
 
   /// Those with nothing on them aside.
   bool next_line() {
-    while (std::getline(stream_, line_)) {
+    while (stream_.getline(text_.data(), static_cast<std::streamsize>(text_.size())) ||
+           stream_.gcount() > 0) {
       ++number_;
+      if (stream_.fail()) refuse_line("it is longer than any of a recording");
+      line_.assign(text_.data(),
+                   static_cast<std::size_t>(stream_.gcount()) - (stream_.eof() ? 0 : 1));
       if (!words_in(line_, blanks).empty()) return true;
     }
     return false;
@@ -191,6 +195,8 @@ class Reader {
 
   fs::path file_;
   std::ifstream stream_;
+  std::vector<char> text_ =
+      std::vector<char>(std::size_t{1} << 20);  ///< a device has endless lines
   std::string line_;
   std::size_t number_ = 0;
   Recording recording_;

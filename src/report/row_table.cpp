@@ -58,10 +58,8 @@ std::string short_text(const Cell& cell) {
 
 }  // namespace
 
-Rows rows_of(const std::vector<const PlanResult*>& rows) {
-  return [&rows](const auto& take) {
-    for (const PlanResult* row : rows) take(*row);
-  };
+Rows rows_of(const ResultReader& reader) {
+  return [&reader](const auto& take) { reader.for_each_row(take); };
 }
 
 Rows rows_of(const std::vector<PlanResult>& rows) {
@@ -80,25 +78,26 @@ Rows rows_where(const std::string& where, Rows rows) {
   };
 }
 
-std::vector<const PlanResult*> chosen_rows(const std::vector<PlanResult>& rows,
-                                           const RowChoice& choice) {
-  std::vector<const PlanResult*> chosen;
+std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice) {
   std::optional<RowExpression> where;
+  std::optional<RowExpression> sort;
+  const bool falls = choice.sort.starts_with('-');
   if (!choice.where.empty()) where.emplace("where", choice.where);
-  for (const PlanResult& row : rows)
-    if (!where || where->holds(row)) chosen.push_back(&row);
-  if (!choice.sort.empty()) {
-    const bool falls = choice.sort.front() == '-';
-    const RowExpression key("sort", choice.sort.substr(falls ? 1 : 0));
-    std::vector<std::pair<double, const PlanResult*>> keyed;
-    keyed.reserve(chosen.size());
-    for (const PlanResult* row : chosen) keyed.emplace_back(key.value(*row), row);
-    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-      if (std::isnan(a.first) || std::isnan(b.first))
-        return !std::isnan(a.first) && std::isnan(b.first);
-      return falls ? a.first > b.first : a.first < b.first;
+  if (!choice.sort.empty()) sort.emplace("sort", choice.sort.substr(falls ? 1 : 0));
+  std::vector<std::size_t> chosen;
+  std::vector<double> keys;  // of all rows, if they are sorted
+  std::size_t number = 0;
+  rows([&](const PlanResult& row) {
+    if (sort) keys.push_back(sort->value(row));
+    if (!where || where->holds(row)) chosen.push_back(number);
+    ++number;
+  });
+  if (sort) {
+    std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
+      if (std::isnan(keys[a]) || std::isnan(keys[b]))
+        return !std::isnan(keys[a]) && std::isnan(keys[b]);
+      return falls ? keys[a] > keys[b] : keys[a] < keys[b];
     });
-    for (std::size_t i = 0; i < keyed.size(); ++i) chosen[i] = keyed[i].second;
   }
   if (choice.first && *choice.first < chosen.size()) chosen.resize(*choice.first);
   return chosen;
@@ -167,18 +166,23 @@ void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn
   out << (first ? "[]\n" : "\n]\n");
 }
 
-void print_rows(const std::vector<const PlanResult*>& rows, const std::vector<RowColumn>& columns) {
-  std::vector<std::vector<std::string>> lines(1);
+void print_rows(const Rows& rows, const std::vector<RowColumn>& columns) {
+  std::vector<std::string> names;
   std::string alignment;
   for (const RowColumn& column : columns) {
-    lines.front().push_back(column.name);
+    names.push_back(column.name);
     alignment += column.is_text ? 'l' : 'r';
   }
-  for (const PlanResult* row : rows) {
-    std::vector<std::string>& line = lines.emplace_back();
-    for (const RowColumn& column : columns) line.push_back(short_text(column.cell(*row)));
-  }
-  print_table(alignment, lines, 0);
+  const auto texts = [&](const PlanResult& row) {
+    std::vector<std::string> line;
+    for (const RowColumn& column : columns) line.push_back(short_text(column.cell(row)));
+    return line;
+  };
+  TableWidths table(alignment);
+  table.make_room(names);
+  rows([&](const PlanResult& row) { table.make_room(texts(row)); });
+  print_table_line(table.line(names), 0);
+  rows([&](const PlanResult& row) { print_table_line(table.line(texts(row)), 0); });
 }
 
 }  // namespace wallheat

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "report/row_expression.hpp"
-#include "wallheat/plan_result.hpp"
+#include "wallheat/result_reader.hpp"
 
 namespace wallheat {
 
@@ -25,15 +25,15 @@ struct RowChoice {
 
 /// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
 using Rows = std::function<void(const std::function<void(const PlanResult&)>& take)>;
-/// Those of a list, which must live as long.
-[[nodiscard]] Rows rows_of(const std::vector<const PlanResult*>& rows);
+/// Those of a file or list, which must live as long.
+[[nodiscard]] Rows rows_of(const ResultReader& reader);
 [[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
 /// Those for which a RowExpression holds; all where it is empty. Throws UsageError.
 [[nodiscard]] Rows rows_where(const std::string& where, Rows rows);
 
-/// Rows that are NaN to `sort` come last. Throws UsageError, for --where and --sort.
-[[nodiscard]] std::vector<const PlanResult*> chosen_rows(const std::vector<PlanResult>& rows,
-                                                         const RowChoice& choice);
+/// The numbers of the chosen ones, from 0 on. Rows that are NaN to `sort` come last. Throws
+/// UsageError, for --where and --sort.
+[[nodiscard]] std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);
 
 using Cell = std::variant<std::string, double, std::int64_t>;
 
@@ -56,6 +56,6 @@ void write_csv(std::ostream& out, const Rows& rows, const std::vector<RowColumn>
 /// One array of objects; NaN is null.
 void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
 /// For people: aligned, with six digits at most.
-void print_rows(const std::vector<const PlanResult*>& rows, const std::vector<RowColumn>& columns);
+void print_rows(const Rows& rows, const std::vector<RowColumn>& columns);
 
 }  // namespace wallheat

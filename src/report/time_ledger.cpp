@@ -26,16 +26,16 @@ struct LaneTimes {
 LaneTimes times_of(const Lane& lane, double wall_s) {
   LaneTimes times;
   double end = 0;
-  for (const PlanResult* plan : lane.plans) {
+  for (const LanePlan& plan : lane.plans) {
     // Clocks are read on both sides of a message: a plan may seem to begin before the last ended.
-    const double start = std::clamp(plan->started_s, end, wall_s);
-    const double stop = std::clamp(plan->started_s + plan->seconds, start, wall_s);
-    (plan == lane.plans.front() ? times.before_first : times.between) += start - end;
-    const PlanPhases& phases = plan->phases;
+    const double start = std::clamp(plan.started_s, end, wall_s);
+    const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
+    (&plan == lane.plans.data() ? times.before_first : times.between) += start - end;
+    const PlanPhases& phases = plan.phases;
     const std::array parts{phases.read_s, phases.hash_s, phases.solve_s, phases.statistics_s,
                            phases.compress_s};
     // As much of each phase as the clamped stretch leaves room for.
-    const double scale = plan->seconds > 0 ? (stop - start) / plan->seconds : 0;
+    const double scale = plan.seconds > 0 ? (stop - start) / plan.seconds : 0;
     double left = stop - start;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const double part = std::min(static_cast<double>(parts.at(i)) * scale, left);
@@ -51,10 +51,12 @@ LaneTimes times_of(const Lane& lane, double wall_s) {
 
 }  // namespace
 
-std::vector<Lane> lanes_of(const std::vector<PlanResult>& rows) {
+std::vector<Lane> lanes_of(const Rows& rows) {
   std::map<std::tuple<std::uint32_t, std::int32_t, std::int32_t>, Lane> lanes;
-  for (const PlanResult& row : rows) {
-    if (row.thread < 0 || !std::isfinite(row.started_s)) continue;
+  std::size_t number = 0;
+  rows([&](const PlanResult& row) {
+    const std::size_t of_row = number++;
+    if (row.thread < 0 || !std::isfinite(row.started_s)) return;
     Lane& lane = lanes[{row.session, row.rank, row.thread}];
     if (lane.plans.empty()) {
       lane.session = row.session;
@@ -63,12 +65,12 @@ std::vector<Lane> lanes_of(const std::vector<PlanResult>& rows) {
       lane.host = row.host;
       lane.device = row.device;
     }
-    lane.plans.push_back(&row);
-  }
+    lane.plans.push_back({of_row, row.started_s, row.seconds, row.phases});
+  });
   std::vector<Lane> all;
   for (auto& [key, lane] : lanes) {
     std::stable_sort(lane.plans.begin(), lane.plans.end(),
-                     [](const auto* a, const auto* b) { return a->started_s < b->started_s; });
+                     [](const auto& a, const auto& b) { return a.started_s < b.started_s; });
     all.push_back(std::move(lane));
   }
   return all;
@@ -134,9 +136,9 @@ std::vector<std::vector<double>> busy_shares(const std::vector<Lane>& lanes, dou
   const double width = wall_s / static_cast<double>(bins);
   for (const Lane& lane : lanes) {
     std::vector<double>& of_lane = shares.emplace_back(bins, 0.0);
-    for (const PlanResult* plan : lane.plans) {
-      const double start = std::clamp(plan->started_s, 0.0, wall_s);
-      const double stop = std::clamp(plan->started_s + plan->seconds, start, wall_s);
+    for (const LanePlan& plan : lane.plans) {
+      const double start = std::clamp(plan.started_s, 0.0, wall_s);
+      const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
       const auto first = static_cast<std::size_t>(start / width);
       for (std::size_t bin = first; bin < bins && static_cast<double>(bin) * width < stop; ++bin) {
         const double from = std::max(start, static_cast<double>(bin) * width);

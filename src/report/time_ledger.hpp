@@ -6,9 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "wallheat/result_reader.hpp"
+#include "report/row_table.hpp"
 
 namespace wallheat {
+
+/// When a thread was at a plan.
+struct LanePlan {
+  std::size_t row = 0;  ///< number of its row
+  double started_s = 0;
+  double seconds = 0;
+  PlanPhases phases;
+};
 
 /// A solver thread of a session, and the plans that it solved, in order.
 struct Lane {
@@ -17,11 +25,11 @@ struct Lane {
   std::int32_t thread = 0;
   std::string host;
   std::string device;
-  std::vector<const PlanResult*> plans;  ///< ascending by started_s
+  std::vector<LanePlan> plans;  ///< ascending by started_s
 };
 
 /// All lanes with a plan whose start and thread are known, by session, rank and thread.
-[[nodiscard]] std::vector<Lane> lanes_of(const std::vector<PlanResult>& rows);
+[[nodiscard]] std::vector<Lane> lanes_of(const Rows& rows);
 
 /// Where the time of a session's solver threads went, in s; the entries add up to threads x wall
 /// time.

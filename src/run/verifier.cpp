@@ -188,7 +188,7 @@ void Findings::append(const Findings& more) {
 }
 
 Findings Verifier::examine(std::size_t index, Solver* solver) const {
-  const PlanResult& row = reader_.rows()[index];
+  const PlanResult row = reader_.row(index);
   Findings findings;
   check_row(row, made_with_, findings);
   const auto field = stored_field(index, findings);
@@ -214,7 +214,7 @@ std::optional<Grid<double>> Verifier::stored_field(std::size_t index, Findings& 
     return field;
   } catch (const RunError& error) {
     findings.count(Check::fields);
-    findings.add(Check::fields, reader_.rows()[index].id, error.what());
+    findings.add(Check::fields, reader_.row(index).id, error.what());
     return std::nullopt;
   }
 }

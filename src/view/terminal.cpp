@@ -85,23 +85,28 @@ void print_line(std::string_view line, std::size_t indent) {
   fmt::print("{}\n", folded_for(STDOUT_FILENO, printable(line), indent));
 }
 
+void TableWidths::make_room(const std::vector<std::string>& row) {
+  for (std::size_t column = 0; column < row.size(); ++column)
+    widths_.at(column) = std::max(widths_.at(column), columns_of(row[column]));
+}
+
+std::string TableWidths::line(const std::vector<std::string>& row) const {
+  std::string line;
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    const std::string padding(widths_[column] - columns_of(row[column]), ' ');
+    if (column > 0) line += "  ";
+    line += alignment_[column] == 'r' ? padding + row[column] : row[column] + padding;
+  }
+  line.resize(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
 std::vector<std::string> table_lines(std::string_view alignment,
                                      const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(alignment.size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t column = 0; column < row.size(); ++column)
-      widths.at(column) = std::max(widths.at(column), columns_of(row[column]));
-  }
+  TableWidths table(alignment);
+  for (const auto& row : rows) table.make_room(row);
   std::vector<std::string> lines;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      const std::string padding(widths[column] - columns_of(row[column]), ' ');
-      if (column > 0) line += "  ";
-      line += alignment[column] == 'r' ? padding + row[column] : row[column] + padding;
-    }
-    lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
-  }
+  for (const auto& row : rows) lines.push_back(table.line(row));
   return lines;
 }
 
@@ -109,11 +114,14 @@ void print_fact(std::string_view name, std::string_view text, std::size_t column
   print_line(fmt::format("{:<{}}{}", name, column, text), column);
 }
 
+void print_table_line(std::string_view line, std::size_t margin) {
+  constexpr std::size_t further = 4;  // what goes on in a further line
+  print_line(std::string(margin, ' ').append(line), margin + further);
+}
+
 void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
                  std::size_t margin) {
-  constexpr std::size_t further = 4;  // what goes on in a further line
-  for (const std::string& line : table_lines(alignment, rows))
-    print_line(std::string(margin, ' ') + line, margin + further);
+  for (const std::string& line : table_lines(alignment, rows)) print_table_line(line, margin);
 }
 
 }  // namespace wallheat

@@ -29,6 +29,21 @@ void print_line(std::string_view line, std::size_t indent);
 /// below the text.
 void print_fact(std::string_view name, std::string_view text, std::size_t column);
 
+/// How wide the columns of a table must be for what stands in them. `alignment` has an l or an r
+/// for each column.
+class TableWidths {
+ public:
+  explicit TableWidths(std::string_view alignment)
+      : alignment_(alignment), widths_(alignment.size()) {}
+
+  void make_room(const std::vector<std::string>& row);
+  [[nodiscard]] std::string line(const std::vector<std::string>& row) const;
+
+ private:
+  std::string alignment_;
+  std::vector<std::size_t> widths_;
+};
+
 /// The lines of a table whose columns are as wide as what stands in them. `alignment` has an l or
 /// an r for each column.
 [[nodiscard]] std::vector<std::string> table_lines(
@@ -37,6 +52,7 @@ void print_fact(std::string_view name, std::string_view text, std::size_t column
 /// Columns before the lines of a table that stands below a heading.
 inline constexpr std::size_t table_margin = 2;
 
+void print_table_line(std::string_view line, std::size_t margin);
 /// Prints them, each behind a margin of blanks.
 void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
                  std::size_t margin);

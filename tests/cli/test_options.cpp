@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <optional>
+#include <sstream>
 #include <vector>
 
+#include "cli/commands.hpp"
+#include "cli/configuration_file.hpp"
 #include "cli/run_option_parser.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
@@ -15,6 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 RunOptions parsed(const Arguments& more) {
   Arguments arguments{"--data", "plans", "--out", "results.h5"};
@@ -116,6 +121,119 @@ TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
   EXPECT_EQ(again.configuration, options.configuration);
   EXPECT_THAT(again.ids, ElementsAre("10", "11"));
   EXPECT_EQ(again.solver.limits.tolerance, 0.5);
+}
+
+/// Stdout of a command that takes these arguments; nothing where it refuses them.
+std::optional<std::string> printed_by(const std::string& command, Arguments more) {
+  more.insert(more.begin(), command);
+  more.emplace_back("--print-config");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = app_main(more);
+  (void)testing::internal::GetCapturedStderr();
+  const std::string out = testing::internal::GetCapturedStdout();
+  return status == 0 ? std::optional(out) : std::nullopt;
+}
+
+/// The words before " = " of a configuration, and before its placeholders.
+std::vector<std::string> options_in(const std::string& configuration) {
+  std::vector<std::string> names;
+  std::istringstream lines(configuration);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# ")) continue;
+    const std::size_t equals = line.find(" = ");
+    const std::size_t begin = line.starts_with('#') ? 1 : 0;
+    if (equals != std::string::npos) names.push_back(line.substr(begin, equals - begin));
+  }
+  return names;
+}
+
+TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory / "a.cfg").string();
+  const std::vector<std::string> values{
+      "pl#2",     "# all",    "x #y",    " x ", "x\t",      "\v",  "\r",   "\"q\"",       "a\"b",
+      "\"",       "\\",       "a\\nb",   "a\\", "a\nb = c", "\n",  "=",    "a = b",       "[s]",
+      "\xC3\xA9", "\xFF\xFE", "%value%", "'",   "-x",       "--y", "\x1b", "\xEF\xBB\xBF"};
+  testing::internal::CaptureStdout();
+  ASSERT_EQ(app_main({"help"}), 0);
+  std::istringstream overview(testing::internal::GetCapturedStdout());
+  std::size_t tried = 0;
+  for (std::string line; std::getline(overview, line);) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    const std::string command = line.substr(2, line.find(' ', 2) - 2);
+    const auto usual = printed_by(command, {});
+    ASSERT_TRUE(usual) << command;
+    EXPECT_THAT(*usual, Not(HasSubstr("(="))) << command;
+    std::vector<std::string> texts;  // the options that take no numbers
+    for (const std::string& option : options_in(*usual))
+      if (printed_by(command, {"--" + option + "=pl#2"})) texts.push_back(option);
+    for (const std::string& value : values) {
+      SCOPED_TRACE(testing::Message() << command << " '" << value << "'");
+      Arguments given;
+      for (const std::string& option : texts) given.push_back("--" + option + "=" + value);
+      const auto printed = printed_by(command, given);
+      ASSERT_TRUE(printed);
+      std::vector<std::string> found;
+      for (const Setting& setting : settings_in(*printed)) {
+        EXPECT_EQ(setting.value, value) << setting.name;
+        found.push_back(setting.name);
+      }
+      EXPECT_EQ(found, texts);
+      std::ofstream(file, std::ios::binary) << *printed;
+      EXPECT_EQ(printed_by(command, {"--config", file}), printed);
+      tried += texts.size();
+    }
+  }
+  EXPECT_GT(tried, 2000U);
+  EXPECT_THAT(*printed_by("generate", {"--seed", "7"}), HasSubstr("\nseed = 7\n"));
+}
+
+TEST(Configurations, that_are_recorded_keep_values_of_any_letters) {
+  const TemporaryDirectory directory;
+  const RunOptions options =
+      parse_run_options({"--data=pl#2", "--out=a \"b\" #c\n", "--id= x", "--id=#"}).value();
+  std::ofstream(directory / "again.cfg") << options.configuration;
+  const RunOptions again =
+      parse_run_options({"--config", (directory / "again.cfg").string()}).value();
+  EXPECT_EQ(again.data, "pl#2");
+  EXPECT_EQ(again.out, "a \"b\" #c\n");
+  EXPECT_THAT(again.ids, ElementsAre(" x", "#"));
+  EXPECT_EQ(again.configuration, options.configuration);
+}
+
+TEST(Configurations, have_comments_and_quotes_as_people_write_them) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory / "a.cfg").string();
+  std::ofstream(file) << "\xEF\xBB\xBF# a comment\r\n  data=plans # where\r\n"
+                         "out = \"a # \\\"b\\\"\" # in quotes\n\t#id = 7\nthreads = 3";
+  const RunOptions options = parse_run_options({"--config", file}).value();
+  EXPECT_EQ(options.data, "plans");
+  EXPECT_EQ(options.out, "a # \"b\"");
+  EXPECT_TRUE(options.ids.empty());
+  EXPECT_EQ(options.threads, 3);
+  const auto refused = [&](const std::string& text) {
+    std::ofstream(file) << "threads = 1\n" << text << "\n";
+    return refusal({"--config", file});
+  };
+  EXPECT_THAT(refused("data = \"plans"), AllOf(HasSubstr("line 2"), HasSubstr("not closed")));
+  EXPECT_THAT(refused("data = \"plans\" 2"), HasSubstr("behind the value in quotes"));
+  EXPECT_THAT(refused("data = \"pl\\ans\""), HasSubstr("within quotes"));
+  EXPECT_THAT(refused("data plans"), HasSubstr("neither 'name = value' nor a comment"));
+  EXPECT_THAT(refused("[run]"), HasSubstr("neither 'name = value' nor a comment"));
+  EXPECT_THAT(refused("-d = plans"), HasSubstr("there is no option '-d'"));
+}
+
+TEST(Configurations, come_from_pipes_and_end) {
+  const TemporaryDirectory directory;
+  const auto told = run_script(directory.path(), WALLHEAT_PROGRAM,
+                               "wallheat pack --print-config --config <(echo 'data = a#b');"
+                               "echo 'out = c' | wallheat pack --print-config -c /dev/stdin");
+  EXPECT_EQ(told.status, 0) << told.err;
+  EXPECT_THAT(told.out, AllOf(HasSubstr("\ndata = \"a#b\"\n"), HasSubstr("\nout = c\n")));
+  const auto endless = run_program({WALLHEAT_PROGRAM, "pack", "--config", "/dev/zero"});
+  EXPECT_EQ(endless.status, 2);
+  EXPECT_THAT(endless.err, HasSubstr("/dev/zero is no configuration file"));
 }
 
 TEST(RunOptions, keep_the_reference_solver_on_the_cpu) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "cli/commands.hpp"
 #include "core/python_float.hpp"
@@ -178,6 +179,22 @@ TEST_F(VerifyTest, uses_the_settings_of_the_file) {
   ASSERT_EQ(results_[0].status, PlanStatus::max_iterations);
   write();
   EXPECT_EQ(verify().status, exit_done);
+}
+
+TEST_F(VerifyTest, takes_any_setting_that_a_run_takes) {
+  solver_.limits = {1e300, std::numeric_limits<std::int64_t>::max(), 1e-8, Norm::max, 1e18};
+  settings_ = solver_.settings();
+  results_.clear();
+  SetUp();
+  write();
+  const Outcome outcome = verify();
+  EXPECT_EQ(outcome.status, exit_done) << outcome.out;
+  for (const char* wrong : {"inf", "nan", "-1", "1e999", ""}) {
+    settings_["tolerance"] = wrong;
+    write();
+    EXPECT_THROW((void)verify_command({file(), "--data", directory_.path().string()}), RunError)
+        << wrong;
+  }
 }
 
 TEST_F(VerifyTest, finds_nothing_wrong_with_files_of_the_other_solvers) {

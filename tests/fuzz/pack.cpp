@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <span>
 
+#include "core/plan_hash.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/hdf5_file.hpp"
@@ -95,6 +96,7 @@ std::string pack(std::span<const Patch> forgeries) {
       if (patch.value % ids().size() == number) forge(plan, patch);
     }
     PackRow row = writer.store(plan);
+    row.input_hash = plan_hash(plans()[number]);
     for (const Patch& patch : forgeries) {
       if (patch.what == row_byte && patch.value % ids().size() == number) {
         reinterpret_cast<unsigned char*>(&row)[patch.at % offsetof(PackRow, row_crc32)] ^=

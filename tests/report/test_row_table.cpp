@@ -24,7 +24,7 @@ std::vector<PlanResult> rows() {
 std::string ids(const RowChoice& choice) {
   const auto all = rows();
   std::string text;
-  for (const PlanResult* row : chosen_rows(all, choice)) text += row->id;
+  for (const std::size_t row : chosen_rows(rows_of(all), choice)) text += all[row].id;
   return text;
 }
 

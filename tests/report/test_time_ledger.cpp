@@ -39,10 +39,10 @@ TEST(Lanes, hold_the_plans_of_a_thread_in_order) {
   rows.emplace_back();  // pending
   rows.push_back(plan_of_thread(1, 1, 0, 1));
   rows.back().started_s = std::nan("");  // of a version that did not tell
-  const auto lanes = lanes_of(rows);
+  const auto lanes = lanes_of(rows_of(rows));
   ASSERT_EQ(lanes.size(), 2U);
   EXPECT_EQ(lanes[0].rank, 1);
-  EXPECT_EQ(lanes[1].plans.front()->started_s, 1);
+  EXPECT_EQ(lanes[1].plans.front().started_s, 1);
 }
 
 TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
@@ -50,8 +50,8 @@ TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
   // ends at 4.
   const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 6, 2),
                                      plan_of_thread(1, 1, 0, 4)};
-  const auto ledgers =
-      ledgers_of(lanes_of(rows), {{{"seconds", "10"}, {"threads", "2"}, {"failed_seconds", "3"}}});
+  const auto ledgers = ledgers_of(lanes_of(rows_of(rows)),
+                                  {{{"seconds", "10"}, {"threads", "2"}, {"failed_seconds", "3"}}});
   ASSERT_EQ(ledgers.size(), 1U);
   const TimeLedger& ledger = ledgers.front();
   EXPECT_DOUBLE_EQ(ledger.total_s(), 20);
@@ -69,10 +69,10 @@ TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
 TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
   std::vector<PlanResult> rows;
   for (int i = 0; i < 50; ++i) rows.push_back(plan_of_thread(1, i % 3, i * 0.7 - 2, 1 + i % 4));
-  const auto ledgers = ledgers_of(lanes_of(rows), {{{"seconds", "20"},
-                                                    {"threads", "5"},
-                                                    {"failed_seconds", "1000"},
-                                                    {"repeated_seconds", "1000"}}});
+  const auto ledgers = ledgers_of(lanes_of(rows_of(rows)), {{{"seconds", "20"},
+                                                             {"threads", "5"},
+                                                             {"failed_seconds", "1000"},
+                                                             {"repeated_seconds", "1000"}}});
   ASSERT_EQ(ledgers.size(), 1U);
   EXPECT_NEAR(sum(ledgers[0]), 100, 1e-6);
   for (const auto& [name, seconds] : ledgers[0].entries) EXPECT_GE(seconds, -1e-9) << name;
@@ -81,14 +81,15 @@ TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
 TEST(TimeLedger, leaves_out_sessions_that_were_killed) {
   std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 1, 2)};
   rows[1].session = 1;
-  const auto ledgers = ledgers_of(lanes_of(rows), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
+  const auto ledgers =
+      ledgers_of(lanes_of(rows_of(rows)), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
   ASSERT_EQ(ledgers.size(), 1U);
   EXPECT_EQ(ledgers[0].session, 1U);
 }
 
 TEST(BusyShares, are_those_of_each_stretch_of_time) {
   const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 2), plan_of_thread(1, 0, 3, 0.5)};
-  const auto shares = busy_shares(lanes_of(rows), 4, 4);
+  const auto shares = busy_shares(lanes_of(rows_of(rows)), 4, 4);
   ASSERT_EQ(shares.size(), 1U);
   EXPECT_THAT(shares[0], testing::ElementsAre(0, 1, 1, 0.5));
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <functional>
 
+#include "core/plan_hash.hpp"
 #include "io/deflate.hpp"
+#include "store/hdf5/hdf5_object.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/hdf5_file.hpp"
@@ -13,6 +15,7 @@
 #include "store/results/row.hpp"
 #include "store_fixture.hpp"
 #include "support/odd_hdf5.hpp"
+#include "support/process.hpp"
 #include "support/shapes.hpp"
 
 // HDF5 files that another program made, or that somebody made to do harm: under the names that
@@ -110,6 +113,39 @@ TEST_F(OddFile, does_not_lead_to_other_files) {
       ASSERT_EQ(status, 0) << name << ", form " << form;
     }
   }
+  for (const auto& place : places_of_results) {
+    if (place.attribute != nullptr) continue;
+    const int status = in_a_process([&] {
+      write_bytes(file, sound);
+      make_odd(file, place, odd::links_to_others[0], other);
+      EXPECT_THAT(refusal([&] { (void)ResultReader(file).field(1); }), HasSubstr("cannot open"));
+      write_bytes(file, sound);
+      auto opened = store::open_file({}, file, store::Access::take_up);
+      odd::checked(H5Ldelete(opened.get(), place.object, H5P_DEFAULT), "delete");
+      odd::checked(
+          H5Lcreate_external(other.c_str(), "/", opened.get(), "/other", H5P_DEFAULT, H5P_DEFAULT),
+          "link");
+      const std::string there = std::string("/other") + place.object;
+      odd::checked(
+          H5Lcreate_soft(there.c_str(), opened.get(), place.object, H5P_DEFAULT, H5P_DEFAULT),
+          "link");
+      opened.close("close");
+      EXPECT_THAT(refusal([&] { (void)ResultReader(file).field(1); }), HasSubstr("cannot open"));
+    });
+    ASSERT_EQ(status, 0) << place.object;
+  }
+}
+
+TEST_F(OddFile, leaves_hdf5_to_its_host_as_it_was) {
+  const auto plan = make_plan(1, {{8, 9}});
+  auto store = ResultStore::create(file, plan, {}, false);
+  store_all(store, make_results(plan, 0, 1));
+  store.close({});
+  const auto host = run_program({WALLHEAT_HDF5_HOST, file.string(), directory.string()});
+  EXPECT_EQ(host.out, "");
+  EXPECT_EQ(host.status, 0) << host.err;
+  const auto left = store::open_file({}, directory / "left.h5", store::Access::read);
+  EXPECT_TRUE(store::exists(left, "/kept"));
 }
 
 /// A pack of a plan, with names and rows of which `change` may make something else.
@@ -120,6 +156,7 @@ void write_pack(const fs::path& path,
   for (std::size_t i = 0; i < 2; ++i) {
     std::string id = "plan " + std::to_string(i);
     store::PackRow row = writer.store(store::encode_plan(room(9, 13)));
+    row.input_hash = plan_hash(room(9, 13));
     if (change) change(id, row);
     writer.add(id, row);
   }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/plan_hash.hpp"
+#include "store/packs/pack_file.hpp"
 #include "store/packs/plan_codec.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "support/process.hpp"
@@ -58,16 +59,6 @@ class MemorySource final : public PlanSource {
   std::map<std::string, FloorPlan> plans_;
 };
 
-/// FNV-1a of all bits.
-std::uint64_t simple_hash(const FloorPlan& plan) {
-  std::uint64_t hash = 14695981039346656037U;
-  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
-  add(plan.domain.cols);
-  for (const double value : plan.domain.cells) add(std::bit_cast<std::uint64_t>(value));
-  for (const auto cell : plan.interior.cells) add(cell);
-  return hash;
-}
-
 /// Bit for bit.
 bool same_plan(const FloorPlan& a, const FloorPlan& b) {
   return a.interior == b.interior && a.domain.rows == b.domain.rows &&
@@ -89,7 +80,6 @@ class PlanPackTest : public testing::Test {
   static PackOptions options() {
     PackOptions chosen;
     chosen.threads = 3;
-    chosen.hash = simple_hash;
     return chosen;
   }
   PackReport pack() { return pack_plans(file(), plans_, plans_.ids().ids, options()); }
@@ -106,14 +96,14 @@ class PlanPackTest : public testing::Test {
     }
     return "nothing was refused";
   }
-  /// Flips a bit in the middle of the place where the pack holds `bytes`.
-  void damage(const std::vector<std::byte>& bytes) const {
-    std::string text = file_text(file());
+  /// Flips a bit in the middle of the place where `pack` holds `bytes`.
+  static void damage(const std::filesystem::path& pack, const std::vector<std::byte>& bytes) {
+    std::string text = file_text(pack);
     const auto place =
         text.find(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     ASSERT_NE(place, std::string::npos);
     text[place + bytes.size() / 2] ^= 0x10;
-    std::ofstream(file(), std::ios::binary) << text;
+    std::ofstream(pack, std::ios::binary) << text;
   }
 
   TemporaryDirectory directory_;
@@ -382,14 +372,15 @@ TEST_F(PlanPackTest, leaves_the_old_file_when_stopped) {
 }
 
 TEST_F(PlanPackTest, finds_a_plan_that_does_not_come_back_as_it_was) {
-  plans_.add("a", room(9, 9));
+  for (int n = 0; n < 65; ++n) plans_.add(std::to_string(n), random_plan(9, 9, 50, n));
   PackOptions forgetful = options();
-  forgetful.threads = 1;
-  std::uint64_t calls = 0;
-  forgetful.hash = [&](const FloorPlan&) { return ++calls; };
+  forgetful.threads = 1;  // 64 plans are checked at a time
+  forgetful.checked = [&](std::size_t) {
+    damage(file().string() + ".new", store::encode_plan(plans_.load("64")).stream);
+  };
   EXPECT_THAT(
       refusal<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, forgetful); }),
-      AllOf(HasSubstr("plan a was not read back as it was packed"), HasSubstr("hash differs")));
+      AllOf(HasSubstr("plan 64 was not read back as it was packed"), HasSubstr("checksum")));
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
@@ -398,7 +389,7 @@ TEST_F(PlanPackTest, loses_no_other_plan_to_a_damaged_one) {
   plans_.add("b", random_plan(40, 50, 60, 1));
   plans_.add("c", room(41, 50));
   (void)pack();
-  damage(store::encode_plan(plans_.load("b")).stream);
+  damage(file(), store::encode_plan(plans_.load("b")).stream);
   const auto source = open_plan_source(file());
   for (const auto& read : std::vector<std::function<void()>>{
            [&] { (void)source->load("b"); }, [&] { (void)source->interior("b", 10'000); }})
@@ -407,6 +398,31 @@ TEST_F(PlanPackTest, loses_no_other_plan_to_a_damaged_one) {
         AllOf(HasSubstr("plans.h5"), HasSubstr("plan b is damaged"), HasSubstr("checksum")));
   EXPECT_TRUE(same_plan(source->load("a"), plans_.load("a")));
   EXPECT_TRUE(same_plan(source->load("c"), plans_.load("c")));
+}
+
+TEST_F(PlanPackTest, gives_no_plan_the_cells_of_another_one) {
+  plans_.add("a", room(40, 50));
+  plans_.add("b", random_plan(40, 50, 60, 1));
+  (void)pack();
+  std::string bytes = file_text(file());
+  std::array<store::PackRow, 2> rows{};
+  const auto row_of_b = [&] {  // the only one with its hash
+    const std::uint64_t hash = plan_hash(plans_.load("b"));
+    const std::string text(reinterpret_cast<const char*>(&hash), sizeof hash);
+    return bytes.find(text) - offsetof(store::PackRow, input_hash);
+  }();
+  std::memcpy(rows.data(), bytes.data() + row_of_b - sizeof rows[0], sizeof rows);
+  const std::uint64_t hash = rows[1].input_hash;
+  rows[1] = rows[0];
+  rows[1].input_hash = hash;
+  store::seal(rows[1]);
+  std::memcpy(bytes.data() + row_of_b, &rows[1], sizeof rows[1]);
+  std::ofstream(file(), std::ios::binary) << bytes;
+
+  const auto source = open_plan_source(file());
+  EXPECT_TRUE(same_plan(source->load("a"), plans_.load("a")));
+  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("b"); }),
+              AllOf(HasSubstr("plan b is damaged"), HasSubstr("input_hash")));
 }
 
 TEST_F(PlanPackTest, refuses_what_is_no_pack_in_one_sentence) {

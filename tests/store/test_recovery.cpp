@@ -440,6 +440,48 @@ TEST_F(Resume, solves_plans_again_whose_rows_are_damaged_in_a_closed_file) {
   expect_contents(file, plan, 5);
 }
 
+/// Made by hand, with all checksums right.
+store::Row with_field_of(const store::Row& other, store::Row row) {
+  row.field_slot = other.field_slot;
+  row.field_bytes = other.field_bytes;
+  row.field_crc32 = other.field_crc32;
+  store::seal(row);
+  return row;
+}
+
+TEST_F(Resume, gives_no_plan_the_field_of_another_one) {
+  const auto plan = make_plan(5, {{6, 7}});
+  make_closed(plan, 5);
+  {
+    auto opened = store::open_file({}, file, store::Access::write);
+    store::RowTable table(opened);
+    std::array<store::Row, 5> rows{};
+    table.read(0, rows);
+    const auto forged = with_field_of(rows[3], rows[1]);
+    table.write(1, std::span(&forged, 1));
+  }
+  const auto found = HasSubstr("pending again: \"plan 1\", \"plan 3\"");
+  EXPECT_THAT(ResultReader(file).damage(), ElementsAre(found));
+  EXPECT_THAT(ResultReader(file).damaged(), ElementsAre(1, 3));
+  std::vector<std::string> report;
+  auto store = ResultStore::resume(file, plan, {}, &report);
+  EXPECT_THAT(report, ElementsAre(found));
+  store_all(store, make_results(plan, 1, 4));
+  store.close({});
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Resume, gives_no_plan_the_field_of_another_one_by_the_log) {
+  const auto plan = make_plan(5, {{6, 7}});
+  make_killed(plan, 5);
+  auto snapshot = store::read_log({}, file)->snapshot;
+  snapshot.rows.set(1, with_field_of(snapshot.rows[3], snapshot.rows[1]));
+  snapshot.offsets[1] = snapshot.offsets[3];
+  { store::LogWriter forged({}, file, snapshot); }
+  std::filesystem::remove(file);
+  EXPECT_THAT(ResultReader(file).damaged(), ElementsAre(1, 3));
+}
+
 TEST_F(Resume, repairs_an_id_that_was_damaged_in_a_closed_file) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);

@@ -189,7 +189,7 @@ TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
   monitor_->on_stored(answer);
   EXPECT_EQ(
       monitor_->tally().spent.text(),
-      "17 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
+      "17.0 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
 }
 
 TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {

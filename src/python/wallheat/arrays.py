@@ -47,6 +47,12 @@ def _number(name: str, value: float) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that float64 can hold") from None
+
+
+def _word(value: str) -> str:
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def _count(name: str, value: int) -> int:
@@ -81,8 +87,8 @@ def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-
     """
     return Solution(**_wallheat.solve(
         _array("domain", domain), _array("interior", interior), _number("tolerance", tolerance),
-        _count("max_iterations", max_iterations), str(solver), _number("accuracy", accuracy),
-        None if source is None else _array("source", source), _number("spacing", spacing), str(norm)))
+        _count("max_iterations", max_iterations), _word(solver), _number("accuracy", accuracy),
+        None if source is None else _array("source", source), _number("spacing", spacing), _word(norm)))
 
 
 def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int,

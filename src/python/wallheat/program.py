@@ -8,14 +8,17 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Union
 
-Value = Union[str, int, float, "os.PathLike[str]"]
-Option = Union[bool, Value, Sequence[Value], None]
+import numpy as np
+
+Value = Union[str, bytes, int, float, "os.PathLike[Any]"]
+Option = Union[bool, Value, Iterable[Value], None]
 Progress = Callable[[dict[str, Any]], None]
 
 EXIT_USAGE = 2
@@ -32,17 +35,44 @@ class Run:
     """What the program printed."""
 
 
+def _word(value: Value) -> str:
+    word = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+    if "\0" in word:
+        raise ValueError(f"no option can have the value {word!r}")
+    return word
+
+
 def _words(options: dict[str, Option]) -> list[str]:
     """threads=2, resume=True, id=["a", "b"] -> --threads=2 --resume --id=a --id=b"""
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
-        if value is True:
-            words.append(option)
-        elif value is not None and value is not False:
-            values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-            words += [f"{option}={os.fspath(one) if isinstance(one, os.PathLike) else one}" for one in values]
+        if isinstance(value, (bool, np.bool_)):
+            words += [option] if value else []
+        elif value is not None:
+            is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) > 0
+            values = [_word(one) for one in value] if is_list else [_word(value)]
+            if not values:
+                raise ValueError(f"{name} has no values; to leave it out, give None")
+            words += [f"{option}={one}" for one in values]
     return words
+
+
+def _ending(status: int, output: str) -> str:
+    """The sentence about a run that failed."""
+    if status < 0:
+        return f"wallheat was ended by {signal.strsignal(-status) or 'signal'} ({-status}); what is solved is stored"
+    return output.strip().splitlines()[-1] if output.strip() else f"wallheat ended with {status}"
+
+
+def _event(line: str) -> dict[str, Any]:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        event = None
+    if not isinstance(event, dict):
+        raise RuntimeError(f"the program wrote an event that is not one: {line.strip()[:80]!r}")
+    return event
 
 
 class _Listener:
@@ -55,7 +85,8 @@ class _Listener:
         os.mkfifo(pipe)
         # As long as this process could write, the pipe does not end, however late the program opens it.
         self._keeper = os.open(pipe, os.O_RDWR)
-        self._pipe = open(pipe, encoding="utf-8")  # pylint: disable=consider-using-with  # the thread closes it
+        # The thread closes it. Names of files may be of any bytes.
+        self._pipe = open(pipe, encoding="utf-8", errors="surrogateescape")  # pylint: disable=consider-using-with
         self._thread = threading.Thread(target=self._listen, daemon=True)
 
     def listen_to(self, process: subprocess.Popen[str]) -> None:
@@ -74,9 +105,10 @@ class _Listener:
         assert self.process is not None
         with self._pipe:
             for line in self._pipe:
-                if self.failure is None:  # otherwise read on, as the program must not wait
+                # A program that is killed leaves half a line. After a failure read on, as the program must not wait.
+                if line.endswith("\n") and self.failure is None:
                     try:
-                        self._progress(json.loads(line))
+                        self._progress(_event(line))
                     except BaseException as failure:  # pylint: disable=broad-except  # run() raises it
                         self.failure = failure
                         self.process.terminate()
@@ -112,7 +144,7 @@ def run(data: str | os.PathLike[str], out: str | os.PathLike[str], *, progress: 
         as `wallheat run --events` writes it. An exception that it raises stops the run, and is raised here.
     program: the program's name or path.
     options: those of `wallheat run` with _ for -, such as save_fields=True, resume=True, solver="steady", threads=2;
-        what may be given several times also as a list, such as id=["00001", "00007"].
+        what may be given several times also as a list or array, such as id=["00001", "00007"].
 
     Ctrl-C stops the run; what is solved is stored. Raises ValueError if the program refuses an option, and
     RuntimeError if the run fails or there is no such program.
@@ -121,19 +153,18 @@ def run(data: str | os.PathLike[str], out: str | os.PathLike[str], *, progress: 
     if path is None:
         raise RuntimeError(f"there is no program {os.fspath(program)}: install wallheat, or name its path by program=")
     with _listener(progress) as (listener, words):
-        command = [path, "run", f"--data={os.fspath(data)}", f"--out={os.fspath(out)}", *words, *_words(options)]
+        command = [path, "run", f"--data={_word(data)}", f"--out={_word(out)}", *words, *_words(options)]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace") as process:
-            if listener is not None:
-                listener.listen_to(process)
             try:
+                if listener is not None:
+                    listener.listen_to(process)
                 output, _ = process.communicate()
-            except KeyboardInterrupt:
+            except BaseException:  # of Ctrl-C, or of another signal's handler
                 # Not SIGINT: a terminal has sent that to the program, too, and a second one would kill it.
                 process.terminate()
                 process.communicate()
                 raise
     if process.returncode in ENDED_WELL:
         return Run(process.returncode, output)
-    sentence = output.strip().splitlines()[-1] if output.strip() else f"wallheat ended with {process.returncode}"
-    raise (ValueError if process.returncode == EXIT_USAGE else RuntimeError)(sentence)
+    raise (ValueError if process.returncode == EXIT_USAGE else RuntimeError)(_ending(process.returncode, output))

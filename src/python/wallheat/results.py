@@ -21,7 +21,9 @@ class Results:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Raises RuntimeError if there is no such file, or it is no result file of wallheat."""
-        self._path = os.fspath(path)
+        self._path = os.fsdecode(path)
+        if b"\0" in os.fsencode(self._path):  # which raises what cannot be a path, either
+            raise ValueError(f"no file can have the name {self._path!r}")
         self._reader = _wallheat.Reader(self._path)
 
     def __repr__(self) -> str:

@@ -5,9 +5,6 @@
 namespace wallheat::store {
 namespace {
 
-// Only takes effect before the library starts, which any call to it does: hence before main.
-[[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
-
 herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
   // Walking upward starts at the function that failed first; the callers above only add noise.
   if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
@@ -25,17 +22,17 @@ std::string without_noise(const std::string& text) {
 
 }  // namespace
 
-void prepare_hdf5() {
-  // The error stack, and whether it is printed, are a thread's own in a thread-safe build.
-  thread_local bool quiet = false;
-  if (!quiet) {
-    H5open();
-    // A file that somebody gave us must not lead to others.
-    [[maybe_unused]] static const herr_t no_links =
-        checked(H5Lunregister(H5L_TYPE_EXTERNAL), "do without links to other files");
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    quiet = true;
-  }
+// The error stack, and whether it is printed, are a thread's own in a thread-safe build.
+void prepare_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+KeptErrorPrinting::KeptErrorPrinting() {
+  unsigned is_new = 0;  // set by the functions of HDF5 1.6 it can be read by those alone
+  known_ = H5Eauto_is_v2(H5E_DEFAULT, &is_new) >= 0 && is_new != 0 &&
+           H5Eget_auto2(H5E_DEFAULT, &print_, &data_) >= 0;
+}
+
+KeptErrorPrinting::~KeptErrorPrinting() {
+  if (known_) H5Eset_auto2(H5E_DEFAULT, print_, data_);
 }
 
 void throw_hdf5_error(const std::string& what) {

@@ -14,9 +14,23 @@ struct Hdf5Error : std::runtime_error {
 };
 
 /// To be called by every thread before its first HDF5 call: keeps the library from printing its
-/// error stack and from following links to other files. (That it does not flush at exit a file that
-/// was given up after a failed write is seen to before main.)
+/// error stack.
 void prepare_hdf5();
+
+/// Whether HDF5 prints its errors is a setting of the thread, or of the whole process: this one
+/// gives it back as it was.
+class KeptErrorPrinting {
+ public:
+  KeptErrorPrinting();
+  KeptErrorPrinting(const KeptErrorPrinting&) = delete;
+  KeptErrorPrinting& operator=(const KeptErrorPrinting&) = delete;
+  ~KeptErrorPrinting();
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+  bool known_ = false;
+};
 
 /// Throws Hdf5Error "cannot <what>: <reason>" where an HDF5 call returned a negative number.
 template <class Result>

@@ -40,6 +40,10 @@ bool is_in_this_file(const Handle& dataset, H5D_layout_t layout) {
   return H5Pget_layout(creation.get()) == layout && H5Pget_external_count(creation.get()) == 0;
 }
 
+void require(hid_t file, const std::string& name) {
+  if (!exists(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
+}
+
 }  // namespace
 
 std::uint64_t file_bytes_of(const Handle& object) {
@@ -61,8 +65,23 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
-bool exists(const Handle& file, const std::string& name) {
-  return checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
+bool exists(hid_t file, const std::string& name) {
+  for (std::size_t end = 0; end < name.size();) {
+    end = std::min(name.find('/', end + 1), name.size());
+    const std::string part = name.substr(0, end);
+    if (part == "/") continue;
+    if (checked(H5Lexists(file, part.c_str(), H5P_DEFAULT), "look for " + part) == 0) return false;
+    H5L_info_t link{};
+    checked(H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT), "look for " + part);
+    if (link.type != H5L_TYPE_HARD)
+      throw Hdf5Error("cannot open " + name + ": " + part + " is a link to something else");
+  }
+  return true;
+}
+
+Handle open_group(const Handle& file, const std::string& name) {
+  require(file.get(), name);
+  return {H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Gclose, "open the group " + name};
 }
 
 std::vector<hsize_t> size_of(const Handle& dataset) {
@@ -91,6 +110,7 @@ bool has_form(const Handle& dataset, const DatasetForm& form) {
 
 Handle open_dataset(hid_t file, const std::string& name, const DatasetForm& form, hid_t access) {
   const auto task = "open " + name;
+  require(file, name);
   Handle dataset(H5Dopen2(file, name.c_str(), access), H5Dclose, task);
   if (!has_form(dataset, form)) {
     throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");

@@ -30,7 +30,14 @@ struct DatasetForm {
 /// Texts of `bytes` bytes, UTF-8, ending in NUL.
 [[nodiscard]] Handle text_type(std::size_t bytes);
 
-[[nodiscard]] bool exists(const Handle& file, const std::string& name);
+/// Whether there is anything under a name, which may have several parts. Throws Hdf5Error if one of
+/// them is a link that may lead to another file.
+[[nodiscard]] bool exists(hid_t file, const std::string& name);
+[[nodiscard]] inline bool exists(const Handle& file, const std::string& name) {
+  return exists(file.get(), name);
+}
+/// Throws Hdf5Error if there is no such group.
+[[nodiscard]] Handle open_group(const Handle& file, const std::string& name);
 
 [[nodiscard]] std::vector<hsize_t> size_of(const Handle& dataset);
 [[nodiscard]] std::vector<hsize_t> chunk_of(const Handle& dataset);

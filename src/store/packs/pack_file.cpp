@@ -108,7 +108,7 @@ void read_ids(const Handle& file, const PosixFile& in, PackList& list) {
 }
 
 void read_left_out(const Handle& file, const PosixFile& in, PackList& list) {
-  if (checked(H5Lexists(file.get(), left_out_name, H5P_DEFAULT), reading) == 0) return;
+  if (!exists(file, left_out_name)) return;
   const auto type = left_out_type();
   const Handle dataset = open_dataset(file.get(), left_out_name, {type.get(), {0}, {}});
   const Block block = find_block(dataset, sizeof(LeftOutRow));
@@ -167,7 +167,7 @@ class Layout final : public PackLayout {
 
  private:
   void find_parts(const Handle& file) {
-    const Handle group(H5Gopen2(file.get(), data_name, H5P_DEFAULT), H5Gclose, "find the plans");
+    const Handle group = open_group(file, data_name);
     H5G_info_t info{};
     checked(H5Gget_info(group.get(), &info), "find the plans");
     for (hsize_t part = 0; part < info.nlinks; ++part)

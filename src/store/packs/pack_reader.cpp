@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/bytes.hpp"
+#include "core/plan_hash.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/boundary.hpp"
@@ -47,6 +48,9 @@ class PlanPack final : public PlanSource {
     return read_of(path_, [&] {
       return decoded(id, [&] {
         FloorPlan plan = layout_->load(n);
+        // Checksums hold each on its own; a row may have been given another plan's cells.
+        if (plan_hash(plan) != layout_->hash(n))
+          throw DecodeError("its cells are not those that its input_hash is of");
         check_values(plan.domain, path_.string() + ": plan " + id);
         if (plan.has_source())
           check_values(plan.source, path_.string() + ": plan " + id + ", source");
@@ -55,7 +59,6 @@ class PlanPack final : public PlanSource {
     });
   }
 
-  /// As 'wallheat pack' has found and checked it.
   [[nodiscard]] std::optional<std::uint64_t> stated_hash(const std::string& id) const override {
     const std::size_t n = find(id);
     return decoded(id, [&] { return layout_->hash(n); });

@@ -20,9 +20,7 @@ namespace wallheat {
 
 struct PackOptions {
   bool overwrite = false;
-  std::size_t threads = 1;  ///< that read and compress
-  /// What a plan keeps as its hash, and what it is compared by when it is read back.
-  std::function<std::uint64_t(const FloorPlan&)> hash;
+  std::size_t threads = 1;                        ///< that read and compress
   std::function<void(std::size_t done)> packed;   ///< plans so far; may be empty
   std::function<void(std::size_t done)> checked;  ///< plans read back so far; may be empty
   std::function<bool()> interrupted;              ///< asked now and then; may be empty

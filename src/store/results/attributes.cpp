@@ -14,14 +14,8 @@ constexpr const char* mark_name = "wallheat";
 constexpr const char* mark_value = "results";
 constexpr const char* predecessors_name = "succeeds";
 
-Handle open_group(const Handle& file, const std::string& name) {
-  return {H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Gclose, "open the group " + name};
-}
-
 Handle open_or_make_group(const Handle& file, const std::string& name) {
-  if (checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) > 0) {
-    return open_group(file, name);
-  }
+  if (exists(file, name)) return open_group(file, name);
   return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
           "create the group " + name};
 }
@@ -85,7 +79,7 @@ std::vector<Attributes> read_sessions(const Handle& file) {
   std::uint64_t room = file_bytes_of(file);
   for (;;) {
     const auto name = session_name(sessions.size());
-    if (checked(H5Lexists(file.get(), name.c_str(), H5P_DEFAULT), "look for " + name) == 0) break;
+    if (!exists(file, name)) break;
     for (const auto& [key, value] : sessions.emplace_back(read_attributes(file, name))) {
       const auto bytes = key.size() + value.size();
       if (bytes > room) throw Hdf5Error("cannot trust the sessions: they hold more than the file");

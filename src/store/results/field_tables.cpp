@@ -91,7 +91,7 @@ void FieldTables::create(const Handle& file, const Capacities& capacities) {
 
 std::optional<Capacities> FieldTables::capacities(const Handle& file) {
   if (!exists(file, fields_name)) return std::nullopt;
-  const Handle fields(H5Gopen2(file.get(), fields_name, H5P_DEFAULT), H5Gclose, "open the fields");
+  const Handle fields = open_group(file, fields_name);
   std::vector<std::string> names;
   checked(H5Literate(fields.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_table_name, &names),
           "list the fields");

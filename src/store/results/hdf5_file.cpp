@@ -20,6 +20,11 @@ Handle access_list(const StoreEnvironment& env, Access access) {
   // What waits in HDF5's buffer of rows is written when a dataset is closed, where nobody hears of
   // an error. Without the buffer it is written, and fails, at once.
   checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
+  // A process has one way to open a file with a driver, and the host of this library may have it
+  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
+  // set.
+  if (access == Access::read || access == Access::read_live)
+    checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
   if (env.set_driver) env.set_driver(list.get());
   if (access == Access::read_live) {
     // HDF5 takes damaged metadata for half-written ones and reads them a hundred times, each time

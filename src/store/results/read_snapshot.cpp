@@ -26,13 +26,13 @@ void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::p
 
 namespace {
 
-/// The rows of a closed file stay in it; those that a writer may change are taken into memory.
+/// The rows stay in the file, but for those that this process is about to change.
 class Reading {
  public:
   Reading(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
           Access access, Offsets offsets, Snapshot& snapshot)
       : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file) {
-    if (access == Access::read && table_.count() > 0)
+    if ((access == Access::read || access == Access::read_live) && table_.count() > 0)
       in_file_ = std::make_shared<RowsInFile>(env.system, path, table_.offset(), table_.count());
     snapshot.offsets.assign(table_.count(), -1);
     ids_ = read_ids(file, table_.count());
@@ -45,7 +45,7 @@ class Reading {
       const std::optional<Row> instead = look_at(i, row);
       if (!in_file_) in_memory.push_back(instead.value_or(row));
     });
-    if (in_file_ && damaged_.empty() && without_field_.empty()) {
+    if (in_file_ && damaged_.empty() && without_field_.empty() && shared_.rows().empty()) {
       snapshot_.rows = RowList(in_file_);
     } else {
       if (in_file_) {
@@ -56,10 +56,14 @@ class Reading {
         });
       }
       snapshot_.rows = std::move(in_memory);
+      for (const std::size_t i : shared_.rows()) forget_row(snapshot_, i);
     }
     damage.add_lost("row", "damaged", damaged_, snapshot_);
     damage.add_lost("row", "without the field that belongs to it", without_field_, snapshot_);
-    damage.in_file = !ids_ || !damaged_.empty() || !without_field_.empty();
+    damage.add_lost("row", "of a field that is another's, too,",
+                    {shared_.rows().begin(), shared_.rows().end()}, snapshot_);
+    damage.in_file =
+        !ids_ || !damaged_.empty() || !without_field_.empty() || !shared_.rows().empty();
   }
 
  private:
@@ -82,10 +86,14 @@ class Reading {
     }
     if (!has_field(row)) return std::nullopt;
     if (has_room(snapshot_.capacities, row)) {
-      if (offsets_ == Offsets::leave_out) return std::nullopt;
+      if (offsets_ == Offsets::leave_out) {
+        shared_.look_at(i, row, -1);
+        return std::nullopt;
+      }
       const auto extent = fields_.find(shape_of(row), row.field_slot);
       if (extent && extent->bytes == row.field_bytes) {
         snapshot_.offsets[i] = extent->offset;
+        shared_.look_at(i, row, extent->offset);
         return std::nullopt;
       }
     }
@@ -101,6 +109,7 @@ class Reading {
   std::shared_ptr<const RowsInFile> in_file_;  ///< none: of a file that is open
   std::vector<std::size_t> damaged_;
   std::vector<std::size_t> without_field_;
+  SharedFields shared_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "store/hdf5/hdf5_handle.hpp"
 #include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/open_for_reading.hpp"
@@ -15,9 +16,7 @@ using namespace store;
 class ResultReader::Impl {
  public:
   Impl(const fs::path& file, const StoreEnvironment& env)
-      : env_(env),
-        path_(result_path(file, env.system)),
-        view_(open_for_reading(env, path_, Offsets::leave_out)) {}
+      : env_(env), path_(result_path(file, env.system)), view_(look(Offsets::leave_out)) {}
 
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const {
     if (index >= view_.snapshot.rows.size()) {
@@ -51,12 +50,17 @@ class ResultReader::Impl {
   [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damaged; }
 
  private:
+  /// All that calls HDF5, which is the host program's, too.
+  [[nodiscard]] ReadView look(Offsets offsets) const {
+    const KeptErrorPrinting kept;
+    return open_for_reading(env_, path_, offsets);
+  }
   /// To find the offsets takes a while and most readers want rows only, hence on first use. A
   /// writer may have begun a session since, so it is a whole new look.
   Offset offset_of(std::size_t index) const {
     const std::scoped_lock lock(finding_);
     if (!view_.has_offsets) {
-      auto now = open_for_reading(env_, path_, Offsets::find);
+      auto now = look(Offsets::find);
       if (now.snapshot.file_id == view_.snapshot.file_id) {
         view_.snapshot.offsets = std::move(now.snapshot.offsets);
       }
@@ -81,6 +85,10 @@ ResultReader& ResultReader::operator=(ResultReader&&) noexcept = default;
 ResultReader::~ResultReader() = default;
 
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
+std::size_t ResultReader::count() const { return impl_->snapshot().rows.size(); }
+PlanResult ResultReader::row(std::size_t index) const {
+  return to_result(impl_->snapshot().rows[index]);
+}
 void ResultReader::for_each_row(const std::function<void(const PlanResult&)>& take) const {
   impl_->for_each_row(take);
 }

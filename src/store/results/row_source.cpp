@@ -1,9 +1,5 @@
 #include "store/results/row_source.hpp"
 
-#include <fcntl.h>
-
-#include <vector>
-
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
@@ -22,6 +18,18 @@ void RowsInFile::read(std::size_t first, std::span<Row> rows) const {
   read_unchecked(first, rows);
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!is_intact(rows[i]) || rows[i].index != first + i) refuse();
+}
+
+void RowsInLog::read(std::size_t first, std::span<Row> rows) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint64_t at = at_[first + i];
+    if (at == 0) {
+      rows[i] = pending_row(first + i, ids_[first + i]);
+    } else if (!in_.read_at(at, std::as_writable_bytes(rows.subspan(i, 1))) ||
+               !is_intact(rows[i]) || rows[i].index != first + i) {
+      throw RunError(path_.string() + " changed while it was read");
+    }
+  }
 }
 
 void PendingRows::read(std::size_t first, std::span<Row> rows) const {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/id_list.hpp"
 #include "io/posix_file.hpp"
@@ -43,6 +46,24 @@ class RowsInFile final : public RowSource {
   PosixFile in_;
   std::uint64_t offset_;
   std::size_t count_;
+};
+
+/// Rows that lie anywhere in a log, and pending ones. The log may be replaced or removed meanwhile.
+class RowsInLog final : public RowSource {
+ public:
+  /// `at`: where the row of each id begins; 0: it is pending.
+  RowsInLog(System& system, const std::filesystem::path& log, std::vector<std::uint64_t> at,
+            TextList ids)
+      : path_(log), in_(system, log, O_RDONLY), at_(std::move(at)), ids_(std::move(ids)) {}
+
+  [[nodiscard]] std::size_t count() const override { return ids_.size(); }
+  void read(std::size_t first, std::span<Row> rows) const override;
+
+ private:
+  std::filesystem::path path_;
+  PosixFile in_;
+  std::vector<std::uint64_t> at_;
+  TextList ids_;
 };
 
 /// A pending row for each id.

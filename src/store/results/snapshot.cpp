@@ -187,6 +187,15 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
   return fresh;
 }
 
+void SharedFields::look_at(std::size_t i, const Row& row, Offset offset) {
+  share(i, by_slot_[shape_of(row)].try_emplace(row.field_slot, i).first->second);
+  if (offset >= 0) share(i, by_offset_.try_emplace(offset, i).first->second);
+}
+
+void SharedFields::share(std::size_t i, std::size_t other) {
+  if (i != other) rows_.insert({i, other});
+}
+
 void forget_row(Snapshot& snapshot, std::size_t i) {
   snapshot.rows.set(i, pending_row(i, id_of(snapshot.rows[i])));
   snapshot.offsets[i] = -1;

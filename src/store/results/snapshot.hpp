@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "io/system.hpp"
@@ -82,6 +84,22 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 /// True if the file must be built anew to serve `plan`: other ids, or not enough room for
 /// fields.
 [[nodiscard]] bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan);
+
+/// Finds rows that name the same field: nothing in them tells whose it is.
+class SharedFields {
+ public:
+  /// To be called for each row that has a field; `offset` is -1 where it is not known.
+  void look_at(std::size_t i, const Row& row, Offset offset);
+  /// In order.
+  [[nodiscard]] const std::set<std::size_t>& rows() const { return rows_; }
+
+ private:
+  void share(std::size_t i, std::size_t other);
+
+  std::map<GridShape, std::unordered_map<std::int64_t, std::size_t>> by_slot_;
+  std::unordered_map<Offset, std::size_t> by_offset_;
+  std::set<std::size_t> rows_;
+};
 
 /// Turns row i into a pending one.
 void forget_row(Snapshot& snapshot, std::size_t i);

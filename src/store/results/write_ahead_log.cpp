@@ -220,8 +220,9 @@ class Replay {
  public:
   explicit Replay(const Snapshot* in_file) : in_file_(in_file) {}
 
-  /// False if the payload makes no sense: then the record counts as damaged.
-  bool apply(Kind kind, std::span<const std::byte> payload) {
+  /// `at`: where the payload begins in the log. False if it makes no sense: then the record counts
+  /// as damaged.
+  bool apply(Kind kind, std::span<const std::byte> payload, std::uint64_t at) {
     Reader reader(payload);
     try {
       switch (kind) {
@@ -235,7 +236,7 @@ class Replay {
           LoggedRow row;
           if (payload.size() != sizeof row) return false;
           std::memcpy(&row, payload.data(), sizeof row);
-          return is_intact(row.row) && apply_row(row);
+          return is_intact(row.row) && apply_row(row, at);
         }
         case Kind::commit:
           commit();
@@ -247,22 +248,23 @@ class Replay {
     return false;
   }
   /// A row whose record is damaged.
-  bool apply_row(const LoggedRow& row) {
+  bool apply_row(const LoggedRow& row, std::uint64_t at) {
     if (!has_ids_) borrow_ids();
-    const auto& rows = reading_.snapshot.rows;
-    if (row.row.index >= rows.size() || row.row.id != rows[row.row.index].id) return false;
-    waiting_rows_.push_back(row.row);
-    waiting_offsets_.push_back(row.offset);
+    if (row.row.index >= ids_.size() || !is_called(row.row, ids_[row.row.index])) return false;
+    waiting_rows_.push_back({row.row.index, at + offsetof(LoggedRow, row), row.offset});
     return true;
   }
   /// A row that is not whole; what is left of it may tell whose it is.
   void note_damaged(const Row& row) { damaged_.push_back(row); }
   /// What waits holds. False if there is not enough to go by.
-  bool finish() {
+  bool finish(System& system, const std::filesystem::path& log) {
     borrow_ids();
     refuse_endless_room();
     borrow_file();
     commit();
+    reading_.snapshot.rows =
+        RowList(std::make_shared<RowsInLog>(system, log, std::move(rows_at_), ids_));
+    forget_shared_fields();
     name_damaged();
     return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
   }
@@ -271,10 +273,9 @@ class Replay {
 
  private:
   void commit() {
-    for (std::size_t i = 0; i < waiting_rows_.size(); ++i) {
-      const Row row = waiting_rows_[i];
-      reading_.snapshot.rows.set(row.index, row);
-      reading_.snapshot.offsets[row.index] = waiting_offsets_[i];
+    for (const Waiting& row : waiting_rows_) {
+      rows_at_[row.index] = row.at;
+      reading_.snapshot.offsets[row.index] = row.offset;
       if (begun_) reading_.stored_here.push_back(row.index);
     }
     auto& sessions = reading_.snapshot.sessions;
@@ -282,8 +283,7 @@ class Replay {
       sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
       sessions[number] = std::move(session);
     }
-    waiting_rows_ = {};
-    waiting_offsets_.clear();
+    waiting_rows_.clear();
     waiting_sessions_.clear();
     begun_ = true;
   }
@@ -310,12 +310,11 @@ class Replay {
     has_file_ = true;
   }
   bool apply_ids(Reader& reader) {
-    RowList rows;
-    for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
-      rows.push_back(pending_row(rows.size(), reader.get_text()));
-    }
+    TextList ids;
+    for (auto left = reader.get<std::uint32_t>(); left > 0; --left)
+      ids.push_back(reader.get_text());
     reader.expect_end();
-    set_rows(std::move(rows));
+    set_ids(std::move(ids));
     has_ids_ = true;
     return true;
   }
@@ -328,17 +327,17 @@ class Replay {
     waiting_sessions_.emplace_back(number, std::move(session));
     return true;
   }
-  void set_rows(RowList rows) {
-    reading_.snapshot.offsets.assign(rows.size(), -1);
-    reading_.snapshot.rows = std::move(rows);
+  void set_ids(TextList ids) {
+    reading_.snapshot.offsets.assign(ids.size(), -1);
+    rows_at_.assign(ids.size(), 0);
+    ids_ = std::move(ids);
   }
 
   /// Nobody needs room for more fields than there are plans; a file with it might never be built.
   void refuse_endless_room() {
     const auto& snapshot = reading_.snapshot;
-    const bool endless =
-        std::any_of(snapshot.capacities.begin(), snapshot.capacities.end(),
-                    [&](const auto& entry) { return entry.second > snapshot.rows.size(); });
+    const bool endless = std::any_of(snapshot.capacities.begin(), snapshot.capacities.end(),
+                                     [&](const auto& entry) { return entry.second > ids_.size(); });
     if (!has_file_ || !endless) return;
     has_file_ = false;
     reading_.damaged = true;
@@ -350,17 +349,33 @@ class Replay {
   }
   void borrow_ids() {
     if (has_ids_ || in_file_ == nullptr) return;
-    RowList rows;
-    for (const auto& row : in_file_->rows) rows.push_back(pending_row(rows.size(), id_of(row)));
-    set_rows(std::move(rows));
+    TextList ids;
+    for (const auto& row : in_file_->rows) ids.push_back(text_in(row.id));
+    set_ids(std::move(ids));
     has_ids_ = borrowed_ = true;
+  }
+
+  void forget_shared_fields() {
+    auto& snapshot = reading_.snapshot;
+    if (!snapshot.save_fields) return;
+    SharedFields shared;
+    std::size_t i = 0;
+    for (const Row& row : snapshot.rows) {
+      if (has_field(row)) shared.look_at(i, row, snapshot.offsets[i]);
+      ++i;
+    }
+    for (const std::size_t row : shared.rows()) {
+      forget_row(snapshot, row);
+      reading_.damaged_rows.push_back(row);
+      reading_.damaged = true;
+    }
   }
 
   void name_damaged() {
     if (damaged_.empty()) return;
     const auto& rows = reading_.snapshot.rows;
     std::unordered_map<std::string, std::size_t> indices;
-    for (std::size_t i = 0; i < rows.size(); ++i) indices.emplace(id_of(rows[i]), i);
+    for (std::size_t i = 0; i < ids_.size(); ++i) indices.emplace(ids_[i], i);
     for (const auto& row : damaged_) {
       // Nobody logs a row that is pending, but blank bytes look like one.
       const bool is_row = status_of(row) != PlanStatus::pending && row.index < rows.size();
@@ -397,8 +412,14 @@ class Replay {
 
   LogReading reading_;
   const Snapshot* in_file_;
-  RowList waiting_rows_;
-  std::vector<Offset> waiting_offsets_;
+  TextList ids_;
+  std::vector<std::uint64_t> rows_at_;  ///< where in the log each id's latest row begins; 0: none
+  struct Waiting {
+    std::uint32_t index;
+    std::uint64_t at;
+    Offset offset;
+  };
+  std::vector<Waiting> waiting_rows_;
   std::vector<Row> damaged_;
   std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
   bool has_file_ = false, has_ids_ = false, begun_ = false, borrowed_ = false;
@@ -471,13 +492,15 @@ std::optional<LogReading> read_log(const StoreEnvironment& env, const std::files
   bool cut = false;
   bool committed = true;
   while (offset < log.size()) {
-    if (const auto kind = log.read(offset, payload); kind && replay.apply(*kind, payload)) {
+    if (const auto kind = log.read(offset, payload);
+        kind && replay.apply(*kind, payload, offset + sizeof(RecordHead))) {
       offset += sizeof(RecordHead) + payload.size();
       committed = *kind == Kind::commit;
       continue;
     }
     // A damaged record costs itself only, or not even that where its row is whole.
-    if (const auto row = log.row_at(offset); row && replay.apply_row(*row)) {
+    if (const auto row = log.row_at(offset);
+        row && replay.apply_row(*row, offset + sizeof(RecordHead))) {
       reading.damaged = true;
       offset += row_record_size;
       committed = false;
@@ -496,7 +519,7 @@ std::optional<LogReading> read_log(const StoreEnvironment& env, const std::files
     }
     offset = *next;
   }
-  if (!replay.finish()) return std::nullopt;
+  if (!replay.finish(env.system, path)) return std::nullopt;
   if (reading.damaged || dropped > 0 || !committed) {
     reading.damage = std::string("the log ") +
                      (reading.damaged ? "was damaged"

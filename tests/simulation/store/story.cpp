@@ -624,7 +624,6 @@ class Life {
       history.note(disk, {no_file, World{.closed = true}});
       PackOptions how;
       how.overwrite = true;
-      how.hash = hash_of;
       static_cast<void>(pack_plans(pack_file, plans, plans.ids().ids, how, env));
       history.note(disk, {World{.closed = true}});
     });
