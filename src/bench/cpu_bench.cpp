@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bench/seconds_since.hpp"
+#include "core/cpu_time.hpp"
 #include "node/local_machine.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/cpu/isa.hpp"
@@ -33,15 +34,19 @@ double density(const FloorPlan& plan, Isa isa) {
 /// In turns with the ceiling, which it raises where it measures more.
 PlanRate measure_plan(const BenchPlan& plan, Solver& solver, const SolverOptions& options,
                       int repeat, double& ceiling) {
-  PlanRate rate{plan.id, count_interior(plan.plan), density(plan.plan, options.isa), 0, {}};
-  std::vector<double> seconds;
+  PlanRate rate{plan.id, count_interior(plan.plan), density(plan.plan, options.isa), 0, {}, {}};
+  std::vector<double> cpu_s;
+  std::vector<double> wall_s;
   for (int run = 0; run < repeat; ++run) {
     ceiling = std::max(ceiling, measure_update_ceiling(options.isa));
     const auto start = Clock::now();
+    const double cpu_start_s = thread_cpu_seconds();
     rate.iterations = solver.solve(plan.plan, options.limits, {})->iterations;
-    seconds.push_back(seconds_since(start));
+    cpu_s.push_back(thread_cpu_seconds() - cpu_start_s);
+    wall_s.push_back(seconds_since(start));
   }
-  rate.seconds = spread_of(std::move(seconds));
+  rate.cpu_s = spread_of(std::move(cpu_s));
+  rate.wall_s = spread_of(std::move(wall_s));
   return rate;
 }
 
@@ -85,6 +90,16 @@ std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, dou
 }
 
 }  // namespace
+
+double CpuBench::share_of_core() const {
+  double cpu_s = 0;
+  double wall_s = 0;
+  for (const PlanRate& plan : plans) {
+    cpu_s += plan.cpu_s.median;
+    wall_s += plan.wall_s.median;
+  }
+  return wall_s > 0 ? cpu_s / wall_s : 1;
+}
 
 CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& options, int repeat,
                      bool scaling) {

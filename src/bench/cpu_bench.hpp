@@ -28,12 +28,14 @@ struct PlanRate {
   /// The share of interior cells among those that a sweep goes over, as it updates whole blocks.
   double density = 0;
   std::int64_t iterations = 0;
-  Spread seconds;
+  Spread cpu_s;   ///< in which the thread had its core
+  Spread wall_s;  ///< of the same runs
   /// Interior cell updates.
   [[nodiscard]] double updates() const {
     return static_cast<double>(interior_cells) * static_cast<double>(iterations);
   }
-  [[nodiscard]] double giga_updates_per_s() const { return updates() / seconds.median * 1e-9; }
+  /// Of the fastest run.
+  [[nodiscard]] double giga_updates_per_s() const { return updates() / cpu_s.min * 1e-9; }
 };
 
 /// All plans on each of several threads.
@@ -48,7 +50,10 @@ struct CpuBench {
   double ceiling_updates_per_s = 0;  ///< of one core; the best of what was measured among the plans
   std::vector<CopyRate> copies;
   std::vector<PlanRate> plans;
-  std::vector<ThreadRate> scaling;  ///< 1, 2, 4, ... threads; empty where not asked for
+  /// The part of the time in which the solver had its core.
+  [[nodiscard]] double share_of_core() const;
+  std::vector<ThreadRate>
+      scaling;  ///< by wall time: 1, 2, 4, ... threads; empty where not asked for
 };
 
 /// Solves the plans on one core, `repeat` times each, in turns with the ceiling of its instruction

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "bench/seconds_since.hpp"
+#include "core/cpu_time.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
 
@@ -87,9 +87,9 @@ ReferenceProfile profile_reference(const FloorPlan& plan, const SolverOptions& s
   if (program.is_empty())
     throw InputError("the plan has no interior cell, so there is no iteration to profile");
   const auto timed = [&](std::size_t step, const auto& work) {
-    const auto start = Clock::now();
+    const double start_s = thread_cpu_seconds();
     work();
-    profile.steps[step].seconds += seconds_since(start);
+    profile.steps[step].seconds += thread_cpu_seconds() - start_s;
     ++profile.steps[step].hits;
   };
   const Limits& limits = solver.limits;
@@ -108,9 +108,9 @@ ReferenceProfile profile_reference(const FloorPlan& plan, const SolverOptions& s
   profile.solver_seconds = std::numeric_limits<double>::infinity();
   constexpr int tries = 3;
   for (int attempt = 0; attempt < tries; ++attempt) {
-    const auto start = Clock::now();
+    const double start_s = thread_cpu_seconds();
     const auto solution = fast->solve(plan, limits, {});
-    profile.solver_seconds = std::min(profile.solver_seconds, seconds_since(start));
+    profile.solver_seconds = std::min(profile.solver_seconds, thread_cpu_seconds() - start_s);
     const Grid<double> field = program.field();
     if (solution->iterations != profile.iterations ||
         std::memcmp(solution->field.cells.data(), field.cells.data(),

@@ -1,14 +1,13 @@
 #include "bench/solver_bench.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <limits>
 #include <memory>
 #include <thread>
 
-#include "bench/seconds_since.hpp"
+#include "core/cpu_time.hpp"
 #include "node/local_machine.hpp"
 
 namespace wallheat {
@@ -31,9 +30,9 @@ struct Contender {
 };
 
 void solve_once(Contender& contender, const FloorPlan& plan, const Limits& limits) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start_s = thread_cpu_seconds();
   contender.solution = *contender.solver->solve(plan, limits, {});
-  contender.seconds = std::min(contender.seconds, seconds_since(start));
+  contender.seconds = std::min(contender.seconds, thread_cpu_seconds() - start_s);
 }
 
 SolverTime time_of(const Contender& contender, const Solution& steady) {

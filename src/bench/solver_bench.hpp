@@ -11,7 +11,7 @@ namespace wallheat {
 /// A solver on a plan, on one core.
 struct SolverTime {
   SolverKind solver = SolverKind::jacobi;
-  double seconds = 0;           ///< the least of the measurements
+  double seconds = 0;           ///< of CPU time: the least of the measurements
   std::int64_t iterations = 0;  ///< of steady: of conjugate gradients
   double sweeps = 0;            ///< updates per interior cell; NaN for steady
   double error = 0;             ///< °C: the largest difference to steady's field; NaN for steady

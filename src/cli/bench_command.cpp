@@ -92,7 +92,7 @@ int bench_command(const Arguments& arguments) {
   if (repeat < 1) throw UsageError("--repeat must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
-  const SolverOptions solver = solver_options.finish();
+  const SolverOptions solver = solver_options.finish(data);
   if (solvers && device == "gpu") throw UsageError("--solvers runs on the CPU");
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");

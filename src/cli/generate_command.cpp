@@ -40,6 +40,14 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
   }
 }
 
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::trunc);
+  stream << text;
+  stream.close();
+  if (!stream)
+    throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
+}
+
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
 
 /// Plans that are made when they are asked for.
@@ -73,7 +81,8 @@ class GeneratedPlans final : public PlanSource {
 };
 
 void write_directory(const std::filesystem::path& out, Generate generate, std::uint64_t seed,
-                     std::size_t size, std::int64_t count, bool overwrite) {
+                     std::size_t size, std::int64_t count, bool overwrite,
+                     std::optional<double> spacing) {
   const auto ids_file = out / "building_ids.txt";
   if (!overwrite) require_none_of(out, ids_file, count);
   std::error_code error;
@@ -82,6 +91,11 @@ void write_directory(const std::filesystem::path& out, Generate generate, std::u
     throw RunError(
         fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
   std::filesystem::remove(ids_file, error);
+  if (spacing) {
+    write_text(out / spacing_name, python_float(*spacing) + "\n");
+  } else {
+    std::filesystem::remove(out / spacing_name, error);
+  }
   std::string ids;
   for (std::int64_t index = 0; index < count; ++index) {
     const std::string id = id_of(index);
@@ -89,19 +103,16 @@ void write_directory(const std::filesystem::path& out, Generate generate, std::u
     ids += id + "\n";
   }
   // The list comes last: a directory that has one is complete.
-  std::ofstream stream(ids_file, std::ios::trunc);
-  stream << ids;
-  stream.close();
-  if (!stream)
-    throw RunError(
-        fmt::format("{} cannot be written: {}", ids_file.string(), std::strerror(errno)));
+  write_text(ids_file, ids);
 }
 
 void write_pack(const std::filesystem::path& out, Generate generate, std::uint64_t seed,
-                std::size_t size, std::int64_t count, bool overwrite) {
+                std::size_t size, std::int64_t count, bool overwrite,
+                std::optional<double> spacing) {
   catch_stop_signals();
   PackOptions options;
   options.overwrite = overwrite;
+  options.spacing = spacing;
   options.threads = std::max<std::size_t>(local_machine().cores.size(), 1);
   options.interrupted = stop_requested;
   const GeneratedPlans plans(out, generate, seed, size, count);
@@ -144,24 +155,24 @@ int generate_command(const Arguments& arguments) {
   if (count < 1) throw UsageError("--count must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
+  std::optional<double> spacing;
+  if (generate == generate_poisson_plan) spacing = 1 / static_cast<double>(size);  // 1 wide
   if (!pack) {
-    write_directory(out, generate, seed, static_cast<std::size_t>(size), count, overwrite);
+    write_directory(out, generate, seed, static_cast<std::size_t>(size), count, overwrite, spacing);
   } else {
-    write_pack(out, generate, seed, static_cast<std::size_t>(size), count, overwrite);
+    write_pack(out, generate, seed, static_cast<std::size_t>(size), count, overwrite, spacing);
   }
-  const bool plates = generate == generate_poisson_plan;
-  const double spacing = 1 / static_cast<double>(size);  // a plate is 1 wide
   if (json) {
     fmt::print("{}", json_text({{"plans", out.string()},
                                 {"count", count},
                                 {"height", size},
                                 {"width", size},
-                                {"spacing", plates ? Json(spacing) : Json()}}));
+                                {"spacing", spacing ? Json(*spacing) : Json()}}));
     return exit_done;
   }
   fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
-  if (plates)
-    fmt::print("a plate is 1 wide: solve them with --spacing {}\n", python_float(spacing));
+  if (spacing)
+    fmt::print("their cells are {} apart, which is stored with them\n", python_float(*spacing));
   return exit_done;
 }
 

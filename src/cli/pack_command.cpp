@@ -113,6 +113,7 @@ int pack_command(const Arguments& arguments) {
   pack.packed = progress("packed", plans.ids.size());
   pack.checked = progress("read back", plans.ids.size());
   pack.interrupted = stop_requested;
+  pack.spacing = spacing_of_plans(data);
   const PackReport report = pack_plans(out, *source, plans.ids, pack);
 
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -31,7 +31,7 @@ int profile_command(const Arguments& arguments) {
   options.positional("id", 1);
   options.require({"id", "data"});
   if (!options.parse(arguments)) return exit_done;
-  const SolverOptions solver = solver_options.finish();
+  const SolverOptions solver = solver_options.finish(data);
   const FloorPlan plan = open_plan_source(data)->load(id);
   if (plan.has_source() || solver.limits.norm != Norm::max)
     throw RunError(fmt::format(

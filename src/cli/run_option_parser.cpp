@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "mpi/mpi_link.hpp"
 #include "run/batch_job.hpp"
+#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -30,6 +31,7 @@ std::string joined(const Arguments& arguments) {
 }  // namespace
 
 void SolverOptionParser::declare(Options& options) {
+  options_ = &options;
   options.add("solver", value(kind_, "NAME", "jacobi"),
               "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
               "1e-9 °C, several times as fast) or steady (the true steady state, with a proven "
@@ -39,9 +41,10 @@ void SolverOptionParser::declare(Options& options) {
   options.add("norm", value(norm_, "NAME", "max"),
               "how that change is measured: max (the largest of a cell) or l2 (the root of the "
               "sum of squares; on CPUs only)");
-  options.add("spacing", value(spacing_, "LENGTH", 1, "1"),
-              "distance between neighbouring cells, in the unit in which a plan's source is "
-              "given per square; matters to plans with ID_source.npy only");
+  options.add("spacing", value(spacing_, "LENGTH"),
+              "distance between neighbouring cells, in the unit in which a plan's source is given "
+              "per square (default: what spacing.txt beside the plans or their pack says, else 1); "
+              "matters to plans with ID_source.npy only");
   options.add("accuracy", value(accuracy_, "DEGREES", 1e-8, "1e-8"),
               "no cell may be farther than this from the steady state, in °C (steady only)");
   options.add("max-iterations", value(max_iterations_, "N", 20000), "stop after N iterations");
@@ -53,17 +56,21 @@ void SolverOptionParser::declare(Options& options) {
               "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
 }
 
-SolverOptions SolverOptionParser::finish() const {
+SolverOptions SolverOptionParser::finish(const std::filesystem::path& plans) const {
   if (!std::isfinite(tolerance_) || tolerance_ < 0)
     throw UsageError("--tolerance must be a number of at least 0 (°C)");
   if (!std::isfinite(accuracy_) || accuracy_ <= 0)
     throw UsageError("--accuracy must be a number above 0 (°C)");
-  if (!std::isfinite(spacing_) || spacing_ <= 0)
+  const bool said = options_->was_given("spacing");
+  if (said && (!std::isfinite(spacing_) || spacing_ <= 0))
     throw UsageError("--spacing must be a number above 0");
   if (max_iterations_ < 1) throw UsageError("--max-iterations must be at least 1");
   SolverOptions solver;
   const Norm norm = choose<Norm>("norm", norm_, {{"max", Norm::max}, {"l2", Norm::l2}});
-  solver.limits = {tolerance_, max_iterations_, accuracy_, norm, spacing_};
+  solver.limits = {tolerance_, max_iterations_, accuracy_, norm, 1};
+  const auto spacing = said ? std::optional(spacing_) : spacing_of_plans(plans);
+  solver.limits.spacing = spacing.value_or(1);
+  solver.spacing_is_known = spacing.has_value();
   solver.kind = choose<SolverKind>("solver", kind_,
                                    {{"jacobi", SolverKind::jacobi},
                                     {"fastforward", SolverKind::fastforward},
@@ -82,14 +89,15 @@ SolverOptions SolverOptionParser::finish() const {
 }
 
 Arguments SolverOptionParser::arguments() const {
-  return {"--solver=" + kind_,
-          fmt::format("--tolerance={}", tolerance_),
-          fmt::format("--accuracy={}", accuracy_),
-          "--norm=" + norm_,
-          fmt::format("--spacing={}", spacing_),
-          fmt::format("--max-iterations={}", max_iterations_),
-          "--solver-backend=" + backend_,
-          "--isa=" + isa_};
+  Arguments arguments{"--solver=" + kind_,
+                      fmt::format("--tolerance={}", tolerance_),
+                      fmt::format("--accuracy={}", accuracy_),
+                      "--norm=" + norm_,
+                      fmt::format("--max-iterations={}", max_iterations_),
+                      "--solver-backend=" + backend_,
+                      "--isa=" + isa_};
+  if (options_->was_given("spacing")) arguments.push_back(fmt::format("--spacing={}", spacing_));
+  return arguments;
 }
 
 std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
@@ -196,7 +204,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
       {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
   if (run.json && run.check == CheckFor::nothing) throw UsageError("--json goes with --check");
   run.first = static_cast<std::size_t>(first);
-  run.solver = solver.finish();
+  run.solver = solver.finish(run.data);
   run.device = choose<DeviceChoice>(
       "device", device,
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});

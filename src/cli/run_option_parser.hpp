@@ -19,16 +19,17 @@ namespace wallheat {
 
 class Options;
 
-/// Declares the options that choose a solver; call finish() after parsing.
+/// Declares the options that choose a solver; call finish() after parsing, while these live.
 class SolverOptionParser {
  public:
   void declare(Options& options);
-  /// Throws UsageError.
-  [[nodiscard]] SolverOptions finish() const;
+  /// `plans` say what --spacing is where it was not given; may be empty. Throws UsageError.
+  [[nodiscard]] SolverOptions finish(const std::filesystem::path& plans) const;
   /// The options as arguments of another command that declares them.
   [[nodiscard]] Arguments arguments() const;
 
  private:
+  const Options* options_ = nullptr;
   std::string kind_;
   double tolerance_ = 0;
   double accuracy_ = 0;

@@ -298,7 +298,7 @@ int scaling_command(const Arguments& arguments) {
   const Source source = source_of(options);
   if (scaling.repeat < 1) throw UsageError("--repeat must be at least 1");
   if (scaling.first < 0) throw UsageError("--first must be at least 0");
-  (void)scaling.solver.finish();
+  (void)scaling.solver.finish({});
   CommandFiles files;
   for (const std::string& file : scaling.files) files.reads_store("FILE", file);
   files.reads_store("--replay", scaling.replay);

@@ -17,6 +17,7 @@
 #include "core/npy.hpp"
 #include "core/printable.hpp"
 #include "core/python_float.hpp"
+#include "io/print_error.hpp"
 #include "isolation/plan_job.hpp"
 #include "report/field_picture.hpp"
 #include "report/row_table.hpp"
@@ -117,8 +118,9 @@ int solve_command(const Arguments& arguments) {
   files.makes("--png", png, overwrite, "\x89PNG\r\n\x1a\n");
   files.makes("--npy", npy, overwrite, npy::beginning);
   files.check();
-  const SolverOptions solver = solver_options.finish();
+  const SolverOptions solver = solver_options.finish(data);
   const FloorPlan plan = open_plan_source(data)->load(id);
+  if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();
   const auto solution = solve_plan(id, plan, *solver.make(), solver.limits, {});

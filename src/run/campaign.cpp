@@ -345,6 +345,7 @@ class Campaign {
     RunTally tally;
     plans_ = plans_to_solve(options, *source_, *store_, tally);
     say_what_is_to_do(tally);
+    warn_of_unknown_spacing();
     device_ = device_for(options, *source_, plans_, logger_);
     if (surroundings.ranks > 1) take_samples();
     monitor_.emplace(console_.logger(), console_.line(), options.progress, std::move(events),
@@ -374,6 +375,17 @@ class Campaign {
     if (resuming_)
       logger_.info("restored {} of {} plans from {}", tally.restored, tally.total,
                    options_.out.string());
+  }
+
+  /// By the first plan, as plans with and without sources seldom mix.
+  void warn_of_unknown_spacing() {
+    if (options_.solver.spacing_is_known || plans_.empty()) return;
+    try {
+      if (source_->stamps(plans_.front().task.id)[2] != FileStamp{})
+        logger_.warn("{}", unknown_spacing);
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
   }
 
   /// By which rank 0 knows that its workers solve the same plans.

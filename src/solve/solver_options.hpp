@@ -16,6 +16,7 @@ struct SolverOptions {
   Isa isa = Isa::baseline;
   std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; the CPU otherwise
   SolverKind kind = SolverKind::jacobi;
+  bool spacing_is_known = true;  ///< the user or the plans said limits.spacing
 
   /// A solver for the CPU.
   [[nodiscard]] std::unique_ptr<Solver> make() const;

@@ -17,6 +17,11 @@ inline constexpr const char* resume_same = "run the same command with --resume";
 inline constexpr const char* far_from_steady =
     "far from the steady state, which --solver steady finds with a proven bound";
 
+/// Where plans have sources, and nobody said how far apart their cells are.
+inline constexpr const char* unknown_spacing =
+    "plans have sources, but not the distance of their cells, which is taken for 1: say --spacing, "
+    "or write it into spacing.txt beside the plans";
+
 /// What solves failed plans again, after one of the two above: --resume alone passes over those
 /// that have failed --max-attempts times.
 inline constexpr const char* and_retry_failed = " --retry-failed";

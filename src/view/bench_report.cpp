@@ -30,7 +30,9 @@ Json to_json(const Flow& flow, const GpuBench& bench) {
 
 std::string to_json_text(const CpuBench& bench) {
   const auto& [device, ceiling, copies, plans, scaling] = bench;
-  Json json{{"device", device}, {"ceiling_updates_per_s", ceiling}};
+  Json json{{"device", device},
+            {"ceiling_updates_per_s", ceiling},
+            {"share_of_core", bench.share_of_core()}};
   for (const CopyRate& copy : copies) {
     json["copies"].push_back({{"level", copy.level},
                               {"size_bytes", copy.size_bytes},
@@ -41,9 +43,12 @@ std::string to_json_text(const CpuBench& bench) {
                              {"interior_cells", plan.interior_cells},
                              {"density", plan.density},
                              {"iterations", plan.iterations},
-                             {"seconds_min", plan.seconds.min},
-                             {"seconds_median", plan.seconds.median},
-                             {"seconds_max", plan.seconds.max},
+                             {"cpu_seconds_min", plan.cpu_s.min},
+                             {"cpu_seconds_median", plan.cpu_s.median},
+                             {"cpu_seconds_max", plan.cpu_s.max},
+                             {"seconds_min", plan.wall_s.min},
+                             {"seconds_median", plan.wall_s.median},
+                             {"seconds_max", plan.wall_s.max},
                              {"updates_per_s", plan.giga_updates_per_s() * 1e9},
                              {"share_of_ceiling", plan.giga_updates_per_s() * 1e9 / ceiling}});
   }
@@ -70,14 +75,21 @@ void print_tables(const CpuBench& bench) {
                            copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level),
                column);
   }
-  std::vector<std::vector<std::string>> rows{{"plan", "interior", "density", "iterations", "min s",
-                                              "median s", "max s", "G updates/s", "of ceiling"}};
+  constexpr double idle = 0.9;
+  if (const double share = bench.share_of_core(); share < idle)
+    print_line(
+        fmt::format("note      this machine is not idle: the solver had its core for {:.0f} % of "
+                    "the time. Rates of one thread are by CPU time, those of several are not.",
+                    100 * share),
+        column);
+  std::vector<std::vector<std::string>> rows{{"plan", "interior", "density", "iterations", "CPU s",
+                                              "median", "max", "G updates/s", "of ceiling"}};
   const auto seconds = [](double number) { return fmt::format("{:.4f}", number); };
   for (const PlanRate& plan : plans) {
     rows.push_back({plan.id, fmt::format("{}", plan.interior_cells),
                     fmt::format("{:.2f}", plan.density), fmt::format("{}", plan.iterations),
-                    seconds(plan.seconds.min), seconds(plan.seconds.median),
-                    seconds(plan.seconds.max), fmt::format("{:.2f}", plan.giga_updates_per_s()),
+                    seconds(plan.cpu_s.min), seconds(plan.cpu_s.median), seconds(plan.cpu_s.max),
+                    fmt::format("{:.2f}", plan.giga_updates_per_s()),
                     fmt::format("{:.0f} %", plan.giga_updates_per_s() * 1e11 / ceiling)});
   }
   fmt::print("\none thread, a plan at a time\n");

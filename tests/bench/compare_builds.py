@@ -29,7 +29,7 @@ def bench(build, isa, plans, scaling, repeat=1):
     """Seconds of each plan, and of all of them on two threads at once if `scaling`."""
     bench = json.loads(output_of([build, "bench", "--json", "--isa", isa, "--repeat", repeat, *plans,
                                   "--scaling", int(scaling)]))
-    seconds = {plan["id"]: plan["seconds_min"] for plan in bench["plans"]}
+    seconds = {plan["id"]: plan["cpu_seconds_min"] for plan in bench["plans"]}
     if scaling:
         updates = sum(plan["interior_cells"] * plan["iterations"] for plan in bench["plans"])
         for rate in bench["scaling"]:

@@ -610,6 +610,36 @@ TEST_F(Wallheat, gives_the_same_answers_of_every_solver_with_any_number_of_ranks
   EXPECT_THAT(gpu.err, HasSubstr("leave out --device gpu"));
 }
 
+TEST_F(Wallheat, takes_the_distance_of_cells_from_beside_the_plans) {
+  const Words plates{"generate", "--kind", "poisson", "--size", "48", "--count", "2", "--out"};
+  for (const std::string plans : {"plates", "plates.h5"}) {
+    Words words = plates;
+    words.push_back(path(plans));
+    if (plans == "plates.h5") words.push_back("--pack");
+    ASSERT_EQ(wallheat(words).status, 0);
+  }
+  ASSERT_EQ(wallheat({"pack", "--data", path("plates"), "--out", path("packed.h5")}).status, 0);
+  const auto mean = [&](const std::string& plans, const Words& more = {}) {
+    Words words{"solve", "00002", "--json", "--solver", "steady", "--data", path(plans)};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished solved = wallheat(words);
+    EXPECT_EQ(solved.status, 0) << solved.err;
+    EXPECT_EQ(solved.err.find("--spacing") != std::string::npos, plans == "bare");
+    return nlohmann::json::parse(solved.out)[0]["mean_temp"].get<double>();
+  };
+  const double expected = mean("plates", {"--spacing", "0.020833333333333332"});
+  for (const char* plans : {"plates", "plates.h5", "packed.h5"}) EXPECT_EQ(mean(plans), expected);
+  std::filesystem::copy(path("plates"), path("bare"));
+  std::filesystem::remove(path("bare/spacing.txt"));
+  EXPECT_GT(mean("bare"), 1000 * expected) << "their cells are 1 apart, and this is said";
+  const Finished ran = wallheat({"run", "--data", path("bare"), "--out", path("bare.h5")});
+  EXPECT_THAT(ran.err, HasSubstr("write it into spacing.txt"));
+  std::ofstream(path("bare/spacing.txt")) << "1/48\n";
+  const Finished refused = wallheat({"run", "--data", path("bare"), "--out", path("new.h5")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("spacing.txt must hold one number above 0"));
+}
+
 TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
   const Words of_plates{"--norm", "l2", "--spacing", "0.0208", "--save-fields"};
   ASSERT_EQ(wallheat({"generate", "--kind", "poisson", "--out", path("plans"), "--size", "48",

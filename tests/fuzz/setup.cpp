@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace wallheat::fuzz;
   accepts<DecodeError>([&] {
     const SolverSetup setup = decode_setup(bytes_of(text_of(data, size)));
-    const auto [limits, reference, isa, gpu, kind] = setup.settings.solver;
+    const auto [limits, reference, isa, gpu, kind, spacing_is_known] = setup.settings.solver;
     require(isa == Isa::baseline || isa == Isa::avx2 || isa == Isa::avx512, "no such isa");
     require(kind >= SolverKind::jacobi && kind <= SolverKind::steady, "no such solver");
     // As serve_plans does.

@@ -5,7 +5,9 @@
 #include <span>
 
 #include "core/bytes.hpp"
+#include "core/number_of.hpp"
 #include "core/plan_ids.hpp"
+#include "core/python_float.hpp"
 #include "io/checksum.hpp"
 #include "store/hdf5/hdf5_object.hpp"
 #include "store/results/hdf5_file.hpp"
@@ -21,6 +23,7 @@ constexpr const char* left_out_name = "/left_out";
 constexpr const char* data_name = "/data";
 constexpr const char* pack_checksum_name = "crc32";
 constexpr const char* version_name = "format_version";
+constexpr const char* spacing_attribute = "spacing";
 constexpr const char* version_of_pack = "3";
 constexpr const char* old_version = "1";
 constexpr const char* old_version_with_sources = "2";
@@ -243,9 +246,11 @@ std::vector<std::byte> bytes_at(const PosixFile& in, std::uint64_t offset, std::
 
 void seal(PackRow& row) { row.row_crc32 = checksum_of(row); }
 
-PackWriter::PackWriter(const Handle& file) : file_(file) {
+PackWriter::PackWriter(const Handle& file, std::optional<double> spacing) : file_(file) {
   // First, so that they are at the beginning of the file, where --overwrite looks for them.
-  write_attributes(file, "/", {{"wallheat", "plans"}, {version_name, version_of_pack}});
+  Attributes marks{{"wallheat", "plans"}, {version_name, version_of_pack}};
+  if (spacing) marks[spacing_attribute] = python_float(*spacing);
+  write_attributes(file, "/", marks);
   const Handle group(H5Gcreate2(file.get(), data_name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                      H5Gclose, "create a pack");
 }
@@ -332,6 +337,12 @@ std::unique_ptr<PackLayout> open_pack(const Handle& file, const std::filesystem:
                  ", but this wallheat knows versions " + old_version + ", " +
                  old_version_with_sources + " and " + version_of_pack +
                  " only; use the wallheat that wrote it, or pack the plans anew");
+}
+
+std::optional<double> spacing_of_pack(const Handle& file) {
+  const Attributes marks = read_attributes(file, "/");
+  const auto spacing = marks.find(spacing_attribute);
+  return spacing == marks.end() ? std::nullopt : number_of<double>(spacing->second);
 }
 
 }  // namespace wallheat::store

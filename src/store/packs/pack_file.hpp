@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,10 +36,13 @@ struct LeftOutRow {
 /// Computes row_crc32; to be called after the last change.
 void seal(PackRow& row);
 
+/// What a pack says of spacing_of_plans().
+[[nodiscard]] std::optional<double> spacing_of_pack(const Handle& file);
+
 /// Fills a new HDF5 file. Throws Hdf5Error.
 class PackWriter {
  public:
-  explicit PackWriter(const Handle& file);
+  explicit PackWriter(const Handle& file, std::optional<double> spacing = {});
 
   /// Keeps a plan's stream. Gives its row: all of it but hash and interior_cells.
   [[nodiscard]] PackRow store(const PackedPlan& plan);

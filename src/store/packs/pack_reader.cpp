@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <type_traits>
 
 #include "core/bytes.hpp"
+#include "core/number_of.hpp"
 #include "core/plan_hash.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
@@ -119,6 +121,32 @@ class PlanPack final : public PlanSource {
 };
 
 }  // namespace
+
+namespace {
+
+std::optional<double> spacing_in(const StoreEnvironment& env, const fs::path& text_file) {
+  if (!exists(env.system, text_file)) return std::nullopt;
+  std::string text = read_whole(env.system, text_file);
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  const auto spacing = number_of<double>(text);
+  if (!spacing || !std::isfinite(*spacing) || *spacing <= 0)
+    throw RunError(text_file.string() +
+                   " must hold one number above 0, the distance of neighbouring cells");
+  return spacing;
+}
+
+}  // namespace
+
+std::optional<double> spacing_of_plans(const fs::path& path, const StoreEnvironment& env) {
+  if (is_directory(env.system, path)) return spacing_in(env, path / spacing_name);
+  if (!is_regular_file(env.system, path) || peek(env, path) == FileState::foreign)
+    return std::nullopt;
+  try {
+    return spacing_of_pack(open_file(env, path, Access::read));
+  } catch (const Hdf5Error&) {
+    return std::nullopt;  // who opens the pack says why it cannot be read
+  }
+}
 
 SharedPlanSource open_plan_source(const fs::path& path, const StoreEnvironment& env) {
   if (is_directory(env.system, path)) return directory_source(path);

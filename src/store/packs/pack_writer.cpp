@@ -48,7 +48,7 @@ class Packing {
     auto file = create_file(env_, temporary_, Space::dense);
     try {
       take_rights_of(env_.system, path_, temporary_, descriptor_of(file));
-      PackWriter writer(file);
+      PackWriter writer(file, options_.spacing);
       in_batches([&](std::size_t first, std::size_t count) { pack(writer, first, count); },
                  options_.packed);
       if (report_.plans == 0) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,16 @@ namespace wallheat {
 [[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path,
                                                 const StoreEnvironment& env = {});
 
+/// The distance of neighbouring cells, in the unit in which the plans' sources are given per
+/// square: what spacing.txt in a directory says, or a pack. Nothing where it is not said, or where
+/// there are no plans. Throws RunError where spacing.txt holds anything but a number above 0.
+[[nodiscard]] std::optional<double> spacing_of_plans(const std::filesystem::path& path,
+                                                     const StoreEnvironment& env = {});
+inline constexpr const char* spacing_name = "spacing.txt";
+
 struct PackOptions {
   bool overwrite = false;
+  std::optional<double> spacing;                  ///< see spacing_of_plans
   std::size_t threads = 1;                        ///< that read and compress
   std::function<void(std::size_t done)> packed;   ///< plans so far; may be empty
   std::function<void(std::size_t done)> checked;  ///< plans read back so far; may be empty
