@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "wallheat/grid.hpp"
+#include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -18,6 +21,13 @@ namespace wallheat {
     squares[cell] = change * change;
   }
   return std::sqrt(numpy_sum(squares));
+}
+
+/// What an estimate by a norm of delta says of a single cell, in °C: by Norm::l2 the root mean
+/// square over interior cells.
+[[nodiscard]] inline double estimate_of_a_cell(double estimate, const FloorPlan& plan, Norm norm) {
+  const auto cells = static_cast<double>(std::max<std::int64_t>(count_interior(plan), 1));
+  return norm == Norm::l2 ? estimate / std::sqrt(cells) : estimate;
 }
 
 }  // namespace wallheat

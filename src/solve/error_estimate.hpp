@@ -1,12 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "solve/host_device.hpp"
-#include "wallheat/solver.hpp"
 
 namespace wallheat {
 
@@ -54,12 +52,5 @@ class ErrorEstimate {
   Look later_;    ///< what earlier_ will be
   Look now_;
 };
-
-/// What an estimate by a norm of delta says of a single cell, in °C: by Norm::l2 the root mean
-/// square over interior cells.
-[[nodiscard]] inline double estimate_of_a_cell(double estimate, const FloorPlan& plan, Norm norm) {
-  const auto cells = static_cast<double>(std::max<std::int64_t>(count_interior(plan), 1));
-  return norm == Norm::l2 ? estimate / std::sqrt(cells) : estimate;
-}
 
 }  // namespace wallheat

@@ -204,23 +204,6 @@ void expect_little_memory(const std::function<void()>& step, long most_kib = 50'
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(OddFile, of_a_small_size_takes_little_memory) {
-  fs::copy_file(fs::path(WALLHEAT_TEST_DATA) / "pack_1.h5", file);
-  {
-    auto opened = store::open_file({}, file, store::Access::write);
-    const Handle plans(H5Dopen2(opened.get(), "/plans", H5P_DEFAULT), H5Dclose, "open");
-    const auto bomb = deflate(std::vector<std::byte>(std::size_t{1} << 28), Effort::best);
-    const hsize_t first = 0;
-    odd::checked(H5Dwrite_chunk(plans.get(), H5P_DEFAULT, 0, &first, bomb.size(), bomb.data()),
-                 "write");
-  }
-  ASSERT_LT(fs::file_size(file), 500'000u);
-  expect_little_memory([&] {
-    EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }),
-                HasSubstr("cannot read the list of plans"));
-  });
-}
-
 TEST_F(OddFile, with_a_wild_shape_takes_little_memory) {
   const auto expect_refused = [&](const std::function<void(store::PackRow&)>& change) {
     fs::remove(file);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "solve/distance.hpp"
 #include "solve/error_estimate.hpp"
 #include "solve/fastforward/isa_sweeps.hpp"
 #include "solve/fastforward/power_expansion.hpp"

@@ -24,9 +24,7 @@ constexpr const char* data_name = "/data";
 constexpr const char* pack_checksum_name = "crc32";
 constexpr const char* version_name = "format_version";
 constexpr const char* spacing_attribute = "spacing";
-constexpr const char* version_of_pack = "3";
-constexpr const char* old_version = "1";
-constexpr const char* old_version_with_sources = "2";
+constexpr const char* version_of_pack = "1";
 constexpr std::size_t bytes_of_part = std::size_t{16} << 20;
 constexpr const char* writing = "write the list of plans";
 constexpr const char* reading = "read the list of plans";
@@ -80,48 +78,23 @@ Handle write_block(const Handle& file, const std::string& name, hid_t type, hsiz
   return dataset;
 }
 
-/// Where such a dataset's values are.
-struct Block {
-  std::uint64_t offset = 0, count = 0;
-};
-
-Block find_block(const Handle& dataset, std::size_t bytes_of_value) {
-  const Block block{H5Dget_offset(dataset.get()), size_of(dataset).front()};
-  const std::uint64_t file_bytes = file_bytes_of(dataset);
-  if (block.offset == HADDR_UNDEF || block.offset > file_bytes ||
-      block.count > (file_bytes - block.offset) / bytes_of_value)
-    throw Hdf5Error("cannot trust the file: it is too short for its plans");
-  return block;
-}
-
-void read_ids(const Handle& file, const PosixFile& in, PackList& list) {
-  const Handle dataset = open_dataset(file.get(), pack_ids_name, {H5T_STD_U8LE, {0}, {}});
-  const Block block = find_block(dataset, 1);
-  std::string letters(block.count, '\0');
-  const auto bytes = std::as_writable_bytes(std::span(letters));
-  if (!in.read_at(block.offset, bytes) ||
-      read_whole_number(dataset, pack_checksum_name) != crc32_of(bytes) ||
-      (!letters.empty() && letters.back() != '\0'))
-    throw Hdf5Error(std::string("cannot ") + reading + ": their ids are damaged");
-  for (std::size_t at = 0; at < letters.size();) {
-    const std::size_t end = letters.find('\0', at);
-    list.add(std::string_view(letters).substr(at, end - at));
-    at = end + 1;
+void require_pack(const Handle& file, const std::filesystem::path& path) {
+  auto marks = read_attributes(file, "/");
+  if (marks["wallheat"] == "results") {
+    throw RunError(path.string() +
+                   " holds results, not floor plans; give a pack that "
+                   "'wallheat pack' made, or a directory");
   }
-}
-
-void read_left_out(const Handle& file, const PosixFile& in, PackList& list) {
-  if (!exists(file, left_out_name)) return;
-  const auto type = left_out_type();
-  const Handle dataset = open_dataset(file.get(), left_out_name, {type.get(), {0}, {}});
-  const Block block = find_block(dataset, sizeof(LeftOutRow));
-  std::vector<LeftOutRow> rows(block.count);
-  if (!in.read_at(block.offset, std::as_writable_bytes(std::span(rows))))
-    throw Hdf5Error(std::string("cannot ") + reading);
-  for (const LeftOutRow& row : rows) {
-    if (row.row_crc32 != checksum_of(row)) refuse_entry(row.plan);
-    list.left_out[row.plan] = get_text(row.reason);
+  if (marks["wallheat"] != "plans") {
+    throw RunError(path.string() +
+                   " is an HDF5 file, but no pack of floor plans that "
+                   "'wallheat pack' made");
   }
+  const std::string& version = marks[version_name];
+  if (version != version_of_pack)
+    throw RunError(path.string() + " is a pack of format version " + version +
+                   ", but this wallheat knows version " + version_of_pack +
+                   " only; use the wallheat that wrote it, or pack the plans anew");
 }
 
 bool is_possible(const FieldForm& form, bool may_be_missing) {
@@ -143,96 +116,13 @@ PlanForm form_of(const PackRow& row) {
           {static_cast<CodeKind>(row.source_code_bytes), row.source_value_count}};
 }
 
-/// The rows stay in the file: of many plans they would take much memory in each of many processes.
-class Layout final : public PackLayout {
- public:
-  Layout(const Handle& file, const PosixFile& in, PackList& list) : in_(in) {
-    read_ids(file, in, list);
-    read_left_out(file, in, list);
-    find_parts(file);
-    const auto type = pack_row_type();
-    const Handle dataset =
-        open_dataset(file.get(), pack_rows_name, {type.get(), {list.ids.size()}, {}});
-    rows_at_ = find_block(dataset, sizeof(PackRow)).offset;
-    look_at_rows(list);
-  }
-
-  [[nodiscard]] GridShape shape(std::size_t n) const override { return form_of(row(n)).shape; }
-  [[nodiscard]] std::uint64_t hash(std::size_t n) const override { return row(n).input_hash; }
-  [[nodiscard]] FloorPlan load(std::size_t n) const override {
-    const PackRow found = row(n);
-    return decode_plan(form_of(found), stream(found));
-  }
-  [[nodiscard]] Grid<std::uint8_t> mask(std::size_t n) const override {
-    const PackRow found = row(n);
-    return decode_mask(form_of(found), stream(found));
-  }
-
- private:
-  void find_parts(const Handle& file) {
-    const Handle group = open_group(file, data_name);
-    H5G_info_t info{};
-    checked(H5Gget_info(group.get(), &info), "find the plans");
-    for (hsize_t part = 0; part < info.nlinks; ++part)
-      parts_.push_back(
-          find_block(open_dataset(group.get(), std::to_string(part), {H5T_STD_U8LE, {0}, {}}), 1));
-  }
-
-  void look_at_rows(PackList& list) const {
-    constexpr std::size_t rows_at_once = 4096;
-    std::vector<PackRow> rows;
-    list.has_source.resize(list.ids.size());
-    for (std::size_t first = 0; first < list.ids.size(); first += rows.size()) {
-      rows.resize(std::min(rows_at_once, list.ids.size() - first));
-      if (!in_.read_at(rows_at_ + first * sizeof(PackRow), std::as_writable_bytes(std::span(rows))))
-        throw Hdf5Error(std::string("cannot ") + reading);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        const bool left_out = rows[i].rows == 0;
-        if (!is_sound(rows[i]) || left_out != list.left_out.contains(first + i))
-          refuse_entry(first + i);
-        list.has_source[first + i] = rows[i].source_code_bytes != 0;
-      }
-    }
-  }
-
-  [[nodiscard]] bool is_sound(const PackRow& row) const {
-    if (row.row_crc32 != checksum_of(row)) return false;
-    const PlanForm form = form_of(row);
-    return row.rows == 0 ||
-           (row.cols > 0 && is_possible(form.domain, false) && is_possible(form.source, true) &&
-            row.part < parts_.size() && row.position <= parts_[row.part].count &&
-            row.bytes <= parts_[row.part].count - row.position);
-  }
-
-  [[nodiscard]] PackRow row(std::size_t n) const {
-    PackRow row{};
-    if (!in_.read_at(rows_at_ + n * sizeof row, std::as_writable_bytes(std::span(&row, 1))) ||
-        !is_sound(row) || row.rows == 0)
-      throw DecodeError("its entry in the list of plans cannot be read");
-    return row;
-  }
-
-  [[nodiscard]] std::vector<std::byte> stream(const PackRow& row) const {
-    auto bytes = bytes_at(in_, parts_[row.part].offset + row.position, row.bytes);
-    if (crc32_of(bytes) != row.crc32) throw DecodeError("its checksum does not match");
-    return bytes;
-  }
-
-  const PosixFile& in_;
-  std::vector<Block> parts_;
-  std::uint64_t rows_at_ = 0;
-};
-
-}  // namespace
-
-void PackList::add(std::string_view id) {
-  if (id.empty() || id.size() > max_id_length || !ids.add(id)) refuse_entry(ids.size());
+void require_entry(bool sound, std::size_t number) {
+  if (!sound)
+    throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(number) +
+                    " is damaged");
 }
 
-void refuse_entry(std::size_t number) {
-  throw Hdf5Error("cannot use the list of plans: entry " + std::to_string(number) + " is damaged");
-}
-
+/// The bytes of `in` from `offset` on. Throws DecodeError where there are not so many.
 std::vector<std::byte> bytes_at(const PosixFile& in, std::uint64_t offset, std::uint64_t count) {
   const std::uint64_t file_bytes = in.size();
   // A wild size must not ask for memory.
@@ -243,6 +133,8 @@ std::vector<std::byte> bytes_at(const PosixFile& in, std::uint64_t offset, std::
     throw DecodeError("the file ends too early, or cannot be read there");
   return bytes;
 }
+
+}  // namespace
 
 void seal(PackRow& row) { row.row_crc32 = checksum_of(row); }
 
@@ -312,31 +204,117 @@ void PackWriter::finish() {
   checked(H5Awrite(checksum.get(), H5T_STD_U32LE, &crc), writing);
 }
 
-std::unique_ptr<PackLayout> read_pack(const Handle& file, const PosixFile& in, PackList& list) {
-  return std::make_unique<Layout>(file, in, list);
+PackFile::PackFile(const Handle& file, const std::filesystem::path& path, const PosixFile& in,
+                   PackList& list)
+    : in_(in) {
+  require_pack(file, path);
+  read_ids(file, list);
+  read_left_out(file, list);
+  find_parts(file);
+  const auto type = pack_row_type();
+  const Handle dataset =
+      open_dataset(file.get(), pack_rows_name, {type.get(), {list.ids.size()}, {}});
+  rows_at_ = find_block(dataset, sizeof(PackRow)).offset;
+  look_at_rows(list);
 }
 
-std::unique_ptr<PackLayout> open_pack(const Handle& file, const std::filesystem::path& path,
-                                      const PosixFile& in, PackList& list) {
-  auto marks = read_attributes(file, "/");
-  if (marks["wallheat"] == "results") {
-    throw RunError(path.string() +
-                   " holds results, not floor plans; give a pack that "
-                   "'wallheat pack' made, or a directory");
+PackFile::Block PackFile::find_block(const Handle& dataset, std::size_t bytes_of_value) {
+  const Block block{H5Dget_offset(dataset.get()), size_of(dataset).front()};
+  const std::uint64_t file_bytes = file_bytes_of(dataset);
+  if (block.offset == HADDR_UNDEF || block.offset > file_bytes ||
+      block.count > (file_bytes - block.offset) / bytes_of_value)
+    throw Hdf5Error("cannot trust the file: it is too short for its plans");
+  return block;
+}
+
+void PackFile::read_ids(const Handle& file, PackList& list) const {
+  const Handle dataset = open_dataset(file.get(), pack_ids_name, {H5T_STD_U8LE, {0}, {}});
+  const Block block = find_block(dataset, 1);
+  std::string letters(block.count, '\0');
+  const auto bytes = std::as_writable_bytes(std::span(letters));
+  if (!in_.read_at(block.offset, bytes) ||
+      read_whole_number(dataset, pack_checksum_name) != crc32_of(bytes) ||
+      (!letters.empty() && letters.back() != '\0'))
+    throw Hdf5Error(std::string("cannot ") + reading + ": their ids are damaged");
+  for (std::size_t at = 0; at < letters.size();) {
+    const std::size_t end = letters.find('\0', at);
+    const auto id = std::string_view(letters).substr(at, end - at);
+    const std::size_t number = list.ids.size();
+    require_entry(!id.empty() && id.size() <= max_id_length && list.ids.add(id), number);
+    at = end + 1;
   }
-  if (marks["wallheat"] != "plans") {
-    throw RunError(path.string() +
-                   " is an HDF5 file, but no pack of floor plans that "
-                   "'wallheat pack' made");
+}
+
+void PackFile::read_left_out(const Handle& file, PackList& list) const {
+  if (!exists(file, left_out_name)) return;
+  const auto type = left_out_type();
+  const Handle dataset = open_dataset(file.get(), left_out_name, {type.get(), {0}, {}});
+  const Block block = find_block(dataset, sizeof(LeftOutRow));
+  std::vector<LeftOutRow> rows(block.count);
+  if (!in_.read_at(block.offset, std::as_writable_bytes(std::span(rows))))
+    throw Hdf5Error(std::string("cannot ") + reading);
+  for (const LeftOutRow& row : rows) {
+    require_entry(row.row_crc32 == checksum_of(row), row.plan);
+    list.left_out[row.plan] = get_text(row.reason);
   }
-  const std::string& version = marks[version_name];
-  if (version == version_of_pack) return read_pack(file, in, list);
-  if (version == old_version || version == old_version_with_sources)
-    return read_old_pack(file, in, version == old_version_with_sources, list);
-  throw RunError(path.string() + " is a pack of format version " + version +
-                 ", but this wallheat knows versions " + old_version + ", " +
-                 old_version_with_sources + " and " + version_of_pack +
-                 " only; use the wallheat that wrote it, or pack the plans anew");
+}
+
+GridShape PackFile::shape(std::size_t n) const { return form_of(row(n)).shape; }
+FloorPlan PackFile::load(std::size_t n) const {
+  const PackRow found = row(n);
+  return decode_plan(form_of(found), stream(found));
+}
+Grid<std::uint8_t> PackFile::mask(std::size_t n) const {
+  const PackRow found = row(n);
+  return decode_mask(form_of(found), stream(found));
+}
+
+void PackFile::find_parts(const Handle& file) {
+  const Handle group = open_group(file, data_name);
+  H5G_info_t info{};
+  checked(H5Gget_info(group.get(), &info), "find the plans");
+  for (hsize_t part = 0; part < info.nlinks; ++part)
+    parts_.push_back(
+        find_block(open_dataset(group.get(), std::to_string(part), {H5T_STD_U8LE, {0}, {}}), 1));
+}
+
+void PackFile::look_at_rows(PackList& list) const {
+  constexpr std::size_t rows_at_once = 4096;
+  std::vector<PackRow> rows;
+  list.has_source.resize(list.ids.size());
+  for (std::size_t first = 0; first < list.ids.size(); first += rows.size()) {
+    rows.resize(std::min(rows_at_once, list.ids.size() - first));
+    if (!in_.read_at(rows_at_ + first * sizeof(PackRow), std::as_writable_bytes(std::span(rows))))
+      throw Hdf5Error(std::string("cannot ") + reading);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool left_out = rows[i].rows == 0;
+      require_entry(is_sound(rows[i]) && left_out == list.left_out.contains(first + i), first + i);
+      list.has_source[first + i] = rows[i].source_code_bytes != 0;
+    }
+  }
+}
+
+bool PackFile::is_sound(const PackRow& row) const {
+  if (row.row_crc32 != checksum_of(row)) return false;
+  const PlanForm form = form_of(row);
+  return row.rows == 0 ||
+         (row.cols > 0 && is_possible(form.domain, false) && is_possible(form.source, true) &&
+          row.part < parts_.size() && row.position <= parts_[row.part].count &&
+          row.bytes <= parts_[row.part].count - row.position);
+}
+
+PackRow PackFile::row(std::size_t n) const {
+  PackRow row{};
+  if (!in_.read_at(rows_at_ + n * sizeof row, std::as_writable_bytes(std::span(&row, 1))) ||
+      !is_sound(row) || row.rows == 0)
+    throw DecodeError("its entry in the list of plans cannot be read");
+  return row;
+}
+
+std::vector<std::byte> PackFile::stream(const PackRow& row) const {
+  auto bytes = bytes_at(in_, parts_[row.part].offset + row.position, row.bytes);
+  if (crc32_of(bytes) != row.crc32) throw DecodeError("its checksum does not match");
+  return bytes;
 }
 
 std::optional<double> spacing_of_pack(const Handle& file) {

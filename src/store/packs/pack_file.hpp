@@ -6,9 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "store/packs/pack_layout.hpp"
+#include "core/id_list.hpp"
+#include "io/posix_file.hpp"
+#include "store/hdf5/hdf5_handle.hpp"
+#include "store/packs/plan_codec.hpp"
 
 namespace wallheat::store {
 
@@ -63,10 +67,45 @@ class PackWriter {
   std::uint32_t part_ = 0;
 };
 
-/// Opens a pack of any format version. Throws RunError if the file is no pack or of a version that
-/// is not known, and as read_pack does.
-[[nodiscard]] std::unique_ptr<PackLayout> open_pack(const Handle& file,
-                                                    const std::filesystem::path& path,
-                                                    const PosixFile& in, PackList& list);
+/// The plans of a pack, numbered from 0 on in their order.
+struct PackList {
+  IdList ids;
+  std::vector<bool> has_source;                           ///< of plan n
+  std::unordered_map<std::size_t, std::string> left_out;  ///< plan n, and why
+};
+
+/// A pack that is read. It is asked for plans only that were not left out; several threads may ask
+/// at once. What takes a plan throws DecodeError where that is damaged. The rows stay in the file:
+/// of many plans they would take much memory in each of many processes.
+class PackFile {
+ public:
+  /// Lists the plans. `in` is the same file and must live as long as this. Throws RunError if the
+  /// file is no pack or of another format version, Hdf5Error where it is damaged.
+  PackFile(const Handle& file, const std::filesystem::path& path, const PosixFile& in,
+           PackList& list);
+
+  [[nodiscard]] GridShape shape(std::size_t n) const;
+  [[nodiscard]] std::uint64_t hash(std::size_t n) const { return row(n).input_hash; }
+  [[nodiscard]] FloorPlan load(std::size_t n) const;
+  [[nodiscard]] Grid<std::uint8_t> mask(std::size_t n) const;
+
+ private:
+  /// Where a dataset's values are.
+  struct Block {
+    std::uint64_t offset = 0, count = 0;
+  };
+  static Block find_block(const Handle& dataset, std::size_t bytes_of_value);
+  void read_ids(const Handle& file, PackList& list) const;
+  void read_left_out(const Handle& file, PackList& list) const;
+  void find_parts(const Handle& file);
+  void look_at_rows(PackList& list) const;
+  [[nodiscard]] bool is_sound(const PackRow& row) const;
+  [[nodiscard]] PackRow row(std::size_t n) const;
+  [[nodiscard]] std::vector<std::byte> stream(const PackRow& row) const;
+
+  const PosixFile& in_;
+  std::vector<Block> parts_;
+  std::uint64_t rows_at_ = 0;
+};
 
 }  // namespace wallheat::store

@@ -33,7 +33,7 @@ class PlanPack final : public PlanSource {
       : path_(path),
         file_(env.system, result_path(path, env.system), O_RDONLY),
         stamp_(stamp_of(env.system, file_, path)) {
-    layout_ = open_pack(open_file(env, path, Access::read), path, file_, list_);
+    plans_.emplace(open_file(env, path, Access::read), path, file_, list_);
   }
 
   [[nodiscard]] fs::path path() const override { return path_; }
@@ -49,9 +49,9 @@ class PlanPack final : public PlanSource {
     const std::size_t n = find(id);
     return read_of(path_, [&] {
       return decoded(id, [&] {
-        FloorPlan plan = layout_->load(n);
+        FloorPlan plan = plans_->load(n);
         // Checksums hold each on its own; a row may have been given another plan's cells.
-        if (plan_hash(plan) != layout_->hash(n))
+        if (plan_hash(plan) != plans_->hash(n))
           throw DecodeError("its cells are not those that its input_hash is of");
         check_values(plan.domain, path_.string() + ": plan " + id);
         if (plan.has_source())
@@ -63,7 +63,7 @@ class PlanPack final : public PlanSource {
 
   [[nodiscard]] std::optional<std::uint64_t> stated_hash(const std::string& id) const override {
     const std::size_t n = find(id);
-    return decoded(id, [&] { return layout_->hash(n); });
+    return decoded(id, [&] { return plans_->hash(n); });
   }
 
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
@@ -73,12 +73,12 @@ class PlanPack final : public PlanSource {
     if (shape.rows > most_cells / shape.cols)
       throw InputError(path_.string() + ": plan " + id + " has more than " +
                        std::to_string(most_cells) + " cells");
-    return read_of(path_, [&] { return decoded(id, [&] { return layout_->mask(n); }); });
+    return read_of(path_, [&] { return decoded(id, [&] { return plans_->mask(n); }); });
   }
 
   [[nodiscard]] GridShape shape(const std::string& id) const override {
     const std::size_t n = find(id);
-    return decoded(id, [&] { return layout_->shape(n); });
+    return decoded(id, [&] { return plans_->shape(n); });
   }
 
   /// Of the pack, which stands for each of a plan's files.
@@ -116,7 +116,7 @@ class PlanPack final : public PlanSource {
   PosixFile file_;
   FileStamp stamp_;
   PackList list_;
-  std::unique_ptr<PackLayout> layout_;
+  std::optional<PackFile> plans_;
   mutable std::atomic<std::size_t> next_ = 0;  ///< behind the plan that was asked for last
 };
 
