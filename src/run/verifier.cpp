@@ -268,6 +268,13 @@ void Verifier::solve_again(const PlanResult& row, const FloorPlan& plan,
     expected.input_hash = row.input_hash;  // the plan's, as unchanged_plan() found
     add_differences(Check::answers, {row, field ? &*field : nullptr}, {expected, &solution->field},
                     "solved again", findings);
+    // Back ends look at other deltas, so their estimates differ by little.
+    constexpr double alike = 0.05;
+    const double estimate = expected.error_estimate;
+    if (std::isfinite(estimate) && !(std::abs(row.error_estimate - estimate) <= alike * estimate))
+      findings.add(Check::answers, row.id,
+                   fmt::format("error_estimate is {} °C in the file, {} °C solved again",
+                               python_float(row.error_estimate), python_float(estimate)));
   } catch (const InputError& error) {
     findings.add(Check::answers, row.id, fmt::format("cannot be solved again: {}", error.what()));
   }
