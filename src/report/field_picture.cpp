@@ -186,19 +186,10 @@ class Page {
     plot.add(
         "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle "
         "solid noborder behind");
-    plot.add(fmt::format("set xrange [-0.5:{}.5]; set yrange [{}.5:-0.5]",
-                         static_cast<std::int64_t>(field.cols) - 1,
-                         static_cast<std::int64_t>(field.rows) - 1));
-    std::vector<std::vector<double>> rows;
-    bool any = false;
-    for (std::size_t r = 0; r < field.rows; ++r) {
-      const double* first = &field.cells[r * field.cols];
-      rows.emplace_back(first, first + field.cols);
-      any = any || std::any_of(first, first + field.cols,
-                               [](double value) { return std::isfinite(value); });
-    }
-    if (any) {
-      plot.add(fmt::format("plot {} matrix with image", plot.add_data(rows)));
+    plot.add(fmt::format("set xrange [0:{}]; set yrange [{}:0]", field.cols, field.rows));
+    if (std::any_of(field.cells.begin(), field.cells.end(),
+                    [](double value) { return std::isfinite(value); })) {
+      plot.add_image(field, 1);
     } else {
       plot.add("plot nan");  // nothing but ground
     }

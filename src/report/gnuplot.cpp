@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <utility>
 
 #include "core/printable.hpp"
@@ -92,6 +93,22 @@ std::string Plot::add_data(const std::vector<std::vector<double>>& rows) {
   }
   script_ += "END_OF_DATA\n";
   return name;
+}
+
+void Plot::add_image(const Grid<double>& values, double cell) {
+  add(
+      fmt::format("plot '-' binary array=({},{}) format='%float' origin=({:.10g},{:.10g}) "
+                  "dx={:.10g} dy={:.10g} "
+                  "with image",
+                  values.cols, values.rows, cell / 2, cell / 2, cell, cell));
+  std::vector<float> image;
+  image.reserve(values.cells.size());
+  constexpr double most = 1e30;
+  for (const double value : values.cells)
+    image.push_back(static_cast<float>(std::clamp(value, -most, most)));  // NaN stays one
+  const auto bytes = std::as_bytes(std::span(image));
+  script_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  script_ += '\n';
 }
 
 void Plot::add(std::string_view line) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "wallheat/grid.hpp"
+
 namespace wallheat {
 
 /// What a plot's file is, by its ending.
@@ -21,6 +23,9 @@ class Plot {
  public:
   /// Adds a block of data, a line a row. Returns its name for the script, as $data1.
   std::string add_data(const std::vector<std::vector<double>>& rows);
+  /// Draws an image of float32 in binary, as gnuplot takes ten times as long to read text. Its
+  /// first row is drawn at y = 0; a value is `cell` wide and high. NaN stays empty.
+  void add_image(const Grid<double>& values, double cell);
   /// Adds a line of the script; `add` of text that is not the program's own goes through quoted().
   void add(std::string_view line);
 
