@@ -73,17 +73,39 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
   EXPECT_THAT(bytes("sheet.pdf"), StartsWith("%PDF-"));
   EXPECT_EQ(shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg").status, 0);
   EXPECT_THAT(bytes("difference.svg"), HasSubstr("minus coarse.h5"));
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 --range -5:60 --axes --title 'A title' -o one.svg").err,
+            "");
   EXPECT_EQ(shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field "
                   "--cmap viridis -o panels.svg")
                 .status,
             0);
-  EXPECT_THAT(bytes("panels.svg"), AllOf(HasSubstr("00003 start"), HasSubstr("00004 rooms")));
+  EXPECT_THAT(bytes("panels.svg"),
+              AllOf(HasSubstr("00003 start"), HasSubstr("00004 interior cells")));
+  EXPECT_THAT(bytes("one.svg"), AllOf(HasSubstr("iterations of jacobi"), HasSubstr("A title"),
+                                      HasSubstr("row, cells"), HasSubstr(" 60<")));
+  EXPECT_EQ(shell("wallheat plot r.h5 -n 2 -o some.svg").status, 0);
+  EXPECT_THAT(bytes("some.svg"), HasSubstr("2 of 6 plans, jacobi"));
   expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan \"nix\"");
   expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
   expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
   expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "not both");
   expect_refusal("plot r.h5 00003 --cmap hot -o x.png", 2, "--cmap must be one of");
   expect_refusal("plot r.h5 00003", 2, "--out");
+  expect_refusal("plot r.h5 00003 -o x.png --range 5:1", 2, "--range must be LOW:HIGH");
+  expect_refusal("plot r.h5 00003 -o x.png --size 5", 2, "--size must be WIDTHxHEIGHT");
+  expect_refusal("plot r.h5 00003 -o x.svg --dpi 300", 2, "--dpi is for PNG");
+  expect_refusal("plot r.h5 00003 --data plans --show source -o x.png", 1, "no heat source");
+}
+
+TEST_F(Looking, draws_heat_sources) {
+  EXPECT_EQ(shell("wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
+                  "wallheat run --data plates --out p.h5 --solver steady --spacing 0.03 "
+                  "--save-fields && wallheat plot p.h5 00001 --data plates --show "
+                  "mask,source,field -o p.svg && wallheat summary p.h5 --bins 2 --plot p.png")
+                .status,
+            0);
+  EXPECT_THAT(bytes("p.svg"),
+              AllOf(HasSubstr("heat source"), HasSubstr("steady state"), Not(HasSubstr(" 25<"))));
 }
 
 TEST_F(Looking, solves_what_is_not_stored_and_says_so) {
