@@ -148,14 +148,30 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {"average mean temperature", "Coldest and warmest plans",
-                           "Where the time went", "100.00 %", "Threads over time", "Sessions"})
+                           "Where the time went", "100.00 %", "Threads over time", "Sessions",
+                           "wallheat run --data plans --out r.h5", "threads at a plan"})
     EXPECT_THAT(page, HasSubstr(part));
-  for (const char* outside : {"<script", "src=\"http", "href=\"http", "url("})
+  for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
+  // The lines that the page's script sorts hold all plans, as text of its own.
+  const std::size_t lines = page.find("<pre id=plans-all hidden>");
+  ASSERT_NE(lines, std::string::npos);
+  EXPECT_THAT(page.substr(lines), AllOf(HasSubstr("\n00001\tconverged\t"), HasSubstr("\n00006\t")));
   EXPECT_THAT(shell("wallheat report r.h5 --json").out, HasSubstr("\"thread_seconds\""));
   expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
   expect_refusal("report r.h5", 2, "either --out or --json");
   expect_refusal("report plans/building_ids.txt --out x.html", 1, "building_ids.txt");
+}
+
+TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
+  EXPECT_EQ(shell("wallheat run --data plans --out one.h5 --threads 1 &&"
+                  "wallheat report one.h5 --out one.html")
+                .status,
+            0);
+  const std::string page = bytes("one.html");
+  const std::size_t begin = page.find("<h2>Threads over time");
+  const std::string timeline = page.substr(begin, page.find("</section>", begin) - begin);
+  EXPECT_THAT(timeline.substr(timeline.find("rank 1 thread 0")), HasSubstr("<polygon"));
 }
 
 TEST_F(Looking, puts_another_run_beside_the_page) {
