@@ -102,11 +102,10 @@ std::vector<std::size_t> selected_rows(const std::string& file, const ResultRead
 }
 
 void PictureFile::declare(Options& options, const char* option, const char* help) {
-  options_ = &options;
   option_ = std::string(option).substr(0, std::string(option).find(','));
   options.add(option, value(path_, "FILE"), help);
   options.add("overwrite", flag(overwrite_), "replace an existing file");
-  options.add("title", value(title_, "TEXT"), "of the picture, in place of its own; '' for none");
+  options.add("title", value(titles_, "TEXT"), "of the picture, in place of its own; '' for none");
   options.add("size", value(size_, "WxH"), "of the picture in pixels, as 1200x800");
   options.add(
       "dpi", value(dpi_, "N", usual_dpi),
@@ -127,7 +126,7 @@ void PictureFile::check() const {
 }
 
 std::optional<std::pair<int, int>> PictureFile::size() const {
-  if (!options_->was_given("size")) return std::nullopt;
+  if (size_.empty()) return std::nullopt;
   const std::size_t cross = std::min(size_.find('x'), size_.size());
   const int width = number_of<int>(std::string_view(size_).substr(0, cross)).value_or(0);
   const int height =
@@ -141,7 +140,7 @@ std::optional<std::pair<int, int>> PictureFile::size() const {
 }
 
 std::optional<std::string> PictureFile::title() const {
-  return options_->was_given("title") ? std::optional(title_) : std::nullopt;
+  return titles_.empty() ? std::nullopt : std::optional(titles_.back());
 }
 
 void PictureFile::write(const std::function<Plot()>& draw, int width, int height) const {

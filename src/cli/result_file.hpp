@@ -61,9 +61,8 @@ class PictureFile {
   void write_bytes(const std::function<std::string(PlotFormat)>& draw) const;
 
  private:
-  const Options* options_ = nullptr;
   std::string option_;
-  std::string title_;
+  std::vector<std::string> titles_;  // the last one given stands
   std::string size_;
   int dpi_ = usual_dpi;
   std::filesystem::path path_;

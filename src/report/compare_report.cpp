@@ -263,8 +263,10 @@ Plot compare_plot(const CompareReport& report) {
         "known");
   Plot plot;
   const std::size_t columns = std::min<std::size_t>(panels, 2);
-  plot.add(fmt::format("set multiplot layout {},{} title heading", (panels + columns - 1) / columns,
-                       columns));
+  const std::string layout =
+      fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns);
+  // An empty title would take room, too.
+  plot.add(fmt::format("if (heading eq '') {{ {} }} else {{ {} title heading }}", layout, layout));
   for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
   if (times) add_times_panel(plot, report.times, panels == 1 ? 8 : 3);
   plot.add("unset multiplot");

@@ -61,6 +61,8 @@ TEST_F(Looking, draws_the_histogram_of_a_selection) {
               AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));
   EXPECT_THAT(bytes("h.svg"), HasSubstr("6 plans"));
   EXPECT_THAT(shell("wallheat summary r.h5 --json").out, HasSubstr("\"std_of_means\""));
+  EXPECT_EQ(shell("wallheat compare r.h5 coarse.h5 --plot c.svg --title 'Two runs'").status, 0);
+  EXPECT_THAT(bytes("c.svg"), HasSubstr("Two runs"));
   expect_refusal("summary r.h5 --plot h.svg", 1, "h.svg exists");
   expect_refusal("summary r.h5 --plot h.gif", 2, ".png, .svg or .pdf");
   expect_refusal("summary r.h5 --overwrite --plot r.h5", 2, "FILE and --plot are one file");
