@@ -266,7 +266,8 @@ Plot compare_plot(const CompareReport& report) {
   const std::string layout =
       fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns);
   // An empty title would take room, too.
-  plot.add(fmt::format("if (heading eq '') {{ {} }} else {{ {} title heading }}", layout, layout));
+  plot.add(fmt::format("if (heading eq '') {{ {} }} else {{ {} title heading font ',14' }}", layout,
+                       layout));
   for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
   if (times) add_times_panel(plot, report.times, panels == 1 ? 8 : 3);
   plot.add("unset multiplot");

@@ -94,7 +94,7 @@ RecordingPlot recording_plot(const Recording& recording, const std::string& titl
   RecordingPlot picture;
   Plot& plot = picture.plot;
   plot.set_heading(title);
-  plot.add(fmt::format("set multiplot layout {},1 title heading", drawn.size()));
+  plot.add(fmt::format("set multiplot layout {},1 title heading font ',14'", drawn.size()));
   // All panels are equally wide, so that what happened at one time stands at one place.
   plot.add("set lmargin 11; set rmargin 18");
   double end = 0;
