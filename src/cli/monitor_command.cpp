@@ -206,11 +206,11 @@ int monitor_command(const Arguments& arguments) {
   } else {
     const Recording recording = read_recording(monitor.file);
     summaries = summary_of(recording);
-    monitor.picture.write_bytes([&](PlotFormat format) {
+    if (monitor.picture.wanted()) {
       constexpr int width = 960;
       const RecordingPlot picture = recording_plot(recording, monitor.file.filename().string());
-      return picture.plot.draw(format, width, picture.height);
-    });
+      monitor.picture.write([&] { return picture.plot; }, width, picture.height);
+    }
   }
   if (monitor.json) {
     fmt::print("{}", to_json_text(summaries));

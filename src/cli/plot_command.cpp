@@ -9,12 +9,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
+#include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "report/field_picture.hpp"
@@ -25,7 +28,7 @@
 namespace wallheat {
 namespace {
 
-enum class Show { start, mask, field, difference };
+enum class Show { start, mask, source, field, difference };
 
 std::vector<Show> shown(const std::string& names) {
   std::vector<Show> shows;
@@ -33,6 +36,7 @@ std::vector<Show> shown(const std::string& names) {
     shows.push_back(choose<Show>("show", name,
                                  {{"start", Show::start},
                                   {"mask", Show::mask},
+                                  {"source", Show::source},
                                   {"field", Show::field},
                                   {"difference", Show::difference}}));
   return shows;
@@ -115,12 +119,26 @@ Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const s
   return difference;
 }
 
-/// The panels of one plan. With several plans, each caption names its plan.
+/// LOW:HIGH, as "0:25" or "-1e-3:1e-3".
+ColourRange range_in(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto low = number_of<double>(text.substr(0, colon));
+  const auto high =
+      number_of<double>(std::string_view(text).substr(std::min(colon + 1, text.size())));
+  if (!low || !high || !(*low < *high) || !std::isfinite(*low) || !std::isfinite(*high))
+    throw UsageError(fmt::format("--range must be LOW:HIGH, as 0:25, not '{}'", printable(text)));
+  return {*low, *high};
+}
+
+/// The panels of one plan. With several plans, each caption names its plan; with many, there is no
+/// room to tell iterations.
 std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>& shows,
-                                  bool name_plan, Fields& fields, Fields* minus) {
+                                  std::size_t plans, Fields& fields, Fields* minus) {
   const auto plan = fields.plan(id);
-  const double mean = fields.row(id).statistics.mean_temp;
-  const std::string of_plan = name_plan ? printable(id) + " " : "";
+  const PlanResult row = fields.row(id);
+  const double mean = row.statistics.mean_temp;
+  constexpr std::size_t few = 9;
+  const std::string of_plan = plans > 1 ? printable(id) + " " : "";
   std::vector<FieldPanel> panels;
   for (const Show show : shows) {
     switch (show) {
@@ -128,17 +146,25 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
         panels.push_back({of_plan + "start", within_building(*plan, plan->domain)});
         break;
       case Show::mask:
-        panels.push_back({of_plan + "rooms and walls", rooms_and_walls(*plan), true});
+        panels.push_back({of_plan + "interior cells", interior_cells(*plan), PanelScale::mask});
+        break;
+      case Show::source:
+        if (!plan->has_source())
+          throw RunError(fmt::format("plan \"{}\" has no heat source to draw", printable(id)));
+        panels.push_back({of_plan + "heat source", source_of(*plan), PanelScale::source});
         break;
       case Show::field: {
         const Grid<double> field = fields.field(id);
-        panels.push_back({of_plan + (std::isnan(mean) ? "" : fmt::format("mean {:.2f} °C", mean)),
-                          plan ? within_building(*plan, field) : without_ground(field)});
+        std::string caption = of_plan;
+        if (!std::isnan(mean)) caption += fmt::format("mean {:#.4g} °C", mean);
+        if (plans <= few) caption += ", " + solution_caption(row.solver, row.iterations);
+        panels.push_back({caption, plan ? within_building(*plan, field) : without_ground(field)});
         break;
       }
       case Show::difference:
-        panels.push_back(
-            {of_plan + "difference", difference_of(fields.field(id), minus->field(id), id)});
+        panels.push_back({of_plan + "difference",
+                          difference_of(fields.field(id), minus->field(id), id),
+                          PanelScale::difference});
         break;
     }
   }
@@ -154,6 +180,8 @@ int plot_command(const Arguments& arguments) {
   std::string minus_file;
   std::string show_names;
   std::string colours;
+  std::string range;
+  bool axes = false;
   RowChoice choice;
   std::int64_t first = 0;
   PictureFile picture;
@@ -166,24 +194,33 @@ int plot_command(const Arguments& arguments) {
   options.positional("file", -1);
   options.add("data,d", value(data, "PLANS"),
               "the floor plans: for start fields and masks, and to solve what is not stored");
-  options.add("show", value(show_names, "NAMES"),
-              "of each plan: start, mask, field, difference, separated by commas; default: start "
-              "and field of one plan with --data, else field, or the difference with --minus");
+  options.add(
+      "show", value(show_names, "NAMES"),
+      "of each plan: start, mask, source, field, difference, separated by commas; default: start "
+      "and field of one plan with --data, else field, or the difference with --minus");
   options.add("minus", value(minus_file, "FILE"),
               "another result file of the same plans, whose fields are taken away");
   declare_where(options, choice.where);
   options.add("sort", value(choice.sort, "FORMULA"),
               "ascending by this column or formula; with a - in front, descending");
   options.add("first,n", value(first, "N", 25), "so many plans at most, if none is named");
-  options.add("cmap", value(colours, "NAME", colour_maps().front()),
-              "colours: heat, viridis, grey or coolwarm");
+  options.add(
+      "cmap", value(colours, "NAME"),
+      "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default "
+      "of what is below and above zero)");
+  options.add(
+      "range", value(range, "LOW:HIGH"),
+      "of the colours, in °C; default: from the lowest to the highest, and 0:25 where walls "
+      "are at 5 or 25 °C");
+  options.add("axes", flag(axes), "show rows and columns, in cells");
   picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
   const std::string file = names.front();
   std::vector<std::string> ids(names.begin() + 1, names.end());
   if (first < 1) throw UsageError("--first must be at least 1");
-  if (std::find(colour_maps().begin(), colour_maps().end(), colours) == colour_maps().end())
+  if (options.was_given("cmap") &&
+      std::find(colour_maps().begin(), colour_maps().end(), colours) == colour_maps().end())
     refuse_value("cmap", colours, colour_maps());
   if (!ids.empty() && (!choice.where.empty() || !choice.sort.empty()))
     throw UsageError("name plans, or choose them by --where and --sort, not both");
@@ -198,13 +235,11 @@ int plot_command(const Arguments& arguments) {
       return std::find(wanted.begin(), wanted.end(), show) != wanted.end();
     });
   };
-  if (shows_any({Show::start, Show::mask}) && data.empty())
-    throw UsageError("--show start and mask need the floor plans: name them by --data");
+  if (shows_any({Show::start, Show::mask, Show::source}) && data.empty())
+    throw UsageError("--show start, mask and source need the floor plans: name them by --data");
   const bool differs = shows_any({Show::difference});
   if (differs && minus_file.empty())
     throw UsageError("--show difference needs the other result file: name it by --minus");
-  if (differs && shows.size() > 1)
-    throw UsageError("--show difference has a scale of its own: draw it alone");
   if (!differs && !minus_file.empty()) throw UsageError("--minus needs --show difference");
   CommandFiles files;
   files.reads_store("FILE", file);
@@ -218,22 +253,30 @@ int plot_command(const Arguments& arguments) {
   Fields fields(file, plans);
   std::optional<Fields> minus;
   if (!minus_file.empty()) minus.emplace(minus_file, plans);
+  std::size_t all = ids.size();
   if (ids.empty()) {
     choice.where = choice.where.empty()
                        ? "status != pending and status != failed"
                        : "(" + choice.where + ") and status != pending and status != failed";
-    choice.first = static_cast<std::size_t>(first);
-    for (const std::size_t row : selected_rows(file, fields.reader(), choice))
+    const std::vector<std::size_t> rows = selected_rows(file, fields.reader(), choice);
+    all = rows.size();
+    for (const std::size_t row :
+         std::span(rows).first(std::min(all, static_cast<std::size_t>(first))))
       ids.push_back(fields.reader().row(row).id);
   }
   FieldPicture drawn;
-  drawn.title = is_one ? "plan " + printable(ids.front())
-                       : fmt::format("{}, {} plans",
-                                     std::filesystem::path(file).filename().string(), ids.size());
+  if (!range.empty()) drawn.range = range_in(range);
+  const std::string solver = recorded_solver_text(fields.reader());
+  drawn.title =
+      is_one ? "plan " + printable(ids.front())
+             : fmt::format("{}, {} plans, {}", std::filesystem::path(file).filename().string(),
+                           ids.size() < all ? fmt::format("{} of {}", ids.size(), all)
+                                            : std::to_string(all),
+                           solver.substr(0, solver.find(' ')));
   if (differs)
     drawn.title += fmt::format(": minus {}", std::filesystem::path(minus_file).filename().string());
   for (const std::string& id : ids) {
-    auto panels = panels_of(id, shows, !is_one, fields, minus ? &*minus : nullptr);
+    auto panels = panels_of(id, shows, ids.size(), fields, minus ? &*minus : nullptr);
     std::move(panels.begin(), panels.end(), std::back_inserter(drawn.panels));
   }
   constexpr std::size_t few = 3;
@@ -246,9 +289,11 @@ int plot_command(const Arguments& arguments) {
     drawn.columns = (across + shows.size() - 1) / shows.size() * shows.size();
     drawn.side = count <= few ? 500 : std::max<std::size_t>(1800 / drawn.columns, 60);
   }
-  drawn.colours = differs && colours == colour_maps().front() ? "coolwarm" : colours;
-  drawn.around_zero = differs;
-  picture.write_bytes([&](PlotFormat format) { return drawn.draw(format); });
+  drawn.colours = colours;
+  drawn.axes = axes;
+  drawn.size = picture.size();
+  drawn.title = picture.title().value_or(drawn.title);
+  picture.write_bytes([&](PlotFormat format) { return drawn.draw(format, picture.dpi()); });
   fmt::print("{} plan(s), {} panel(s): {}\n", ids.size(), count,
              printable(picture.path().string()));
   return exit_done;

@@ -36,7 +36,8 @@ int report_command(const Arguments& arguments) {
       "report FILE --out PAGE [options]",
       "Makes one HTML page of a run: answers, histogram, coldest and warmest plans, "
       "failures, where the time of all threads went, threads over time, predicted and "
-      "actual times, sessions. The page needs no network and no JavaScript. The run may "
+      "actual times, sessions, and a table of all plans. The page needs no network. Its script "
+      "sorts the table and saves figures as SVG or PNG; the rest needs no JavaScript. The run may "
       "live, or may have been killed.");
   declare_result_file(options, file);
   options.add("out,o", value(out, "PAGE"), "the page, as run.html");
@@ -61,7 +62,7 @@ int report_command(const Arguments& arguments) {
     fmt::print("{}", report_json(run, compared));
     return exit_done;
   }
-  write_output(out, report_page(run, compared));
+  write_output(out, [&](std::ostream& to) { write_report_page(run, compared, to); });
   fmt::print("{}\n", out.string());
   return exit_done;
 }

@@ -99,8 +99,8 @@ int solve_command(const Arguments& arguments) {
   options.add("data,d", value(data, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
               "them");
-  options.add("png", value(png, "FILE"), "draw start field and steady state side by side");
-  options.add("npy", value(npy, "FILE"), "store the steady state as a NumPy array, float64 in °C");
+  options.add("png", value(png, "FILE"), "draw start field and solution side by side");
+  options.add("npy", value(npy, "FILE"), "store the solution as a NumPy array, float64 in °C");
   options.add("overwrite", flag(overwrite), "replace an existing picture or array");
   options.add("json", flag(json), "print one JSON array with one row, as list does");
   solver_options.declare(options);
@@ -140,7 +140,9 @@ int solve_command(const Arguments& arguments) {
     print_solve_for_people(result, solver);
   }
   if (!png.empty()) {
-    write_output(png, plan_picture("plan " + id, plan, solution->field).draw(PlotFormat::png));
+    write_output(png, plan_picture("plan " + id, plan, solution->field,
+                                   solution_caption(result.solver, result.iterations))
+                          .draw(PlotFormat::png));
     if (!json) fmt::print("picture          {}\n", printable(png.string()));
   }
   if (!npy.empty()) {

@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "report/summary.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 
@@ -14,14 +15,18 @@ int summary_command(const Arguments& arguments) {
   std::string file;
   std::string where;
   PictureFile picture;
+  int bins = 0;
   bool json = false;
   Options options("summary FILE [options]", "Answers the questions that a data set is solved for.");
   declare_result_file(options, file);
   declare_where(options, where);
   picture.declare(options, "plot",
                   "draw the histogram of the means as PNG, SVG or PDF, by the file's ending");
+  options.add("bins", value(bins, "N"),
+              "of the histogram; default: bins of 1 °C, or narrower ones");
   options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
+  if (options.was_given("bins") && bins < 1) throw UsageError("--bins must be at least 1");
   CommandFiles files;
   files.reads_store("FILE", file);
   files.writes("--plot", picture.path());
@@ -41,8 +46,10 @@ int summary_command(const Arguments& arguments) {
   const WallTime wall = wall_time(reader.sessions());
   // The sessions' time is that of all plans.
   const WallTime* const of_all = where.empty() ? &wall : nullptr;
-  picture.write(
-      [&] { return histogram_plot(summary, std::filesystem::path(file).filename().string()); });
+  picture.write([&] {
+    return histogram_plot(summary, std::filesystem::path(file).filename().string(),
+                          static_cast<std::size_t>(bins));
+  });
   if (json) {
     fmt::print("{}", to_json_text(summary, of_all, reader.closed_well()));
   } else {

@@ -116,6 +116,7 @@ void add_histogram_panel(Plot& plot, const Comparison& found) {
   plot.add("set title " + Plot::quoted(title));
   plot.add("set xlabel 'difference of mean temperature, °C'");
   plot.add("set ylabel 'plans'");
+  plot.add("set ytics " + Plot::count_ticks(highest));
   plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", from, to));
   plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
   plot.add("set format x '%g'");
@@ -142,7 +143,7 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
   const std::string data = plot.add_data(rows);
   plot.add("set title 'seconds a plan, wall time'");
   plot.add("unset xlabel");
-  plot.add("set ylabel 'seconds a plan'");
+  plot.add("set ylabel 'seconds a plan'; set ytics autofreq");
   plot.add(fmt::format("set xtics {} rotate by {}", Plot::ticks(names),
                        times.size() > most_upright ? -25 : 0));
   plot.add(fmt::format("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4));
@@ -262,7 +263,11 @@ Plot compare_plot(const CompareReport& report) {
         "known");
   Plot plot;
   const std::size_t columns = std::min<std::size_t>(panels, 2);
-  plot.add(fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns));
+  const std::string layout =
+      fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns);
+  // An empty title would take room, too.
+  plot.add(fmt::format("if (heading eq '') {{ {} }} else {{ {} title heading font ',14' }}", layout,
+                       layout));
   for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
   if (times) add_times_panel(plot, report.times, panels == 1 ? 8 : 3);
   plot.add("unset multiplot");

@@ -26,34 +26,67 @@ constexpr std::array maps{
     ColourMap{"viridis",
               "0 '#440154', 1 '#472c7a', 2 '#3b518b', 3 '#2c718e', 4 '#21908d', 5 '#27ad81', "
               "6 '#5cc863', 7 '#aadc32', 8 '#fde725'"},
+    ColourMap{"magma",
+              "0 '#000004', 1 '#140e36', 2 '#3b0f70', 3 '#641a80', 4 '#8c2981', 5 '#b73779', "
+              "6 '#de4968', 7 '#f7705c', 8 '#fe9f6d', 9 '#fecf92', 10 '#fcfdbf'"},
+    ColourMap{"inferno",
+              "0 '#000004', 1 '#160b39', 2 '#420a68', 3 '#6a176e', 4 '#932667', 5 '#bc3754', "
+              "6 '#dd513a', 7 '#f37819', 8 '#fca50a', 9 '#f6d746', 10 '#fcffa4'"},
+    ColourMap{"cividis",
+              "0 '#00204d', 1 '#00336f', 2 '#39486b', 3 '#575d6d', 4 '#707173', 5 '#8a8779', "
+              "6 '#a69d75', 7 '#c4b56c', 8 '#e4cf5b', 9 '#ffea46'"},
     ColourMap{"grey", "0 '#101010', 1 '#f8f8f8'"},
     ColourMap{"coolwarm", "0 '#3b4cc0', 1 '#8db0fe', 2 '#dddddd', 3 '#f49a7b', 4 '#b40426'"},
 };
+constexpr std::string_view diverging = "coolwarm";
+constexpr std::string_view grey_of_mask = "0 '#686e7a', 1 '#ffffff'";
 
-/// What the colour bar spans: 0 to 25 °C, more where a value is beyond; of differences what there
-/// is.
-struct ColourRange {
-  double low = 0;
-  double high = 25;
+constexpr ColourRange study_range{0, 25};
+bool is_study_temperature(double value) { return value == 5.0 || value == 25.0; }
+
+/// How one scale of a picture is drawn.
+struct Scale {
+  PanelScale of = PanelScale::temperature;
+  ColourRange range;
+  std::string_view unit;
+  std::string_view colours;  ///< of maps, where the picture names none
 };
 
-ColourRange range_of(const FieldPicture& picture) {
-  ColourRange range;
-  if (picture.around_zero) range.high = 0;
+Scale scale_of(const FieldPicture& picture, PanelScale of) {
+  if (of == PanelScale::mask) return {of, {0, 1}, "", ""};
+  ColourRange found{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
+  bool is_study = false;
   for (const FieldPanel& panel : picture.panels) {
-    if (panel.is_mask) continue;
+    if (panel.scale != of) continue;
     for (const double value : panel.values.cells) {
       if (!(std::abs(value) < 1e6)) continue;  // a divergence must not spoil the scale
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
+      found.low = std::min(found.low, value);
+      found.high = std::max(found.high, value);
+      is_study = is_study || is_study_temperature(value);
     }
   }
-  if (picture.around_zero) {
-    const double most = std::max({-range.low, range.high, std::numeric_limits<double>::min()});
-    return {-most, most};
+  if (found.low > found.high) found = {0, 0};  // nothing to show
+  const double most = std::max({-found.low, found.high, std::numeric_limits<double>::min()});
+  Scale scale{of, found, "temperature in °C", maps.front().name};
+  if (of == PanelScale::difference) {
+    scale = {of, {-most, most}, "difference in °C", diverging};
+  } else if (of == PanelScale::source) {
+    scale = {of, {0, found.high}, "heat source", maps.front().name};
+    if (found.low < 0) scale = {of, {-most, most}, "heat source", diverging};
+  } else if (constexpr double rounding = 1e-6; is_study &&
+                                               found.low >= study_range.low - rounding &&
+                                               found.high <= study_range.high + rounding) {
+    scale.range = study_range;
   }
-  constexpr double step = 5;
-  return {step * std::floor(range.low / step), step * std::ceil(range.high / step)};
+  const auto has_temperature = [&] {
+    return std::any_of(picture.panels.begin(), picture.panels.end(), [](const FieldPanel& panel) {
+      return panel.scale == PanelScale::temperature;
+    });
+  };
+  if (picture.range && (of == PanelScale::temperature || !has_temperature()))
+    scale.range = *picture.range;
+  if (!(scale.range.low < scale.range.high)) scale.range.high = scale.range.low + 1;  // all alike
+  return scale;
 }
 
 /// Means of squares of `gather` x `gather` cells, those that are NaN left out.
@@ -84,45 +117,58 @@ struct Box {
   double height = 0;
 };
 
-/// The page: panels in rows of cells that all have the same size, the colour bar at the right.
+/// The page: panels in rows of cells that all have the same size, the colour bars at the right.
 class Page {
  public:
-  explicit Page(const FieldPicture& picture) : picture_(picture) {
+  Page(const FieldPicture& picture, int dpi)
+      : picture_(picture),
+        columns_(std::clamp<std::size_t>(picture.columns, 1, std::max<std::size_t>(panels(), 1))),
+        rows_((std::max<std::size_t>(panels(), 1) + columns_ - 1) / columns_) {
+    for (const FieldPanel& panel : picture.panels)
+      if (panel.scale != PanelScale::mask &&
+          std::none_of(scales_.begin(), scales_.end(),
+                       [&](const Scale& scale) { return scale.of == panel.scale; }))
+        scales_.push_back(scale_of(picture, panel.scale));
+    const std::size_t side = longest_side();
+    const std::size_t dots = side * static_cast<std::size_t>(dpi) / usual_dpi;
     for (const FieldPanel& panel : picture.panels) {
-      const std::size_t side = std::max({panel.values.rows, panel.values.cols, std::size_t{1}});
-      const std::size_t gather = (side + picture.side - 1) / picture.side;
-      Grid<double> values = averaged(panel.values, gather);
-      const auto enlarge = static_cast<double>(std::max<std::size_t>(
-          picture.side / std::max({values.rows, values.cols, std::size_t{1}}), 1));
-      sizes_.emplace_back(enlarge * static_cast<double>(values.cols),
-                          enlarge * static_cast<double>(values.rows));
-      fields_.push_back(std::move(values));
-      if (!panel.is_mask) with_scale_ = fields_.size() - 1;
+      const std::size_t longest = std::max({panel.values.rows, panel.values.cols, std::size_t{1}});
+      const auto cells = static_cast<double>(longest);
+      const auto room = static_cast<double>(side);
+      // All cells as large in pixels look best; a size that is asked for is filled.
+      double cell = room / cells;
+      if (!picture.size) cell = cell >= 1 ? std::floor(cell) : 1 / std::ceil(cells / room);
+      sizes_.emplace_back(cell * static_cast<double>(panel.values.cols),
+                          cell * static_cast<double>(panel.values.rows));
+      gathers_.push_back(static_cast<double>((longest + dots - 1) / dots));
+      fields_.push_back(averaged(panel.values, (longest + dots - 1) / dots));
       cell_width_ = std::max(cell_width_, sizes_.back().first);
       cell_height_ = std::max(cell_height_, sizes_.back().second);
     }
-    columns_ =
-        std::clamp<std::size_t>(picture.columns, 1, std::max<std::size_t>(fields_.size(), 1));
-    rows_ = (std::max<std::size_t>(fields_.size(), 1) + columns_ - 1) / columns_;
-    width_ = 2 * margin + static_cast<double>(columns_) * (cell_width_ + gap) + bar;
-    height_ = top + static_cast<double>(rows_) * (cell_height_ + caption) + margin;
+    width_ = around_width() + static_cast<double>(columns_) * cell_width_;
+    height_ = around_height() + static_cast<double>(rows_) * cell_height_;
   }
 
-  std::string draw(PlotFormat format) {
+  std::string draw(PlotFormat format, int dpi) {
     Plot plot;
-    const ColourRange range = range_of(picture_);
     plot.add("set multiplot");
     plot.add(fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font ',15'",
                          Plot::quoted(picture_.title), margin / width_, 1 - 0.45 * top / height_));
     plot.add("unset border; unset tics; unset grid; unset key; set style fill solid 1 noborder");
+    if (picture_.axes)
+      plot.add(
+          "set xtics out nomirror textcolor '#262a33'; set ytics out nomirror textcolor '#262a33'; "
+          "set xlabel 'column, cells'; set ylabel 'row, cells' offset 1.5,0");
+    std::vector<PanelScale> with_bar;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const bool is_mask = picture_.panels[i].is_mask;
-      plot.add(fmt::format("set palette maxcolors 0 defined ({})",
-                           is_mask ? "0 '#686e7a', 1 '#ffffff'" : palette()));
-      plot.add(fmt::format("set cbrange [{:.10g}:{:.10g}]", is_mask ? 0 : range.low,
-                           is_mask ? 1 : range.high));
-      if (i == with_scale_) {
-        add_colour_bar(plot);
+      const Scale scale = scale_in(picture_.panels[i].scale);
+      plot.add(fmt::format("set palette maxcolors 0 defined ({})", palette(scale)));
+      plot.add(fmt::format("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high));
+      // A panel of nothing but ground draws no bar.
+      if (scale.of != PanelScale::mask && draws(i) &&
+          std::find(with_bar.begin(), with_bar.end(), scale.of) == with_bar.end()) {
+        add_colour_bar(plot, scale, with_bar.size());
+        with_bar.push_back(scale.of);
       } else {
         plot.add("unset colorbox");
       }
@@ -131,7 +177,7 @@ class Page {
     }
     plot.add("unset multiplot");
     return plot.draw(format, static_cast<int>(std::lround(width_)),
-                     static_cast<int>(std::lround(height_)));
+                     static_cast<int>(std::lround(height_)), dpi);
   }
 
  private:
@@ -139,13 +185,63 @@ class Page {
   static constexpr double top = 48;      // for the title
   static constexpr double caption = 28;  // above each panel
   static constexpr double gap = 20;
-  static constexpr double bar = 84;
+  static constexpr double bar = 104;
+  static constexpr double ticks_left = 60;  // of axes
+  static constexpr double ticks_below = 44;
 
-  [[nodiscard]] std::string palette() const {
-    const std::string& wanted = picture_.colours.empty() ? colour_maps().front() : picture_.colours;
+  [[nodiscard]] std::size_t panels() const { return picture_.panels.size(); }
+  [[nodiscard]] double left_of_panel() const { return picture_.axes ? ticks_left : 0; }
+  [[nodiscard]] double below_panel() const { return picture_.axes ? ticks_below : 0; }
+
+  /// What is not panels.
+  [[nodiscard]] double around_width() const {
+    return 2 * margin + static_cast<double>(columns_) * (left_of_panel() + gap) +
+           static_cast<double>(scales_.size()) * bar;
+  }
+  [[nodiscard]] double around_height() const {
+    return top + static_cast<double>(rows_) * (caption + below_panel()) + margin;
+  }
+
+  [[nodiscard]] std::size_t longest_side() {
+    if (!picture_.size) return picture_.side;
+    const auto [width, height] = *picture_.size;
+    double wide = 0;  // parts of a side
+    double high = 0;
+    for (const FieldPanel& panel : picture_.panels) {
+      const auto rows = static_cast<double>(panel.values.rows);
+      const auto cols = static_cast<double>(panel.values.cols);
+      wide = std::max(wide, cols / std::max(rows, cols));
+      high = std::max(high, rows / std::max(rows, cols));
+    }
+    const double side = std::min((width - around_width()) / static_cast<double>(columns_) / wide,
+                                 (height - around_height()) / static_cast<double>(rows_) / high);
+    constexpr double least = 16;
+    if (!(side >= least))
+      throw UsageError(
+          fmt::format("--size {}x{} leaves no room for {} panels", width, height, panels()));
+    cell_width_ = std::floor(side) * wide;
+    cell_height_ = std::floor(side) * high;
+    return static_cast<std::size_t>(side);
+  }
+
+  [[nodiscard]] Scale scale_in(PanelScale of) const {
+    const auto found = std::find_if(scales_.begin(), scales_.end(),
+                                    [&](const Scale& scale) { return scale.of == of; });
+    return found == scales_.end() ? scale_of(picture_, of) : *found;
+  }
+
+  [[nodiscard]] std::string_view palette(const Scale& scale) const {
+    if (scale.of == PanelScale::mask) return grey_of_mask;
+    const std::string_view wanted = picture_.colours.empty() ? scale.colours : picture_.colours;
     const auto* found = std::find_if(maps.begin(), maps.end(),
                                      [&](const ColourMap& map) { return map.name == wanted; });
-    return std::string(found == maps.end() ? maps.front().palette : found->palette);
+    return found == maps.end() ? maps.front().palette : found->palette;
+  }
+
+  [[nodiscard]] bool draws(std::size_t panel) const {
+    const std::vector<double>& cells = fields_[panel].cells;
+    return std::any_of(cells.begin(), cells.end(),
+                       [](double value) { return std::isfinite(value); });
   }
 
   /// Where a panel's cells are drawn: in the middle of its place.
@@ -154,21 +250,21 @@ class Page {
     const std::size_t above_it = panel / columns_;  // rows of panels
     const auto row = static_cast<double>(above_it);
     const auto [width, height] = sizes_[panel];
-    const double left = margin + column * (cell_width_ + gap) + (cell_width_ - width) / 2;
-    const double above =
-        top + row * (cell_height_ + caption) + caption + (cell_height_ - height) / 2;
+    const double left = margin + column * (left_of_panel() + cell_width_ + gap) + left_of_panel() +
+                        (cell_width_ - width) / 2;
+    const double above = top + row * (caption + cell_height_ + below_panel()) + caption +
+                         (cell_height_ - height) / 2;
     return {left, height_ - above - height, width, height};
   }
 
-  void add_colour_bar(Plot& plot) const {
-    const double tall =
-        std::min(static_cast<double>(rows_) * (cell_height_ + caption) - caption, 600.0);
+  void add_colour_bar(Plot& plot, const Scale& scale, std::size_t number) const {
+    const double tall = std::min(height_ - top - caption - below_panel() - margin, 600.0);
+    const double left = width_ - margin - static_cast<double>(scales_.size() - number) * bar + 12;
     plot.add(fmt::format(
         "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} noborder",
-        (width_ - margin - bar + 12) / width_, (height_ - top - caption - tall) / height_,
-        16 / width_, tall / height_));
+        left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_));
     plot.add("set cbtics out nomirror textcolor '#262a33'");
-    plot.add("set cblabel " + Plot::quoted(picture_.unit));
+    plot.add(fmt::format("set cblabel {} offset 1,0", Plot::quoted(scale.unit)));
   }
 
   void add_panel(Plot& plot, std::size_t number) const {
@@ -186,32 +282,24 @@ class Page {
     plot.add(
         "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle "
         "solid noborder behind");
-    plot.add(fmt::format("set xrange [-0.5:{}.5]; set yrange [{}.5:-0.5]",
-                         static_cast<std::int64_t>(field.cols) - 1,
-                         static_cast<std::int64_t>(field.rows) - 1));
-    std::vector<std::vector<double>> rows;
-    bool any = false;
-    for (std::size_t r = 0; r < field.rows; ++r) {
-      const double* first = &field.cells[r * field.cols];
-      rows.emplace_back(first, first + field.cols);
-      any = any || std::any_of(first, first + field.cols,
-                               [](double value) { return std::isfinite(value); });
-    }
-    if (any) {
-      plot.add(fmt::format("plot {} matrix with image", plot.add_data(rows)));
+    const Grid<double>& whole = picture_.panels[number].values;
+    plot.add(fmt::format("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows));
+    if (draws(number)) {
+      plot.add_image(field, gathers_[number]);
     } else {
       plot.add("plot nan");  // nothing but ground
     }
   }
 
   const FieldPicture& picture_;
+  std::size_t columns_;
+  std::size_t rows_;
+  std::vector<Scale> scales_;  // that have a bar
   std::vector<Grid<double>> fields_;
+  std::vector<double> gathers_;                   // cells of a plan along a side of a drawn one
   std::vector<std::pair<double, double>> sizes_;  // of each panel: width, height
   double cell_width_ = 200;                       // room for captions above a thin panel
   double cell_height_ = 100;
-  std::size_t with_scale_ = std::numeric_limits<std::size_t>::max();  // the last that is no mask
-  std::size_t columns_ = 1;
-  std::size_t rows_ = 1;
   double width_ = 0;
   double height_ = 0;
 };
@@ -232,7 +320,9 @@ const std::vector<std::string>& colour_maps() {
   return names;
 }
 
-std::string FieldPicture::draw(PlotFormat format) const { return Page(*this).draw(format); }
+std::string FieldPicture::draw(PlotFormat format, int dpi) const {
+  return Page(*this, dpi).draw(format, dpi);
+}
 
 Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
   if (plan.interior.rows != field.rows || plan.interior.cols != field.cols)
@@ -246,19 +336,32 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
   return shown;
 }
 
-Grid<double> rooms_and_walls(const FloorPlan& plan) {
+Grid<double> interior_cells(const FloorPlan& plan) {
   Grid<double> shown(plan.interior.rows, plan.interior.cols, unknown);
   for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
     if (in_building(plan, cell)) shown.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
   return shown;
 }
 
+Grid<double> source_of(const FloorPlan& plan) {
+  Grid<double> shown = plan.source;
+  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
+    if (plan.interior.cells[cell] == 0) shown.cells[cell] = unknown;
+  return shown;
+}
+
+std::string solution_caption(const std::string& solver, std::int64_t iterations) {
+  const std::string_view name = std::string_view(solver).substr(0, solver.find(' '));
+  return name == "steady" ? "steady state"
+                          : fmt::format("after {} iterations of {}", iterations, name);
+}
+
 FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
-                          const Grid<double>& solution) {
+                          const Grid<double>& solution, const std::string& caption) {
   FieldPicture picture;
   picture.title = title;
   picture.panels = {{"start", within_building(plan, plan.domain)},
-                    {"steady state", within_building(plan, solution)}};
+                    {caption, within_building(plan, solution)}};
   picture.columns = 2;
   return picture;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/gnuplot.hpp"
@@ -10,40 +11,62 @@
 
 namespace wallheat {
 
-/// Names of the colour maps, the default first: heat, viridis, grey, coolwarm. In all but the last
-/// warmer is lighter throughout.
+/// Names of the colour maps, the default first. In all but coolwarm warmer is lighter throughout.
 [[nodiscard]] const std::vector<std::string>& colour_maps();
+
+/// What a panel's values are: all panels of a scale share one range of colours, and one bar.
+enum class PanelScale {
+  temperature,
+  difference,  ///< as far below zero as above it
+  source,
+  mask  ///< 0 and 1, in grey and without a bar
+};
 
 /// A field to be drawn; NaN is ground outside of the building.
 struct FieldPanel {
   std::string caption;
   Grid<double> values;
-  bool is_mask = false;  ///< 0 and 1, in grey and without a scale
+  PanelScale scale = PanelScale::temperature;
 };
 
-/// Fields side by side, in rows, with one colour bar.
+struct ColourRange {
+  double low = 0;
+  double high = 0;
+};
+
+/// Fields side by side, in rows, with a colour bar for each scale.
 struct FieldPicture {
   std::string title;
   std::vector<FieldPanel> panels;
-  std::size_t columns = 1;   ///< panels in a row
-  std::size_t side = 900;    ///< pixels of a panel's longer side, at most
-  std::string colours;       ///< one of colour_maps(); empty: the default
-  bool around_zero = false;  ///< differences: as far below zero as above it
-  std::string unit = "°C";
+  std::size_t columns = 1;  ///< panels in a row
+  std::size_t side = 900;   ///< pixels of a panel's longer side, at most
+  std::string colours;      ///< one of colour_maps(); empty: what suits each scale
+  /// Of the temperatures, or of what there is where none is drawn. Otherwise from the lowest to the
+  /// highest value; 0 to 25 °C where walls are at 5 or 25 °C, as in the study, so that pictures of
+  /// several plans compare.
+  std::optional<ColourRange> range;
+  bool axes = false;  ///< rows and columns in cells
+  /// Width and height in pixels that all must fit into; panels grow or shrink.
+  std::optional<std::pair<int, int>> size;
 
-  /// As PNG, SVG or PDF. Small fields are enlarged and large ones averaged. Throws RunError as
-  /// Plot::draw.
-  [[nodiscard]] std::string draw(PlotFormat format) const;
+  /// As PNG, SVG or PDF. Small fields are enlarged and large ones averaged. `dpi` as of Plot::draw.
+  /// Throws RunError as Plot::draw.
+  [[nodiscard]] std::string draw(PlotFormat format, int dpi = usual_dpi) const;
 };
 
 /// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError where the
 /// shapes differ.
 [[nodiscard]] Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field);
-/// 1 where the plan is room, 0 where it is wall, NaN elsewhere.
-[[nodiscard]] Grid<double> rooms_and_walls(const FloorPlan& plan);
+/// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
+[[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan);
+/// The plan's heat source, which it must have, with NaN where it does not count.
+[[nodiscard]] Grid<double> source_of(const FloorPlan& plan);
+
+/// What a solver's field is, as a caption: the steady state, or an iterate of so many iterations.
+[[nodiscard]] std::string solution_caption(const std::string& solver, std::int64_t iterations);
 
 /// Start field and solution side by side.
 [[nodiscard]] FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
-                                        const Grid<double>& solution);
+                                        const Grid<double>& solution, const std::string& caption);
 
 }  // namespace wallheat

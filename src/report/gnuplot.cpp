@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "core/printable.hpp"
+#include "io/checksum.hpp"
 #include "io/program_output.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
@@ -26,15 +30,18 @@ set linetype 1 linecolor rgb '#4a1c76' linewidth 2 pointtype 7
 set linetype 2 linecolor rgb '#e96042' linewidth 2 pointtype 5
 set linetype 3 linecolor rgb '#2a8a8a' linewidth 2 pointtype 9
 set linetype 4 linecolor rgb '#8a8f99' linewidth 2 pointtype 13
-set key top right reverse Left samplen 2 noautotitle
+set key outside right top vertical reverse Left samplen 2 noautotitle
 set datafile missing 'nan'
 )";
 
-std::string terminal(PlotFormat format, int width, int height) {
+std::string terminal(PlotFormat format, int width, int height, int dpi) {
+  const double scale = static_cast<double>(dpi) / usual_dpi;
   switch (format) {
     case PlotFormat::png:
-      return fmt::format("set terminal pngcairo noenhanced size {},{} font 'sans,11'\n", width,
-                         height);
+      return fmt::format(
+          "set terminal pngcairo noenhanced size {:.0f},{:.0f} font 'sans,11' fontscale {:.6g} "
+          "linewidth {:.6g} pointscale {:.6g}\n",
+          width * scale, height * scale, scale, scale, scale);
     case PlotFormat::svg:
       return fmt::format(
           "set terminal svg noenhanced size {},{} font 'sans-serif,13' background '#ffffff'\n",
@@ -43,7 +50,24 @@ std::string terminal(PlotFormat format, int width, int height) {
       break;
   }
   return fmt::format("set terminal pdfcairo noenhanced size {:.3f}in,{:.3f}in font 'sans,11'\n",
-                     width / 96.0, height / 96.0);
+                     static_cast<double>(width) / usual_dpi,
+                     static_cast<double>(height) / usual_dpi);
+}
+
+/// A PNG that says how large it is meant: its pHYs chunk, in pixels a metre, after the header.
+std::string with_resolution(std::string png, int dpi) {
+  constexpr std::size_t end_of_header = 33;  // signature and IHDR
+  constexpr double inches_a_metre = 1 / 0.0254;
+  const auto number = [](std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+    return bytes;
+  };
+  const std::string each = number(static_cast<std::uint32_t>(std::lround(dpi * inches_a_metre)));
+  const std::string chunk = "pHYs" + each + each + '\1';
+  const std::uint32_t crc = crc32_of(std::as_bytes(std::span(chunk)));
+  constexpr std::size_t content = 9;
+  return png.insert(end_of_header, number(content) + chunk + number(crc));
 }
 
 std::string run_gnuplot(const std::string& script) {
@@ -94,6 +118,22 @@ std::string Plot::add_data(const std::vector<std::vector<double>>& rows) {
   return name;
 }
 
+void Plot::add_image(const Grid<double>& values, double cell) {
+  add(
+      fmt::format("plot '-' binary array=({},{}) format='%float' origin=({:.10g},{:.10g}) "
+                  "dx={:.10g} dy={:.10g} "
+                  "with image",
+                  values.cols, values.rows, cell / 2, cell / 2, cell, cell));
+  std::vector<float> image;
+  image.reserve(values.cells.size());
+  constexpr double most = 1e30;
+  for (const double value : values.cells)
+    image.push_back(static_cast<float>(std::clamp(value, -most, most)));  // NaN stays one
+  const auto bytes = std::as_bytes(std::span(image));
+  script_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  script_ += '\n';
+}
+
 void Plot::add(std::string_view line) {
   script_ += line;
   script_ += '\n';
@@ -126,8 +166,17 @@ std::string Plot::ticks(const std::vector<std::pair<std::string, double>>& label
   return fmt::format("({})", fmt::join(ticks, ", "));
 }
 
-std::string Plot::draw(PlotFormat format, int width, int height) const {
-  return run_gnuplot(terminal(format, width, height) + std::string(plot_style) + script_);
+std::string Plot::count_ticks(double most) {
+  constexpr double most_ticks = 8;
+  for (double power = 1;; power *= 10)
+    for (const double step : {power, 2 * power, 5 * power})
+      if (most / step <= most_ticks) return fmt::format("{:.10g}", step);
+}
+
+std::string Plot::draw(PlotFormat format, int width, int height, int dpi) const {
+  std::string picture = run_gnuplot(terminal(format, width, height, dpi) + std::string(plot_style) +
+                                    "heading = " + quoted(heading_) + '\n' + script_);
+  return format == PlotFormat::png ? with_resolution(std::move(picture), dpi) : picture;
 }
 
 }  // namespace wallheat

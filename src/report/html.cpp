@@ -17,8 +17,106 @@ h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.15em;margin-top:2em;bor
 td,th{padding:.15em .8em .15em 0;vertical-align:top;font-weight:400;white-space:pre-wrap}
 th{color:var(--faint);text-align:left}.r{text-align:right;font-variant-numeric:tabular-nums}
 .plot{background:#fff;border-radius:4px}.plot svg{max-width:100%;height:auto}p{overflow-wrap:anywhere}
+button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
+button[disabled]{opacity:.4;cursor:default}.save{color:var(--faint);font-size:.85em;margin:.2em 0}.save button{margin-right:.8em}
 code{background:var(--code);padding:.1em .3em}p.small{color:var(--faint);font-size:.85em}
-@media print{section{break-inside:avoid}body{margin:0}})";
+@media print{section{break-inside:avoid}#plans{break-inside:auto}body{margin:0}.save{display:none}})";
+
+/// Text between <script> and its end: what it adds works in this file alone.
+constexpr std::string_view page_script = R"(
+(() => {
+  const button = (parent, text, act) => {
+    const made = parent.appendChild(document.createElement('button'));
+    made.textContent = text;
+    made.addEventListener('click', act);
+    return made;
+  };
+  // Figures
+  const save = (url, name) => {
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = name;
+    link.click();
+  };
+  document.querySelectorAll('.plot').forEach((plot, number) => {
+    const svg = plot.querySelector('svg');
+    const name = `figure-${number + 1}`;
+    const picture = () => 'data:image/svg+xml;charset=utf-8,' +
+      encodeURIComponent(new XMLSerializer().serializeToString(svg));
+    const line = document.createElement('p');
+    line.className = 'save';
+    plot.after(line);
+    button(line, 'Save as SVG', () => save(picture(), `${name}.svg`));
+    button(line, 'Save as PNG', () => {
+      const image = new Image();
+      image.onload = () => {
+        const canvas = document.createElement('canvas');
+        const scale = 3;  // for print
+        canvas.width = scale * svg.viewBox.baseVal.width;
+        canvas.height = scale * svg.viewBox.baseVal.height;
+        canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+        save(canvas.toDataURL('image/png'), `${name}.png`);
+      };
+      image.src = picture();
+    });
+  });
+  // Plans: lines of text, of which only those that are shown become rows
+  const section = document.getElementById('plans');
+  if (!section) return;
+  const lines = document.getElementById('plans-all').textContent.trim().split('\n');
+  const table = section.querySelector('table');
+  const heads = [...table.querySelectorAll('th')];
+  const page = 200;
+  let order = Uint32Array.from(lines, (line, i) => i);
+  let from = 0, sorted = -1, down = false;
+  const line = document.createElement('p');
+  line.className = 'save';
+  section.querySelector('h2').after(line);
+  const shown = document.getElementById('plans-shown');
+  if (shown) shown.remove();
+  const show = () => {
+    while (table.rows.length > 1) table.deleteRow(1);
+    for (const i of order.subarray(from, from + page)) {
+      const row = table.insertRow();
+      lines[i].split('\t').forEach((text, column) => {
+        const cell = row.insertCell();
+        cell.textContent = text;
+        cell.className = heads[column].className;
+      });
+    }
+    place.textContent = `${from + 1} to ${Math.min(from + page, lines.length)} of ${lines.length} `;
+    back.disabled = from === 0;
+    on.disabled = from + page >= lines.length;
+    heads.forEach((head, column) => head.ariaSort =
+      column !== sorted ? 'none' : down ? 'descending' : 'ascending');
+  };
+  const place = line.appendChild(document.createElement('span'));
+  const back = button(line, 'Previous', () => { from -= page; show(); });
+  const on = button(line, 'Next', () => { from += page; show(); });
+  const texts = new Intl.Collator(undefined, {numeric: true});
+  heads.forEach((head, column) => {
+    const name = head.textContent;
+    head.textContent = '';
+    button(head, name, () => {
+      down = sorted === column && !down;
+      sorted = column;
+      from = 0;
+      const keys = lines.map(text => text.split('\t')[column]);
+      const sign = down ? -1 : 1;
+      if (column < 2) {
+        order.sort((a, b) => sign * texts.compare(keys[a], keys[b]) || a - b);
+      } else {
+        const values = Float64Array.from(keys, key => key === '' ? NaN : Number(key));
+        // What has no value comes last, either way.
+        order.sort((a, b) => isNaN(values[a]) - isNaN(values[b]) ||
+          sign * (values[a] - values[b]) || a - b);
+      }
+      show();
+    });
+  });
+  show();
+})();
+)";
 
 }  // namespace
 
@@ -72,12 +170,17 @@ std::string inline_plot(const Plot& plot, int height) {
   return inline_svg(plot.draw(PlotFormat::svg, plot_width, height));
 }
 
+std::string page_end() {
+  return fmt::format("<script nonce=wallheat>{}</script>\n</body></html>\n", page_script);
+}
+
 std::string page_beginning(const std::string& title) {
   const std::string name = escaped(title);
   return fmt::format(
       "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n<meta "
       "http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta "
+      "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-wallheat'; "
+      "img-src data:\">\n<meta "
       "name=viewport "
       "content=\"width=device-width\">\n<title>{}: "
       "report</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n",

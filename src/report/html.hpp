@@ -6,8 +6,8 @@
 
 #include "report/gnuplot.hpp"
 
-// Parts of a page that needs neither network nor JavaScript, and follows the reader's choice of
-// light or dark. Texts may hold anything.
+// Parts of a page that needs no network, can be read without JavaScript, and follows the reader's
+// choice of light or dark. Texts may hold anything.
 
 namespace wallheat {
 
@@ -16,6 +16,9 @@ namespace wallheat {
 
 /// From the first byte of a page to its heading.
 [[nodiscard]] std::string page_beginning(const std::string& title);
+
+/// The script that saves figures and sorts plans, and the end of the page.
+[[nodiscard]] std::string page_end();
 
 /// The first row is the head; `alignment` as in print_table.
 [[nodiscard]] std::string table(std::string_view alignment,

@@ -53,16 +53,15 @@ Plot offload_plot(const Offload& offload) {
   const bool pays = std::isfinite(both_ways);
   constexpr double decades = 30;  // to either side, as a factor
   const double middle = pays ? one_way : 1;
-  plot.add("set title " +
-           Plot::quoted(fmt::format("B = {:g} GB/s, C = {:g}, G = {:g} Gflop/s",
-                                    offload.bytes_per_s * 1e-9, offload.cpu_per_s * 1e-9,
-                                    offload.gpu_per_s * 1e-9)));
+  plot.set_heading(fmt::format("B = {:g} GB/s, C = {:g}, G = {:g} Gflop/s",
+                               offload.bytes_per_s * 1e-9, offload.cpu_per_s * 1e-9,
+                               offload.gpu_per_s * 1e-9));
+  plot.add("set title heading");
   plot.add("set xlabel 'operations a double'");
   plot.add("set ylabel 'ns'");
   plot.add("set logscale xy");
   plot.add("set format '%g'");
   plot.add("set samples 400");
-  plot.add("set key top left");
   plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", middle / decades, middle * decades));
   std::string curves =
       fmt::format("plot x / {0:.10g} with lines linetype 1 title 'CPU'", offload.cpu_per_s * 1e-9);

@@ -1,6 +1,7 @@
 #include "report/page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -57,9 +59,13 @@ struct Bins {
 
 void add_binned(Plot& plot, const Bins& bins) {
   plot.add("set palette defined (0 '#c9b8dc', 1 '#4a1c76', 2 '#e96042')");
-  plot.add("set logscale cb; set cblabel 'plans'; set cbtics out nomirror");
   std::size_t most = 2;
   for (const auto& [place, count] : bins.counts) most = std::max(most, count);
+  std::vector<std::pair<std::string, double>> counts;
+  for (std::size_t power = 1; power <= most; power *= 10)
+    for (const std::size_t count : {power, 2 * power, 5 * power})
+      if (count <= most) counts.emplace_back(std::to_string(count), count);
+  plot.add("set logscale cb; set cblabel 'plans'; set cbtics out nomirror " + Plot::ticks(counts));
   plot.add(fmt::format("set cbrange [1:{}]", most));
   plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]; set yrange [{:.10g}:{:.10g}]", bins.left,
                        bins.right, bins.bottom, bins.top));
@@ -178,30 +184,113 @@ std::string lane_name(const Lane& lane) {
   return fmt::format("rank {} thread {}, {}", lane.rank, lane.thread, lane.device);
 }
 
-/// How busy each lane was, as a strip of colours.
-std::string timeline(const std::vector<Lane>& lanes, const TimeLedger& ledger) {
+constexpr double page_width = 900;  // of a plot, in pixels
+
+/// The share of all threads that were at a plan, over time.
+void add_utilisation(Plot& plot, std::span<const Lane> lanes, const TimeLedger& ledger) {
   constexpr std::size_t bins = 400;
-  constexpr std::size_t most_named = 40;
-  std::vector<Lane> shown;
-  std::copy_if(lanes.begin(), lanes.end(), std::back_inserter(shown),
-               [&](const Lane& lane) { return lane.session == ledger.session; });
-  Plot plot;
-  const std::string data = plot.add_data(busy_shares(shown, ledger.wall_s, bins));
+  std::vector<double> busy(bins, 0.0);
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    const auto shares = busy_shares(lanes.subspan(lane, 1), ledger.wall_s, bins);
+    for (std::size_t i = 0; i < bins; ++i)
+      busy[i] += 100 * shares.front()[i] / static_cast<double>(ledger.threads);
+  }
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < bins; ++i)
+    rows.push_back({(static_cast<double>(i) + 0.5) * ledger.wall_s / bins, busy[i]});
+  plot.add("set ylabel 'threads at a plan, %'; set yrange [0:100]; set ytics 0, 25, 100");
+  plot.add(fmt::format("set boxwidth {:.10g}", ledger.wall_s / bins));
   plot.add(
-      "set palette defined (0 '#f3f1f6', 1 '#4a1c76'); set cbrange [0:1]; unset colorbox; unset "
-      "grid");
-  plot.add(fmt::format("set xrange [0:{:.10g}]; set yrange [{}.5:-0.5]", ledger.wall_s,
-                       static_cast<std::int64_t>(shown.size()) - 1));
-  plot.add("set xlabel 's since the session began'");
+      fmt::format("plot {} using 1:2 with boxes linecolor rgb '#8a6aa8'", plot.add_data(rows)));
+}
+
+/// Rectangles, each as long as its lane was equally busy: {left, lane, left, right, top, bottom,
+/// share}, as boxxyerror takes them.
+std::vector<std::vector<double>> busy_rectangles(std::span<const Lane> lanes, double wall_s) {
+  // Few enough for a page, also with many threads.
+  constexpr std::size_t most_rectangles = 20'000;
+  const std::size_t bins = std::clamp<std::size_t>(most_rectangles / lanes.size(), 40, 400);
+  constexpr double levels = 8;
+  constexpr double half = 0.43;  // of a row, with a gap to the next one
+  const double width = wall_s / static_cast<double>(bins);
+  std::vector<std::vector<double>> rectangles;
+  const auto shares = busy_shares(lanes, wall_s, bins);
+  for (std::size_t lane = 0; lane < shares.size(); ++lane) {
+    const auto at = static_cast<double>(lane);
+    for (std::size_t i = 0; i < bins; ++i) {
+      const double share = std::ceil(shares[lane][i] * levels) / levels;
+      if (share == 0) continue;
+      const double left = static_cast<double>(i) * width;
+      if (!rectangles.empty()) {
+        std::vector<double>& last = rectangles.back();
+        if (last[1] == at && last[6] == share && last[3] > left - width / 2) {
+          last[3] = left + width;
+          continue;
+        }
+      }
+      rectangles.push_back({left, at, left, left + width, at - half, at + half, share});
+    }
+  }
+  return rectangles;
+}
+
+struct BySession {
+  bool operator()(const Lane& lane, std::uint32_t session) const { return lane.session < session; }
+  bool operator()(std::uint32_t session, const Lane& lane) const { return session < lane.session; }
+};
+
+/// How busy all threads were over time, and each, a row a thread.
+std::string timeline(const std::vector<Lane>& lanes, const TimeLedger& ledger) {
+  constexpr std::size_t most_shown = 500;  // rows
+  // Lanes are in order of their sessions.
+  const auto of_session = std::equal_range(lanes.begin(), lanes.end(), ledger.session, BySession{});
+  std::span<const Lane> shown(of_session.first, of_session.second);
+  std::string html = "<p>Each row is a solver thread; the darker, the busier.</p>\n";
+  Plot plot;
+  const std::size_t all = shown.size();
   std::vector<std::pair<std::string, double>> names;
-  const std::size_t step = (shown.size() + most_named - 1) / most_named;
-  for (std::size_t i = 0; i < shown.size(); i += std::max<std::size_t>(step, 1))
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < std::min(all, most_shown); ++i) {
     names.emplace_back(lane_name(shown[i]), i);
-  plot.add("set ytics " + Plot::ticks(names));
-  plot.add(fmt::format("plot {} matrix using (($1+0.5)*{:.10g}):2:3 with image", data,
-                       ledger.wall_s / static_cast<double>(bins)));
-  const auto height = static_cast<int>(std::min<std::size_t>(90 + 18 * shown.size(), 900));
-  return inline_plot(plot, height);
+    longest = std::max(longest, names.back().first.size());
+  }
+  constexpr double most_left = 340;
+  constexpr double letter = 7;
+  constexpr double above = 14;
+  constexpr double curve = 120;
+  constexpr double between = 22;
+  constexpr double below = 68;
+  const double each = std::clamp(300 / static_cast<double>(names.size()), 14.0, 28.0);
+  const double rows = each * static_cast<double>(names.size());
+  const double height = above + curve + between + rows + below;
+  const auto place = [&](double from_above, double tall) {
+    plot.add(fmt::format("set tmargin at screen {:.6f}; set bmargin at screen {:.6f}",
+                         1 - from_above / height, 1 - (from_above + tall) / height));
+  };
+  plot.add("set multiplot");
+  plot.add(fmt::format("set lmargin at screen {:.6f}; set rmargin at screen {:.6f}",
+                       std::min(letter * static_cast<double>(longest) + 24, most_left) / page_width,
+                       1 - 24 / page_width));
+  plot.add(fmt::format("set xrange [0:{:.10g}]; set format x ''", ledger.wall_s));
+  place(above, curve);
+  add_utilisation(plot, shown, ledger);
+  place(above + curve + between, rows);
+  if (all > most_shown) {
+    html += fmt::format("<p>The first {} of {} threads are drawn.</p>\n", most_shown, all);
+    shown = shown.first(most_shown);
+  }
+  const std::string data = plot.add_data(busy_rectangles(shown, ledger.wall_s));
+  plot.add(
+      "set palette defined (0 '#d8cce6', 1 '#4a1c76'); set cbrange [0:1]; unset colorbox; unset "
+      "grid; unset ylabel; set format x '% h'; set xlabel 's since the session began'");
+  plot.add(
+      "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor rgb '#f3f1f6' fillstyle solid "
+      "noborder behind; set style fill solid 1 noborder");
+  plot.add(fmt::format("set yrange [{}.5:-0.5]; set ytics {}",
+                       static_cast<std::int64_t>(names.size()) - 1, Plot::ticks(names)));
+  plot.add(fmt::format("plot {} using 1:2:3:4:5:6:7 with boxxyerror fillcolor palette", data));
+  plot.add("unset multiplot");
+  return html + inline_plot(plot, static_cast<int>(std::lround(height)));
 }
 
 std::string ledger_table(const TimeLedger& ledger) {
@@ -251,6 +340,28 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
     rows.push_back({"state", "still being written, or killed: go on with --resume"});
   for (const auto& [name, value] : reader.settings()) rows.push_back({name, value});
   return table("lr", rows);
+}
+
+/// By which command, where and when.
+std::string origin(const std::vector<Lane>& lanes, const std::vector<Attributes>& sessions) {
+  const auto text = [](const Attributes& session, const char* name) {
+    const auto found = session.find(name);
+    return found == session.end() ? std::string("?") : found->second;
+  };
+  std::vector<std::vector<std::string>> rows{{"", ""}};
+  for (const Attributes& session : sessions)
+    if (const std::string command = text(session, "command_line");
+        rows.back().back() != command && command != "?")
+      rows.push_back({"command", command});
+  std::set<std::string> hosts;
+  for (const Lane& lane : lanes) hosts.insert(lane.host);
+  if (!hosts.empty())
+    rows.push_back({hosts.size() == 1 ? "host" : fmt::format("{} hosts", hosts.size()),
+                    fmt::format("{}", fmt::join(hosts, ", "))});
+  if (!sessions.empty())
+    rows.push_back({"time", fmt::format("{} to {}", text(sessions.front(), "started_utc"),
+                                        text(sessions.back(), "ended_utc"))});
+  return rows.size() > 1 ? table("ll", rows) : "";
 }
 
 std::string sessions_table(const ResultReader& reader) {
@@ -322,39 +433,76 @@ std::string extremes(const Points& points, const ResultReader& reader) {
   return html;
 }
 
+/// All plans: the first ones in a table, and all as text that the page's script sorts and shows.
+/// Written row by row, as there may be millions.
+void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
+  constexpr std::size_t first = 200;
+  std::vector<std::vector<std::string>> top{{"plan", "status", "mean, °C", "deviation, °C",
+                                             "below 15 °C, %", "above 18 °C, %", "iterations",
+                                             "seconds"}};
+  const auto number = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:#.5g}", value) : std::string();
+  };
+  const auto cells_of = [&](const PlanResult& row) {
+    const Statistics& s = row.statistics;
+    return std::vector<std::string>{row.id,
+                                    std::string(to_string(row.status)),
+                                    number(s.mean_temp),
+                                    number(s.std_temp),
+                                    number(s.pct_below_15),
+                                    number(s.pct_above_18),
+                                    std::to_string(row.iterations),
+                                    number(row.seconds)};
+  };
+  for (std::size_t i = 0; i < std::min(first, plans); ++i)
+    top.push_back(cells_of(run.reader.row(i)));
+  out << "<section id=plans><h2>Plans</h2>\n";
+  if (plans > first)
+    out << fmt::format(
+        "<p id=plans-shown>The first {} of {}; with JavaScript the page shows and sorts all. "
+        "<code>wallheat list {}</code> prints them.</p>\n",
+        first, plans, escaped(run.file.string()));
+  out << table("llrrrrrr", top) << "<pre id=plans-all hidden>\n";
+  run.reader.for_each_row([&](const PlanResult& row) {
+    const char* separator = "";
+    for (const std::string& cell : cells_of(row))
+      out << std::exchange(separator, "\t") << escaped(cell);
+    out << '\n';
+  });
+  out << "</pre></section>\n";
+}
+
 }  // namespace
 
-std::string report_page(const ReportedRun& run, const ReportedRun* other) {
+void write_report_page(const ReportedRun& run, const ReportedRun* other, std::ostream& out) {
   const std::filesystem::path& file = run.file;
   const ResultReader& reader = run.reader;
   const Summary summary = summary_of(rows_of(reader));
   const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
   const Points points = points_of(rows_of(reader));
-  std::string html = page_beginning(file.filename().string());
-  html += section("Answers", facts(summary, wall_time(reader.sessions()), reader));
+  out << page_beginning(file.filename().string()) << origin(lanes, reader.sessions());
+  out << section("Answers", facts(summary, wall_time(reader.sessions()), reader));
   if (other != nullptr)
-    html += section("Compared with " + other->file.string(), comparison_html(run, *other));
+    out << section("Compared with " + other->file.string(), comparison_html(run, *other));
   if (!summary.means.empty()) {
-    html += section("Mean temperatures",
-                    inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
-    html += section("Mean and spread of each plan", scatter(points.temperatures));
-    html += section("Coldest and warmest plans", extremes(points, reader));
+    out << section("Mean temperatures",
+                   inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
+    out << section("Mean and spread of each plan", scatter(points.temperatures));
+    out << section("Coldest and warmest plans", extremes(points, reader));
   }
-  html += section("Failed plans", failures(summary, file));
+  out << section("Failed plans", failures(summary, file));
   for (const TimeLedger& ledger : ledgers) {
     const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
-    html += section("Where the time went" + of, ledger_table(ledger));
-    html += section(
-        "Threads over time" + of,
-        "<p>A row a solver thread; the darker, the busier.</p>\n" + timeline(lanes, ledger));
+    out << section("Where the time went" + of, ledger_table(ledger));
+    out << section("Threads over time" + of, timeline(lanes, ledger));
   }
-  html += section("Predicted and actual time of plans", predictions(points.times));
-  html += section("Sessions", sessions_table(reader));
+  out << section("Predicted and actual time of plans", predictions(points.times));
+  out << section("Sessions", sessions_table(reader));
+  write_plans(run, summary.plans, out);
   for (const std::string& sentence : reader.damage())
-    html += fmt::format("<p>{}</p>\n", escaped(sentence));
-  html += fmt::format("<p class=small>wallheat {}</p>\n</body></html>\n", version());
-  return html;
+    out << fmt::format("<p>{}</p>\n", escaped(sentence));
+  out << fmt::format("<p class=small>wallheat {}</p>\n", version()) << page_end();
 }
 
 std::string report_json(const ReportedRun& run, const ReportedRun* other) {

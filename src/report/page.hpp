@@ -14,10 +14,11 @@ struct ReportedRun {
   const ResultReader& reader;
 };
 
-/// One self-contained HTML page on a result file: needs no network and no JavaScript, and prints.
-/// With `other`, also what differs from it. Throws RunError as Plot::draw, and where `other` is
-/// damaged, as answers_of.
-[[nodiscard]] std::string report_page(const ReportedRun& run, const ReportedRun* other = nullptr);
+/// Writes one self-contained HTML page on a result file: it needs no network, and prints; without
+/// JavaScript, figures cannot be saved and only the first plans are listed. With `other` (may be
+/// null), also what differs from it. Throws RunError as Plot::draw, and where `other` is damaged,
+/// as answers_of.
+void write_report_page(const ReportedRun& run, const ReportedRun* other, std::ostream& out);
 
 /// Its data as one JSON object.
 [[nodiscard]] std::string report_json(const ReportedRun& run, const ReportedRun* other = nullptr);

@@ -237,8 +237,8 @@ Plot queue_plot(const QueueReport& report, bool means) {
   }
   const std::string data = plot.add_data(bars);
   const std::string points = medians.empty() ? "" : plot.add_data(medians);
-  plot.add(std::string("set title ") +
-           Plot::quoted(means ? "mean wait" : "95 % of jobs wait at most (with 95 % confidence)"));
+  plot.set_heading(means ? "mean wait" : "95 % of jobs wait at most (with 95 % confidence)");
+  plot.add("set title heading");
   plot.add("set ylabel 'wait'");
   plot.add("set logscale y");
   plot.add(
@@ -247,7 +247,6 @@ Plot queue_plot(const QueueReport& report, bool means) {
   plot.add(fmt::format("set yrange [{}:*]", least_s));
   plot.add(fmt::format("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4));
   plot.add("set xtics " + Plot::ticks(names));
-  plot.add("set key outside right top");
   std::string curves;
   const auto classes = report.classes.names();
   for (std::size_t k = 0; k < classes.size(); ++k)

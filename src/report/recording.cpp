@@ -93,10 +93,10 @@ RecordingPlot recording_plot(const Recording& recording, const std::string& titl
   if (drawn.empty()) throw RunError("there is nothing to draw: no reading is known");
   RecordingPlot picture;
   Plot& plot = picture.plot;
-  plot.add("set multiplot layout " + fmt::format("{},1", drawn.size()) + " title " +
-           Plot::quoted(title));
+  plot.set_heading(title);
+  plot.add(fmt::format("set multiplot layout {},1 title heading font ',14'", drawn.size()));
   // All panels are equally wide, so that what happened at one time stands at one place.
-  plot.add("set lmargin 11; set rmargin 18; set key outside right top");
+  plot.add("set lmargin 11; set rmargin 18");
   double end = 0;
   for (const Series& series : recording.series)
     if (!series.seconds.empty()) end = std::max(end, series.seconds.back());

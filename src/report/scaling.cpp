@@ -118,7 +118,8 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
       least_speedup = std::min(least_speedup, row.speedup);
     }
   }
-  plot.add("set title " + Plot::quoted(title));
+  plot.set_heading(title);
+  plot.add("set title heading");
   plot.add("set xlabel 'workers'");
   plot.add("set ylabel 'speed-up'");
   plot.add("set logscale xy 2");
@@ -126,7 +127,7 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
   plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", 1 / room, most * room));
   plot.add(fmt::format("set yrange [{:.10g}:{:.10g}]", least_speedup / room, most * room));
   plot.add("set samples 400");
-  plot.add("set key top left");
+  plot.add("set key outside below center horizontal");  // its texts are long
   std::string curves = "plot x with lines linetype 4 dashtype 3 title 'ideal'";
   int colour = 0;
   for (const Scaling& scaling : scalings) {

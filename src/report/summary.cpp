@@ -313,20 +313,35 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   return json_text(json);
 }
 
-Plot histogram_plot(const Summary& summary, const std::string& title) {
+Plot histogram_plot(const Summary& summary, const std::string& title, std::size_t wanted_bins) {
   std::vector<double> means = summary.means;
   std::erase_if(means, [](double mean) { return !std::isfinite(mean); });
   if (means.empty()) throw RunError("there is no plan with a temperature to draw");
   const auto [low, high] = std::minmax_element(means.begin(), means.end());
-  constexpr double most_bins = 100;
+  const double span = *high - *low;
+  // Narrower bins would be lost in the last digits of their borders.
+  const double least = 1e-9 * std::max(std::abs(*low), std::abs(*high));
   double width = 1;
-  while ((*high - *low) / width > most_bins) width *= 10;
+  double origin = 0;  // of the bins
+  if (wanted_bins > 0 && span > least) {
+    width = span / static_cast<double>(wanted_bins);
+    origin = *low;
+  } else {
+    constexpr double most_bins = 100;
+    constexpr double fewest_bins = 3;
+    while (span / width > most_bins) width *= 10;
+    while (span > least && span / width < fewest_bins) width /= 10;
+  }
   std::map<double, double> bins;
-  for (const double mean : means) ++bins[std::floor(mean / width)];
+  for (const double mean : means) {
+    double bin = std::floor((mean - origin) / width);
+    if (wanted_bins > 0 && mean > *low) bin = std::min(bin, static_cast<double>(wanted_bins - 1));
+    ++bins[bin];
+  }
   std::vector<std::vector<double>> rows;
   double highest = 0;
   for (const auto& [number, count] : bins) {
-    rows.push_back({(number + 0.5) * width, count});
+    rows.push_back({origin + (number + 0.5) * width, count});
     highest = std::max(highest, count);
   }
   Plot plot;
@@ -335,23 +350,24 @@ Plot histogram_plot(const Summary& summary, const std::string& title) {
   const std::string mean = line(summary.mean_of_means);
   const std::string median = line(summary.median_of_means);
   const std::size_t solved = summary.means.size();
+  plot.set_heading(fmt::format("{}: {} plans", title, solved));
   plot.add(fmt::format(
-      R"(set title {}."\n".{})", Plot::quoted(fmt::format("{}: {} plans", title, solved)),
+      R"(set title heading."\n".{})",
       Plot::quoted(fmt::format(
           "at least half of the cells below 15 °C: {:.1f} %, above 18 °C: {:.1f} %",
           percent(summary.half_below_15, solved), percent(summary.half_above_18, solved)))));
   plot.add("set xlabel 'mean temperature of a plan, °C'");
-  plot.add(fmt::format("set ylabel 'plans in {:g} °C'", width));
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", bins.begin()->first * width,
-                       (bins.rbegin()->first + 1) * width));
+  plot.add(fmt::format("set ylabel 'plans in {:.3g} °C'", width));
+  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", origin + bins.begin()->first * width,
+                       origin + (bins.rbegin()->first + 1) * width));
   plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+  plot.add("set ytics " + Plot::count_ticks(highest));
   plot.add(fmt::format("set boxwidth {:.10g}", 0.92 * width));
-  plot.add("set key outside below center horizontal");
   plot.add(
       fmt::format("plot {} with boxes linetype 1 title 'plans', {} with lines linetype 2 title {}, "
                   "{} with lines linetype 3 dashtype 2 title {}",
-                  data, mean, Plot::quoted(fmt::format("mean {:.2f} °C", summary.mean_of_means)),
-                  median, Plot::quoted(fmt::format("median {:.2f} °C", summary.median_of_means))));
+                  data, mean, Plot::quoted(fmt::format("mean {:#.4g} °C", summary.mean_of_means)),
+                  median, Plot::quoted(fmt::format("median {:#.4g} °C", summary.median_of_means))));
   return plot;
 }
 

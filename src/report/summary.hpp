@@ -66,8 +66,10 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
 [[nodiscard]] std::string to_json_text(const Summary& summary, const WallTime* wall,
                                        bool closed_well);
 
-/// The histogram of the means in bins of 1 °C (wider where that were more than 100), with lines at
-/// mean and median and the two shares. Throws RunError where no plan counts.
-[[nodiscard]] Plot histogram_plot(const Summary& summary, const std::string& title);
+/// The histogram of the means in so many bins, with lines at mean and median and the two shares. 0:
+/// bins of 1 °C; of a power of ten that makes 3 to 100 of them where these were too few or too
+/// many. Throws RunError where no plan counts.
+[[nodiscard]] Plot histogram_plot(const Summary& summary, const std::string& title,
+                                  std::size_t bins = 0);
 
 }  // namespace wallheat

@@ -130,7 +130,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
   return ledgers;
 }
 
-std::vector<std::vector<double>> busy_shares(const std::vector<Lane>& lanes, double wall_s,
+std::vector<std::vector<double>> busy_shares(std::span<const Lane> lanes, double wall_s,
                                              std::size_t bins) {
   std::vector<std::vector<double>> shares;
   const double width = wall_s / static_cast<double>(bins);

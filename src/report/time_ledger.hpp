@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +49,7 @@ struct TimeLedger {
 
 /// The share of time that each lane solved, in `bins` equal stretches of 0 to wall_s: shape (lanes,
 /// bins).
-[[nodiscard]] std::vector<std::vector<double>> busy_shares(const std::vector<Lane>& lanes,
+[[nodiscard]] std::vector<std::vector<double>> busy_shares(std::span<const Lane> lanes,
                                                            double wall_s, std::size_t bins);
 
 }  // namespace wallheat

@@ -27,7 +27,8 @@ PLANTED = {  # what is to be found on a page with this on it
     "sticks out": "<div style='width:5000px'>planted</div>",
 }
 HEADINGS = ["Answers", "Mean temperatures", "Mean and spread of each plan", "Coldest and warmest plans", "Failed plans",
-            "Where the time went", "Threads over time", "Predicted and actual time of plans", "Sessions"]
+            "Where the time went", "Threads over time", "Predicted and actual time of plans", "Sessions", "Plans",
+            "wallheat run --data plans.h5", "host"]
 OF_COMPARISON = ["Compared with b.h5", "Settings", "tolerance", "Times", "Answers that differ", "largest in plan"]
 WIDTHS = [1280, 400]  # of a screen and of a telephone, in pixels
 
@@ -57,7 +58,7 @@ def check_planted(tab, directory):
 
 def check_page(tab, page, words, pictures):
     wrong = []
-    raw = html.unescape(re.sub(r"<(style|svg).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.S))
+    raw = html.unescape(re.sub(r"<(style|svg|script).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.S))
     wrong += [f"'{word}' is not in the file's text" for word in words if word not in raw]
     grounds = {}
     for width in WIDTHS:
@@ -80,6 +81,37 @@ def check_page(tab, page, words, pictures):
                 tab.picture(pictures / f"{page.stem}-{width}-{'dark' if dark else 'light'}.png")
     if grounds[False] == grounds[True]:
         wrong.append(f"{page.name}: the dark page is as light as the other one: {grounds[True]}")
+    return wrong
+
+
+def check_script(tab, page, plans):
+    """The table of plans is sorted by its headings and turned page by page; each figure can be saved."""
+    wrong = [f"{page.name}: {found}" for found in look(tab, page)]
+    mean = "Number(document.querySelector('#plans table').rows[1].cells[2].innerText)"
+    means = []
+    for _ in range(2):
+        tab.value("document.querySelectorAll('#plans th button')[2].click()")
+        means.append(tab.value(mean))
+    listed = [float(line.split("\t")[2]) for line in
+              tab.value("document.getElementById('plans-all').textContent").strip().split("\n")]
+    if len(listed) != plans or means != [min(listed), max(listed)]:
+        wrong.append(f"{page.name}: sorted by means, the first plan of {len(listed)} has {means}")
+    tab.value("document.querySelectorAll('#plans .save button')[1].click()")
+    rows = tab.value("document.querySelector('#plans table').rows.length") - 1
+    if rows != min(plans, 400) - 200 * (plans > 200):
+        wrong.append(f"{page.name}: {rows} plans on the second page")
+    tab.value("window.saved = []; HTMLAnchorElement.prototype.click = function() {"
+              "window.saved.push(this.download + ' ' + this.href.slice(0, 15)); }")
+    figures = tab.value("document.querySelectorAll('.plot svg').length")
+    tab.value("document.querySelectorAll('.plot + .save button').forEach(button => button.click())")
+    end = time.monotonic() + 20
+    while tab.value("window.saved.length") < 2 * figures and time.monotonic() < end:
+        time.sleep(0.05)
+    saved = sorted(tab.value("window.saved"))
+    wanted = sorted(f"figure-{i + 1}.{ending}" for i in range(figures)
+                    for ending in ("svg data:image/svg+", "png data:image/png;"))
+    if saved != wanted:
+        wrong.append(f"{page.name}: saved were {saved}")
     return wrong
 
 
@@ -124,6 +156,7 @@ def main():
         try:
             wrong += check_planted(tab, directory)
             wrong += check_page(tab, directory / "page.html", HEADINGS, arguments.pictures)
+            wrong += check_script(tab, directory / "page.html", arguments.plans)
             wrong += check_page(tab, directory / "compared.html", HEADINGS + OF_COMPARISON, arguments.pictures)
         finally:
             tab.close()

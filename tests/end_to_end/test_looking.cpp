@@ -61,6 +61,8 @@ TEST_F(Looking, draws_the_histogram_of_a_selection) {
               AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));
   EXPECT_THAT(bytes("h.svg"), HasSubstr("6 plans"));
   EXPECT_THAT(shell("wallheat summary r.h5 --json").out, HasSubstr("\"std_of_means\""));
+  EXPECT_EQ(shell("wallheat compare r.h5 coarse.h5 --plot c.svg --title 'Two runs'").status, 0);
+  EXPECT_THAT(bytes("c.svg"), HasSubstr("Two runs"));
   expect_refusal("summary r.h5 --plot h.svg", 1, "h.svg exists");
   expect_refusal("summary r.h5 --plot h.gif", 2, ".png, .svg or .pdf");
   expect_refusal("summary r.h5 --overwrite --plot r.h5", 2, "FILE and --plot are one file");
@@ -73,17 +75,39 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
   EXPECT_THAT(bytes("sheet.pdf"), StartsWith("%PDF-"));
   EXPECT_EQ(shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg").status, 0);
   EXPECT_THAT(bytes("difference.svg"), HasSubstr("minus coarse.h5"));
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 --range -5:60 --axes --title 'A title' -o one.svg").err,
+            "");
   EXPECT_EQ(shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field "
                   "--cmap viridis -o panels.svg")
                 .status,
             0);
-  EXPECT_THAT(bytes("panels.svg"), AllOf(HasSubstr("00003 start"), HasSubstr("00004 rooms")));
+  EXPECT_THAT(bytes("panels.svg"),
+              AllOf(HasSubstr("00003 start"), HasSubstr("00004 interior cells")));
+  EXPECT_THAT(bytes("one.svg"), AllOf(HasSubstr("iterations of jacobi"), HasSubstr("A title"),
+                                      HasSubstr("row, cells"), HasSubstr(" 60<")));
+  EXPECT_EQ(shell("wallheat plot r.h5 -n 2 -o some.svg").status, 0);
+  EXPECT_THAT(bytes("some.svg"), HasSubstr("2 of 6 plans, jacobi"));
   expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan \"nix\"");
   expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
   expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
   expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "not both");
   expect_refusal("plot r.h5 00003 --cmap hot -o x.png", 2, "--cmap must be one of");
   expect_refusal("plot r.h5 00003", 2, "--out");
+  expect_refusal("plot r.h5 00003 -o x.png --range 5:1", 2, "--range must be LOW:HIGH");
+  expect_refusal("plot r.h5 00003 -o x.png --size 5", 2, "--size must be WIDTHxHEIGHT");
+  expect_refusal("plot r.h5 00003 -o x.svg --dpi 300", 2, "--dpi is for PNG");
+  expect_refusal("plot r.h5 00003 --data plans --show source -o x.png", 1, "no heat source");
+}
+
+TEST_F(Looking, draws_heat_sources) {
+  EXPECT_EQ(shell("wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
+                  "wallheat run --data plates --out p.h5 --solver steady --spacing 0.03 "
+                  "--save-fields && wallheat plot p.h5 00001 --data plates --show "
+                  "mask,source,field -o p.svg && wallheat summary p.h5 --bins 2 --plot p.png")
+                .status,
+            0);
+  EXPECT_THAT(bytes("p.svg"),
+              AllOf(HasSubstr("heat source"), HasSubstr("steady state"), Not(HasSubstr(" 25<"))));
 }
 
 TEST_F(Looking, solves_what_is_not_stored_and_says_so) {
@@ -126,14 +150,30 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {"average mean temperature", "Coldest and warmest plans",
-                           "Where the time went", "100.00 %", "Threads over time", "Sessions"})
+                           "Where the time went", "100.00 %", "Threads over time", "Sessions",
+                           "wallheat run --data plans --out r.h5", "threads at a plan"})
     EXPECT_THAT(page, HasSubstr(part));
-  for (const char* outside : {"<script", "src=\"http", "href=\"http", "url("})
+  for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
+  // The lines that the page's script sorts hold all plans, as text of its own.
+  const std::size_t lines = page.find("<pre id=plans-all hidden>");
+  ASSERT_NE(lines, std::string::npos);
+  EXPECT_THAT(page.substr(lines), AllOf(HasSubstr("\n00001\tconverged\t"), HasSubstr("\n00006\t")));
   EXPECT_THAT(shell("wallheat report r.h5 --json").out, HasSubstr("\"thread_seconds\""));
   expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
   expect_refusal("report r.h5", 2, "either --out or --json");
   expect_refusal("report plans/building_ids.txt --out x.html", 1, "building_ids.txt");
+}
+
+TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
+  EXPECT_EQ(shell("wallheat run --data plans --out one.h5 --threads 1 &&"
+                  "wallheat report one.h5 --out one.html")
+                .status,
+            0);
+  const std::string page = bytes("one.html");
+  const std::size_t begin = page.find("<h2>Threads over time");
+  const std::string timeline = page.substr(begin, page.find("</section>", begin) - begin);
+  EXPECT_THAT(timeline.substr(timeline.find("rank 1 thread 0")), HasSubstr("<polygon"));
 }
 
 TEST_F(Looking, puts_another_run_beside_the_page) {

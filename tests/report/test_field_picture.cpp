@@ -13,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// A room between a cold wall on the left and a warm one on the right, nothing above and below.
@@ -28,7 +29,7 @@ FloorPlan plan_of(std::size_t rows, std::size_t cols) {
 
 std::string drawn(const FloorPlan& plan, const Grid<double>& field,
                   PlotFormat format = PlotFormat::png) {
-  return plan_picture("floor plan 10000", plan, field).draw(format);
+  return plan_picture("floor plan 10000", plan, field, "steady state").draw(format);
 }
 
 std::uint32_t big_endian(const std::string& bytes, std::size_t at) {
@@ -102,11 +103,56 @@ TEST(FieldPicture, has_a_caption_for_each_panel_and_one_scale) {
     EXPECT_THAT(svg, HasSubstr(part));
 }
 
+FieldPicture one_panel(const Grid<double>& values, PanelScale scale = PanelScale::temperature) {
+  FieldPicture picture;
+  picture.panels.push_back({"", values, scale});
+  return picture;
+}
+
+TEST(FieldPicture, colours_a_plate_by_its_own_temperatures_and_a_study_by_0_to_25) {
+  Grid<double> plate(8, 8, 0.1);
+  plate(3, 3) = 0.4;
+  FieldPicture picture = one_panel(plate);
+  EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr(" 0.4<"), Not(HasSubstr(" 25<"))));
+  plate(0, 0) = 5;  // a wall
+  EXPECT_THAT(one_panel(plate).draw(PlotFormat::svg), HasSubstr(" 25<"));
+  plate(1, 1) = 25.5;
+  EXPECT_THAT(one_panel(plate).draw(PlotFormat::svg), Not(HasSubstr(" 0<")));
+  picture.range = {-2, 60};
+  EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr(" 60<"), HasSubstr("-")));
+}
+
+TEST(FieldPicture, has_a_bar_for_each_scale) {
+  FieldPicture picture = one_panel(Grid<double>(4, 4, 7.0));
+  picture.panels.push_back({"", Grid<double>(4, 4, -300.0), PanelScale::source});
+  picture.panels.push_back({"", Grid<double>(4, 4, 1.0), PanelScale::mask});
+  picture.columns = 3;
+  EXPECT_THAT(picture.draw(PlotFormat::svg),
+              AllOf(HasSubstr("temperature in °C"), HasSubstr("heat source"), HasSubstr("-300<"),
+                    HasSubstr(" 300<")));
+}
+
+TEST(FieldPicture, fits_a_size_and_grows_with_its_resolution) {
+  FieldPicture picture = one_panel(Grid<double>(100, 200, 7.0));
+  picture.axes = true;
+  picture.size = {800, 600};
+  const std::string png = picture.draw(PlotFormat::png);
+  const GridShape shape = png_shape(png);
+  EXPECT_NEAR(shape.cols, 800, 1);
+  EXPECT_LE(shape.rows, 600U);
+  const std::string fine = picture.draw(PlotFormat::png, 2 * usual_dpi);
+  EXPECT_NEAR(png_shape(fine).cols, 2 * shape.cols, 1);
+  EXPECT_NEAR(png_shape(fine).rows, 2 * shape.rows, 1);
+  const std::size_t resolution = fine.find("pHYs") + 4;
+  EXPECT_EQ(big_endian(fine, resolution), 7559U) << "192 dots an inch, in metres";
+  picture.size = {70, 70};
+  EXPECT_THROW((void)picture.draw(PlotFormat::png), UsageError);
+}
+
 TEST(FieldPicture, of_differences_is_centred_at_zero) {
   FieldPicture picture;
   picture.title = "difference";
-  picture.panels.push_back({"", Grid<double>(4, 4, -0.5)});
-  picture.around_zero = true;
+  picture.panels.push_back({"", Grid<double>(4, 4, -0.5), PanelScale::difference});
   EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr(" 0.4<"), HasSubstr("-0.4<")));
 }
 
