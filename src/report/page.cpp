@@ -332,6 +332,12 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
     rows.push_back({"plans with at least half above 18 °C", share(summary.half_above_18)});
     rows.push_back({"plans with at least half below 15 °C", share(summary.half_below_15)});
   }
+  if (summary.largest_error_estimate > 0)
+    rows.push_back(
+        {"largest error estimate", fmt::format("{:.2g} °C", summary.largest_error_estimate)});
+  if (summary.far_from_steady > 0)
+    rows.push_back(
+        {"stopped early", fmt::format("{} plans, {}", summary.far_from_steady, far_from_steady)});
   rows.push_back({"time of solver threads", summary.spent.text()});
   if (wall.seconds > 0)
     rows.push_back({"wall time", fmt::format("{}, {:.2f} plans/s", duration_text(wall.seconds),
