@@ -61,7 +61,7 @@ void print_solve_for_people(const PlanResult& result, const SolverOptions& solve
   fmt::print("status           {} after {} iterations, last delta {} °C\n",
              to_string(result.status), result.iterations, python_float(result.last_delta));
   fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
-  fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
+  fmt::print("std deviation    {} °C (population)\n", python_float(result.statistics.std_temp));
   fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
   fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
   print_certainty(result);
