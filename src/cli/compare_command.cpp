@@ -67,8 +67,8 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
               "for how many plans to tell seconds and hours");
   options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
               "for how many plans the SECONDS of NAME=SECONDS are");
-  options.add("base", value(compare.base, "WHAT", "", "the slowest"),
-              "the file or NAME that speed-ups are against");
+  options.add("base", value(compare.base, "WHAT"),
+              "the file or NAME that speed-ups are against; default: the slowest");
   options.add("list", value(compare.list, "N", 5), "name so many plans of each kind at most");
   options.add("require-equal", flag(compare.equality),
               "end with status 1 if any answer differs in a bit, or is in one file only");

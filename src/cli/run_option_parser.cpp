@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "mpi/mpi_link.hpp"
 #include "run/batch_job.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -17,7 +18,7 @@ namespace {
 
 bool can_show_bar() {
   const char* terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr &&
+  return (::isatty(STDERR_FILENO) != 0 || stderr_columns()) && terminal != nullptr &&
          std::string_view(terminal) != "dumb";
 }
 
@@ -45,10 +46,10 @@ void SolverOptionParser::declare(Options& options) {
   options.add("accuracy", value(accuracy_, "DEGREES", 1e-8, "1e-8"),
               "no cell may be farther than this from the steady state, in °C (steady only)");
   options.add("max-iterations", value(max_iterations_, "N", 20000), "stop after N iterations");
-  options.add(
-      "solver-backend", value(backend_, "NAME", "vector"),
-      "back end of jacobi: vector (fast) or reference (the plain sequential oracle); both give the "
-      "same bits");
+  options.add("solver-backend", value(backend_, "NAME", "vector"),
+              "back end of jacobi: vector (fast) or reference (plain and sequential, to compare "
+              "with); both give the "
+              "same bits");
   options.add("isa", value(isa_, "NAME", "auto"),
               "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
 }
@@ -160,8 +161,10 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
               "plain --check), or job, for a run on other nodes, whose GPUs are not here");
   options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
   options.add("events", value(run.events, "FILE"), "add what happens as JSON lines to FILE");
-  options.add("progress", value(progress, "STYLE", "auto"),
-              "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
+  options.add(
+      "progress", value(progress, "STYLE", "auto"),
+      "bar, lines (one every 5 s at first, then less often), none, or auto (bar where stderr "
+      "or that of mpirun is a terminal)");
   options.add("log-level", value(run.log_level, "LEVEL", "info"),
               "trace, debug, info, warning, error, critical or off");
   options.positional("id", -1);
@@ -171,6 +174,12 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (run.resume && run.overwrite) throw UsageError("--resume and --overwrite exclude each other");
   if (!run.ids.empty() && !run.ids_file.empty())
     throw UsageError("give ids as arguments or in --ids, not both");
+  if (const std::string ending = run.out.extension().string();
+      ending == ".csv" || ending == ".json" || ending == ".txt")
+    throw UsageError(fmt::format(
+        "--out {}: run writes an HDF5 file, so name one that ends in .h5; 'wallheat export' makes "
+        "CSV and JSON of it",
+        run.out.string()));
   if (first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");

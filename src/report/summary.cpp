@@ -248,8 +248,9 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   }
   print_line(fmt::format("time of solver threads       {}", summary.spent.text()), indent);
   if (wall != nullptr && wall->seconds > 0) {
-    std::string text = fmt::format("wall time                    {}, {:.2f} plans/s",
-                                   duration_text(wall->seconds), wall->plans / wall->seconds);
+    std::string text =
+        fmt::format("wall time                    {}, {}", duration_text(wall->seconds),
+                    rate_text(wall->plans / wall->seconds));
     if (wall->all_sessions > 1)
       text += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
                           wall->sessions, wall->all_sessions);
