@@ -56,14 +56,15 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
       "Compares answers and times. Each argument is a result file, a CSV of the reference program "
       "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: a "
       "program that took so long for the same plans. All answers are compared with those of the "
-      "first file, all times with the slowest or --base: what differs in settings, then in each "
+      "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
+      "each "
       "column "
       "and in the stored fields, by absolute value (°C, % of cells, iterations), bits included.\n"
       "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
       "wrong usage.");
   options.add("what", value(compare.words, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
-  options.add("plans,n", value(compare.plans, "N", 0, "those of the first file"),
+  options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
               "for how many plans to tell seconds and hours");
   options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
               "for how many plans the SECONDS of NAME=SECONDS are");

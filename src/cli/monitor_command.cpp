@@ -182,7 +182,7 @@ int monitor_command(const Arguments& arguments) {
               "between samples, as 0.5, 1s or 1m");
   options.add("duration", value(monitor.duration, "TIME"),
               "end after so long, as 90s, 30m or 1h30m; default: never");
-  options.add("samples,n", value(monitor.samples, "N", 0, "without end"),
+  options.add("samples", value(monitor.samples, "N", 0, "without end"),
               "end after so many samples");
   options.add("csv", value(monitor.csv, "FILE"),
               "write the samples to a CSV file, a row each, instead of showing them; with columns "

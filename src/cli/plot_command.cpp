@@ -178,6 +178,9 @@ int plot_command(const Arguments& arguments) {
   options.add("cmap", value(colours, "NAME", colour_maps().front()),
               "colours: heat, viridis, grey or coolwarm");
   picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
+  options.words("show", {"start", "mask", "field", "difference"});
+  options.words("cmap", colour_maps());
+  options.words("sort", all_column_names());
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
   const std::string file = names.front();

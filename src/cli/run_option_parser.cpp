@@ -52,6 +52,13 @@ void SolverOptionParser::declare(Options& options) {
               "same bits");
   options.add("isa", value(isa_, "NAME", "auto"),
               "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
+  options.words("solver", {"jacobi", "fastforward", "steady"});
+  options.words("norm", {"max", "l2"});
+  options.words("solver-backend", {"vector", "reference"});
+  options.words("isa", {"auto", "avx512", "avx2", "baseline"});
+  for (const char* name :
+       {"tolerance", "norm", "spacing", "accuracy", "max-iterations", "solver-backend", "isa"})
+    options.fold(name);
 }
 
 SolverOptions SolverOptionParser::finish() const {
@@ -117,7 +124,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add("ids", value(run.ids_file, "FILE"),
               "file with one id a line, # begins a comment (default: building_ids.txt of a "
               "directory; all its plans where it has none; all of a pack)");
-  options.add("first", value(first, "N", 0), "only the first N ids; 0: all");
+  options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
   solver.declare(options);
   options.add(
       "device", value(device, "NAME", "auto"),
@@ -167,6 +174,10 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
       "or that of mpirun is a terminal)");
   options.add("log-level", value(run.log_level, "LEVEL", "info"),
               "trace, debug, info, warning, error, critical or off");
+  options.words("device", {"auto", "cpu", "gpu"});
+  options.words("check", {"here", "job"});
+  options.words("progress", {"auto", "bar", "lines", "none"});
+  options.words("log-level", {"trace", "debug", "info", "warning", "error", "critical", "off"});
   options.positional("id", -1);
   options.require({"data", "out"});
   if (!options.parse(arguments)) return std::nullopt;

@@ -279,7 +279,7 @@ int scaling_command(const Arguments& arguments) {
   options.add("repeat", value(scaling.repeat, "N", 3),
               "with --data: runs for each number of workers, of which the fastest counts");
   options.add("ids", value(scaling.ids, "FILE"), "with --data: file with one id a line");
-  options.add("first", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
+  options.add("first,n", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
   scaling.solver.declare(options);
   options.add(
       "schedule", value(scaling.schedules, "NAMES", "longest-first"),
@@ -296,6 +296,7 @@ int scaling_command(const Arguments& arguments) {
                           "draw the speed-ups, what limits them and the ideal line as PNG, SVG or "
                           "PDF, by the file's ending");
   options.add("json", flag(scaling.json), "print one JSON object");
+  options.words("schedule", {"static", "dynamic", "longest-first"});
   options.positional("file", -1);
   if (!options.parse(arguments)) return exit_done;
 

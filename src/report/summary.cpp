@@ -221,11 +221,14 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   if (solved > 0) {
     fmt::print("average mean temperature     {:.3f} °C\n", summary.mean_of_means);
     fmt::print("  median                     {:.3f} °C\n", summary.median_of_means);
-    fmt::print(
-        "  standard deviation         {:.4f} °C, of the means (population; pandas: ddof=0)\n",
-        summary.std_of_means);
-    fmt::print("average standard deviation   {:.3f} °C, within a plan (population)\n",
-               summary.mean_of_stds);
+    print_line(
+        fmt::format("  standard deviation         {:.4f} °C, of the means (population; pandas: "
+                    "ddof=0)",
+                    summary.std_of_means),
+        indent);
+    print_line(fmt::format("average standard deviation   {:.3f} °C, within a plan (population)",
+                           summary.mean_of_stds),
+               indent);
     fmt::print("at least 50 % above 18 °C    {} plans, {:.1f} %\n", summary.half_above_18,
                percent(summary.half_above_18, solved));
     fmt::print("at least 50 % below 15 °C    {} plans, {:.1f} %\n", summary.half_below_15,

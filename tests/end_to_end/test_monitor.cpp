@@ -57,9 +57,9 @@ TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
   EXPECT_THAT(read.out, AllOf(HasSubstr("512.5"), HasSubstr("picture  m.svg")));
   EXPECT_THAT(file_text(directory_ / "m.svg"), HasSubstr("gpu0_pwr"));
   expect_refusal("m.csv --plot m.svg", 1, "m.svg exists");
-  expect_refusal("-n 1 --csv m.csv", 1, "m.csv exists");
-  expect_refusal("-n 1 --csv m.svg --overwrite", 1, "m.svg is not what this command writes");
-  expect_refusal("-n 1 --csv none/m.csv", 1, "the directory");
+  expect_refusal("--samples 1 --csv m.csv", 1, "m.csv exists");
+  expect_refusal("--samples 1 --csv m.svg --overwrite", 1, "m.svg is not what this command writes");
+  expect_refusal("--samples 1 --csv none/m.csv", 1, "the directory");
   EXPECT_EQ(shell("wallheat monitor -i 0.01 --samples 1 --csv m.csv --overwrite").status, 0);
   const std::string again = file_text(directory_ / "m.csv");
   EXPECT_EQ(std::count(again.begin(), again.end(), '\n'), 2);
@@ -121,7 +121,7 @@ TEST_F(Monitor, refuses_what_it_cannot_do) {
   expect_refusal("/dev/zero", 1, "/dev/zero, line 1: it is longer than any of a recording");
   expect_refusal("none.csv", 1, "none.csv cannot be opened");
   expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --plot x.gif", 2, ".png, .svg or .pdf");
-  expect_refusal("--csv /dev/full -n 1 -i 0.01", 1, "/dev/full cannot be written");
+  expect_refusal("--csv /dev/full --samples 1 -i 0.01", 1, "/dev/full cannot be written");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "support/shapes.hpp"
 #include "support/shared_plans.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/terminal.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 // The program as its users meet it: command lines in, files and exit statuses out.
@@ -21,6 +22,7 @@ namespace wallheat {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -127,6 +129,29 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   EXPECT_THAT(finished.err,
               AllOf(HasSubstr("rank  host"), HasSubstr("CPU time  busy"), HasSubstr("cpu "),
                     HasSubstr("restored 0, solved 3, failed 0"), HasSubstr("[rank 0 ")));
+}
+
+TEST_F(Wallheat, says_no_rank_at_a_terminal_alone_or_under_mpirun) {
+  generate(3, 32);
+  Words alone = run();
+  alone.insert(alone.begin(), WALLHEAT_PROGRAM);
+  Words under_mpirun = mpirun(3, run({"--overwrite"}));
+  under_mpirun.insert(under_mpirun.begin(), "/usr/bin/env");
+  for (const Words& words : {alone, under_mpirun}) {
+    const Words lines = lines_at_terminal(120, words);
+    EXPECT_THAT(lines, Contains(HasSubstr("restored 0, solved 3, failed 0"))) << words[1];
+    EXPECT_THAT(lines, Not(Contains(HasSubstr("[rank")))) << words[1];
+  }
+}
+
+TEST_F(Wallheat, names_the_plan_and_the_format_that_were_meant) {
+  generate(1, 32);
+  const Finished solved = wallheat({"solve", "1", "--data", path("plans")});
+  EXPECT_EQ(solved.status, 1);
+  EXPECT_THAT(solved.err, HasSubstr("did you mean '00001'?"));
+  const Finished csv = wallheat({"run", "--data", path("plans"), "--out", path("r.csv")});
+  EXPECT_EQ(csv.status, 2);
+  EXPECT_THAT(csv.err, AllOf(HasSubstr("HDF5"), HasSubstr("wallheat export")));
 }
 
 TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
