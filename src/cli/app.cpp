@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/manual.hpp"
@@ -28,6 +29,7 @@ namespace {
 
 struct Command {
   std::string_view name;
+  std::string_view group;  // of the overview; those of one stand together
   std::string_view purpose;
   int (*function)(const Arguments&);
 };
@@ -36,38 +38,49 @@ int completion_command(const Arguments& arguments);
 int manual_command(const Arguments& arguments);
 
 constexpr std::array commands{
-    Command{"run", "solve many floor plans into one HDF5 file, under mpirun or alone", run_command},
-    Command{"export", "write the results as the reference's CSV, or as JSON", export_command},
-    Command{"summary", "answer the questions that a data set is solved for", summary_command},
-    Command{"list", "list plans: filtered, sorted, as a table, CSV or JSON", list_command},
-    Command{"plot", "draw stored temperature fields: one plan or a sheet of many", plot_command},
-    Command{"compare", "name what differs between results, and compare programs' times",
-            compare_command},
-    Command{"scaling", "see what more workers bring: measured, or predicted from one run",
-            scaling_command},
-    Command{"report", "make one HTML page of a run", report_command},
-    Command{"trace", "write what each thread did when, for Perfetto", trace_command},
-    Command{"status", "look at a run from outside, or at what it left", status_command},
-    Command{"monitor", "show how busy this node's cpus and GPUs are, or what was recorded",
-            monitor_command},
-    Command{"queue", "forecast how long jobs wait in a cluster's queue", queue_command},
-    Command{"advise", "say where to run a campaign: until when it is done, what it costs",
-            advise_command},
-    Command{"merge", "gather the result files of a job array's shards into one", merge_command},
-    Command{"repair", "make a killed or damaged result file whole without a run", repair_command},
-    Command{"verify", "check a result file against its floor plans", verify_command},
-    Command{"solve", "solve one floor plan, print its statistics, draw it", solve_command},
-    Command{"generate", "make synthetic floor plans", generate_command},
-    Command{"pack", "put a directory of floor plans into one small file", pack_command},
-    Command{"devices", "show what this machine offers: cores, instruction sets, GPUs",
-            devices_command},
-    Command{"bench", "measure the solver against what this machine could do at best",
+    Command{"run", "run", "solve many floor plans into one HDF5 file, under mpirun or alone",
+            run_command},
+    Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
+    Command{"generate", "run", "make synthetic floor plans", generate_command},
+    Command{"pack", "run", "put a directory of floor plans into one small file", pack_command},
+    Command{"summary", "look at results", "answer the questions that a data set is solved for",
+            summary_command},
+    Command{"list", "look at results", "list plans: filtered, sorted, as a table, CSV or JSON",
+            list_command},
+    Command{"plot", "look at results",
+            "draw stored temperature fields: one plan or a sheet of many", plot_command},
+    Command{"export", "look at results", "write the results as the reference's CSV, or as JSON",
+            export_command},
+    Command{"report", "look at results", "make one HTML page of a run", report_command},
+    Command{"compare", "look at results",
+            "name what differs between results, and compare programs' times", compare_command},
+    Command{"verify", "look at results", "check a result file against its floor plans",
+            verify_command},
+    Command{"status", "cluster", "look at a run from outside, or at what it left", status_command},
+    Command{"queue", "cluster", "forecast how long jobs wait in a cluster's queue", queue_command},
+    Command{"advise", "cluster",
+            "say where to run a campaign: until when it is done, what it costs", advise_command},
+    Command{"merge", "cluster", "gather the result files of a job array's shards into one",
+            merge_command},
+    Command{"repair", "cluster", "make a killed or damaged result file whole without a run",
+            repair_command},
+    Command{"scaling", "measure",
+            "see what more workers bring: measured, or predicted from one run", scaling_command},
+    Command{"bench", "measure", "measure the solver against what this machine could do at best",
             bench_command},
-    Command{"offload", "say from how many operations on a transfer to a GPU pays", offload_command},
-    Command{"profile", "show where the published algorithm spends its time", profile_command},
-    Command{"completion", "complete commands and options in bash, zsh or fish", completion_command},
-    Command{"manual", "print a manual page for man", manual_command},
-    Command{"solver-process", "",  // not for people
+    Command{"profile", "measure", "show where the published algorithm spends its time",
+            profile_command},
+    Command{"devices", "measure", "show what this machine offers: cores, instruction sets, GPUs",
+            devices_command},
+    Command{"monitor", "measure",
+            "show how busy this node's cpus and GPUs are, or what was recorded", monitor_command},
+    Command{"offload", "measure", "say from how many operations on a transfer to a GPU pays",
+            offload_command},
+    Command{"trace", "more", "write what each thread did when, for Perfetto", trace_command},
+    Command{"completion", "more", "complete commands and options in bash, zsh or fish",
+            completion_command},
+    Command{"manual", "more", "print a manual page for man", manual_command},
+    Command{"solver-process", "", "",  // not for people
             [](const Arguments& arguments) { return solver_process_command(arguments); }},
 };
 
@@ -94,17 +107,20 @@ std::vector<std::string> command_names() {
 }
 
 std::string overview() {
-  std::string text = "Usage: wallheat COMMAND [options]\n\nCommands:\n";
+  std::string text = "Usage: wallheat COMMAND [options]\n";
+  std::string_view group;
   for (const Command& command : commands) {
-    if (!command.purpose.empty())
-      text += fmt::format("  {:<12}{}\n", command.name, command.purpose);
+    if (command.purpose.empty()) continue;
+    if (std::exchange(group, command.group) != command.group)
+      text += fmt::format("\n{}:\n", command.group);
+    text += fmt::format("  {:<12}{}\n", command.name, command.purpose);
   }
   return folded_for(STDOUT_FILENO, text, 14) +
-         folded_for(
-             STDOUT_FILENO,
-             "\n'wallheat help COMMAND' lists a command's options; 'wallheat version' prints the "
-             "version.\n",
-             0);
+         folded_for(STDOUT_FILENO,
+                    "\n'wallheat help COMMAND' lists a command's usual options and two examples, "
+                    "'wallheat help "
+                    "COMMAND --all' all options; 'wallheat version' prints the version.\n",
+                    0);
 }
 
 /// Throws UsageError if there is no such command.
@@ -124,6 +140,7 @@ int completion_command(const Arguments& arguments) {
                   "wallheat\nzsh: wallheat completion zsh > _wallheat, in a directory of fpath\n"
                   "fish: wallheat completion fish > ~/.config/fish/completions/wallheat.fish");
   options.add("shell", value(shell, "NAME"), "bash, zsh or fish (also as an argument)");
+  options.words("shell", {"bash", "zsh", "fish"});
   options.positional("shell", 1);
   options.require({"shell"});
   if (!options.parse(arguments)) return exit_done;
@@ -143,6 +160,7 @@ int manual_command(const Arguments& arguments) {
   options.add("command", value(name, "NAME"), "the command (also as an argument)");
   options.add("all", value(folder, "DIR"),
               "write all pages into this directory, for an installation; replaces them");
+  options.words("command", command_names());
   options.positional("command", 1);
   if (!options.parse(arguments)) return exit_done;
   if (!name.empty()) (void)command_named(name);
@@ -175,7 +193,13 @@ int run_one(const std::string& name, Arguments arguments) {
     const std::string& topic = arguments.front();
     if (is_any_of(topic, {"help", "version"})) return run_one("help", {});
     const Command& command = command_named(topic);
-    return command.purpose.empty() ? run_one("help", {}) : command.function({"--help"});
+    if (command.purpose.empty()) return run_one("help", {});
+    Arguments help{"--help"};
+    help.all_options = arguments.size() > 1 && arguments[1] == "--all";
+    if (arguments.size() > (help.all_options ? 2U : 1U))
+      throw UsageError(fmt::format("help takes a command and maybe --all, not '{}'",
+                                   printable(arguments.back())));
+    return command.function(help);
   }
   if (is_any_of(name, {"version", "--version"})) {
     fmt::print("wallheat {}\n", version());

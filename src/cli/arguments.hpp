@@ -12,6 +12,7 @@ struct OptionText {
   std::string value;  ///< what stands for its value, "FILE"; empty: it has none
   std::string usual;  ///< its default; empty: it has none
   std::string text;
+  std::vector<std::string> words;  ///< what the value may be; empty: anything
 };
 
 /// What a command declares of itself.
@@ -19,6 +20,7 @@ struct CommandText {
   std::string synopsis;  ///< the line of usage after "wallheat"
   std::string purpose;   ///< a line a paragraph
   std::vector<OptionText> options;
+  std::string positional;  ///< the option for which arguments without a name stand; empty: none
 };
 
 /// What a command is called with.
@@ -27,6 +29,8 @@ class Arguments : public std::vector<std::string> {
   using vector::vector;
   /// Where this is not null, the command only says there what it declares.
   CommandText* describe = nullptr;
+  /// With --help: whether it shows the options, too, that many commands have in common.
+  bool all_options = false;
 };
 
 }  // namespace wallheat

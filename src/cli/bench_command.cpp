@@ -71,7 +71,7 @@ int bench_command(const Arguments& arguments) {
   options.add("data,d", value(data, "PLANS"),
               "directory or pack of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
-  options.add("plans,n", value(count, "N", by_device, "8, on a GPU 512, 64 if quick"),
+  options.add("plans", value(count, "N", by_device, "8, on a GPU 512, 64 if quick"),
               "the first N plans; on a GPU also the most in flight");
   options.add("size", value(size, "CELLS", 512), "cells along a side of generated plans");
   options.add("repeat", value(repeat, "N", 5), "measurements of each figure (CPU)");
@@ -84,6 +84,7 @@ int bench_command(const Arguments& arguments) {
               "state, proven bound (CPU)");
   options.add("json", flag(json), "print JSON instead of tables");
   solver_options.declare(options);
+  options.words("device", {"cpu", "gpu"});
   if (!options.parse(arguments)) return exit_done;
   (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});
   if (quick && device != "gpu") throw UsageError("--quick needs --device gpu");

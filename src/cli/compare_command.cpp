@@ -43,6 +43,7 @@ struct CompareOptions {
   std::int64_t plans = 0;
   std::int64_t timed_plans = 0;
   std::int64_t list = 0;
+  std::string base;
   bool equality = false;
   bool json = false;
   PictureFile picture;
@@ -55,16 +56,20 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
       "Compares answers and times. Each argument is a result file, a CSV of the reference program "
       "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: a "
       "program that took so long for the same plans. All answers are compared with those of the "
-      "first file, all times with the first time: what differs in settings, then in each column "
+      "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
+      "each "
+      "column "
       "and in the stored fields, by absolute value (°C, % of cells, iterations), bits included.\n"
       "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
       "wrong usage.");
   options.add("what", value(compare.words, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
-  options.add("plans,n", value(compare.plans, "N", 0, "those of the first file"),
+  options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
               "for how many plans to tell seconds and hours");
   options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
               "for how many plans the SECONDS of NAME=SECONDS are");
+  options.add("base", value(compare.base, "WHAT"),
+              "the file or NAME that speed-ups are against; default: the slowest");
   options.add("list", value(compare.list, "N", 5), "name so many plans of each kind at most");
   options.add("require-equal", flag(compare.equality),
               "end with status 1 if any answer differs in a bit, or is in one file only");
@@ -133,6 +138,11 @@ CompareReport report_of(const CompareOptions& compare) {
     const auto time = of.reader == nullptr ? std::nullopt : time_of(of.name, *of.reader);
     if (time) report.times.push_back(*time);
   }
+  report.base = compare.base;
+  if (!report.base.empty() &&
+      std::none_of(report.times.begin(), report.times.end(),
+                   [&](const ProgramTime& time) { return time.name == report.base; }))
+    throw UsageError(fmt::format("--base {} is none of the times that are compared", report.base));
   return report;
 }
 

@@ -40,6 +40,7 @@ int export_command(const Arguments& arguments) {
       "xdmf; with --field npy (default) or vti");
   options.add("field", value(field, "ID"), "write this plan's stored field (float64), to --out");
   options.add("overwrite", flag(overwrite), "replace an output file of the same format");
+  options.words("format", {"csv", "plain-csv", "json", "xdmf", "npy", "vti"});
   options.positional("file", 1);
   options.require({"file"});
   if (!options.parse(arguments)) return exit_done;

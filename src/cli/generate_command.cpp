@@ -140,13 +140,14 @@ int generate_command(const Arguments& arguments) {
   options.add("out,o", value(out, "DIR"), "directory to write to, made if missing; or the pack");
   options.add("pack", flag(pack),
               "make --out one pack, as 'wallheat pack' would, in place of two files a plan");
-  options.add("count,n", value(count, "N", 24), "number of plans");
+  options.add("count", value(count, "N", 24), "number of plans");
   options.add("seed,s", value(seed, "S", 1), "any whole number");
   options.add("size", value(size, "CELLS"),
               "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add("overwrite", flag(overwrite),
               "replace the plans of a directory that has some, or the pack");
   options.add("json", flag(json), "print what was made as one JSON object");
+  options.words("kind", {"floorplan", "poisson"});
   options.require({"out"});
   if (!options.parse(arguments)) return exit_done;
   const auto generate = choose<Generate>(

@@ -40,6 +40,8 @@ int list_command(const Arguments& arguments) {
               "separated by commas, or all (temperatures in °C)");
   options.add("format,f", value(format_name, "NAME", "table"), "table, csv or json");
   options.add("json", flag(json), "the same as --format json");
+  options.words("format", {"table", "csv", "json"});
+  options.words("sort", all_column_names());
   if (!options.parse(arguments)) return exit_done;
   if (json) format_name = "json";
   const auto format = choose<ListFormat>(

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 
+#include "cli/examples.hpp"
 #include "core/version.hpp"
 
 namespace wallheat {
@@ -34,6 +36,26 @@ std::vector<std::string> words_of_option(const OptionText& option) {
   std::vector<std::string> words{"--" + option.name};
   if (option.letter != 0) words.insert(words.begin(), {'-', option.letter});
   return words;
+}
+
+/// How the declarations name the value of an option that takes a directory or pack of plans.
+constexpr std::string_view plans_value = "PLANS";
+
+/// Of the files that a command's arguments without a name are, separated by blanks.
+std::string endings_of(const CommandEntry& command) {
+  if (command.name == "monitor") return "csv";
+  return command.name == "compare" ? "h5 csv" : "h5";
+}
+
+std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::string fish_values(const OptionText& option) {
+  if (!option.words.empty())
+    return fmt::format(" -f -a {}", fish_quoted(fmt::format("{}", fmt::join(option.words, " "))));
+  return option.value == plans_value ? " -a '(__fish_complete_suffix .h5)'" : "";
 }
 
 // --- Manual pages: roff with the macros of man(7) -----------------------------------------------
@@ -94,13 +116,29 @@ std::string bash_completion(const std::vector<CommandEntry>& commands) {
   for (const CommandEntry& command : commands) {
     names.push_back(command.name);
     std::vector<std::string> words;
-    for (const OptionText& option : command.text.options) words.push_back("--" + option.name);
-    cases += fmt::format("    {}) words={} ;;\n", command.name,
-                         quoted(fmt::format("{}", fmt::join(words, " "))));
+    std::string values;
+    for (const OptionText& option : command.text.options) {
+      words.push_back("--" + option.name);
+      if (option.value.empty()) continue;
+      const std::string given = fmt::format("{}", fmt::join(words_of_option(option), "|"));
+      const std::string of_plain = fmt::format("{}", fmt::join(option.words, " "));
+      if (!option.words.empty()) {
+        values += fmt::format("        {}) values={} ;;\n", given, quoted(of_plain));
+        if (option.name == command.text.positional)
+          values += fmt::format("        [!-]*) values={} ;;\n", quoted(of_plain));
+      } else {
+        values += fmt::format("        {}) endings={} ;;\n", given,
+                              quoted(option.value == plans_value ? "h5" : ""));
+      }
+    }
+    cases += fmt::format("    {}) words={} endings={}\n      case $before in\n{}      esac ;;\n",
+                         command.name, quoted(fmt::format("{}", fmt::join(words, " "))),
+                         quoted(endings_of(command)), values);
   }
   return fmt::format(R"(# Completion of wallheat for bash; made by 'wallheat completion bash'.
 _wallheat() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} words=''
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+  local words='' values='' endings='' ending
   if [ "$COMP_CWORD" = 1 ]; then
     mapfile -t COMPREPLY < <(compgen -W {} -- "$word")
     return
@@ -108,9 +146,18 @@ _wallheat() {{
   case ${{COMP_WORDS[1]}} in
 {}  esac
   case $word in
-    -*) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word") ;;
-    *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    -*) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); return ;;
   esac
+  if [ -n "$values" ]; then
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
+    return
+  fi
+  COMPREPLY=()
+  if [ -n "$endings" ]; then
+    mapfile -t COMPREPLY < <(compgen -d -- "$word"
+      for ending in $endings; do compgen -f -X "!*.$ending" -- "$word"; done)
+  fi
+  [ "${{#COMPREPLY[@]}}" -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
 }}
 complete -o filenames -F _wallheat wallheat
 )",
@@ -129,13 +176,19 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
     names += "    " + quoted(command.name + ":" + plain(command.purpose)) + "\n";
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
     for (const OptionText& option : command.text.options) {
-      const std::string value = option.value.empty() ? "" : ":" + plain(option.value) + ":_files";
+      const std::string what = !option.words.empty()
+                                   ? fmt::format("({})", fmt::join(option.words, " "))
+                               : option.value == plans_value ? "_files -g \"*.h5\""
+                                                             : "_files";
+      const std::string value = option.value.empty() ? "" : ":" + plain(option.value) + ":" + what;
       for (const std::string& word : words_of_option(option))
         cases +=
             fmt::format("        {} \\\n",
                         quoted(fmt::format("{}[{}]{}", word, plain(brief(option.text)), value)));
     }
-    cases += "        '*:file:_files'\n      ;;\n";
+    const std::string files = fmt::format("{}", fmt::join(words_in(endings_of(command)), "|"));
+    cases += fmt::format("        '*:file:_files{}'\n      ;;\n",
+                         files.empty() ? "" : fmt::format(" -g \"*.({})\"", files));
   }
   return fmt::format(R"(#compdef wallheat
 # Completion of wallheat for zsh; made by 'wallheat completion zsh'.
@@ -166,9 +219,9 @@ std::string fish_completion(const std::vector<CommandEntry>& commands) {
   for (const CommandEntry& command : commands) {
     for (const OptionText& option : command.text.options)
       text += fmt::format(
-          "complete -c wallheat -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n",
+          "complete -c wallheat -n '__fish_seen_subcommand_from {}' -l {}{}{}{} -d {}\n",
           command.name, option.name, option.letter != 0 ? fmt::format(" -s {}", option.letter) : "",
-          option.value.empty() ? "" : " -r", fish_quoted(brief(option.text)));
+          option.value.empty() ? "" : " -r", fish_values(option), fish_quoted(brief(option.text)));
   }
   return text;
 }
@@ -197,6 +250,9 @@ std::string manual_page(const CommandEntry& command) {
     text += ".PP\n" + roff(paragraph);
   text += ".SH OPTIONS\n";
   for (const OptionText& option : command.text.options) text += described(option);
+  text += ".SH EXAMPLES\n";
+  for (const std::string_view example : examples_of(command.name))
+    if (!example.empty()) text += ".PP\n" + roff(std::string(example));
   return text + std::string(exit_statuses) + ".SH SEE ALSO\n.BR wallheat (1)\n";
 }
 

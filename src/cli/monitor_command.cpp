@@ -89,9 +89,10 @@ class Output {
       fmt::print("{}\n", json_row(utc_now(), columns, values));
     } else {
       constexpr std::size_t samples_a_heading = 20;
+      if (samples_ == 0) has_power_ = !std::isnan(sample.cpu.power_w);
       if (samples_ == 0 || (at_terminal_ && samples_ % samples_a_heading == 0))
-        for (const std::string& line : node_heading(!gpus.empty())) print_line(line, 2);
-      for (const std::string& line : node_lines(sample, gpus)) print_line(line, 2);
+        for (const std::string& line : node_heading(!gpus.empty(), has_power_)) print_line(line, 2);
+      for (const std::string& line : node_lines(sample, gpus, has_power_)) print_line(line, 2);
     }
     ++samples_;
     check();
@@ -106,6 +107,7 @@ class Output {
 
   const MonitorOptions& options_;
   bool at_terminal_;
+  bool has_power_ = false;  // the first sample tells
   std::ofstream csv_;
   std::size_t samples_ = 0;
 };
@@ -180,7 +182,7 @@ int monitor_command(const Arguments& arguments) {
               "between samples, as 0.5, 1s or 1m");
   options.add("duration", value(monitor.duration, "TIME"),
               "end after so long, as 90s, 30m or 1h30m; default: never");
-  options.add("samples,n", value(monitor.samples, "N", 0, "without end"),
+  options.add("samples", value(monitor.samples, "N", 0, "without end"),
               "end after so many samples");
   options.add("csv", value(monitor.csv, "FILE"),
               "write the samples to a CSV file, a row each, instead of showing them; with columns "

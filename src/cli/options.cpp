@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "cli/configuration_file.hpp"
+#include "cli/examples.hpp"
 #include "core/printable.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -84,6 +85,15 @@ std::vector<std::string> texts_of(const boost::any& value) {
   return {text};
 }
 
+/// A command line that a shell takes, on as many lines as it needs.
+std::string folded_example(std::string_view example, std::size_t columns) {
+  constexpr std::size_t sign = 2;  // a backslash behind a blank
+  std::istringstream lines(folded(fmt::format("  {}", example), columns - sign, 4));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) text += (text.empty() ? "" : " \\\n") + line;
+  return text + "\n";
+}
+
 /// "a", "a and b", "a, b and c".
 std::string enumeration(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
@@ -122,6 +132,12 @@ void Options::positional(const char* name, int max_count) {
       max_count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(max_count);
 }
 
+void Options::words(const char* name, std::vector<std::string> words) {
+  words_[name] = std::move(words);
+}
+
+void Options::fold(const char* name) { folded_.emplace_back(name); }
+
 void Options::require(std::vector<std::string> names) { required_ = std::move(names); }
 
 bool Options::parse(const Arguments& arguments) {
@@ -134,7 +150,7 @@ bool Options::parse(const Arguments& arguments) {
   try {
     read_command_line(arguments);
     if (declared_->values.contains("help")) {
-      print_help();
+      print_help(arguments.all_options);
       return false;
     }
     if (declared_->values.contains("print-config")) {
@@ -154,7 +170,7 @@ bool Options::parse(const Arguments& arguments) {
 }
 
 CommandText Options::text() {
-  CommandText text{synopsis_, purpose_, {}};
+  CommandText text{synopsis_, purpose_, {}, positional_};
   po::options_description all;
   declared_->add_all_to(all);
   for (const auto& option : all.options()) {
@@ -173,6 +189,7 @@ CommandText Options::text() {
       }
       if (one.value.starts_with("[=")) one.value = one.value.substr(2, one.value.find('(') - 2);
     }
+    if (const auto found = words_.find(one.name); found != words_.end()) one.words = found->second;
     text.options.push_back(std::move(one));
   }
   return text;
@@ -304,19 +321,40 @@ void Options::check_presence() const {
   throw UsageError(text);
 }
 
-void Options::print_help() {
+void Options::print_help(bool all_options) {
   constexpr std::size_t widest = 110;
   constexpr std::size_t narrowest = 40;
   auto terminal = terminal_columns(STDOUT_FILENO);
   if (!terminal) terminal = terminal_columns(STDERR_FILENO);  // as behind a pager
   const std::size_t columns = std::clamp(terminal.value_or(widest), narrowest, widest);
-  po::options_description all("Options", static_cast<unsigned>(columns),
-                              static_cast<unsigned>(std::min(columns / 2, narrowest)));
-  declared_->add_all_to(all);
+  po::options_description shown("Options", static_cast<unsigned>(columns),
+                                static_cast<unsigned>(std::min(columns / 2, narrowest)));
+  std::string others;
+  if (all_options) {
+    declared_->add_all_to(shown);
+  } else {
+    for (const auto& option : declared_->own.options()) {
+      const std::string& name = option->long_name();
+      if (std::find(folded_.begin(), folded_.end(), name) == folded_.end()) shown.add(option);
+    }
+    for (const std::string& name : folded_) others += "--" + name + ", ";
+    others = folded(fmt::format("\nAlso: {}--config, --print-config and --help; 'wallheat help {} "
+                                "--all' tells of them.\n",
+                                others, command()),
+                    columns, 2);
+  }
   std::ostringstream text;
-  text << folded("Usage: wallheat " + synopsis_ + "\n\n" + purpose_, columns, 0) << "\n\n" << all;
+  text << folded("Usage: wallheat " + synopsis_ + "\n\n" + purpose_, columns, 0) << "\n\n";
+  if (!shown.options().empty()) text << shown;
+  text << others;
+  const auto examples = examples_of(command());
+  if (!examples.front().empty()) text << "\nExamples:\n";
+  for (const std::string_view example : examples)
+    if (!example.empty()) text << folded_example(example, columns);
   std::fputs(text.str().c_str(), stdout);
 }
+
+std::string Options::command() const { return synopsis_.substr(0, synopsis_.find(' ')); }
 
 std::string Options::configuration() const {
   std::string text;
@@ -340,7 +378,7 @@ void Options::print_configuration() const {
   std::string text = commented(
       fmt::format("Options of 'wallheat {}', for --config FILE. A line that begins with #NAME "
                   "shows a default, or what the value stands for; take the # away to set it.",
-                  synopsis_.substr(0, synopsis_.find(' '))));
+                  command()));
   for (const auto& option : declared_->own.options()) {
     const std::string& name = option->long_name();
     text += "\n" + commented(option->description());

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -67,6 +68,10 @@ class Options {
   void add(const char* name, const OptionValue& value, const char* text);
   /// Lets arguments without a name stand for an option; max_count -1: any number.
   void positional(const char* name, int max_count);
+  /// What the values of an option may be, for completion.
+  void words(const char* name, std::vector<std::string> words);
+  /// Leaves an option out of --help, which names it as one of those that many commands have.
+  void fold(const char* name);
   /// Names options that must be given.
   void require(std::vector<std::string> names);
 
@@ -83,13 +88,14 @@ class Options {
   [[nodiscard]] std::string configuration() const;
 
  private:
+  [[nodiscard]] std::string command() const;
   [[nodiscard]] CommandText text();
   void read_command_line(const std::vector<std::string>& arguments);
   void read_configuration(const std::string& file);
   [[noreturn]] void refuse_unknown(const std::string& name, const std::string& dashes) const;
   [[nodiscard]] bool is_given(const std::string& name) const;
   void check_presence() const;
-  void print_help();
+  void print_help(bool all_options);
   void print_configuration() const;
 
   struct Declared;  // what Boost.Program_options knows of them
@@ -100,7 +106,9 @@ class Options {
   std::string positional_;  // what arguments without a name stand for
   std::size_t max_unnamed_ = 0;
   std::vector<std::string> required_;
-  std::vector<std::string> unnamed_;  // arguments without a name
+  std::map<std::string, std::vector<std::string>> words_;  // by option
+  std::vector<std::string> folded_;                        // options
+  std::vector<std::string> unnamed_;                       // arguments without a name
 };
 
 }  // namespace wallheat

@@ -83,7 +83,7 @@ int pack_command(const Arguments& arguments) {
   options.add("ids", value(ids_file, "FILE"),
               "file with one id a line, # begins a comment (default: building_ids.txt of a "
               "directory; all its plans where it has none; all of a pack)");
-  options.add("first", value(first, "N", 0), "only the first N ids; 0: all");
+  options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
   options.add("threads,t", value(threads, "N", 0),
               "threads that read and compress; 0: one for each core");
   options.add("overwrite", flag(pack.overwrite), "replace an existing pack");

@@ -214,6 +214,9 @@ int plot_command(const Arguments& arguments) {
       "are at 5 or 25 °C");
   options.add("axes", flag(axes), "show rows and columns, in cells");
   picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
+  options.words("show", {"start", "mask", "field", "difference"});
+  options.words("cmap", colour_maps());
+  options.words("sort", all_column_names());
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
   const std::string file = names.front();

@@ -11,6 +11,7 @@
 #include "mpi/mpi_link.hpp"
 #include "run/batch_job.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -18,7 +19,7 @@ namespace {
 
 bool can_show_bar() {
   const char* terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) != 0 && terminal != nullptr &&
+  return (::isatty(STDERR_FILENO) != 0 || stderr_columns()) && terminal != nullptr &&
          std::string_view(terminal) != "dumb";
 }
 
@@ -48,12 +49,19 @@ void SolverOptionParser::declare(Options& options) {
   options.add("accuracy", value(accuracy_, "DEGREES", 1e-8, "1e-8"),
               "no cell may be farther than this from the steady state, in °C (steady only)");
   options.add("max-iterations", value(max_iterations_, "N", 20000), "stop after N iterations");
-  options.add(
-      "solver-backend", value(backend_, "NAME", "vector"),
-      "back end of jacobi: vector (fast) or reference (the plain sequential oracle); both give the "
-      "same bits");
+  options.add("solver-backend", value(backend_, "NAME", "vector"),
+              "back end of jacobi: vector (fast) or reference (plain and sequential, to compare "
+              "with); both give the "
+              "same bits");
   options.add("isa", value(isa_, "NAME", "auto"),
               "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
+  options.words("solver", {"jacobi", "fastforward", "steady"});
+  options.words("norm", {"max", "l2"});
+  options.words("solver-backend", {"vector", "reference"});
+  options.words("isa", {"auto", "avx512", "avx2", "baseline"});
+  for (const char* name :
+       {"tolerance", "norm", "spacing", "accuracy", "max-iterations", "solver-backend", "isa"})
+    options.fold(name);
 }
 
 SolverOptions SolverOptionParser::finish(const std::filesystem::path& plans) const {
@@ -124,7 +132,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   options.add("ids", value(run.ids_file, "FILE"),
               "file with one id a line, # begins a comment (default: building_ids.txt of a "
               "directory; all its plans where it has none; all of a pack)");
-  options.add("first", value(first, "N", 0), "only the first N ids; 0: all");
+  options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
   solver.declare(options);
   options.add(
       "device", value(device, "NAME", "auto"),
@@ -168,10 +176,16 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
               "plain --check), or job, for a run on other nodes, whose GPUs are not here");
   options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
   options.add("events", value(run.events, "FILE"), "add what happens as JSON lines to FILE");
-  options.add("progress", value(progress, "STYLE", "auto"),
-              "bar, lines (one every 5 s), none, or auto (bar where stderr is a terminal)");
+  options.add(
+      "progress", value(progress, "STYLE", "auto"),
+      "bar, lines (one every 5 s at first, then less often), none, or auto (bar where stderr "
+      "or that of mpirun is a terminal)");
   options.add("log-level", value(run.log_level, "LEVEL", "info"),
               "trace, debug, info, warning, error, critical or off");
+  options.words("device", {"auto", "cpu", "gpu"});
+  options.words("check", {"here", "job"});
+  options.words("progress", {"auto", "bar", "lines", "none"});
+  options.words("log-level", {"trace", "debug", "info", "warning", "error", "critical", "off"});
   options.positional("id", -1);
   options.require({"data", "out"});
   if (!options.parse(arguments)) return std::nullopt;
@@ -179,6 +193,12 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (run.resume && run.overwrite) throw UsageError("--resume and --overwrite exclude each other");
   if (!run.ids.empty() && !run.ids_file.empty())
     throw UsageError("give ids as arguments or in --ids, not both");
+  if (const std::string ending = run.out.extension().string();
+      ending == ".csv" || ending == ".json" || ending == ".txt")
+    throw UsageError(fmt::format(
+        "--out {}: run writes an HDF5 file, so name one that ends in .h5; 'wallheat export' makes "
+        "CSV and JSON of it",
+        run.out.string()));
   if (first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");

@@ -243,7 +243,11 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
     std::vector<ScalingPoint> points;
     points.reserve(counts.size());
     for (const std::size_t workers : counts) points.push_back({workers, seconds_with(workers)});
-    scalings.push_back(scaling_of(std::string(to_string(schedule)), points, one_worker_s));
+    const double longest_plan_s =
+        plans.longest_plan_s() *
+        slowdown_beside_others(options.slowdown, stored_with.value_or(1), 2);
+    scalings.push_back(scaling_of(std::string(to_string(schedule)), points, one_worker_s,
+                                  {{longest_plan_s, plans.sufficient_workers()}}));
   }
   return scalings;
 }
@@ -254,15 +258,15 @@ int scaling_command(const Arguments& arguments) {
   ScalingOptions scaling;
   Options options(
       "scaling (--data PLANS | FILE ... | --replay FILE | --times LIST) [options]",
-      "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to all "
-      "points. A worker is a thread that solves one plan at a time, or a GPU.\n"
+      "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to "
+      "what was measured. A worker is a thread that solves one plan at a time, or a GPU.\n"
       "--data PLANS runs the plans for each number of workers, on the cores of this machine, each "
       "time as a 'wallheat run' of its own whose results are thrown away; the time is the run's "
       "own, with reading and storing.\n"
       "FILE ... compares finished runs of the same plans, by the wall time and workers of their "
       "sessions.\n"
       "--replay FILE schedules the stored seconds of the plans for any number of workers without "
-      "solving, so that one run predicts all.\n"
+      "solving, so that one run predicts all; what limits that is the longest plan.\n"
       "--times analyses figures, as those of a paper.");
   options.add("file", value(scaling.files, "FILE"),
               "a result file of a finished run (also as an argument); any number");
@@ -275,7 +279,7 @@ int scaling_command(const Arguments& arguments) {
   options.add("repeat", value(scaling.repeat, "N", 3),
               "with --data: runs for each number of workers, of which the fastest counts");
   options.add("ids", value(scaling.ids, "FILE"), "with --data: file with one id a line");
-  options.add("first", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
+  options.add("first,n", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
   scaling.solver.declare(options);
   options.add(
       "schedule", value(scaling.schedules, "NAMES", "longest-first"),
@@ -287,11 +291,12 @@ int scaling_command(const Arguments& arguments) {
   options.add("slowdown", value(scaling.slowdown, "FACTOR", 1),
               "with --replay: how many times as long a plan takes where several workers work as "
               "where one works alone, as cores share memory, clock and power; 'wallheat compare "
-              "one.h5 two.h5' tells it by the core s a plan");
+              "one.h5 two.h5' tells it by the CPU s a plan");
   scaling.picture.declare(options, "plot",
-                          "draw the speed-ups, Amdahl's curve and the ideal line as PNG, SVG or "
+                          "draw the speed-ups, what limits them and the ideal line as PNG, SVG or "
                           "PDF, by the file's ending");
   options.add("json", flag(scaling.json), "print one JSON object");
+  options.words("schedule", {"static", "dynamic", "longest-first"});
   options.positional("file", -1);
   if (!options.parse(arguments)) return exit_done;
 

@@ -62,7 +62,7 @@ void print_solve_for_people(const PlanResult& result, const SolverOptions& solve
   fmt::print("status           {} after {} iterations, last delta {} °C\n",
              to_string(result.status), result.iterations, python_float(result.last_delta));
   fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
-  fmt::print("std deviation    {} °C\n", python_float(result.statistics.std_temp));
+  fmt::print("std deviation    {} °C (population)\n", python_float(result.statistics.std_temp));
   fmt::print("above 18 °C      {} %\n", python_float(result.statistics.pct_above_18));
   fmt::print("below 15 °C      {} %\n", python_float(result.statistics.pct_below_15));
   print_certainty(result);
@@ -82,6 +82,27 @@ constexpr const char* json_columns =
     "rows,cols,seconds,cpu_s,device,solver,fell_back,error_bound,error_estimate,pct_above_18_least,"
     "pct_above_18_most,"
     "pct_below_15_least,pct_below_15_most,cells_in_doubt";
+
+/// Throws RunError, which names the plan that was meant, where an id lacks zeros ("1" for "00001").
+FloorPlan load_plan(const PlanSource& source, const std::string& id) {
+  try {
+    return source.load(id);
+  } catch (const InputError& error) {
+    const auto without_zeros = [](const std::string& text) {
+      return text.substr(std::min(text.find_first_not_of('0'), text.size() - 1));
+    };
+    std::string hint;
+    try {
+      const PlanIds all = source.ids();
+      for (std::size_t i = 0; i < all.ids.size() && !id.empty() && hint.empty(); ++i)
+        if (all.ids[i] != id && without_zeros(all.ids[i]) == without_zeros(id))
+          hint = fmt::format("; did you mean '{}'?", all.ids[i]);
+    } catch (const RunError&) {
+      // There is no list: what load says is all that is known.
+    }
+    throw RunError(error.what() + hint);
+  }
+}
 
 }  // namespace
 
@@ -119,7 +140,7 @@ int solve_command(const Arguments& arguments) {
   files.makes("--npy", npy, overwrite, npy::beginning);
   files.check();
   const SolverOptions solver = solver_options.finish(data);
-  const FloorPlan plan = open_plan_source(data)->load(id);
+  const FloorPlan plan = load_plan(*open_plan_source(data), id);
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();

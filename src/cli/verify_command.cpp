@@ -56,7 +56,7 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
   options.add("seed", value(verify.seed, "S", -1, "random"),
               "0 or more: the same seed chooses the same plans");
   options.add("solver-backend", value(verify.backend, "NAME", "vector"),
-              "vector (fast) or reference (the plain sequential oracle)");
+              "vector (fast) or reference (plain and sequential, to compare with)");
   options.add("json", flag(verify.json), "print what was found as one JSON object");
   options.positional("file", 1);
   if (!options.parse(arguments)) return std::nullopt;

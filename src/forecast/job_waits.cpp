@@ -47,12 +47,11 @@ std::optional<std::size_t> SizeClasses::of(const JobRecord& job) const {
 }
 
 std::array<std::string, SizeClasses::count> SizeClasses::names() const {
-  const char* const unit = by_memory ? "GBh" : "CPUh";
+  const char* const unit = by_memory ? "GB hours" : "CPU hours";
   const double second = first * factor;
   const double third = second * factor;
-  return {fmt::format("< {:g} {}", first, unit),
-          fmt::format("{:g} {} - {:g} {}", first, unit, second, unit),
-          fmt::format("{:g} {} - {:g} {}", second, unit, third, unit),
+  return {fmt::format("< {:g} {}", first, unit), fmt::format("{:g} - {:g} {}", first, second, unit),
+          fmt::format("{:g} - {:g} {}", second, third, unit),
           fmt::format("> {:g} {}", third, unit)};
 }
 

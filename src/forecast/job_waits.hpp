@@ -24,7 +24,7 @@ struct SizeClasses {
   /// the memory is not known.
   [[nodiscard]] std::optional<std::size_t> of(const JobRecord& job) const;
   [[nodiscard]] std::size_t of_hours(double hours) const;
-  /// "< 4 CPUh", "4 CPUh - 16 CPUh", ..., "> 64 CPUh".
+  /// "< 4 CPU hours", "4 - 16 CPU hours", ..., "> 64 CPU hours".
   [[nodiscard]] std::array<std::string, count> names() const;
 };
 

@@ -42,6 +42,21 @@ double Replay::seconds(std::size_t workers) const {
   return end;
 }
 
+double Replay::longest_plan_s() const {
+  return plans_.empty() ? 0 : *std::max_element(plans_.begin(), plans_.end());
+}
+
+std::size_t Replay::sufficient_workers() const {
+  const double least_s = longest_plan_s();
+  std::size_t too_few = 0;
+  std::size_t enough = std::max<std::size_t>(plans_.size(), 1);
+  while (enough - too_few > 1) {
+    const std::size_t middle = too_few + (enough - too_few) / 2;
+    (seconds(middle) <= least_s ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
 double Replay::of_shares(std::size_t workers) const {
   double longest = 0;
   const std::size_t shares = std::min(workers, plans_.size());

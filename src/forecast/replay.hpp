@@ -21,6 +21,10 @@ class Replay {
   Replay(std::vector<double> seconds, Schedule schedule, double overhead_s);
   /// Until the last of so many workers (at least 1) has done its last plan. O(plans x log workers).
   [[nodiscard]] double seconds(std::size_t workers) const;
+  /// What the longest plan costs its worker: no number of workers takes less.
+  [[nodiscard]] double longest_plan_s() const;
+  /// So many workers take no longer than the longest plan; fewer may not suffice.
+  [[nodiscard]] std::size_t sufficient_workers() const;
 
  private:
   [[nodiscard]] double of_shares(std::size_t workers) const;

@@ -13,8 +13,8 @@
 namespace wallheat {
 namespace {
 
-// Before each message stand this mark and its size. The mark tells at once when the other side has
-// lost its senses.
+// Before each message stand this mark and its size. The mark tells at once when the other side
+// sends something else.
 constexpr std::uint64_t header_mark = 0x54414548'4c4c4157;  // "WALLHEAT"
 constexpr std::size_t header_bytes = 16;
 

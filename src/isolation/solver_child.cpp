@@ -101,7 +101,7 @@ class SolverProcess : public SolverChild {
         if (!channel.read()) return Died{ending()};
       }
     } catch (const DecodeError& error) {
-      return Died{fmt::format("has lost its senses ({})", error.what())};
+      return Died{fmt::format("sent an invalid answer ({})", error.what())};
     }
   }
 

@@ -538,7 +538,7 @@ class SolverPool::Lane {
     if (const auto* farewell = farewell_in(event)) return farewell->reason;
     if (std::holds_alternative<TimedOut>(event))
       return fmt::format("no progress for {:g} s", shared_->plan_timeout().count());
-    return "its solver process has lost its senses (the wrong message)";
+    return "its solver process sent an invalid answer (the wrong message)";
   }
 
   std::shared_ptr<Shared> shared_;

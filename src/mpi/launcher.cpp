@@ -1,5 +1,6 @@
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include "mpi/mpi_link.hpp"
 
@@ -19,6 +20,15 @@ const char* launched_rank_text() {
 }  // namespace
 
 bool launched_by_mpi() { return launched_rank_text() != nullptr; }
+
+bool may_be_bound_by_launcher() {
+  const auto is_none = [](const char* name) {
+    const char* text = std::getenv(name);
+    return text != nullptr && std::string_view(text) == "none";
+  };
+  return launched_by_mpi() && !is_none("OMPI_MCA_hwloc_base_binding_policy") &&
+         !is_none("SLURM_CPU_BIND_TYPE");
+}
 
 int launched_rank() {
   const char* text = launched_rank_text();

@@ -13,6 +13,9 @@ namespace wallheat {
 
 /// True where a launcher (mpirun, srun) started this process as a rank.
 [[nodiscard]] bool launched_by_mpi();
+/// Whether a launcher may have bound this process to some of the cores: not without one, nor with
+/// Open MPI's --bind-to none or srun's --cpu-bind=none.
+[[nodiscard]] bool may_be_bound_by_launcher();
 
 /// The rank that the launcher gave this process, before MPI is started; 0 without a launcher.
 [[nodiscard]] int launched_rank();

@@ -34,7 +34,7 @@ std::string difference_between(const std::vector<Fact>& here, const std::vector<
                                const std::string& kind = "") {
   for (std::size_t k = 0; k < std::max(here.size(), there.size()); ++k) {
     if (k == here.size() || k == there.size() || here[k].name != there[k].name)
-      return "it speaks of other things, as another version of wallheat would";
+      return "its messages are not understood, as those of another version of wallheat would be";
     if (here[k].value != there[k].value)
       return "its " + kind + here[k].name + " is " + there[k].value + ", and rank 0's is " +
              here[k].value;
@@ -140,7 +140,8 @@ class Coordinator {
     for (const int rank : ranks) machines.push_back(ranks_.take_machine(rank));
     std::vector<std::string> sample_ids;
     for (const Fact& sample : parts_.samples) sample_ids.push_back(sample.name);
-    const auto placements = place_workers(machines, parts_.device, parts_.threads_per_worker);
+    const auto placements =
+        place_workers(machines, parts_.device, parts_.threads_per_worker, parts_.may_be_bound);
     for (std::size_t i = 0; i < placements.size(); ++i) {
       ranks_.describe(described(ranks[i], machines[i], placements[i]));
       ranks_.move(ranks[i], Stage::placed);
@@ -261,7 +262,9 @@ class Coordinator {
     try {
       message = decode_from_worker(envelope.message);
     } catch (const DecodeError&) {
-      return refuse(from, "it speaks otherwise, as another version of wallheat would");
+      return refuse(
+          from,
+          "its messages are not understood, as those of another version of wallheat would be");
     }
     std::visit([&](auto& each) { on(from, each); }, *message);
   }
@@ -376,8 +379,7 @@ class Coordinator {
   /// Hands over what has happened since the last time, where that is done with.
   void record() {
     if (!recorder_.is_free_within(std::chrono::milliseconds{0})) return;
-    // Nobody looks at it more often.
-    constexpr std::chrono::milliseconds foresight{100};
+    constexpr std::chrono::milliseconds foresight{500};  // it looks at all plans at hand
     if (const auto time = now(); time >= next_foresight_) {
       next_foresight_ = time + foresight;
       left_s_ = queue_.seconds_left();

@@ -88,6 +88,7 @@ struct CoordinatorParts {
   std::vector<Fact> samples{};  ///< what some of the plans are, by id, see WorkerParts::sample
   DeviceChoice device = DeviceChoice::automatic;
   int threads_per_worker = 0;  ///< 0: all cores of the placement
+  bool may_be_bound = true;    ///< the workers, to some of their cores, by what launched them
   int max_attempts = 3;        ///< failures that may pass before a plan is given up
   Timeouts timeouts;
   /// Seconds since the session began; empty: since coordinate() was called.

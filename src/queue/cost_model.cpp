@@ -70,6 +70,15 @@ double CostModel::updates_within(double seconds) const {
   return constant_s_ <= seconds ? any : -1;
 }
 
+CostModel::Totals CostModel::latest() const {
+  Totals totals;
+  for (const auto& [updates, seconds] : latest_) {
+    totals.seconds += seconds;
+    totals.predicted_s += predict_s(updates);
+  }
+  return totals;
+}
+
 void CostModel::fit() {
   since_fit_ = 0;
   // Least squares of the relative error, then a few rounds with each plan weighted by the inverse

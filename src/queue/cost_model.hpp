@@ -34,6 +34,13 @@ class CostModel {
   /// The most updates that are predicted to end within so many seconds: infinite where no number
   /// is too much or nothing is known, negative where none is.
   [[nodiscard]] double updates_within(double seconds) const;
+  /// What the latest plans took and what is predicted for them now. The predictions are those of a
+  /// plan that nothing held up, so the sums differ where cores are shared.
+  struct Totals {
+    double seconds = 0;
+    double predicted_s = 0;
+  };
+  [[nodiscard]] Totals latest() const;
   [[nodiscard]] PredictionQuality quality() const { return judge_predictions(ratios_); }
   /// actual / predicted of all predictions that were put to the test.
   [[nodiscard]] const std::vector<double>& ratios() const { return ratios_; }

@@ -21,8 +21,10 @@ constexpr int nobody = -1;
 /// their position in workers_, cores_ and the list of distinct GPUs.
 class HostDealer {
  public:
-  HostDealer(const std::vector<Machine>& all, std::vector<int> ranks, int threads_per_worker)
+  HostDealer(const std::vector<Machine>& all, std::vector<int> ranks, int threads_per_worker,
+             bool may_be_bound)
       : ranks_(std::move(ranks)),
+        may_be_bound_(may_be_bound),
         thread_limit_(threads_per_worker > 0 ? threads_per_worker
                                              : std::numeric_limits<int>::max()) {
     for (const int rank : ranks_) workers_.push_back(&all[static_cast<std::size_t>(rank)]);
@@ -339,11 +341,13 @@ class HostDealer {
     const auto usable = static_cast<int>(cores_.size());
     if (2 * usable > most) return;
     for (int worker = 0; worker < size(); ++worker) {
-      placement(placements, worker).limit = "the workers of its host may use only " +
-                                            std::to_string(usable) + " of its " +
-                                            std::to_string(most) +
-                                            " cores, as they were bound when they were started; "
-                                            "mpirun --bind-to none leaves them all";
+      placement(placements, worker).limit =
+          "the workers of its host may use only " + std::to_string(usable) + " of its " +
+          std::to_string(most) + " cores, " +
+          (may_be_bound_ ? "as they were bound when they were started; "
+                           "mpirun --bind-to none leaves them all"
+                         : "as a batch job, a container or taskset leaves "
+                           "them no more");
     }
   }
 
@@ -403,6 +407,7 @@ class HostDealer {
   }
 
   std::vector<int> ranks_;  ///< the workers' numbers in the whole job
+  bool may_be_bound_;
   int thread_limit_;
   std::vector<const Machine*> workers_;
   std::vector<Core> cores_;            ///< every core of the host that some worker may use
@@ -417,7 +422,7 @@ class HostDealer {
 }  // namespace
 
 std::vector<Placement> place_workers(const std::vector<Machine>& workers, DeviceChoice device,
-                                     int threads_per_worker) {
+                                     int threads_per_worker, bool may_be_bound) {
   std::map<std::pair<bool, std::string>, std::vector<int>> ranks_by_system;
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const bool named = workers[i].system.empty();
@@ -426,7 +431,7 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
   }
   std::vector<Placement> placements(workers.size());
   for (const auto& [system, ranks] : ranks_by_system) {
-    HostDealer(workers, ranks, threads_per_worker).deal(device, placements);
+    HostDealer(workers, ranks, threads_per_worker, may_be_bound).deal(device, placements);
   }
   return placements;
 }

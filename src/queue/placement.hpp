@@ -33,9 +33,11 @@ enum class DeviceChoice { automatic, cpu, gpu };
 /// `threads_per_worker` cores (0: no limit) or a GPU. Cores are shared only where a host has too
 /// few of them to go round.
 /// Threads: without a GPU one a core, but workers that share a CPU quota have together as many as
-/// it has CPUs (rounded up), and each at least one. Throws RunError if `device` is gpu and a
-/// worker gets none, or a worker reported no core.
+/// it has CPUs (rounded up), and each at least one.
+/// `may_be_bound`: what launched the workers may have left them few of their cores. Throws RunError
+/// if `device` is gpu and a worker gets none, or a worker reported no core.
 [[nodiscard]] std::vector<Placement> place_workers(const std::vector<Machine>& workers,
-                                                   DeviceChoice device, int threads_per_worker);
+                                                   DeviceChoice device, int threads_per_worker,
+                                                   bool may_be_bound = true);
 
 }  // namespace wallheat

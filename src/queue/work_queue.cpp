@@ -609,13 +609,36 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
 double WorkQueue::seconds_left() const {
   const double mean_updates =
       known_plans_ > 0 ? known_updates_ / static_cast<double>(known_plans_) : 0;
+  // What was predicted for the work of each kind, and what it took: plans at hand count, too, as
+  // they may be held up for longer than any that has ended.
+  std::map<const Kind*, CostModel::Totals> totals;
+  for (const auto& [name, kind] : kinds_) totals[&kind] = kind.cost.latest();
+  double done = 0;  // of the running plans, in plans of mean work
+  double longest_s = 0;
+  for (const auto& [id, worker] : workers_) {
+    CostModel::Totals& of_kind = totals[worker.kind];
+    for (const auto& [number, lease] : worker.leases) {
+      const Plan& plan = plans_[position_of_[number]];
+      const double predicted_s = expected_s(plan, worker);
+      if (!lease.running || plan.finished() || !(predicted_s > 0)) continue;
+      const double elapsed_s = clock_s_ - lease.started_s;
+      const double covered_s = std::min(elapsed_s, predicted_s);
+      of_kind.seconds += elapsed_s;
+      of_kind.predicted_s += covered_s;
+      done += covered_s / predicted_s * plan.updates / mean_updates / plan.holders;
+      if (plan.holders == 1) longest_s = std::max(longest_s, predicted_s - covered_s);
+    }
+  }
   double rate = 0;
   for (const auto& [name, kind] : kinds_) {
-    const double foreseen_s = mean_updates > 0 ? kind.cost.predict_s(mean_updates) : nan;
+    const auto& [seconds, predicted_s] = totals[&kind];
+    const double held_up = predicted_s > 0 ? seconds / predicted_s : 1;
+    const double foreseen_s = mean_updates > 0 ? kind.cost.predict_s(mean_updates) * held_up : nan;
     rate += foreseen_s > 0 ? static_cast<double>(kind.threads) / foreseen_s : kind.rate;
   }
   constexpr double none = 1e-12;  // what rounding leaves of sums
-  return rate > none ? static_cast<double>(unfinished_) / rate : nan;
+  if (!(rate > none)) return nan;
+  return std::max((static_cast<double>(unfinished_) - done) / rate, longest_s);
 }
 
 PredictionQuality WorkQueue::prediction_quality() const {

@@ -122,7 +122,8 @@ class WorkQueue {
   [[nodiscard]] bool is_late_copy(std::uint32_t number) const;
   /// All failures of a plan so far, earlier sessions included.
   [[nodiscard]] std::int32_t failures(std::uint32_t number) const;
-  /// Estimated seconds until the end at the present rate; NaN before the first result.
+  /// Estimated seconds until the end, by what the latest plans took and those at hand have taken;
+  /// NaN before the first result. O(n) for n plans that workers have.
   [[nodiscard]] double seconds_left() const;
 
  private:

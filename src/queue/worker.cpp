@@ -28,7 +28,8 @@ class Rank0Lost : public RunError {
   using RunError::RunError;
 };
 
-/// Nothing where rank 0 speaks otherwise, as another version of wallheat would: then it only lives.
+/// Nothing where the messages of rank 0 are not understood, as those of another version of wallheat
+/// would be: then it only lives.
 std::optional<ToWorker> message_of(const Envelope& envelope) {
   try {
     return decode_to_worker(envelope.message);
@@ -58,7 +59,9 @@ class Worker {
         silent_s_ = 0;
         const auto message = message_of(*envelope);
         if (!message)
-          throw RunError("rank 0 speaks otherwise, as another version of wallheat would");
+          throw RunError(
+              "the messages of rank 0 are not understood, as those of another version of wallheat "
+              "would be");
         std::visit([this](const auto& each) { on(each); }, *message);
       }
       const double passed_s = watch_.lap_s();

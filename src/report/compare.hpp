@@ -54,6 +54,8 @@ struct Comparison {
   std::size_t compared = 0;                          ///< plans with an answer in both
   std::size_t identical = 0;                         ///< of these, bit by bit, with their fields
   std::vector<Column> columns;
+  std::vector<std::string>
+      left_out;                  ///< names of columns that are a solver's own, where the two differ
   std::optional<Column> fields;  ///< over all cells; where both have fields of one shape
   std::size_t compared_fields = 0;
   std::vector<double> means;       ///< differences of mean_temp in °C, NaN aside
@@ -80,8 +82,12 @@ struct ProgramTime {
 /// All that one call of `wallheat compare` finds.
 struct CompareReport {
   std::vector<Comparison> comparisons;  ///< all against the first
-  std::vector<ProgramTime> times;       ///< ratios are against the first
-  std::size_t plans = 0;                ///< for how many the hours are
+  std::vector<ProgramTime> times;
+  std::size_t plans = 0;  ///< for how many the hours are
+  std::string base;       ///< name of the time that speed-ups are against; empty: the slowest
+
+  /// There must be a time.
+  [[nodiscard]] const ProgramTime& base_time() const;
 };
 /// Text for a table; `alignment` as in print_table.
 struct TextTable {

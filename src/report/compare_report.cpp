@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "report/compare.hpp"
 #include "report/unknown.hpp"
@@ -79,7 +80,8 @@ Json to_json(const Comparison& found) {
             {"only_first", found.only_first},
             {"only_second", found.only_second},
             {"statuses", Json::array()},
-            {"columns", Json::array()}};
+            {"columns", Json::array()},
+            {"left_out", found.left_out}};
   for (const auto& [name, first, second] : found.settings)
     json["settings"].push_back({{"name", name}, {"first", first}, {"second", second}});
   for (const auto& [id, first, second] : found.statuses)
@@ -126,11 +128,22 @@ void add_histogram_panel(Plot& plot, const Comparison& found) {
   plot.add("plot " + data + " with boxes linetype 1");
 }
 
+/// Against the base: 1 and more where that is the slowest.
+std::string speedup_text(const CompareReport& report, const ProgramTime& time) {
+  const ProgramTime& base = report.base_time();
+  if (&time == &base) return "1 (base)";
+  const double speedup = base.seconds_a_plan / time.seconds_a_plan;
+  constexpr double two_decimals_suffice = 0.1;
+  return speedup < two_decimals_suffice ? fmt::format("{:.2g} x", speedup)
+                                        : fmt::format("{:.2f} x", speedup);
+}
+
 /// Names stand aslant where there is room for so few upright ones.
 void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::size_t most_upright) {
   std::vector<std::vector<double>> rows;
   std::vector<std::pair<std::string, double>> names;
   double highest = 0;
+  double lowest = std::numeric_limits<double>::infinity();
   for (const ProgramTime& time : times) {
     const auto place = static_cast<double>(rows.size());
     names.emplace_back(time.name, place);
@@ -139,7 +152,10 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
                          time.seconds_a_plan));
     rows.push_back({place, time.seconds_a_plan});
     highest = std::max(highest, time.seconds_a_plan);
+    lowest = std::min(lowest, time.seconds_a_plan);
   }
+  constexpr double most_on_linear_axis = 20;  // beyond, a bar cannot be seen
+  const bool logarithmic = highest > most_on_linear_axis * lowest;
   const std::string data = plot.add_data(rows);
   plot.add("set title 'seconds a plan, wall time'");
   plot.add("unset xlabel");
@@ -147,10 +163,18 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
   plot.add(fmt::format("set xtics {} rotate by {}", Plot::ticks(names),
                        times.size() > most_upright ? -25 : 0));
   plot.add(fmt::format("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4));
-  plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+  if (logarithmic) {
+    plot.add("set logscale y");
+    plot.add("set format y '%g'");
+    plot.add("set ylabel 'seconds a plan (logarithmic)'");
+    plot.add(fmt::format("set yrange [{:.10g}:{:.10g}]", lowest / 4, 3 * highest));
+  } else {
+    plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+  }
   plot.add("set boxwidth 0.7");
   plot.add("plot " + data + " with boxes linetype 1");
   plot.add("unset label");
+  plot.add("unset logscale");
 }
 
 }  // namespace
@@ -198,19 +222,28 @@ TextTable columns_table(const Comparison& found) {
   return table;
 }
 
+const ProgramTime& CompareReport::base_time() const {
+  const auto named = std::find_if(times.begin(), times.end(),
+                                  [&](const ProgramTime& time) { return time.name == base; });
+  if (named != times.end()) return *named;
+  return *std::max_element(times.begin(), times.end(),
+                           [](const ProgramTime& a, const ProgramTime& b) {
+                             return a.seconds_a_plan < b.seconds_a_plan;
+                           });
+}
+
 TextTable times_table(const CompareReport& report) {
   if (report.times.empty()) return {};
   TextTable table{"lrrrrrr",
-                  {{"program", "workers", "CPU s a plan", "s a plan", "speed",
+                  {{"program", "workers", "CPU s a plan", "s a plan", "speed-up",
                     fmt::format("s for {} plans", report.plans), "hours"}}};
   for (const ProgramTime& time : report.times) {
     const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
-    table.rows.push_back(
-        {time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
-         time.cpu_seconds_a_plan ? seconds_text(*time.cpu_seconds_a_plan) : "-",
-         seconds_text(time.seconds_a_plan),
-         fmt::format("{:.2f} x", report.times.front().seconds_a_plan / time.seconds_a_plan),
-         fmt::format("{:.1f}", all_s), fmt::format("{:.2f}", all_s / seconds_an_hour)});
+    table.rows.push_back({time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
+                          time.cpu_seconds_a_plan ? seconds_text(*time.cpu_seconds_a_plan) : "-",
+                          seconds_text(time.seconds_a_plan), speedup_text(report, time),
+                          fmt::format("{:.1f}", all_s),
+                          fmt::format("{:.2f}", all_s / seconds_an_hour)});
   }
   return table;
 }
@@ -229,6 +262,10 @@ void print_report(const CompareReport& report, std::size_t longest_list) {
       print_line(fmt::format("field: over all cells of the {} plans whose fields both files hold",
                              found.compared_fields),
                  4);
+    if (!found.left_out.empty())
+      print_line(
+          fmt::format("not compared, as the solvers differ: {}", fmt::join(found.left_out, ", ")),
+          4);
     print_histograms_of_both(found);
     fmt::print("\n");
   }
@@ -244,10 +281,11 @@ std::string to_json_text(const CompareReport& report) {
                              {"workers", time.workers ? Json(*time.workers) : Json(nullptr)},
                              {"cpu_seconds_a_plan", time.cpu_seconds_a_plan.value_or(unknown)},
                              {"seconds_a_plan", time.seconds_a_plan},
-                             {"speed", report.times.front().seconds_a_plan / time.seconds_a_plan},
+                             {"speedup", report.base_time().seconds_a_plan / time.seconds_a_plan},
                              {"seconds", all_s},
                              {"hours", all_s / seconds_an_hour}});
   }
+  json["base"] = report.times.empty() ? Json(nullptr) : Json(report.base_time().name);
   return json_text(json);
 }
 

@@ -118,6 +118,12 @@ std::vector<RowColumn> all_columns() {
   return columns;
 }
 
+std::vector<std::string> all_column_names() {
+  std::vector<std::string> names;
+  for (const RowColumn& column : all_columns()) names.push_back(column.name);
+  return names;
+}
+
 std::vector<RowColumn> columns_named(const std::string& option, const std::string& names) {
   std::vector<RowColumn> all = all_columns();
   if (names == "all") return all;

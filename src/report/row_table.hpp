@@ -46,6 +46,7 @@ struct RowColumn {
 
 /// All columns that exports show, "id" first.
 [[nodiscard]] std::vector<RowColumn> all_columns();
+[[nodiscard]] std::vector<std::string> all_column_names();
 /// Those named, separated by commas, or "all". Throws UsageError, which names `option`.
 [[nodiscard]] std::vector<RowColumn> columns_named(const std::string& option,
                                                    const std::string& names);

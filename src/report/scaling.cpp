@@ -24,13 +24,11 @@ std::string share_text(double share) {
   return std::isnan(share) ? "-" : fmt::format("{:.3f}", share);
 }
 
-std::string speedup_limit_text(double share) {
-  if (std::isnan(share)) return "-";
-  const double limit = largest_speedup(share);
+std::string speedup_limit_text(double limit) {
+  if (std::isnan(limit)) return "-";
   return std::isinf(limit) ? "no limit" : fmt::format("{:.2f}", limit);
 }
 
-/// JSON knows no infinity.
 }  // namespace
 
 double parallel_share(double speedup, double workers) {
@@ -48,13 +46,24 @@ std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points
   return least;
 }
 
-Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, double one_worker_s) {
+double Scaling::limit() const {
+  if (longest_plan)
+    return rows.front().speedup * rows.front().point.seconds / longest_plan->seconds;
+  return largest_speedup(parallel_share);
+}
+
+Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, double one_worker_s,
+                   const std::optional<Scaling::LongestPlan>& longest_plan) {
   std::map<std::size_t, double> best;
   for (const auto& [workers, seconds] : points) {
     const auto [place, is_new] = best.emplace(workers, seconds);
     if (!is_new) place->second = std::min(place->second, seconds);
   }
-  Scaling scaling{std::move(name), {}, unknown};
+  const auto fastest = std::min_element(
+      best.begin(), best.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  constexpr double more_than_noise = 1.05;
+  Scaling scaling{std::move(name), {}, unknown,
+                  longest_plan,    {}, {fastest->first, fastest->second}};
   double above = 0;
   double below = 0;
   for (const auto& [workers, seconds] : best) {
@@ -62,47 +71,84 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
     const double speedup = one_worker_s / seconds;
     scaling.rows.push_back(
         {{workers, seconds}, speedup, speedup / count, parallel_share(speedup, count)});
+    if (workers > fastest->first && seconds > more_than_noise * fastest->second) {
+      scaling.slower.push_back({workers, seconds});
+      continue;
+    }
     // 1 - 1 / S = F (1 - 1 / p), a line through the origin.
     above += (1 - 1 / speedup) * (1 - 1 / count);
     below += (1 - 1 / count) * (1 - 1 / count);
   }
-  if (below > 0) scaling.parallel_share = above / below;
+  if (below > 0 && !longest_plan) scaling.parallel_share = above / below;
   return scaling;
 }
 
+std::vector<std::string> remarks_on(const Scaling& scaling) {
+  std::vector<std::string> remarks;
+  if (scaling.longest_plan) {
+    const auto& [seconds, workers] = *scaling.longest_plan;
+    remarks.push_back(
+        fmt::format("no more than {:.2f} times as fast as one worker: the longest "
+                    "plan takes {} s; {} worker(s) suffice",
+                    scaling.limit(), seconds_text(seconds), workers));
+  }
+  for (const auto& [workers, seconds] : scaling.slower)
+    remarks.push_back(fmt::format("{} workers are slower than {}: {} s, not {} s{}", workers,
+                                  scaling.fastest.workers, seconds_text(seconds),
+                                  seconds_text(scaling.fastest.seconds),
+                                  scaling.longest_plan ? "" : "; the fit leaves them out"));
+  return remarks;
+}
+
 void print_scalings(const std::vector<Scaling>& scalings) {
+  bool explained = false;
   for (const Scaling& scaling : scalings) {
     if (!scaling.name.empty()) fmt::print("{}\n", scaling.name);
-    std::vector<std::vector<std::string>> rows{
-        {"workers", "time s", "speed-up", "efficiency", "F", "S(inf)"}};
-    for (const auto& [point, speedup, efficiency, share] : scaling.rows)
+    const bool fitted = !scaling.longest_plan;
+    std::vector<std::vector<std::string>> rows{{"workers", "time s", "speed-up", "efficiency"}};
+    if (fitted) rows.front().insert(rows.front().end(), {"F", "S(inf)"});
+    for (const auto& [point, speedup, efficiency, share] : scaling.rows) {
       rows.push_back({fmt::format("{}", point.workers), seconds_text(point.seconds),
-                      fmt::format("{:.2f}", speedup), fmt::format("{:.1f} %", 100 * efficiency),
-                      share_text(share), speedup_limit_text(share)});
-    rows.push_back({"all", "", "", "", share_text(scaling.parallel_share),
-                    speedup_limit_text(scaling.parallel_share)});
-    print_table("rrrrrr", rows, 0);
+                      fmt::format("{:.2f}", speedup), fmt::format("{:.1f} %", 100 * efficiency)});
+      if (fitted)
+        rows.back().insert(rows.back().end(),
+                           {share_text(share), speedup_limit_text(largest_speedup(share))});
+    }
+    if (fitted)
+      rows.push_back({"fit", "", "", "", share_text(scaling.parallel_share),
+                      speedup_limit_text(scaling.limit())});
+    print_table(fitted ? "rrrrrr" : "rrrr", rows, 0);
+    for (const std::string& remark : remarks_on(scaling)) print_line(remark, 2);
     fmt::print("\n");
+    explained = explained || fitted;
   }
-  print_line(explanation, 2);
+  if (explained) print_line(explanation, 2);
 }
 
 std::string to_json_text(const std::vector<Scaling>& scalings, const std::string& source) {
   Json json{{"source", source}, {"scalings", Json::array()}};
   for (const Scaling& scaling : scalings) {
     Json points = Json::array();
-    for (const auto& [point, speedup, efficiency, share] : scaling.rows)
+    for (const auto& [point, speedup, efficiency, share] : scaling.rows) {
       points.push_back({{"workers", point.workers},
                         {"seconds", point.seconds},
                         {"speedup", speedup},
-                        {"efficiency", efficiency},
-                        {"parallel_share", share},
-                        {"largest_speedup", largest_speedup(share)}});
+                        {"efficiency", efficiency}});
+      if (scaling.longest_plan) continue;
+      points.back()["parallel_share"] = share;
+      points.back()["largest_speedup"] = largest_speedup(share);
+    }
     Json one;
     if (!scaling.name.empty()) one["schedule"] = scaling.name;
     one["points"] = std::move(points);
-    one["parallel_share"] = scaling.parallel_share;
-    one["largest_speedup"] = largest_speedup(scaling.parallel_share);
+    if (scaling.longest_plan) {
+      one["longest_plan_s"] = scaling.longest_plan->seconds;
+      one["sufficient_workers"] = scaling.longest_plan->sufficient_workers;
+    } else {
+      one["parallel_share"] = scaling.parallel_share;
+    }
+    one["largest_speedup"] = scaling.limit();
+    one["remarks"] = remarks_on(scaling);
     json["scalings"].push_back(std::move(one));
   }
   return json_text(json);
@@ -138,14 +184,20 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
     ++colour;
     const std::string name = scaling.name.empty() ? "" : scaling.name + ": ";
     const double share = scaling.parallel_share;
-    if (!std::isnan(share))
+    const std::string limit = speedup_limit_text(scaling.limit());
+    if (scaling.longest_plan)
+      curves += fmt::format(
+          ", (x < {0:.10g} ? x : {0:.10g}) with lines linetype {1} linewidth 1.5 title {2}",
+          scaling.limit(), colour,
+          Plot::quoted(fmt::format("{}at most {}, by the longest plan", name, limit)));
+    else if (!std::isnan(share))
       curves += fmt::format(
           ", 1 / ({0:.10g} + {1:.10g} / x) with lines linetype {2} linewidth 1.5 title {3}",
           1 - share, share, colour,
-          Plot::quoted(fmt::format("{}Amdahl with F = {:.3f}, S(inf) = {}", name, share,
-                                   speedup_limit_text(share))));
-    curves += fmt::format(", {} with points linetype {} pointsize 1.3 title {}", data, colour,
-                          Plot::quoted(scaling.name.empty() ? "measured" : scaling.name));
+          Plot::quoted(fmt::format("{}Amdahl with F = {:.3f}, S(inf) = {}", name, share, limit)));
+    curves +=
+        fmt::format(", {} with points linetype {} pointsize 1.3 title {}", data, colour,
+                    Plot::quoted(scaling.longest_plan ? name + "replayed" : name + "measured"));
   }
   plot.add(curves);
   return plot;

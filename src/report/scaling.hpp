@@ -29,26 +29,41 @@ struct Scaling {
     double efficiency = 0;      ///< speed-up a worker
     double parallel_share = 0;  ///< of this point alone; NaN for one worker
   };
+  /// What bounds a replay: no plan is divided among workers.
+  struct LongestPlan {
+    double seconds = 0;
+    std::size_t sufficient_workers = 0;  ///< more bring nothing
+  };
   std::string name;       ///< a schedule; empty where there is one scaling only
   std::vector<Row> rows;  ///< ascending in workers; of several times the least
-  /// Over all points: the least squares of 1 / S = (1 - F) + F / p. NaN where there is one worker
-  /// only.
+  /// Least squares of 1 / S = (1 - F) + F / p over the points, without those that are slower than
+  /// fewer workers: the law knows no such loss. NaN where there is one worker only, and for a
+  /// replay, which Amdahl's law does not describe.
   double parallel_share = 0;
+  std::optional<LongestPlan> longest_plan;  ///< of a replay
+  std::vector<ScalingPoint> slower;         ///< more workers than the fastest, and over 5 % slower
+  ScalingPoint fastest;
+
+  /// The speed-up that no number of workers exceeds; NaN where not known.
+  [[nodiscard]] double limit() const;
 };
 
 /// The least seconds of one worker; nothing where no point has one.
 [[nodiscard]] std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points);
 /// `one_worker_s` is what one worker takes. All seconds are above 0.
 [[nodiscard]] Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points,
-                                 double one_worker_s);
+                                 double one_worker_s,
+                                 const std::optional<Scaling::LongestPlan>& longest_plan = {});
+/// What bounds the speed-up and where more workers take longer: a sentence each.
+[[nodiscard]] std::vector<std::string> remarks_on(const Scaling& scaling);
 
 /// For people.
 void print_scalings(const std::vector<Scaling>& scalings);
 /// One JSON object; `source` tells where the times are from.
 [[nodiscard]] std::string to_json_text(const std::vector<Scaling>& scalings,
                                        const std::string& source);
-/// Speed-up over workers, both axes by powers of two: the points, Amdahl's curve through them, and
-/// the ideal line.
+/// Speed-up over workers, both axes by powers of two: the points, what limits them (Amdahl's curve,
+/// or the longest plan of a replay), and the ideal line.
 [[nodiscard]] Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title);
 
 }  // namespace wallheat

@@ -221,8 +221,14 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   if (solved > 0) {
     fmt::print("average mean temperature     {:.3f} °C\n", summary.mean_of_means);
     fmt::print("  median                     {:.3f} °C\n", summary.median_of_means);
-    fmt::print("  standard deviation         {:.4f} °C, of the means\n", summary.std_of_means);
-    fmt::print("average standard deviation   {:.3f} °C, within a plan\n", summary.mean_of_stds);
+    print_line(
+        fmt::format("  standard deviation         {:.4f} °C, of the means (population; pandas: "
+                    "ddof=0)",
+                    summary.std_of_means),
+        indent);
+    print_line(fmt::format("average standard deviation   {:.3f} °C, within a plan (population)",
+                           summary.mean_of_stds),
+               indent);
     fmt::print("at least 50 % above 18 °C    {} plans, {:.1f} %\n", summary.half_above_18,
                percent(summary.half_above_18, solved));
     fmt::print("at least 50 % below 15 °C    {} plans, {:.1f} %\n", summary.half_below_15,
@@ -245,8 +251,9 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   }
   print_line(fmt::format("time of solver threads       {}", summary.spent.text()), indent);
   if (wall != nullptr && wall->seconds > 0) {
-    std::string text = fmt::format("wall time                    {}, {:.2f} plans/s",
-                                   duration_text(wall->seconds), wall->plans / wall->seconds);
+    std::string text =
+        fmt::format("wall time                    {}, {}", duration_text(wall->seconds),
+                    rate_text(wall->plans / wall->seconds));
     if (wall->all_sessions > 1)
       text += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
                           wall->sessions, wall->all_sessions);

@@ -15,6 +15,7 @@
 #include "core/exit_status.hpp"
 #include "core/parallel_for.hpp"
 #include "core/version.hpp"
+#include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "queue/coordinator.hpp"
 #include "run/catalogue.hpp"
@@ -84,7 +85,7 @@ class StoreSink final : public ResultSink {
     row.statistics = {};
     row.field.clear();
     row.error = fmt::format(
-        "{} solved another content than rank 0 finds in {}: see that all nodes have the same "
+        "{} solved other files than rank 0 finds in {}: see that all nodes have the same "
         "plans, then run again with --resume",
         row.host, source_.path().string());
     return row;
@@ -155,8 +156,9 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, spdlog::lo
       tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
       tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
   if (tally.solved + tally.failed > 0)
-    result += fmt::format(" in {}: {:.2f} plans/s, {}", duration_text(elapsed),
-                          static_cast<double>(tally.solved) / elapsed, tally.spent.text());
+    result +=
+        fmt::format(" in {}: {}, {}", duration_text(elapsed),
+                    rate_text(static_cast<double>(tally.solved) / elapsed), tally.spent.text());
   logger.info("{}", result);
   logger.info("the results are in {}", options.out.string());
 }
@@ -288,6 +290,7 @@ class Campaign {
     parts.samples = samples_;
     parts.device = device_;
     parts.threads_per_worker = options_.threads;
+    parts.may_be_bound = may_be_bound_by_launcher();
     parts.max_attempts = options_.max_attempts;
     parts.timeouts = timeouts;
     if (options_.end) {

@@ -14,9 +14,6 @@
 namespace wallheat {
 namespace {
 
-/// Below this the rank and the host leave too little of a line.
-constexpr std::size_t narrow_columns = 100;
-
 // The names of the loggers tell the sink what their messages are.
 constexpr const char* log_name = "wallheat";
 constexpr const char* status_line_name = "status line";
@@ -24,10 +21,9 @@ constexpr const char* plain_line_name = "plain line";
 
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  StderrSink(int rank, const std::string& host)
-      : narrow_(terminal_columns(STDERR_FILENO).value_or(narrow_columns) < narrow_columns) {
-    set_pattern_(narrow_ ? "%H:%M:%S %v"
-                         : fmt::format("%H:%M:%S.%e [rank {} {}] %l: %v", rank, host));
+  StderrSink(int rank, const std::string& host) : brief_(stderr_columns().has_value()) {
+    set_pattern_(brief_ ? "%H:%M:%S %v"
+                        : fmt::format("%H:%M:%S.%e [rank {} {}] %l: %v", rank, host));
   }
 
  protected:
@@ -59,7 +55,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   std::string log_line(const spdlog::details::log_msg& message) {
     std::string said = printable({message.payload.data(), message.payload.size()});
-    if (narrow_ && message.level > spdlog::level::info) {
+    if (brief_ && message.level > spdlog::level::info) {
       const auto level = spdlog::level::to_string_view(message.level);
       said = fmt::format("{}: {}", std::string_view(level.data(), level.size()), said);
     }
@@ -71,7 +67,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     return folded_for(STDERR_FILENO, {text.data(), text.size()}, time_columns);
   }
 
-  bool narrow_;
+  bool brief_;  // at a terminal
   bool drawn_ = false;
 };
 
@@ -92,8 +88,7 @@ void StatusLine::clear() { drawer_->info(""); }
 
 std::size_t StatusLine::room() {
   constexpr std::size_t usual = 80;
-  return terminal_columns(STDERR_FILENO).value_or(usual) -
-         1;  // in the last column some terminals wrap
+  return stderr_columns().value_or(usual) - 1;  // in the last column some terminals wrap
 }
 
 std::shared_ptr<spdlog::logger> make_logger(const std::string& level, int rank,

@@ -27,8 +27,8 @@ class StatusLine {
   std::shared_ptr<spdlog::logger> drawer_;
 };
 
-/// A logger to stderr whose lines carry time, rank and host; on a narrow terminal only the time,
-/// and the level of warnings and errors. Control characters are escaped. Throws UsageError for an
+/// A logger to stderr whose lines carry time, rank and host; at a terminal only the time, and the
+/// level of warnings and errors. Control characters are escaped. Throws UsageError for an
 /// unknown level.
 [[nodiscard]] std::shared_ptr<spdlog::logger> make_logger(const std::string& level, int rank,
                                                           const std::string& host);

@@ -31,7 +31,7 @@ constexpr std::size_t longest_list = 20;
 std::string_view to_string(FileState state) {
   switch (state) {
     case FileState::closed:
-      return "closed well";
+      return "closed";
     case FileState::being_written:
       return "being written";
     case FileState::killed:
@@ -256,7 +256,7 @@ void print_text(const FileStatus& look) {
              look.pending);
   if (!look.solver.empty()) print_file_fact("solver", look.solver);
   if (const auto rate = look.plans_per_s())
-    print_file_fact("rate", fmt::format("{:.2f} plans/s{}", *rate, lives ? "" : " at last"));
+    print_file_fact("rate", rate_text(*rate) + (lives ? "" : " at last"));
   if (const auto left = look.seconds_left()) print_file_fact("left", duration_text(*left));
   if (look.status.status)
     print_file_fact("status",
@@ -307,7 +307,7 @@ void print_line(const FileStatus& look) {
   const auto left = look.seconds_left();
   fmt::print("{} {}: {} solved, {} failed, {} pending{}{}\n", utc_now(), to_string(look.state),
              look.solved, look.failed.size(), look.pending,
-             rate && *rate > 0 ? fmt::format(", {:.2f} plans/s", *rate) : "",
+             rate && *rate > 0 ? ", " + rate_text(*rate) : "",
              left ? fmt::format(", {} left", duration_text(*left)) : "");
 }
 

@@ -128,9 +128,13 @@ std::string json_row(const std::string& utc, const NodeColumns& columns,
   return json_line(json);
 }
 
-std::vector<std::string> node_heading(bool has_gpus) {
-  std::string names = "#     s  cpu      ram   pwr";
-  std::string units = "#     s    %      MiB     W";
+std::vector<std::string> node_heading(bool has_gpus, bool has_power) {
+  std::string names = "#     s  cpu      ram";
+  std::string units = "#     s    %      MiB";
+  if (has_power) {
+    names += "   pwr";
+    units += "     W";
+  }
   if (has_gpus) {
     names += "  gpu";
     units += "  Idx";
@@ -143,10 +147,11 @@ std::vector<std::string> node_heading(bool has_gpus) {
   return {names, units};
 }
 
-std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus) {
+std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus,
+                                    bool has_power) {
   const std::string node = node_cell(sample.seconds, 7, 1) + node_cell(sample.cpu.busy_pct, 5) +
                            node_cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9) +
-                           node_cell(sample.cpu.power_w, 6);
+                           (has_power ? node_cell(sample.cpu.power_w, 6) : "");
   if (gpus.empty()) return {node};
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < gpus.size(); ++i) {

@@ -41,9 +41,9 @@ class NodeColumns {
                                    const std::vector<double>& values);
 
 /// Two lines: names, and units.
-[[nodiscard]] std::vector<std::string> node_heading(bool has_gpus);
+[[nodiscard]] std::vector<std::string> node_heading(bool has_gpus, bool has_power);
 /// A line, or one for each GPU.
 [[nodiscard]] std::vector<std::string> node_lines(const NodeSample& sample,
-                                                  const std::vector<NvmlGpu>& gpus);
+                                                  const std::vector<NvmlGpu>& gpus, bool has_power);
 
 }  // namespace wallheat

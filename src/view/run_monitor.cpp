@@ -21,7 +21,13 @@ namespace wallheat {
 namespace {
 
 constexpr std::chrono::milliseconds bar_interval{100};
-constexpr std::chrono::seconds line_interval{5};
+
+/// Between lines: a tenth of the time that the run has taken, so that a day's log is short.
+double line_interval_s(double elapsed_s) {
+  constexpr double least = 5;
+  constexpr double most = 600;
+  return std::clamp(elapsed_s / 10, least, most);
+}
 
 /// "0-3,8": a list of cpus with its runs folded.
 std::string cpu_list(std::vector<int> cpus) {
@@ -43,6 +49,11 @@ std::string gpu_text(const WorkerInfo& worker) {
       "  GPU {}: {}, {:.0f} GiB, {}", worker.gpu->ordinal, worker.gpu->uuid,
       static_cast<double>(worker.gpu->memory_bytes) / (1 << 30),
       worker.gpu->numa < 0 ? "NUMA node unknown" : fmt::format("NUMA node {}", worker.gpu->numa));
+}
+
+std::string cpus_text(const WorkerInfo& worker) {
+  return cpu_list(worker.bound_cpus) + gpu_text(worker) +
+         (worker.shared ? "  (shared: more workers than cores)" : "");
 }
 
 }  // namespace
@@ -99,9 +110,7 @@ std::vector<std::string> RunMonitor::worker_table() const {
   std::vector<std::vector<std::string>> rows{{"rank", "host", "device", "threads", "cpus"}};
   for (const WorkerInfo& worker : ready_)
     rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
-                    fmt::format("{}", worker.threads),
-                    cpu_list(worker.bound_cpus) + gpu_text(worker) +
-                        (worker.shared ? "  (shared: more workers than cores)" : "")});
+                    fmt::format("{}", worker.threads), cpus_text(worker)});
   return table_lines("rllrl", rows);
 }
 
@@ -111,8 +120,15 @@ void RunMonitor::show_workers() {
   std::sort(ready_.begin() + static_cast<std::ptrdiff_t>(shown_workers_), ready_.end(),
             [](const WorkerInfo& a, const WorkerInfo& b) { return a.rank < b.rank; });
   const std::vector<std::string> table = worker_table();
-  const std::size_t first = shown_workers_ == 0 ? 0 : shown_workers_ + 1;  // the first is the head
-  for (std::size_t row = first; row < table.size(); ++row) logger_->info("{}", table[row]);
+  if (ready_.size() == 1) {
+    const WorkerInfo& only = ready_.front();
+    logger_->info("{} thread(s) of {} on {}, cpus {}", only.threads, only.device, only.host,
+                  cpus_text(only));
+  } else {
+    if (shown_workers_ <= 1) logger_->info("{}", table.front());
+    for (std::size_t row = shown_workers_; row < ready_.size(); ++row)
+      logger_->info("{}", table[row + 1]);
+  }
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
   std::map<std::string, std::vector<int>> limited;      // clause -> ranks
   for (; shown_workers_ < ready_.size(); ++shown_workers_) {
@@ -126,7 +142,7 @@ void RunMonitor::show_workers() {
 }
 
 void RunMonitor::on_leased(const WorkerInfo& worker, const Task& task) {
-  if (events_) events_->plan("lease", worker, task);
+  if (events_) events_->plan("assigned", worker, task);
 }
 
 void RunMonitor::on_started(const WorkerInfo& worker, const Task& task) {
@@ -259,7 +275,7 @@ void RunMonitor::on_worker_lost(const WorkerInfo& worker, double silent_s) {
 }
 
 void RunMonitor::on_worker_back(const WorkerInfo& worker) {
-  logger_->warn("rank {} on {} speaks again and gets work", worker.rank, worker.host);
+  logger_->warn("rank {} on {} has been heard again and gets work", worker.rank, worker.host);
   share_of(worker.rank).state = "working";
   if (events_) events_->worker("worker_back", worker);
 }
@@ -359,8 +375,9 @@ void RunMonitor::on_tick(double seconds_left) {
     status_written_ = now;
     live_status_.write(status(state_, seconds_left));
   }
-  const auto interval =
-      style_ == ProgressStyle::bar ? Clock::duration(bar_interval) : Clock::duration(line_interval);
+  const std::chrono::duration<double> interval =
+      style_ == ProgressStyle::bar ? std::chrono::duration<double>(bar_interval)
+                                   : std::chrono::duration<double>(line_interval_s(elapsed_s()));
   if (now - shown_ < interval) return;
   shown_ = now;
   if (style_ == ProgressStyle::bar) line_.show(progress_text(seconds_left));
@@ -371,8 +388,9 @@ std::string RunMonitor::progress_text(double seconds_left) const {
   const std::size_t done = tally_.total - tally_.left();
   const std::string left =
       std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
-  std::string text = fmt::format("{} of {} plans, {:.1f}/s, {} failed{}", done, tally_.total,
-                                 static_cast<double>(tally_.solved) / elapsed_s(),
+  const double plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
+  const std::string rate = plans_per_s > 0 ? ", " + rate_text(plans_per_s) : "";
+  std::string text = fmt::format("{} of {} plans{}, {} failed{}", done, tally_.total, rate,
                                  tally_.failed + tally_.given_up, left);
   if (style_ != ProgressStyle::bar) return text;
   constexpr std::size_t widest = 30;
@@ -395,8 +413,12 @@ void RunMonitor::finish(const std::string& event) {
                     duration_text(share.spent.cpu_seconds()),
                     fmt::format("{:.0f} %", 100 * share.spent.seconds() / available_s)});
   }
-  if (!shares_.empty())
+  if (shares_.size() == 1) {
+    const std::vector<std::string>& only = rows.back();
+    logger_->info("threads were busy {} of the time", only[4]);
+  } else if (!shares_.empty()) {
     for (const std::string& row : table_lines("rlrrr", rows)) logger_->info("{}", row);
+  }
   if (odd_temperatures_ > 1)
     logger_->warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
   if (early_stops_ > 1) logger_->warn("{} plans are {}", early_stops_, far_from_steady);

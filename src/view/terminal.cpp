@@ -1,12 +1,15 @@
 #include "view/terminal.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
+#include "core/file_descriptor.hpp"
 #include "core/printable.hpp"
 
 namespace wallheat {
@@ -47,6 +50,19 @@ std::optional<std::size_t> terminal_columns(int descriptor) {
   const long columns = said == nullptr ? 0 : std::strtol(said, nullptr, 10);
   if (columns > 0) return static_cast<std::size_t>(columns);
   return std::nullopt;
+}
+
+std::optional<std::size_t> stderr_columns() {
+  if (const auto own = terminal_columns(STDERR_FILENO)) return own;
+  const std::string parent = fmt::format("/proc/{}/", ::getppid());
+  std::string name;
+  std::getline(std::ifstream(parent + "comm"), name);
+  constexpr std::string_view launchers[] = {"mpirun", "mpiexec", "orterun", "prterun"};
+  if (std::find(std::begin(launchers), std::end(launchers), name) == std::end(launchers))
+    return std::nullopt;
+  const FileDescriptor its_stderr(
+      ::open((parent + "fd/2").c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  return its_stderr.get() < 0 ? std::nullopt : terminal_columns(its_stderr.get());
 }
 
 std::size_t columns_of(std::string_view text) {

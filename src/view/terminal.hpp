@@ -12,6 +12,9 @@ namespace wallheat {
 /// where there is no terminal: what goes to a file or a pipe is not folded.
 [[nodiscard]] std::optional<std::size_t> terminal_columns(int descriptor);
 
+/// The same for stderr, which mpirun on this machine may hand on to its own: its ranks have pipes.
+[[nodiscard]] std::optional<std::size_t> stderr_columns();
+
 /// Columns that a text takes: its characters, not its bytes.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 

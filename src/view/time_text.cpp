@@ -47,6 +47,18 @@ std::string seconds_text(double seconds) {
                      static_cast<int>(std::clamp(digits - before_point, 0.0, most_decimals)));
 }
 
+std::string rate_text(double plans_per_s) {
+  constexpr double least_per_s = 1;
+  constexpr double many = 10;  // one decimal says enough
+  constexpr double minute = 60;
+  if (!(plans_per_s > 0)) return "no plan yet";
+  if (plans_per_s >= many) return fmt::format("{:.1f} plans/s", plans_per_s);
+  if (plans_per_s >= least_per_s) return fmt::format("{:.2f} plans/s", plans_per_s);
+  if (plans_per_s * minute >= least_per_s)
+    return fmt::format("{:.1f} plans/min", plans_per_s * minute);
+  return duration_text(1 / plans_per_s) + " a plan";
+}
+
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (seconds < 0.0995) return fmt::format("{:.0f} ms", seconds * 1e3);

@@ -14,6 +14,9 @@ namespace wallheat {
 /// A stretch of time for people: "70 ms", "0.4 s", "3 min 20 s", "2 h 05 min"; "?" for NaN.
 [[nodiscard]] std::string duration_text(double seconds);
 
+/// How fast plans are solved, for people: "12.3 plans/s", "4.5 plans/min", "2 min 10 s a plan".
+[[nodiscard]] std::string rate_text(double plans_per_s);
+
 /// Seconds for tables: five digits at least, never with an exponent; "-" for NaN.
 [[nodiscard]] std::string seconds_text(double seconds);
 

@@ -88,7 +88,7 @@ TEST_F(Status, of_a_finished_run_is_that_there_is_nothing_to_do) {
   const Finished finished = look();
   EXPECT_EQ(finished.status, 0);
   EXPECT_THAT(finished.out,
-              AllOf(HasSubstr("closed well at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
+              AllOf(HasSubstr("closed at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
                     HasSubstr("pending  0"), HasSubstr("1.50 plans/s"), HasSubstr("nothing to do")))
       << "failures are no plans";
 }
@@ -124,7 +124,7 @@ TEST_F(Status, is_told_a_line_a_look_until_nobody_writes_the_file) {
   store_all(results, PlanStatus::failed);
   close(results);
   EXPECT_EQ(watching.wait(), 3);
-  EXPECT_THAT(watching.out(), testing::EndsWith("closed well: 3 solved, 1 failed, 0 pending, 1.50 "
+  EXPECT_THAT(watching.out(), testing::EndsWith("closed: 3 solved, 1 failed, 0 pending, 1.50 "
                                                 "plans/s\n"));
   const Finished both = run_program({WALLHEAT_PROGRAM, "status", file_, "--watch", "--json"});
   EXPECT_EQ(both.status, 2);
@@ -140,7 +140,7 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   EXPECT_THAT(
       finished.out,
       AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
-            HasSubstr("solved   1"), HasSubstr("12.50 plans/s"), HasSubstr("left       3 min 20 s"),
+            HasSubstr("solved   1"), HasSubstr("12.5 plans/s"), HasSubstr("left       3 min 20 s"),
             HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("c ("),
             HasSubstr("iteration 512, delta 0.12 °C"), HasSubstr("GPU: 512 W\n")));
   const auto seen = json();

@@ -60,7 +60,8 @@ TEST_F(Runs, are_measured_compared_and_predicted) {
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("static\n"), HasSubstr("dynamic\n"),
                                    HasSubstr("   1024  "), Not(HasSubstr("longest-first"))));
   EXPECT_THAT(file_text(directory_ / "s.svg"), HasSubstr("strong scaling: replay of a.h5"));
-  EXPECT_THAT(predicted.out, HasSubstr("as long beside other workers as it did"));
+  EXPECT_THAT(predicted.out, AllOf(HasSubstr("as long beside other workers as it did"),
+                                   HasSubstr("the longest plan takes "), Not(HasSubstr("S(inf)"))));
   const auto points = [&](const std::string& option) {
     return nlohmann::json::parse(
         script("wallheat scaling --replay a.h5 --workers 1,2 --json " + option)

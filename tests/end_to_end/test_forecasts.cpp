@@ -52,11 +52,11 @@ TEST_F(Forecasts, prints_the_published_table_of_means) {
       shell("wallheat queue --sacct a.txt --means -p medium,int --cpu-hours 4,4");
   EXPECT_EQ(means.status, 0);
   EXPECT_EQ(means.out,
-            "Partition  < 4 CPUh   4 CPUh - 16 CPUh  16 CPUh - 64 CPUh  > 64 CPUh\n"
-            "medium     8.2 m (2)  3.4 h (1)         NA                 14.6 h (1)\n"
-            "int        1.0 s (3)  NA                NA                 NA\n");
+            "Partition  < 4 CPU hours  4 - 16 CPU hours  16 - 64 CPU hours  > 64 CPU hours\n"
+            "medium     8.2 m (2)      3.4 h (1)         NA                 14.6 h (1)\n"
+            "int        1.0 s (3)      NA                NA                 NA\n");
   EXPECT_THAT(shell("wallheat queue --sacct a.txt --means -m").out,
-              AllOf(HasSubstr("4 GBh - 16 GBh"), HasSubstr("1.0 s (3)")));
+              AllOf(HasSubstr("4 - 16 GB hours"), HasSubstr("1.0 s (3)")));
   const Finished none = shell("wallheat queue --sacct a.txt --means -p somewhere");
   EXPECT_EQ(none.status, 1);
   EXPECT_EQ(none.out, "error - please call_sacct_for existing partition(s)\n");
@@ -77,7 +77,7 @@ TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
   EXPECT_EQ(queues[0]["partition"], "int");
   EXPECT_EQ(queues[0]["median_bound_s"], nullptr);
   EXPECT_EQ(queues[5]["bound_95_s"], 99);
-  EXPECT_EQ(queues[7]["size"], "4 CPUh - 16 CPUh");
+  EXPECT_EQ(queues[7]["size"], "4 - 16 CPU hours");
   EXPECT_EQ(queues[7]["median_bound_s"], 59);
   EXPECT_EQ(queues[7]["chance_15_min"], 1);
   const Finished text_form = shell("wallheat queue --sacct a.txt --own --plot q.svg");

@@ -58,7 +58,8 @@ TEST_F(Manual, has_a_page_of_each_command_that_names_its_options) {
     SCOPED_TRACE(name);
     const std::string page = file_text(saved(name, {"manual", name}));
     std::size_t options = 0;
-    for (const std::string& line : lines_of(run_program({wallheat_program, name, "--help"}).out)) {
+    const std::string help = run_program({wallheat_program, "help", name, "--all"}).out;
+    for (const std::string& line : lines_of(help.substr(0, help.find("\nExamples:")))) {
       const auto dashes = line.find("--");
       const auto first = line.find_first_not_of(' ');
       if (dashes == std::string::npos || first == std::string::npos || line[first] != '-') continue;
@@ -72,6 +73,55 @@ TEST_F(Manual, has_a_page_of_each_command_that_names_its_options) {
     EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS"));
   }
   EXPECT_EQ(run_program({wallheat_program, "manual", "rnu"}).status, 2);
+}
+
+TEST_F(Manual, help_is_short_and_tells_where_the_rest_is) {
+  const std::string help = run_program({wallheat_program, "help", "run"}).out;
+  EXPECT_THAT(help,
+              testing::AllOf(HasSubstr("--solver NAME"), Not(HasSubstr("--tolerance DEGREES")),
+                             HasSubstr("Also: --tolerance, "), HasSubstr("help run --all")));
+  EXPECT_THAT(run_program({wallheat_program, "help", "run", "--all"}).out,
+              testing::AllOf(HasSubstr("--tolerance DEGREES"), HasSubstr("--print-config")));
+  EXPECT_EQ(run_program({wallheat_program, "help", "run", "--most"}).status, 2);
+  const std::string overview = run_program({wallheat_program, "help"}).out;
+  for (const char* group :
+       {"\nrun:\n", "\nlook at results:\n", "\ncluster:\n", "\nmeasure:\n", "\nmore:\n"})
+    EXPECT_THAT(overview, HasSubstr(group));
+}
+
+/// What the examples of some commands need that no other example makes.
+constexpr const char* before_the_examples = R"(
+i=0
+for wait in 2 40 500 4000; do for cores in 1 8 64; do
+  i=$((i + 1)) at=$((1700000000 + 1000 * i))
+  echo "$i|$i|medium|q|COMPLETED|$at|$at|$((at + wait))|$((at + wait + 60))|60|1|$cores|8G|cpu=$cores,mem=8G,node=1"
+done; done > jobs.txt
+echo 'medium|up|4|64|(null)|1-00:00:00|1-infinite' > nodes.txt
+echo 'MaxArraySize            = 1001' > cluster.txt
+wallheat generate --out small --count 2 --size 32
+for k in 1 2; do wallheat run --data small --out shards.h5 --shard $k/2; done
+)";
+
+TEST_F(Manual, examples_run_as_they_stand) {
+  std::vector<std::string> names{"generate", "run"};  // the others use what these make
+  for (const std::string& name : command_names())
+    if (name != "generate" && name != "run") names.push_back(name);
+  ASSERT_EQ(run_script(directory_.path(), wallheat_program, before_the_examples).status, 0);
+  for (const std::string& name : names) {
+    const std::string help = run_program({wallheat_program, "help", name}).out;
+    const auto at = help.find("\nExamples:\n");
+    ASSERT_NE(at, std::string::npos) << name;
+    std::size_t examples = 0;
+    std::string text = help.substr(at + 11);
+    for (std::size_t fold = 0; (fold = text.find(" \\\n", fold)) != std::string::npos;)
+      text.erase(fold, 3);
+    for (const std::string& line : lines_of(text)) {
+      const Finished done = run_script(directory_.path(), wallheat_program, line);
+      EXPECT_EQ(done.status, 0) << line << "\n" << done.err;
+      ++examples;
+    }
+    EXPECT_EQ(examples, 2U) << name;
+  }
 }
 
 TEST_F(Manual, writes_all_pages_for_an_installation) {
@@ -111,6 +161,26 @@ TEST_F(Manual, completes_commands_options_and_files_in_bash) {
   EXPECT_THAT(completed("wallheat run --sav"), ElementsAre("--save-fields"));
   EXPECT_THAT(completed("wallheat summary --sav"), ElementsAre(""));
   EXPECT_THAT(completed("wallheat run --data compl"), ElementsAre("completion"));
+  EXPECT_THAT(completed("wallheat run --solver s"), ElementsAre("steady"));
+  EXPECT_THAT(completed("wallheat plot a.h5 --cmap vir"), ElementsAre("viridis"));
+  EXPECT_THAT(completed("wallheat list a.h5 --sort mean"), ElementsAre("mean_temp"));
+  EXPECT_THAT(completed("wallheat list a.h5 -f c"), ElementsAre("csv"));
+  // A refusal names all values that are taken: no others are offered.
+  for (const std::string option : {"solver", "norm", "solver-backend", "device", "progress"}) {
+    const std::string refusal =
+        run_program({wallheat_program, "run", "--data", "x", "--out", "x.h5", "--" + option, "?"})
+            .err;
+    std::string taken;
+    for (const std::string& word : completed("wallheat run --" + option + " ''"))
+      taken += (taken.empty() ? "" : ", ") + word;
+    EXPECT_THAT(refusal, HasSubstr("must be one of " + taken + ", not '?'"));
+  }
+  EXPECT_THAT(completed("wallheat manual summ"), ElementsAre("summary"));
+  for (const char* name : {"a.h5", "a.csv", "a.txt"}) std::ofstream(directory_ / name) << "x";
+  EXPECT_THAT(completed("wallheat summary a"), ElementsAre("a.h5"));
+  EXPECT_THAT(completed("wallheat compare a"), ElementsAre("a.h5", "a.csv"));
+  EXPECT_THAT(completed("wallheat run --ids a"),
+              testing::UnorderedElementsAre("a.h5", "a.csv", "a.txt"));
 }
 
 TEST_F(Manual, gives_other_shells_what_they_understand) {

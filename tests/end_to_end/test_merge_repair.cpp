@@ -218,7 +218,7 @@ TEST_F(Parts, that_ran_at_the_same_time_share_their_wall_time) {
   }
   ASSERT_EQ(wallheat(merge).status, 0);
   EXPECT_THAT(wallheat({"summary", path("all.h5")}).out,
-              HasSubstr("wall time                    2 min 40 s, 0.50 plans/s"));
+              HasSubstr("wall time                    2 min 40 s, 30.0 plans/min"));
 }
 
 TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {

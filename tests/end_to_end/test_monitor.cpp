@@ -38,8 +38,8 @@ class Monitor : public testing::Test {
 TEST_F(Monitor, shows_node_and_gpus_and_ends_with_a_summary) {
   const Finished shown = shell("wallheat monitor --interval 0.01 --samples 3");
   EXPECT_EQ(shown.status, 0);
-  EXPECT_THAT(shown.out,
-              StartsWith("#     s  cpu      ram   pwr  gpu   pwr gtemp mtemp   sm  mem"));
+  EXPECT_THAT(shown.out, AllOf(StartsWith("#     s  cpu      ram"),
+                               HasSubstr("  gpu   pwr gtemp mtemp   sm  mem")));
   EXPECT_THAT(shown.out, HasSubstr("    0   512    61    74   97   40    3    5  2619  1980"));
   EXPECT_THAT(shown.out, HasSubstr("    1   200     -     -    -"));
   EXPECT_THAT(shown.out, HasSubstr("largest"));
@@ -57,10 +57,10 @@ TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
   EXPECT_THAT(read.out, AllOf(HasSubstr("512.5"), HasSubstr("picture  m.svg")));
   EXPECT_THAT(file_text(directory_ / "m.svg"), HasSubstr("gpu0_pwr"));
   expect_refusal("m.csv --plot m.svg", 1, "m.svg exists");
-  expect_refusal("-n 1 --csv m.csv", 1, "m.csv exists");
-  expect_refusal("-n 1 --csv m.svg --overwrite", 1, "m.svg is not what this command writes");
-  expect_refusal("-n 1 --csv none/m.csv", 1, "the directory");
-  EXPECT_EQ(shell("wallheat monitor -i 0.01 -n 1 --csv m.csv --overwrite").status, 0);
+  expect_refusal("--samples 1 --csv m.csv", 1, "m.csv exists");
+  expect_refusal("--samples 1 --csv m.svg --overwrite", 1, "m.svg is not what this command writes");
+  expect_refusal("--samples 1 --csv none/m.csv", 1, "the directory");
+  EXPECT_EQ(shell("wallheat monitor -i 0.01 --samples 1 --csv m.csv --overwrite").status, 0);
   const std::string again = file_text(directory_ / "m.csv");
   EXPECT_EQ(std::count(again.begin(), again.end(), '\n'), 2);
 }
@@ -103,7 +103,8 @@ TEST_F(Monitor, repeats_its_heading_at_a_terminal_only) {
     return std::count_if(lines.begin(), lines.end(),
                          [](const std::string& line) { return line.starts_with("#     s  cpu"); });
   };
-  const std::vector<std::string> command{WALLHEAT_PROGRAM, "monitor", "-i", "0.01", "-n", "21"};
+  const std::vector<std::string> command{WALLHEAT_PROGRAM, "monitor",   "-i",
+                                         "0.01",           "--samples", "21"};
   EXPECT_EQ(headings(lines_at_terminal(120, command)), 2);
   const std::string piped = run_program(command).out;
   EXPECT_EQ(piped.find("#     s"), piped.rfind("#     s  cpu"));
@@ -120,7 +121,7 @@ TEST_F(Monitor, refuses_what_it_cannot_do) {
   expect_refusal("/dev/zero", 1, "/dev/zero, line 1: it is longer than any of a recording");
   expect_refusal("none.csv", 1, "none.csv cannot be opened");
   expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --plot x.gif", 2, ".png, .svg or .pdf");
-  expect_refusal("--csv /dev/full -n 1 -i 0.01", 1, "/dev/full cannot be written");
+  expect_refusal("--csv /dev/full --samples 1 -i 0.01", 1, "/dev/full cannot be written");
 }
 
 }  // namespace

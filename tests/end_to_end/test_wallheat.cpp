@@ -13,6 +13,7 @@
 #include "support/shapes.hpp"
 #include "support/shared_plans.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/terminal.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 // The program as its users meet it: command lines in, files and exit statuses out.
@@ -21,6 +22,7 @@ namespace wallheat {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -127,6 +129,29 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   EXPECT_THAT(finished.err,
               AllOf(HasSubstr("rank  host"), HasSubstr("CPU time  busy"), HasSubstr("cpu "),
                     HasSubstr("restored 0, solved 3, failed 0"), HasSubstr("[rank 0 ")));
+}
+
+TEST_F(Wallheat, says_no_rank_at_a_terminal_alone_or_under_mpirun) {
+  generate(3, 32);
+  Words alone = run();
+  alone.insert(alone.begin(), WALLHEAT_PROGRAM);
+  Words under_mpirun = mpirun(3, run({"--overwrite"}));
+  under_mpirun.insert(under_mpirun.begin(), "/usr/bin/env");
+  for (const Words& words : {alone, under_mpirun}) {
+    const Words lines = lines_at_terminal(120, words);
+    EXPECT_THAT(lines, Contains(HasSubstr("restored 0, solved 3, failed 0"))) << words[1];
+    EXPECT_THAT(lines, Not(Contains(HasSubstr("[rank")))) << words[1];
+  }
+}
+
+TEST_F(Wallheat, names_the_plan_and_the_format_that_were_meant) {
+  generate(1, 32);
+  const Finished solved = wallheat({"solve", "1", "--data", path("plans")});
+  EXPECT_EQ(solved.status, 1);
+  EXPECT_THAT(solved.err, HasSubstr("did you mean '00001'?"));
+  const Finished csv = wallheat({"run", "--data", path("plans"), "--out", path("r.csv")});
+  EXPECT_EQ(csv.status, 2);
+  EXPECT_THAT(csv.err, AllOf(HasSubstr("HDF5"), HasSubstr("wallheat export")));
 }
 
 TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
@@ -521,7 +546,7 @@ TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
       together(rank_with("1", "plans", {"--overwrite"}), rank_with("1", "stale"));
   EXPECT_EQ(stale.status, 3) << stale.err;
   const auto rows = ResultReader(directory_ / "results.h5").rows();
-  EXPECT_THAT(rows.at(1).error, HasSubstr("solved another content than rank 0 finds in"));
+  EXPECT_THAT(rows.at(1).error, HasSubstr("solved other files than rank 0 finds in"));
   EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
                           [](const PlanResult& row) { return is_answer(row.status); }),
             5);
@@ -540,7 +565,7 @@ TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
     const auto begin = line.find("\"event\":\"") + 9;
     ++counts[line.substr(begin, line.find('"', begin) - begin)];
   }
-  EXPECT_GE(counts["lease"], 4);
+  EXPECT_GE(counts["assigned"], 4);
   EXPECT_GE(counts["start"], 4);  // a plan may be started a second time, as a copy
   EXPECT_EQ(counts["result"], 3);
   EXPECT_EQ(counts["failure"], 1);
@@ -567,11 +592,11 @@ TEST_F(Wallheat, solves_one_plan_and_draws_it) {
 TEST_F(Wallheat, answers_the_questions_of_the_data_set) {
   generate(5, 64);
   ASSERT_EQ(wallheat(run()).status, 0);
-  EXPECT_THAT(
-      wallheat({"summary", path("results.h5")}).out,
-      AllOf(HasSubstr("plans                        5"), HasSubstr("average mean temperature"),
-            HasSubstr("at least 50 % above 18 °C"), HasSubstr("at least 50 % below 15 °C"),
-            HasSubstr("slowest plans"), HasSubstr("plans/s")));
+  EXPECT_THAT(wallheat({"summary", path("results.h5")}).out,
+              AllOf(HasSubstr("plans                        5"),
+                    HasSubstr("average mean temperature"), HasSubstr("population"),
+                    HasSubstr("at least 50 % above 18 °C"), HasSubstr("at least 50 % below 15 °C"),
+                    HasSubstr("slowest plans"), HasSubstr("plans/s")));
 }
 
 TEST_F(Wallheat, measures_itself_against_what_the_core_could_do) {

@@ -287,10 +287,10 @@ TEST(History, of_another_version_or_broken_is_refused) {
 
 TEST(SizeClasses, are_those_of_the_published_table) {
   SizeClasses classes;
-  EXPECT_EQ(classes.names()[0], "< 4 CPUh");
-  EXPECT_EQ(classes.names()[1], "4 CPUh - 16 CPUh");
-  EXPECT_EQ(classes.names()[2], "16 CPUh - 64 CPUh");
-  EXPECT_EQ(classes.names()[3], "> 64 CPUh");
+  EXPECT_EQ(classes.names()[0], "< 4 CPU hours");
+  EXPECT_EQ(classes.names()[1], "4 - 16 CPU hours");
+  EXPECT_EQ(classes.names()[2], "16 - 64 CPU hours");
+  EXPECT_EQ(classes.names()[3], "> 64 CPU hours");
   EXPECT_EQ(classes.of_hours(3.9), 0U);
   EXPECT_EQ(classes.of_hours(4), 1U);
   EXPECT_EQ(classes.of_hours(64), 2U);
@@ -302,7 +302,7 @@ TEST(SizeClasses, are_those_of_the_published_table) {
   job.limit_s = 0;
   EXPECT_EQ(classes.of(job), 3U) << "no limit is the longest";
   classes.by_memory = true;
-  EXPECT_EQ(classes.names()[3], "> 64 GBh");
+  EXPECT_EQ(classes.names()[3], "> 64 GB hours");
   EXPECT_FALSE(classes.of(job)) << "its memory is not known";
 }
 

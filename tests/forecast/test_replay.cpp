@@ -36,6 +36,15 @@ TEST(Replay, takes_the_longest_plan_at_least_and_all_of_them_at_most) {
   }
 }
 
+TEST(Replay, knows_how_many_workers_suffice) {
+  const std::vector<double> plans{1, 1, 1, 1, 5};
+  EXPECT_EQ(Replay(plans, Schedule::longest_first, 0).longest_plan_s(), 5);
+  EXPECT_EQ(Replay(plans, Schedule::longest_first, 0).sufficient_workers(), 2U);
+  EXPECT_EQ(Replay(plans, Schedule::dynamic, 0).sufficient_workers(), 5U);
+  EXPECT_EQ(Replay(plans, Schedule::static_shares, 0).sufficient_workers(), 5U);
+  EXPECT_EQ(Replay(plans, Schedule::dynamic, 0.5).longest_plan_s(), 5.5);
+}
+
 TEST(Replay, charges_the_overhead_for_each_plan) {
   for (const Schedule schedule : all_schedules) {
     EXPECT_EQ(replayed({1, 1, 1, 1}, schedule, 1, 0.5), 6);

@@ -118,10 +118,10 @@ TEST_F(IsolatedJobTest, survives_whatever_kills_its_solver) {
            {"segmentation-fault", "was killed by SIGSEGV"},
            {"abort", "was killed by SIGABRT"},
            {"exit", "ended with exit status 7"},
-           {"garbage", "has lost its senses (bytes that are no message)"},
-           {"half-a-message", "has lost its senses (half a message)"},
+           {"garbage", "sent an invalid answer (bytes that are no message)"},
+           {"half-a-message", "sent an invalid answer (half a message)"},
            {"hang-up", "hung up without ending"},
-           {"wrong-plan", "has lost its senses (the wrong message)"}}) {
+           {"wrong-plan", "sent an invalid answer (the wrong message)"}}) {
     const PlanResult result = job({3, plan}, {});
     EXPECT_EQ(result.status, PlanStatus::failed) << plan;
     EXPECT_TRUE(result.may_pass) << plan;

@@ -289,6 +289,10 @@ TEST(PlaceWorkers, warns_where_workers_were_bound_to_few_of_many_cores) {
   EXPECT_THAT(place(workers),
               Each(Field(&Placement::limit, AllOf(HasSubstr("only 2 of its 64 cores"),
                                                   HasSubstr("mpirun --bind-to none")))));
+  EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false),
+              Each(Field(&Placement::limit, AllOf(HasSubstr("only 2 of its 64 cores"),
+                                                  testing::Not(HasSubstr("bind-to"))))))
+      << "it was given";
 }
 
 TEST(PlaceWorkers, does_not_warn_where_the_workers_together_have_most_cores) {

@@ -512,6 +512,36 @@ WorkQueue with_a_gpu_and_a_cpu(std::uint32_t count, double gpu_s, double cpu_s) 
   return queue;
 }
 
+/// A worker of one thread has solved five of ten equal plans, of which two were held up.
+WorkQueue with_plans_held_up() {
+  WorkQueue queue(plans(10));
+  for (std::uint32_t plan = 0; plan < 10; ++plan) queue.set_work(plan, 1e9);
+  queue.worker_joined(1, 1, "cpu");
+  (void)queue.orders();
+  std::uint32_t plan = 0;
+  for (const double seconds : {60.0, 60.0, 60.0, 180.0, 240.0}) {
+    queue.plan_started(1, plan);
+    (void)queue.plan_finished(1, plan++, seconds);
+  }
+  return queue;
+}
+
+TEST(WorkQueue, foresees_the_end_by_what_plans_take_with_those_that_are_held_up) {
+  const WorkQueue queue = with_plans_held_up();
+  EXPECT_NEAR(queue.seconds_left(), 5 * 120, 1) << "the median alone says half";
+}
+
+TEST(WorkQueue, foresees_the_end_sooner_while_a_plan_runs_and_later_where_that_is_held_up) {
+  WorkQueue queue = with_plans_held_up();
+  queue.plan_started(1, 5);
+  const double first = queue.seconds_left();
+  queue.time_passed(30);
+  const double later = queue.seconds_left();
+  EXPECT_LT(later, first - 20);
+  queue.time_passed(3000);
+  EXPECT_GT(queue.seconds_left(), first);
+}
+
 TEST(WorkQueue, foresees_each_kind_of_device_by_its_own_pace) {
   WorkQueue queue = with_a_gpu_and_a_cpu(1000, 0.02, 4);
   EXPECT_NEAR(queue.seconds_left(), 1000 / (1 / 0.02 + 1 / 4.0), 1e-6);

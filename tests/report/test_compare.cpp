@@ -45,11 +45,12 @@ class TwoFiles : public testing::Test {
     std::vector<PlanResult> rows;
     std::string tolerance = "0.0001";
     bool fields = false;
+    std::string solver = "jacobi";
   };
   /// Rows with a field hold it compressed already.
   std::string make(const std::string& name, Content content) {
     StorePlan plan{
-        {}, {{"solver", "jacobi"}, {"tolerance", content.tolerance}}, content.fields, {}};
+        {}, {{"solver", content.solver}, {"tolerance", content.tolerance}}, content.fields, {}};
     for (std::uint32_t i = 0; i < content.rows.size(); ++i) {
       content.rows[i].index = i;
       plan.ids.push_back(content.rows[i].id);
@@ -160,6 +161,24 @@ TEST_F(TwoFiles, are_equal_where_only_times_differ) {
   EXPECT_THAT(found.histogram().bins, IsEmpty());
 }
 
+TEST_F(TwoFiles, of_two_solvers_are_compared_in_what_both_have) {
+  Content steady{{solved_with("a", 12)}};
+  steady.rows[0].error_bound = 1e-9;
+  steady.rows[0].iterations = 8;
+  Content jacobi{{solved_with("a", 12)}};
+  steady.solver = "steady";
+  const Comparison found = compared(jacobi, steady);
+  for (const Comparison::Column& column : found.columns) EXPECT_EQ(column.differing, 0U);
+  EXPECT_THAT(found.left_out, testing::IsSupersetOf({"iterations", "error_bound"}));
+  EXPECT_TRUE(found.equal()) << "in all that can be compared";
+  std::filesystem::remove(directory_ / "a.h5");
+  std::filesystem::remove(directory_ / "b.h5");
+  jacobi.solver = "steady";
+  const Comparison alike = compared(jacobi, steady);
+  EXPECT_THAT(alike.left_out, IsEmpty());
+  EXPECT_FALSE(alike.equal());
+}
+
 TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
   const std::string file = make("t.h5", {{solved_with("a", 1), solved_with("b", 2)}});
   const auto time = time_of(file, ResultReader(file));
@@ -233,13 +252,32 @@ TEST(Programs, take_the_hours_of_the_documents) {
        {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
     report.times.push_back({name, seconds / 10, {}, {}});
   const auto json = nlohmann::json::parse(to_json_text(report));
+  EXPECT_EQ(json["base"], "numpy");
   const double speeds[] = {1, 4.34, 6.69, 3.18};
   const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_NEAR(json["times"][i]["speed"], speeds[i], 0.005);
+    EXPECT_NEAR(json["times"][i]["speedup"], speeds[i], 0.005);
     EXPECT_NEAR(json["times"][i]["seconds"], totals[i], 0.05);
   }
   EXPECT_NEAR(json["times"][3]["hours"], 3.15, 0.005);
+}
+
+TEST(Programs, are_as_fast_against_the_slowest_or_a_named_one) {
+  CompareReport report;
+  report.times = {{"own.h5", 0.1, {}, {}}, {"numpy", 7.9, {}, {}}};
+  EXPECT_EQ(times_table(report).rows[1][4], "79.00 x");
+  EXPECT_EQ(times_table(report).rows[2][4], "1 (base)");
+  report.base = "own.h5";
+  EXPECT_EQ(times_table(report).rows[2][4], "0.013 x");
+}
+
+TEST(ComparePlot, has_a_logarithmic_axis_where_times_span_more_than_20) {
+  CompareReport report;
+  report.times = {{"own.h5", 0.1, {}, {}}, {"numpy", 1.9, {}, {}}};
+  EXPECT_THAT(compare_plot(report).draw(PlotFormat::svg, 800, 500),
+              testing::Not(HasSubstr("logarithmic")));
+  report.times[1].seconds_a_plan = 7.9;
+  EXPECT_THAT(compare_plot(report).draw(PlotFormat::svg, 800, 500), HasSubstr("logarithmic"));
 }
 
 TEST(ComparePlot, shows_differences_and_times_where_there_are_any) {

@@ -65,6 +65,33 @@ TEST(Scaling, knows_no_limit_where_the_speedup_is_more_than_ideal) {
   EXPECT_TRUE(json["scalings"][0]["points"][0]["parallel_share"].is_null());
 }
 
+TEST(Scaling, of_a_replay_ends_at_the_longest_plan) {
+  const Scaling scaling =
+      scaling_of("dynamic", {{1, 100}, {2, 50}, {64, 4}, {128, 4}}, 100, {{4, 25}});
+  EXPECT_EQ(scaling.limit(), 25);
+  EXPECT_TRUE(std::isnan(scaling.parallel_share)) << "Amdahl's law knows no longest plan";
+  EXPECT_THAT(remarks_on(scaling),
+              testing::ElementsAre("no more than 25.00 times as fast as one worker: the longest "
+                                   "plan takes 4.0000 s; 25 worker(s) suffice"));
+  const auto json = nlohmann::json::parse(to_json_text({scaling}, ""))["scalings"][0];
+  EXPECT_EQ(json["largest_speedup"], 25);
+  EXPECT_EQ(json["sufficient_workers"], 25);
+  const std::string svg = scaling_plot({scaling}, "").draw(PlotFormat::svg, 800, 500);
+  EXPECT_THAT(svg, HasSubstr("dynamic: at most 25.00, by the longest plan"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("Amdahl")));
+}
+
+TEST(Scaling, says_where_more_workers_are_slower) {
+  const Scaling scaling = scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}, {8, 145}}, 212);
+  EXPECT_THAT(remarks_on(scaling),
+              testing::ElementsAre(
+                  "8 workers are slower than 4: 145.00 s, not 105.00 s; the fit leaves them out"));
+  EXPECT_EQ(scaling.parallel_share,
+            scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}}, 212).parallel_share);
+  EXPECT_THAT(remarks_on(scaling_of("", {{1, 100}, {2, 50}, {4, 51}}, 100)), testing::IsEmpty())
+      << "noise";
+}
+
 TEST(Scaling, is_drawn_with_the_law_and_the_ideal) {
   const std::string svg = scaling_plot({scaling_of("", {{1, 10}, {2, 6}, {4, 4}}, 10)}, "of `date`")
                               .draw(PlotFormat::svg, 800, 500);

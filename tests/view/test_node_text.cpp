@@ -56,8 +56,8 @@ TEST(NodeColumns, have_units) {
 }
 
 TEST(NodeLines, stand_under_their_heading) {
-  const auto heading = node_heading(true);
-  const auto lines = node_lines(sample_of_two_gpus(), gpus);
+  const auto heading = node_heading(true, true);
+  const auto lines = node_lines(sample_of_two_gpus(), gpus, true);
   ASSERT_EQ(lines.size(), 2U);
   for (const std::string& line : lines) EXPECT_EQ(line.size(), heading[0].size());
   EXPECT_EQ(heading[0].size(), heading[1].size());
@@ -67,7 +67,10 @@ TEST(NodeLines, stand_under_their_heading) {
   EXPECT_EQ(lines[1].substr(right_end("sm") - 2, 2), "97");
   EXPECT_EQ(lines[1].substr(right_end("gpu") - 1, 1), "3");
   EXPECT_EQ(lines[0].substr(right_end("cpu") - 2, 2), "62");
-  EXPECT_EQ(node_lines(NodeSample{}, {}).front().size(), node_heading(false)[0].size());
+  EXPECT_EQ(node_lines(NodeSample{}, {}, true).front().size(), node_heading(false, true)[0].size());
+  EXPECT_EQ(node_lines(NodeSample{}, {}, false).front().size(),
+            node_heading(false, false)[0].size());
+  EXPECT_THAT(node_heading(false, false)[0], testing::Not(testing::HasSubstr("pwr")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <ctime>
@@ -14,6 +15,7 @@
 #include "support/temporary_directory.hpp"
 #include "view/logger.hpp"
 #include "view/run_monitor.hpp"
+#include "view/time_text.hpp"
 
 namespace wallheat {
 namespace {
@@ -37,10 +39,11 @@ class MonitoredRun : public testing::Test {
     tally.total = 2;
     return tally;
   }
-  void begin(const std::vector<std::string>& ids, std::optional<EventLog> events) {
-    monitor_.emplace(log_, console_.line(), ProgressStyle::none, std::move(events),
+  void begin(const std::vector<std::string>& ids, std::optional<EventLog> events,
+             ProgressStyle style = ProgressStyle::none, Runtime& runtime = system_runtime()) {
+    monitor_.emplace(log_, console_.line(), style, std::move(events),
                      RunFacts{directory_ / "results.h5", &ids, "", "node0", ""}, two_plans(),
-                     live_status_);
+                     live_status_, runtime);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
@@ -134,6 +137,58 @@ TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
   monitor_->on_worker_ready(other);
   monitor_->finish("run_finished");
   EXPECT_THAT(said_.str(), HasSubstr("[warning] rank 1-2: few cores"));
+}
+
+/// Its time is a number.
+class TimeByHand : public Runtime {
+ public:
+  [[nodiscard]] Clock::time_point now() const override { return now_; }
+  [[nodiscard]] std::unique_ptr<Condition> make_condition() override {
+    return system_runtime().make_condition();
+  }
+  [[nodiscard]] std::unique_ptr<Thread> start_thread(
+      std::function<void(const std::stop_token&)> work) override {
+    return system_runtime().start_thread(std::move(work));
+  }
+  void pass(std::chrono::seconds time) { now_ += time; }
+
+ private:
+  Clock::time_point now_ = Clock::now();
+};
+
+TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
+  TimeByHand time;
+  begin(ids_, std::nullopt, ProgressStyle::lines, time);
+  const auto lines_of_an_hour = [&] {
+    said_.str("");
+    for (int tick = 0; tick < 360; ++tick) {
+      time.pass(std::chrono::seconds(10));
+      monitor_->on_tick(100);
+    }
+    const std::string said = said_.str();
+    return std::count(said.begin(), said.end(), '\n');
+  };
+  EXPECT_GT(lines_of_an_hour(), 30);
+  solve(0, 1);
+  EXPECT_LT(lines_of_an_hour(), 10);
+  EXPECT_THAT(said_.str(), HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
+}
+
+TEST_F(MonitoredRun, of_one_worker_has_no_tables) {
+  begin(ids_, std::nullopt);
+  monitor_->on_worker_ready(cpu_);
+  solve(0, 1);
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.str(), AllOf(HasSubstr("thread(s) of cpu avx2 on node1, cpus 0-1"),
+                                 HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
+}
+
+TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
+  EXPECT_EQ(rate_text(12.34), "12.3 plans/s");
+  EXPECT_EQ(rate_text(1.5), "1.50 plans/s");
+  EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
+  EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
+  EXPECT_EQ(rate_text(0), "no plan yet");
 }
 
 TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {
