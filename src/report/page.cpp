@@ -300,13 +300,19 @@ std::string ledger_table(const TimeLedger& ledger) {
         {name, duration_text(seconds), fmt::format("{:.2f} %", 100 * seconds / ledger.total_s())});
   rows.push_back({fmt::format("all: {} threads x {}", ledger.threads, duration_text(ledger.wall_s)),
                   duration_text(ledger.total_s()), "100.00 %"});
+  if (ledger.cpu_s > 0)
+    rows.push_back({"of it on a core, for plans", duration_text(ledger.cpu_s),
+                    fmt::format("{:.2f} %", 100 * ledger.cpu_s / ledger.total_s())});
   return table("lrr", rows);
 }
 
 Json ledgers_json(const std::vector<TimeLedger>& ledgers) {
   Json json = Json::array();
   for (const TimeLedger& ledger : ledgers) {
-    Json entry{{"session", ledger.session}, {"threads", ledger.threads}, {"wall_s", ledger.wall_s}};
+    Json entry{{"session", ledger.session},
+               {"threads", ledger.threads},
+               {"wall_s", ledger.wall_s},
+               {"cpu_s", ledger.cpu_s}};
     for (const auto& [name, seconds] : ledger.entries) entry["thread_seconds"][name] = seconds;
     json.push_back(std::move(entry));
   }

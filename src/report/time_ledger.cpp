@@ -66,6 +66,7 @@ std::vector<Lane> lanes_of(const Rows& rows) {
       lane.device = row.device;
     }
     lane.plans.push_back({of_row, row.started_s, row.seconds, row.phases});
+    if (!std::isnan(row.cpu_s)) lane.cpu_s += row.cpu_s;
   });
   std::vector<Lane> all;
   for (auto& [key, lane] : lanes) {
@@ -81,7 +82,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
   std::vector<TimeLedger> ledgers;
   for (std::uint32_t session = 0; session < sessions.size(); ++session) {
     const Attributes& facts = sessions[session];
-    TimeLedger ledger{session, 0, number(facts, "seconds"), {}};
+    TimeLedger ledger{session, 0, number(facts, "seconds"), {}, 0};
     LaneTimes sum;
     std::size_t with_plans = 0;
     double all_idle_from = 0;  // when the last plan of all ended
@@ -90,6 +91,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
       const LaneTimes times = times_of(lane, ledger.wall_s);
       for (std::size_t i = 0; i < sum.in_plans.size(); ++i)
         sum.in_plans.at(i) += times.in_plans.at(i);
+      ledger.cpu_s += lane.cpu_s;
       sum.before_first += times.before_first;
       sum.between += times.between;
       sum.after_last += times.after_last;

@@ -27,6 +27,7 @@ struct Lane {
   std::string host;
   std::string device;
   std::vector<LanePlan> plans;  ///< ascending by started_s
+  double cpu_s = 0;             ///< of its plans, as far as they tell
 };
 
 /// All lanes with a plan whose start and thread are known, by session, rank and thread.
@@ -39,6 +40,7 @@ struct TimeLedger {
   std::size_t threads = 0;
   double wall_s = 0;
   std::vector<std::pair<std::string, double>> entries;
+  double cpu_s = 0;  ///< in which the threads had a core for their plans
 
   [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
 };

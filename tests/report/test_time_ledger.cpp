@@ -16,6 +16,7 @@ PlanResult plan_of_thread(std::int32_t rank, std::int32_t thread, double started
   row.thread = thread;
   row.started_s = started_s;
   row.seconds = seconds;
+  row.cpu_s = seconds / 4;
   row.phases.read_s = static_cast<float>(seconds / 4);
   row.phases.solve_s = static_cast<float>(seconds / 2);
   return row;
@@ -56,6 +57,7 @@ TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
   const TimeLedger& ledger = ledgers.front();
   EXPECT_DOUBLE_EQ(ledger.total_s(), 20);
   EXPECT_NEAR(sum(ledger), 20, 1e-9);
+  EXPECT_NEAR(ledger.cpu_s, 2.5, 1e-9);
   EXPECT_NEAR(entry(ledger, "solving"), 5, 1e-6);
   EXPECT_NEAR(entry(ledger, "reading"), 2.5, 1e-6);
   EXPECT_NEAR(entry(ledger, "other work"), 2.5, 1e-6);
