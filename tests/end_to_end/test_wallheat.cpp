@@ -136,7 +136,9 @@ TEST_F(Wallheat, says_no_rank_at_a_terminal_alone_or_under_mpirun) {
   Words alone = run();
   alone.insert(alone.begin(), WALLHEAT_PROGRAM);
   Words under_mpirun = mpirun(3, run({"--overwrite"}));
-  under_mpirun.insert(under_mpirun.begin(), "/usr/bin/env");
+  const Words as_root{"/usr/bin/env", "OMPI_ALLOW_RUN_AS_ROOT=1",
+                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+  under_mpirun.insert(under_mpirun.begin(), as_root.begin(), as_root.end());
   for (const Words& words : {alone, under_mpirun}) {
     const Words lines = lines_at_terminal(120, words);
     EXPECT_THAT(lines, Contains(HasSubstr("restored 0, solved 3, failed 0"))) << words[1];
