@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <limits>
@@ -16,6 +15,8 @@
 #include "cli/queue_source.hpp"
 #include "cli/result_file.hpp"
 #include "cli/run_option_parser.hpp"
+#include "core/answer.hpp"
+#include "core/cpu_time.hpp"
 #include "core/parallel_for.hpp"
 #include "forecast/job_waits.hpp"
 #include "io/program_output.hpp"
@@ -82,7 +83,7 @@ void learn_from(Campaign& campaign, const std::vector<PlanResult>& solved, const
   for (const PlanResult& row : solved) {
     if (!row.device.starts_with("cpu") || ids.size() == enough) continue;
     ids.push_back(row.id);
-    seconds.push_back(row.seconds);
+    seconds.push_back(seconds_on_own_core(row));
   }
   const std::vector<double> updates = updates_of(source, ids, solver);
   std::size_t learnt = 0;
@@ -107,11 +108,10 @@ void measure_here(Campaign& campaign, const std::vector<std::string>& ids, const
   const std::size_t last = order.size() - 1;
   for (const std::size_t place : {last / 2, last * 3 / 4, last / 4}) {
     try {
-      const auto start = std::chrono::steady_clock::now();
+      const double start_s = thread_cpu_seconds();
       const FloorPlan plan = source.load(ids[order[place]]);
       (void)made->solve(plan, solver.limits, {});
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      campaign.core.observe(campaign.updates[order[place]], elapsed.count());
+      campaign.core.observe(campaign.updates[order[place]], thread_cpu_seconds() - start_s);
       ++solved;
     } catch (const InputError&) {
       // It cannot be read; another one tells as much.

@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "cli/run_option_parser.hpp"
+#include "core/answer.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "forecast/replay.hpp"
@@ -225,7 +226,7 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
                    "numbers, so --slowdown cannot be applied");
   std::vector<double> seconds;
   for (const PlanResult& row : reader.rows())
-    if (row.status != PlanStatus::pending) seconds.push_back(row.seconds);
+    if (row.status != PlanStatus::pending) seconds.push_back(seconds_on_own_core(row));
   if (seconds.empty()) throw RunError(options.replay + " has no solved plan to replay");
   if (const std::size_t left = reader.rows().size() - seconds.size(); left > 0)
     print_error("wallheat: {}: {} of {} plans are not solved yet and left out",

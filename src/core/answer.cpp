@@ -59,6 +59,11 @@ bool is_far_from_steady(const PlanResult& result) {
   return !(result.error_estimate <= 0.1 * size);
 }
 
+double seconds_on_own_core(const PlanResult& result) {
+  const bool known = result.device.starts_with("cpu") && !std::isnan(result.cpu_s);
+  return known ? result.cpu_s : result.seconds;
+}
+
 std::vector<Difference> differences(const Answer& first, const Answer& second) {
   std::vector<Difference> found;
   for_each_column([&](const auto& column) {

@@ -32,6 +32,10 @@ struct Difference {
 /// by more than a tenth of what the plan's temperatures are.
 [[nodiscard]] bool is_far_from_steady(const PlanResult& result);
 
+/// What the plan would take on a core of its own, in s: its CPU time where that is known and a CPU
+/// solved it. What other runs may expect is foretold by this.
+[[nodiscard]] double seconds_on_own_core(const PlanResult& result);
+
 /// Empty if the answers are the same. Fields are compared if both are there and of one shape.
 [[nodiscard]] std::vector<Difference> differences(const Answer& first, const Answer& second);
 
