@@ -615,7 +615,10 @@ double WorkQueue::seconds_left() const {
   for (const auto& [name, kind] : kinds_) totals[&kind] = kind.cost.latest();
   double done = 0;  // of the running plans, in plans of mean work
   double longest_s = 0;
+  // Of so many, enough have just ended to tell as much, and to look at all would take long.
+  constexpr std::size_t most_looked_at = 10'000;
   for (const auto& [id, worker] : workers_) {
+    if (leases_ > most_looked_at) break;
     CostModel::Totals& of_kind = totals[worker.kind];
     for (const auto& [number, lease] : worker.leases) {
       const Plan& plan = plans_[position_of_[number]];

@@ -123,7 +123,8 @@ class WorkQueue {
   /// All failures of a plan so far, earlier sessions included.
   [[nodiscard]] std::int32_t failures(std::uint32_t number) const;
   /// Estimated seconds until the end, by what the latest plans took and those at hand have taken;
-  /// NaN before the first result. O(n) for n plans that workers have.
+  /// NaN before the first result. O(n) for n kinds of devices and, up to 10,000, plans that workers
+  /// have.
   [[nodiscard]] double seconds_left() const;
 
  private:
