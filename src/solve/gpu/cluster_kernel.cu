@@ -5,23 +5,13 @@
 #include <utility>
 
 #include "solve/gpu/block_maximum.cuh"
+#include "solve/gpu/cluster_memory.hpp"
 #include "solve/gpu/kernels.hpp"
 
 namespace wallheat::gpu {
 namespace {
 
 namespace cg = cooperative_groups;
-
-constexpr int most_blocks_of_a_cluster = 16;
-
-/// Of a block with at most so many threads.
-template <TileShape shape, int threads>
-struct BlockMemory {
-  Pair inboxes[2 * shape.inbox_pairs() * threads];
-  double maxima[most_blocks_of_a_cluster];  // of each block
-  unsigned long long maximum;               // bits of this block's
-  Agreement agreement;
-};
 
 template <TileShape shape, int threads>
 class ClusterGroup {

@@ -1,0 +1,287 @@
+#include "ptx/machine.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <utility>
+
+namespace wallheat::ptx {
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+constexpr std::byte unwritten{0xcd};
+
+}  // namespace
+
+const Kernel& kernel(const std::string& name) {
+  for (const Kernel& kernel : kernels())
+    if ((kernel.name + " ").starts_with(name + " ")) return kernel;
+  throw Violation("there is no kernel " + name);
+}
+
+Machine::Machine(std::uint64_t seed) : random_(seed) {}
+
+Machine::~Machine() {
+  if (stacks_ != nullptr) munmap(stacks_, stacks_bytes_);
+}
+
+std::byte* Machine::allocate(std::size_t bytes) {
+  auto memory = std::make_unique<std::byte[]>(bytes + 256);
+  std::fill_n(memory.get(), bytes + 256, unwritten);
+  const auto past = reinterpret_cast<std::uintptr_t>(memory.get()) % 256;
+  std::byte* const aligned = memory.get() + (256 - past);
+  allocations_[aligned] = {std::move(memory), bytes};
+  return aligned;
+}
+
+void Machine::release(std::byte* memory) { allocations_.erase(memory); }
+
+void Machine::run(const Launch& launch, const std::vector<std::byte>& parameters) {
+  if (launch.threads % warp_threads != 0)
+    throw Violation(launch.kernel.name + ": a block has a warp that is not full");
+  ++launches;
+  launch_ = &launch;
+  parameters_ = parameters;
+  shared_bytes_ = launch.kernel.static_shared_bytes + launch.dynamic_shared_bytes;
+  shared_pitch_ = (shared_bytes_ + 4096 + 255) / 256 * 256;
+  if (launch.together != Together::no) {
+    run_together(launch, 0, launch.blocks);
+    return;
+  }
+  std::vector<int> order(static_cast<std::size_t>(launch.blocks));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random_);
+  for (const int block : order) run_together(launch, block, 1);
+}
+
+void Machine::run_together(const Launch& launch, int first_block, int blocks) {
+  first_block_ = first_block;
+  at_cluster_barrier_ = 0;
+  grid_barrier_ = {};
+  shared_.assign(shared_pitch_ * static_cast<std::size_t>(blocks), unwritten);
+  blocks_.assign(static_cast<std::size_t>(blocks), Block{});
+  std::vector<std::unique_ptr<Thread>> threads;
+  const auto count = static_cast<std::size_t>(blocks * launch.threads);
+  if (stacks_bytes_ < count * stack_bytes) {
+    if (stacks_ != nullptr) munmap(stacks_, stacks_bytes_);
+    stacks_bytes_ = count * stack_bytes;
+    void* const mapped = mmap(nullptr, stacks_bytes_, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    stacks_ = static_cast<std::byte*>(mapped);
+  }
+  for (int block = 0; block < blocks; ++block) {
+    Block& made = blocks_[static_cast<std::size_t>(block)];
+    made.shared = shared_.data() + static_cast<std::size_t>(block) * shared_pitch_;
+    made.warps.resize(static_cast<std::size_t>(launch.threads / warp_threads));
+    for (int thread = 0; thread < launch.threads; ++thread) {
+      threads.push_back(std::make_unique<Thread>(*this, block, thread));
+      ucontext_t& context = threads.back()->context_;
+      getcontext(&context);
+      context.uc_stack.ss_sp = stacks_ + (threads.size() - 1) * stack_bytes;
+      context.uc_stack.ss_size = stack_bytes;
+      context.uc_link = nullptr;
+      const auto address = reinterpret_cast<std::uintptr_t>(threads.back().get());
+      makecontext(&context, reinterpret_cast<void (*)()>(&Machine::enter), 2,
+                  static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
+    }
+  }
+
+  std::vector<Thread*> order;
+  for (const auto& thread : threads) order.push_back(thread.get());
+  std::vector<bool> rests(count / warp_threads);
+  while (!order.empty()) {
+    std::shuffle(order.begin(), order.end(), random_);
+    // Some warps fall behind the others, by more than one wait now and then.
+    for (std::size_t warp = 0; warp < rests.size(); ++warp) rests[warp] = random_() % 3 == 0;
+    bool any_ran = false;
+    for (const bool all : {false, true}) {
+      if (any_ran) break;
+      for (Thread* const thread : order) {
+        const std::size_t warp =
+            (thread->block_ * static_cast<std::size_t>(launch.threads) + thread->thread_) /
+            warp_threads;
+        if (!all && rests[warp]) continue;
+        if (thread->awaited_ != nullptr && *thread->awaited_ == thread->awaited_was_) continue;
+        any_ran = true;
+        step(*thread);
+      }
+    }
+    if (!any_ran)
+      throw Violation(launch.kernel.name + ": " + std::to_string(order.size()) +
+                      " threads wait for ever");
+    std::erase_if(order, [](const Thread* thread) { return thread->done_; });
+  }
+}
+
+void Machine::step(Thread& thread) {
+  thread.awaited_ = nullptr;
+  swapcontext(&scheduler_, &thread.context_);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Machine::enter(unsigned high, unsigned low) {
+  auto& thread = *reinterpret_cast<Thread*>(std::uintptr_t{high} << 32 | low);
+  Machine& machine = thread.machine_;
+  thread.block().begun = true;
+  try {
+    machine.launch_->kernel.function(thread);
+  } catch (...) {
+    machine.error_ = std::current_exception();
+  }
+  thread.block().has_lost_threads = true;
+  thread.done_ = true;
+  setcontext(&machine.scheduler_);
+}
+
+Thread::Thread(Machine& machine, int block, int thread)
+    : machine_(machine),
+      block_(static_cast<std::uint32_t>(block)),
+      thread_(static_cast<std::uint32_t>(thread)) {}
+
+std::uint32_t Thread::ntid(char axis) const {
+  return axis == 'x' ? static_cast<std::uint32_t>(machine_.launch_->threads) : 1;
+}
+std::uint32_t Thread::ctaid(char axis) const {
+  return axis == 'x' ? static_cast<std::uint32_t>(machine_.first_block_) + block_ : 0;
+}
+std::uint32_t Thread::nctaid(char axis) const {
+  return axis == 'x' ? static_cast<std::uint32_t>(machine_.launch_->blocks) : 1;
+}
+std::uint32_t Thread::environment(int number) const {
+  if (machine_.launch_->together != Together::grid) return 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(&machine_.grid_barrier_);
+  return static_cast<std::uint32_t>(number == 1 ? address >> 32 : address);
+}
+
+void Thread::await(const std::uint32_t& value) {
+  awaited_ = &value;
+  awaited_was_ = value;
+  swapcontext(&context_, &machine_.scheduler_);
+}
+
+void Thread::await_block(int line) {
+  Machine::Warp& warp = this->warp();
+  if (line != 0) {
+    if (warp.at_barrier == 0) warp.barrier_line = line;
+    if (warp.barrier_line != line) fail("waits for its block elsewhere than others of its warp");
+    warp.at_barrier = (warp.at_barrier + 1) % warp_threads;
+  }
+  Machine::Block& block = this->block();
+  if (++block.at_barrier < machine_.launch_->threads) return await(block.barriers);
+  block.at_barrier = 0;
+  ++block.barriers;
+}
+
+void Thread::cluster_arrive() {
+  if (at_cluster_barrier_) fail("arrives at the cluster's barrier twice");
+  at_cluster_barrier_ = true;
+  cluster_barrier_ = machine_.cluster_barriers_;
+  if (++machine_.at_cluster_barrier_ < machine_.launch_->blocks * machine_.launch_->threads) return;
+  machine_.at_cluster_barrier_ = 0;
+  ++machine_.cluster_barriers_;
+}
+
+void Thread::cluster_wait() {
+  if (!at_cluster_barrier_) fail("waits at the cluster's barrier without having arrived");
+  at_cluster_barrier_ = false;
+  if (machine_.cluster_barriers_ == cluster_barrier_) await(machine_.cluster_barriers_);
+}
+
+const std::array<std::uint32_t, warp_threads>& Thread::gather(std::uint32_t value, int line) {
+  Machine::Warp& warp = this->warp();
+  if (warp.in_exchange == 0) warp.exchange_line = line;
+  if (warp.exchange_line != line) fail("talks to its warp elsewhere than others of it");
+  auto& values = warp.values[exchanges_++ % 2];
+  values[thread_ % warp_threads] = value;
+  if (++warp.in_exchange < warp_threads) {
+    await(warp.exchanges);
+  } else {
+    warp.in_exchange = 0;
+    ++warp.exchanges;
+  }
+  return values;
+}
+
+bool Thread::all_agree(bool yes, int line) {
+  const auto& votes = gather(yes ? 1 : 0, line);
+  return std::all_of(votes.begin(), votes.end(), [](std::uint32_t vote) { return vote != 0; });
+}
+
+std::uint32_t Thread::exchange(std::uint32_t value, std::uint32_t distance, int line) {
+  return gather(value, line)[(thread_ % warp_threads) ^ distance];
+}
+
+void Thread::await_change(std::uint64_t address) {
+  std::uint32_t& value =
+      *reinterpret_cast<std::uint32_t*>(generic_memory(address, sizeof(std::uint32_t)));
+  if (seen_at_ == address && seen_ == value) await(value);
+  seen_at_ = address;
+  seen_ = value;
+}
+
+std::uint64_t Thread::generic(std::uint64_t shared_address) const {
+  return reinterpret_cast<std::uintptr_t>(shared_memory(shared_address, 1));
+}
+
+std::uint64_t Thread::in_block(std::uint64_t generic_address, std::uint32_t block) const {
+  if (block >= machine_.blocks_.size()) return ~std::uint64_t{0} / 2;
+  return generic_address + (block - std::uint64_t{block_}) * machine_.shared_pitch_;
+}
+
+void Thread::check_alignment(std::uint64_t address, std::size_t bytes) const {
+  if (address % bytes != 0) fail("uses memory that is not aligned");
+}
+
+std::byte* Thread::shared_memory(std::uint64_t address, std::size_t bytes) const {
+  check_alignment(address, bytes);
+  if (address < first_shared_address ||
+      address - first_shared_address + bytes > machine_.shared_bytes_)
+    fail("reaches outside of shared memory");
+  return block().shared + (address - first_shared_address);
+}
+
+std::byte* Thread::global_memory(std::uint64_t address, std::size_t bytes) const {
+  check_alignment(address, bytes);
+  auto* const memory = reinterpret_cast<std::byte*>(address);
+  const auto* const barrier = reinterpret_cast<const std::byte*>(&machine_.grid_barrier_);
+  if (memory >= barrier && memory + bytes <= barrier + sizeof(Machine::GridBarrier)) return memory;
+  const auto after = machine_.allocations_.upper_bound(memory);
+  if (after == machine_.allocations_.begin()) fail("reaches outside of device memory");
+  const auto& [begin, allocation] = *std::prev(after);
+  if (static_cast<std::size_t>(memory - begin) + bytes > allocation.second)
+    fail("reaches outside of device memory");
+  return memory;
+}
+
+std::byte* Thread::generic_memory(std::uint64_t address, std::size_t bytes) const {
+  check_alignment(address, bytes);
+  auto* const memory = reinterpret_cast<std::byte*>(address);
+  const std::byte* const shared = machine_.shared_.data();
+  if (memory < shared || memory >= shared + machine_.shared_.size())
+    return global_memory(address, bytes);
+  const auto offset = static_cast<std::size_t>(memory - shared);
+  const std::size_t owner = offset / machine_.shared_pitch_;
+  if (offset % machine_.shared_pitch_ + bytes > machine_.shared_bytes_)
+    fail("reaches outside of shared memory");
+  if (owner == block_) return memory;
+  ++machine_.stores_to_other_blocks;
+  if (!machine_.blocks_[owner].begun) fail("reaches into a block that has not begun");
+  if (machine_.blocks_[owner].has_lost_threads) fail("reaches into a block that may have ended");
+  return memory;
+}
+
+const std::byte* Thread::param_memory(std::uint64_t offset, std::size_t bytes) const {
+  if (offset + bytes > machine_.parameters_.size()) fail("reaches outside of its parameters");
+  return machine_.parameters_.data() + offset;
+}
+
+void Thread::fail(const std::string& what) const {
+  throw Violation(machine_.launch_->kernel.name + ", block " + std::to_string(ctaid('x')) +
+                  ", thread " + std::to_string(thread_) + " " + what);
+}
+
+}  // namespace wallheat::ptx

@@ -1,0 +1,183 @@
+#pragma once
+
+#include <ucontext.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// A GPU that is a program: it runs kernels that translate.py made of PTX, each thread as a fiber,
+// warps in random order. A thread runs until it waits for others. What a GPU would let pass, and
+// would get wrong now and then, ends the launch here: see Violation. It knows nothing of time, of
+// what ptxas makes of PTX, or of stores that are seen late.
+
+namespace wallheat::ptx {
+
+/// What no kernel may do: reach outside of its memory, or into a block that has not begun or may
+/// have ended; part ways within a warp where all its threads must be at one instruction; wait for
+/// ever. Says kernel, block and thread.
+class Violation : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Thread;
+struct Kernel {
+  std::string name;  ///< and its template's arguments, as in "cluster_kernel 8 8 128 2"
+  void (*function)(Thread& thread);
+  std::size_t static_shared_bytes;
+};
+/// What translate.py made.
+[[nodiscard]] const std::vector<Kernel>& kernels();
+/// The kernel whose name begins with these words. Throws Violation if there is none.
+[[nodiscard]] const Kernel& kernel(const std::string& name);
+
+/// Which blocks of a launch run at the same time.
+enum class Together { no, cluster, grid };
+
+struct Launch {
+  const Kernel& kernel;
+  int blocks;
+  int threads;  ///< of a block, a multiple of 32
+  std::size_t dynamic_shared_bytes;
+  Together together;
+};
+
+/// Where the shared memory of each block begins for the block itself.
+constexpr std::uint64_t first_shared_address = 1024;
+constexpr int warp_threads = 32;
+
+class Machine {
+ public:
+  /// `seed` is that of the order in which threads run.
+  explicit Machine(std::uint64_t seed);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// Memory that kernels reach, filled with what nobody wrote.
+  [[nodiscard]] std::byte* allocate(std::size_t bytes);
+  void release(std::byte* memory);
+
+  /// Runs a kernel to its end; its parameters are laid out as a C++ function's would be in a
+  /// struct. Throws Violation.
+  void run(const Launch& launch, const std::vector<std::byte>& parameters);
+
+  std::int64_t launches = 0;
+  std::int64_t stores_to_other_blocks = 0;  ///< and loads
+
+ private:
+  friend class Thread;
+  struct Warp {
+    std::array<std::array<std::uint32_t, warp_threads>, 2>
+        values{};  ///< of this exchange and the next
+    std::uint32_t exchanges = 0;
+    int in_exchange = 0;
+    int exchange_line = 0;
+    int at_barrier = 0;
+    int barrier_line = 0;
+  };
+  struct Block {
+    std::byte* shared = nullptr;
+    std::vector<Warp> warps;
+    std::uint32_t barriers = 0;  ///< passed
+    int at_barrier = 0;
+    bool begun = false;
+    bool has_lost_threads = false;
+  };
+
+  void run_together(const Launch& launch, int first_block, int blocks);
+  void step(Thread& thread);
+  static void enter(unsigned high, unsigned low);
+
+  std::mt19937_64 random_;
+  std::map<std::byte*, std::pair<std::unique_ptr<std::byte[]>, std::size_t>> allocations_;
+  std::byte* stacks_ = nullptr;
+  std::size_t stacks_bytes_ = 0;
+
+  // Of the launch that runs now.
+  const Launch* launch_ = nullptr;
+  std::vector<std::byte> parameters_;
+  std::size_t shared_bytes_ = 0;
+  std::size_t shared_pitch_ = 0;  ///< from block to block; what lies between belongs to none
+  std::vector<std::byte> shared_;
+  std::vector<Block> blocks_;
+  int first_block_ = 0;
+  int at_cluster_barrier_ = 0;
+  std::uint32_t cluster_barriers_ = 0;  ///< passed
+  struct GridBarrier {
+    std::uint32_t size = 0;
+    std::uint32_t arrived = 0;
+  };
+  GridBarrier grid_barrier_;  ///< as the driver lays it out: grids wait for each other here
+  ucontext_t scheduler_{};
+  std::exception_ptr error_;
+};
+
+/// What a kernel's instructions do that is not done with registers alone. `line` tells one
+/// instruction from another.
+class Thread {
+ public:
+  Thread(Machine& machine, int block, int thread);
+
+  [[nodiscard]] std::uint32_t tid(char axis) const { return axis == 'x' ? thread_ : 0; }
+  [[nodiscard]] std::uint32_t ntid(char axis) const;
+  [[nodiscard]] std::uint32_t ctaid(char axis) const;
+  [[nodiscard]] std::uint32_t nctaid(char axis) const;
+  /// %envreg1 and 2: the upper and the lower half of the grid barrier's address.
+  [[nodiscard]] std::uint32_t environment(int number) const;
+  [[noreturn]] void trap() const { fail("stops at a trap"); }
+
+  /// The threads of a block wait for each other; those of a warp at the same instruction, unless
+  /// `line` is 0.
+  void await_block(int line);
+  void cluster_arrive();
+  void cluster_wait();
+  [[nodiscard]] bool all_agree(bool yes, int line);
+  /// The value of the thread of this warp whose number differs in the bits of `distance`.
+  [[nodiscard]] std::uint32_t exchange(std::uint32_t value, std::uint32_t distance, int line);
+  /// Once a thread has seen a value, it waits for another: it is no use to look again before.
+  void await_change(std::uint64_t address);
+
+  /// A generic address of this block's shared memory, and the same place of another block's. Of a
+  /// block that does not exist it is an address that may not be used.
+  [[nodiscard]] std::uint64_t generic(std::uint64_t shared_address) const;
+  [[nodiscard]] std::uint64_t in_block(std::uint64_t generic_address, std::uint32_t block) const;
+
+  [[nodiscard]] std::byte* shared_memory(std::uint64_t address, std::size_t bytes) const;
+  [[nodiscard]] std::byte* global_memory(std::uint64_t address, std::size_t bytes) const;
+  [[nodiscard]] std::byte* generic_memory(std::uint64_t address, std::size_t bytes) const;
+  [[nodiscard]] const std::byte* param_memory(std::uint64_t offset, std::size_t bytes) const;
+
+ private:
+  friend class Machine;
+  [[nodiscard]] Machine::Block& block() const { return machine_.blocks_[block_]; }
+  [[nodiscard]] Machine::Warp& warp() const { return block().warps[thread_ / warp_threads]; }
+  [[noreturn]] void fail(const std::string& what) const;
+  void check_alignment(std::uint64_t address, std::size_t bytes) const;
+  /// Lets others run until `*value` is not what it is now.
+  void await(const std::uint32_t& value);
+  const std::array<std::uint32_t, warp_threads>& gather(std::uint32_t value, int line);
+
+  Machine& machine_;
+  std::uint32_t block_;   ///< of those that run together
+  std::uint32_t thread_;  ///< of the block
+  ucontext_t context_{};
+  bool done_ = false;
+  const std::uint32_t* awaited_ = nullptr;
+  std::uint32_t awaited_was_ = 0;
+  std::uint32_t exchanges_ = 0;
+  std::uint32_t cluster_barrier_ = 0;
+  bool at_cluster_barrier_ = false;
+  std::uint64_t seen_at_ = 0;
+  std::uint32_t seen_ = 0;
+};
+
+}  // namespace wallheat::ptx

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Plants one mistake after the other into the GPU's kernels, and checks that test_ptx finds each.
+
+    planted_mistakes.py NVCC CXX TEST_PTX
+
+Takes about 20 s of a core a mistake. The project's sources stay as they are."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+# (what is wrong, file in src/solve/gpu, what stands there once, what is put in its place, the tests that are to find it)
+MISTAKES = [
+    ("no wait for the neighbours' edges", "resident.hpp",
+     "group.await_edges();\n      sweep<shape, false, masked>", "sweep<shape, false, masked>", "cluster_8x8_128"),
+    ("one inbox instead of two", "resident.hpp",
+     "sweep<shape, false, masked>(cells, interior, received);\n      buffer ^= 1;",
+     "sweep<shape, false, masked>(cells, interior, received);", "cluster_8x8_128"),
+    ("no wait before the first sweep", "resident.hpp",
+     "group.sync();\n\n  // Every block", "\n  // Every block", "cluster_8x8_128"),
+    ("a window is one sweep longer", "resident.hpp", "left_over = window - 1;", "left_over = window;", "grid"),
+    ("no way back to the kept field", "resident.hpp",
+     "if (group.agreement().go_back)", "if (plan.slots < 0)", "grid"),
+    ("left and right edges are swapped", "tile.hpp", "give(left, from_right +", "give(left, from_left +", "streaming_8x16"),
+    ("the largest change of half a warp", "block_maximum.cuh", "distance = 16", "distance = 8", "cluster_8x4_256"),
+    ("no wait for the other blocks' largest changes", "cluster_kernel.cu",
+     "[blockIdx.x] = of_block;\n    sync();", "[blockIdx.x] = of_block;", "cluster_8x4_256"),
+    ("the largest change goes to a block that does not exist", "cluster_kernel.cu",
+     "if (threadIdx.x < gridDim.x)", "if (threadIdx.x <= gridDim.x)", "cluster_8x8_256"),
+    ("edges go beyond a neighbour's shared memory", "cluster_kernel.cu",
+     "static_cast<unsigned>(slot) % blockDim.x]", "static_cast<unsigned>(slot)]", "cluster_8x8_128"),
+    ("threads of a warp part ways before a barrier", "cluster_kernel.cu",
+     "return __all_sync(0xffffffff, yes) != 0;", "return yes;", "cluster_8x8_128"),
+    ("a grid's largest change is never emptied", "kernels.cu", "plan_.maxima[turn_] = 0", "plan_.maxima[turn_] += 0", "grid"),
+    ("a streamed region stores its rim", "streaming.hpp", "in_col >= rim_tile_cols &&", "in_col >= 0 &&", "streaming_16x32"),
+    ("products and sums are contracted", None, "--fmad=false", "--fmad=true", "cluster_8x8_128"),
+]
+
+
+def run(command, **arguments):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **arguments)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def library(nvcc, cxx, folder, fmad):
+    """Builds the kernels of folder/src for test_ptx to load in place of its own."""
+    ptx = []
+    for source in ("kernels", "cluster_kernel"):
+        ptx.append(folder / f"{source}.ptx")
+        run([nvcc, "-std=c++20", fmad, "--expt-relaxed-constexpr", "-arch=compute_90", "-ptx", "-o", ptx[-1],
+             f"-I{folder}/src", f"-I{ROOT}/src", f"-I{ROOT}/include", folder / "src/solve/gpu" / f"{source}.cu"])
+    translated = folder / "kernels.cpp"
+    translated.write_text(run([sys.executable, HERE / "translate.py", *ptx]))
+    made = folder / "kernels.so"
+    run([cxx, "-std=c++20", "-w", "-ffp-contract=off", "-shared", "-fPIC", f"-I{HERE.parent}", translated, "-o", made])
+    return made
+
+
+def main():
+    nvcc, cxx, test = sys.argv[1:]
+    missed = []
+    for what, file, old, new, kernel in MISTAKES:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            shutil.copytree(ROOT / "src/solve", folder / "src/solve")
+            if file:
+                path = folder / "src/solve/gpu" / file
+                text = path.read_text()
+                if text.count(old) != 1:
+                    sys.exit(f"src/solve/gpu/{file} does not have once, as a mistake is to be planted there: {old!r}")
+                path.write_text(text.replace(old, new))
+            mistaken = library(nvcc, cxx, folder, new if file is None else "--fmad=false")
+            done = subprocess.run([test, f"--gtest_filter=*/{kernel}", "--gtest_fail_fast"], capture_output=True, text=True,
+                                  env={"LD_PRELOAD": str(mistaken)})
+            said = [line for line in done.stdout.splitlines() if "Violation" in line or "description" in line or "differ" in line]
+            print(f"{what}: {'not found' if done.returncode == 0 else 'found, ' + (said or ['wrong iterations'])[0]}", flush=True)
+            if done.returncode == 0:
+                missed.append(what)
+    if missed:
+        sys.exit(f"{len(missed)} of {len(MISTAKES)} mistakes were not found: {', '.join(missed)}")
+    print(f"all {len(MISTAKES)} mistakes were found")
+
+
+if __name__ == "__main__":
+    main()
