@@ -1,9 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 namespace wallheat::simulation {
 
@@ -78,21 +75,8 @@ struct Options {
 #undef WALLHEAT_OPTION
 };
 
-struct OptionName {
-  const char* name;
-  double Options::*member;
-  double nothing;
-  bool is_fault;
-  const char* meaning;
-};
-[[nodiscard]] const std::vector<OptionName>& option_names();
-
 /// What the seed stands for. One in six is a cluster without faults.
 [[nodiscard]] Options expand(std::uint64_t seed);
 [[nodiscard]] bool is_calm(const Options& options);
-/// "name=value ..." of all that differ from nothing.
-[[nodiscard]] std::string to_text(const Options& options);
-/// Sets one from "name=value"; returns false where there is none of that name.
-[[nodiscard]] bool set(Options& options, const std::string& text);
 
 }  // namespace wallheat::simulation
