@@ -68,6 +68,7 @@ class Run(Session):
         self.events = os.path.join(folder, f"events-{number}.jsonl")
         self.said = os.path.join(folder, f"said-{number}.txt")
         self.log_size = 0
+        self.solved_before_strike = 1
         super().__init__(command, f"{os.getpid()}-{os.path.basename(folder)}-{number}", self.said, environment, folder)
 
     def told(self):
@@ -107,7 +108,7 @@ class Run(Session):
             ranks = [each.pid for each in self.seen if each.role == "rank"] or [each.pid for each in self.processes()]
             return any(children(pid) for pid in ranks)
         if phase == "solving":
-            return b'"event":"result"' in read(self.events) and bool(self.at_hand())
+            return read(self.events).count(b'"event":"result"') >= self.solved_before_strike and bool(self.at_hand())
         if phase == "storing":
             before, self.log_size = self.log_size, size(self.results + ".wal")
             return self.log_size > before > 0
