@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # jobs/launch.sh over three hosts (network namespaces) and a head that starts it: what a death costs.
 #   test_hosts.sh WALLHEAT
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=campaign.sh
 . "$here/campaign.sh"
 needs_root_and ip unshare mpirun
-needs_option "$wallheat" run --exit-status-file
-unset "${!SLURM_@}" "${!LSB_@}"
 
 hosts=$scratch/hosts
 cleanup() { "$here/hosts.sh" "$hosts" down; }
@@ -21,7 +17,7 @@ run_undisturbed
 launch() {
   result=$scratch/$1.h5 events=$scratch/$1.jsonl log=$scratch/$1.log
   shift
-  WALLHEAT_SSH=$hosts/ssh "$here/hosts.sh" "$hosts" on n0 "$here/../../jobs/launch.sh" \
+  WALLHEAT_SSH=$hosts/ssh "$here/hosts.sh" "$hosts" on n0 "$root/jobs/launch.sh" \
     --host n1:2,n2:2,n3:1 -n 5 -- "$wallheat" run --data "$plans" --out "$result" \
     --events "$events" --worker-timeout 5 "${work[@]}" "$@" > "$log" 2>&1 &
   launched=$!

@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # jobs/launch.sh on this host, under the real mpirun; mostly with a stand-in for wallheat.
 #   test_launch.sh WALLHEAT
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-launch=$here/../../jobs/launch.sh
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 mpirun --version 2> /dev/null | grep -q 'Open MPI' || skip "needs mpirun of Open MPI"
-unset "${!SLURM_@}" "${!LSB_@}"
+launch=$root/jobs/launch.sh
 export STAND_IN=$scratch/stand-in
-wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 
 # start [NAME=VALUE...]: a run of three ranks in the background; sets `launched`.
 start() {

@@ -1,25 +1,17 @@
 #!/usr/bin/env bash
-# jobs/submit.sh on a real Slurm that belongs to this test: several nodes, a lost node, an array with
-# its merge, a time limit that strikes, scancel, GPUs.
+# jobs/submit.sh on a real Slurm that belongs to this test: several nodes, a lost node, a time limit that strikes,
+# scancel, GPUs. Arrays with their merge: test_slurm_examples.sh
 #   test_slurm.sh WALLHEAT
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=campaign.sh
 . "$here/campaign.sh"
-PATH=$PATH:/usr/sbin:/sbin
 needs_root_and ip munged slurmctld slurmd sbatch mpirun
-needs_option "$wallheat" run --exit-status-file
 
-slurm=$scratch/slurm
-cleanup() { "$here/slurm.sh" "$slurm" stop; }
-chmod 755 "$scratch"  # munge wants every folder above its socket open
-"$here/slurm.sh" "$slurm" start 3 || { echo "FAILED  the private Slurm does not start"; exit 1; }
+start_slurm 3
 make_plans
 run_undisturbed
 
-on() { "$here/slurm.sh" "$slurm" on "$@"; }
 cat > "$scratch/site.sh" <<END
 cores_per_node=2
 time_limit=00:10
@@ -32,13 +24,12 @@ submit() {
   shift
   result=$scratch/$name.h5 events=$scratch/$name.jsonl log=$scratch/$name.submit
   mkdir -p "$scratch/logs"
-  (cd "$scratch/logs" && on "$here/../../jobs/submit.sh" --scheduler slurm --name "$name" --site "$scratch/site.sh" "$@" \
+  (cd "$scratch/logs" && on "$root/jobs/submit.sh" --scheduler slurm --name "$name" --site "$scratch/site.sh" "$@" \
     -- --data "$plans" --out "$result" --events "$events" "${work[@]}" "${more[@]}") > "$log" 2>&1
   job=$(sed -n 's/^submitted: job \([0-9]*\)$/\1/p' "$log")
   check "submit.sh $name: the job is taken" test -n "$job" || cat "$log"
 }
 more=()
-queue_empty() { [ -z "$(on squeue -h)" ]; }
 job_over() { wait_until "$1" "the queue is empty" queue_empty; }
 state() { on scontrol show job --oneliner "$1" | grep -o 'JobState=[A-Z_]*' | sort -u; }
 in_log() { cat "$scratch"/logs/"$1"-*.out | grep -qF -- "$2" || { cat "$scratch"/logs/"$1"-*.out; return 1; }; }
@@ -128,12 +119,4 @@ for rank in 1 2 3 4; do
   check "GPUs: worker $rank sees both of its node" in_log gpus "rank $rank on n$((rank % 2 + 1)) sees GPUs 0,1"
 done
 
-if "$wallheat" merge --help > /dev/null 2>&1; then
-  submit array --array 4
-  job_over 240
-  check "an array: the merge completes" in_log array-merge "0 missing"
-  check "an array: the merged file equals that of a single run" equals_undisturbed "$result"
-else
-  echo "skipped: the array with its merge: this wallheat has no 'merge'"
-fi
 finish

@@ -110,7 +110,8 @@ class Story {
       }
       return outcome_;
     } catch (const Violation& violation) {
-      throw Violation(violation.invariant, where_ + ": " + violation.what());
+      throw Violation(violation.invariant,
+                      where_ + (where_.empty() ? "" : ": ") + violation.what());
     }
   }
 
