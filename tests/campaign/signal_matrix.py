@@ -43,9 +43,8 @@ import tempfile
 import threading
 import time
 
-from phases import PARTS, PLANS, SESSION_LIMIT_S, WORKERS, HeldList, Run
+from phases import PARTS, PLANS, SESSION_LIMIT_S, WORKERS, HeldList, Program, Run, read
 from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise, unreachable
-from sessions import Program, read
 
 SCHEDULED = ("slurm.sh", "lsf.sh")
 LEFTOVER_GRACE_S = 20

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# jobs/submit.sh on a real Slurm that belongs to this test: several nodes, a lost node, a time limit that strikes,
-# scancel, GPUs. Arrays with their merge: test_slurm_examples.sh
+# jobs/submit.sh on a real Slurm that belongs to this test: a lost node, scancel, GPUs, runs that
+# cannot start. Arrays with their merge, eight nodes, a time limit that strikes: test_slurm_examples.sh
 #   test_slurm.sh WALLHEAT
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
@@ -11,6 +11,7 @@ needs_root_and ip munged slurmctld slurmd sbatch mpirun
 start_slurm 3
 make_plans
 run_undisturbed
+work+=(--worker-timeout 5)
 
 cat > "$scratch/site.sh" <<END
 cores_per_node=2
@@ -25,23 +26,15 @@ submit() {
   result=$scratch/$name.h5 events=$scratch/$name.jsonl log=$scratch/$name.submit
   mkdir -p "$scratch/logs"
   (cd "$scratch/logs" && on "$root/jobs/submit.sh" --scheduler slurm --name "$name" --site "$scratch/site.sh" "$@" \
-    -- --data "$plans" --out "$result" --events "$events" "${work[@]}" "${more[@]}") > "$log" 2>&1
+    -- --data "$plans" --out "$result" --events "$events" "${work[@]}") > "$log" 2>&1
   job=$(sed -n 's/^submitted: job \([0-9]*\)$/\1/p' "$log")
   check "submit.sh $name: the job is taken" test -n "$job" || cat "$log"
 }
-more=()
 job_over() { wait_until "$1" "the queue is empty" queue_empty; }
 state() { on scontrol show job --oneliner "$1" | grep -o 'JobState=[A-Z_]*' | sort -u; }
 in_log() { cat "$scratch"/logs/"$1"-*.out | grep -qF -- "$2" || { cat "$scratch"/logs/"$1"-*.out; return 1; }; }
 no_process_left() { ! pgrep -f -- "$wallheat run .*$result" > /dev/null; }
 
-submit nodes --nodes 3
-job_over 120
-check "three nodes: the job completes" same JobState=COMPLETED "$(state "$job")"
-check "three nodes: all have solved" same 3 "$(grep '"event":"worker_ready"' "$events" | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
-check "three nodes: the file equals that of an undisturbed run" equals_undisturbed "$result"
-
-more=(--worker-timeout 5)
 submit lost_node --nodes 3
 wait_until 60 "five plans are solved" results_stored "$events" 5
 "$here/hosts.sh" "$slurm/hosts.d" kill n3
@@ -53,7 +46,6 @@ check "a lost node: the file equals that of an undisturbed run" equals_undisturb
 check "a lost node: the file is closed" closed "$result"
 on_node() { "$here/hosts.sh" "$slurm/hosts.d" on "$@"; }
 SLURM_CONF=$slurm/slurm.conf on_node n3 slurmd -N n3
-more=()
 
 submit cancelled --nodes 2
 wait_until 60 "five plans are solved" results_stored "$events" 5
@@ -68,18 +60,6 @@ wait_until 20 "scancel: no process is left" no_process_left
 submit cancelled --nodes 2
 job_over 120
 check "scancel: submitted again, it is finished" equals_undisturbed "$result"
-
-# The limit must strike at least once: one worker, whose solver is held until it has.
-sed -i 's/^cores_per_node=.*/cores_per_node=1/' "$scratch/site.sh"
-submit limit --time 00:01
-hold "$result" "$events"
-requeued() { grep -qF "goes back into the queue" "$scratch"/logs/limit-*.out; }
-wait_until 150 "a time limit: the job goes back into the queue" requeued
-job_over 600
-check "a time limit: the job completes in the end" same JobState=COMPLETED "$(state "$job")"
-check "a time limit: the file equals that of an undisturbed run" equals_undisturbed "$result"
-
-check "a time limit: it says that it was the limit" in_log limit "Slurm's signal stopped the run before the job's time limit"
 
 # What cannot run is not submitted; what fails later says so in one sentence.
 good=$plans plans=$scratch/none

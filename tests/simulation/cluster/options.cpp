@@ -85,14 +85,4 @@ Options expand(std::uint64_t seed) {
   return o;
 }
 
-bool is_calm(const Options& options) {
-  enum { shape, fault };
-  bool calm = true;
-#define WALLHEAT_OPTION(name, nothing, sort, meaning) \
-  calm = calm && ((sort) != fault || options.name == (nothing));
-  WALLHEAT_SIMULATION_OPTIONS(WALLHEAT_OPTION)
-#undef WALLHEAT_OPTION
-  return calm;
-}
-
 }  // namespace wallheat::simulation

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
       "two workers give different answers",
   };
   program.options = {
-#define WALLHEAT_OPTION(name, nothing, sort, meaning) {#name, &Options::name, nothing, meaning},
+#define WALLHEAT_OPTION(name, nothing, meaning) {#name, &Options::name, nothing, meaning},
       WALLHEAT_SIMULATION_OPTIONS(WALLHEAT_OPTION)
 #undef WALLHEAT_OPTION
   };

@@ -16,8 +16,7 @@
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/campaign.hpp"
 #include "simulation/cluster/child.hpp"
-#include "simulation/cluster/status_watch.hpp"
-#include "simulation/cluster/threads.hpp"
+#include "simulation/cluster/watches.hpp"
 #include "simulation/cluster/world.hpp"
 #include "simulation/random.hpp"
 #include "wallheat/error.hpp"
@@ -549,7 +548,11 @@ class Session {
       campaign_.violated("without faults all ranks say goodbye", std::to_string(unheard_.size()));
     if (together_.size() + 1 != processes_.size())
       campaign_.violated("without faults all ranks end together", std::to_string(together_.size()));
-    if (is_calm(options_)) check_schedule();
+    const bool all_good =
+        std::all_of(campaign_.plans().begin(), campaign_.plans().end(), [](const TruePlan& plan) {
+          return plan.sort == TruePlan::Sort::good && !plan.stored_otherwise;
+        });
+    if (options_.sessions == 0 && all_good) check_schedule();
   }
 
   [[nodiscard]] Seconds first_ready_s() const {
