@@ -42,73 +42,23 @@ struct Settings {
   std::filesystem::path directory;
 };
 
-/// What rank 0 did in one kind of call.
-struct Cost {
-  std::size_t calls = 0;
-  std::size_t items = 0;
-  double seconds = 0;
-
-  template <class Call>
-  auto time(Call call) {
-    struct Stop {
-      Cost& cost;
-      Clock::time_point start = Clock::now();
-      ~Stop() { cost.seconds += seconds_since(start); }
-    };
-    ++calls;
-    const Stop stop{*this};
-    return call();
-  }
-};
-
-/// Rank 0's link, with a count of what goes through it.
-class MeasuredLink final : public Link {
- public:
-  explicit MeasuredLink(Link& link) : link_(link) {}
-  int rank() const override { return link_.rank(); }
-  int size() const override { return link_.size(); }
-  std::uint64_t system_of(int rank) const override { return link_.system_of(rank); }
-  void send(int peer, Bytes message) override {
-    sent.items += message.size();
-    sent.time([&] { link_.send(peer, std::move(message)); });
-  }
-  void send_sign_of_life(int peer, Bytes message) override {
-    sent.items += message.size();
-    sent.time([&] { link_.send_sign_of_life(peer, std::move(message)); });
-  }
-  std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
-    const auto start = Clock::now();
-    auto envelope = link_.receive(timeout);
-    // Rank 0 waits only in calls that allow it to; the time of the others is work.
-    Cost& cost = timeout.count() > 0 ? waited : received;
-    cost.seconds += seconds_since(start);
-    ++cost.calls;
-    if (envelope) cost.items += envelope->message.size();
-    return envelope;
-  }
-  void flush(std::chrono::milliseconds timeout) override { link_.flush(timeout); }
-
-  Cost sent, received, waited;
-
- private:
-  Link& link_;
-};
-
-/// The result store, or nothing, with a count of what is stored.
+/// The result store, or nothing, with the time that it takes.
 class MeasuredSink final : public ResultSink {
  public:
   explicit MeasuredSink(ResultStore* store) : store_(store) {}
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
-    stored.items += results.size();
-    std::vector<PlanResult> refused;
-    if (store_ != nullptr) stored.time([&] { refused = store_->store(results); });
+    const auto start = Clock::now();
+    auto refused = store_ != nullptr ? store_->store(results) : std::vector<PlanResult>{};
+    seconds += seconds_since(start);
+    ++batches;
     return refused;
   }
   void publish() override {
-    if (store_ != nullptr) published.time([&] { store_->publish(); });
+    if (store_ != nullptr) store_->publish();
   }
 
-  Cost stored, published;
+  std::size_t batches = 0;
+  double seconds = 0;
 
  private:
   ResultStore* store_;
@@ -189,12 +139,6 @@ StorePlan store_plan(std::size_t plans) {
   return plan;
 }
 
-void print_cost(const char* what, const Cost& cost, const char* unit) {
-  std::printf("  %-28s %8.3f s  %9zu calls", what, cost.seconds, cost.calls);
-  if (cost.items > 0) std::printf("  %12zu %s", cost.items, unit);
-  std::printf("\n");
-}
-
 /// All answers must be in the file: a fast loss is no success.
 void check_file(const std::filesystem::path& file, std::size_t plans) {
   const ResultReader reader(file);
@@ -207,7 +151,7 @@ void check_file(const std::filesystem::path& file, std::size_t plans) {
   }
 }
 
-void measure(Link& real_link, const Settings& settings) {
+void measure(Link& link, const Settings& settings) {
   std::optional<TemporaryDirectory> temporary;
   if (settings.directory.empty() && !settings.keep_in_memory) temporary.emplace();
   const auto directory = temporary ? temporary->path() : settings.directory;
@@ -227,7 +171,6 @@ void measure(Link& real_link, const Settings& settings) {
   parts.threads_per_worker = settings.threads;
   MeasuredSink sink(store ? &*store : nullptr);
   Silent observer;
-  MeasuredLink link(real_link);
   parts.sink = &sink;
   parts.observer = &observer;
   parts.differences = [](const PlanResult& first, const PlanResult& second) {
@@ -244,14 +187,8 @@ void measure(Link& real_link, const Settings& settings) {
   std::printf("%.0f plans/s: %zu plans through rank 0 in %.3f s, %d workers of %d thread(s), %s\n",
               static_cast<double>(settings.plans) / run_s, settings.plans, run_s, link.size() - 1,
               settings.threads, store ? "stored on disk" : "not stored");
-  const double calls_s = link.waited.seconds + link.received.seconds + link.sent.seconds +
-                         sink.stored.seconds + sink.published.seconds;
-  print_cost("waiting for messages", link.waited, "bytes");
-  print_cost("taking further messages", link.received, "bytes");
-  print_cost("sending", link.sent, "bytes");
-  print_cost("storing", sink.stored, "results");
-  print_cost("publishing", sink.published, "");
-  std::printf("  %-28s %8.3f s\n", "all else (queue, encoding)", run_s - calls_s);
+  std::printf("storing %zu batches took %.3f s of it, beside the queue\n", sink.batches,
+              sink.seconds);
   if (store) {
     std::printf("before and after: creating the file %.3f s, closing it %.3f s; file %ju bytes\n",
                 create_s, close_s, static_cast<std::uintmax_t>(std::filesystem::file_size(file)));

@@ -17,7 +17,8 @@ A cell of the matrix is a surrounding, a victim, a phase and a signal:
 
 Phases are met by what can be seen from outside: the event log, the log of the result file, /proc. When the phase
 seems to be there, all ranks and solvers are stopped; if it is there indeed, the signal is sent, and they go on. Else
-they go on, too, and it is looked again. So a cell named again is met in the same way again.
+they go on, too, and it is looked again. So a cell named again is met in the same way again. With --random cells are drawn
+from a seed, and "solving" is met at any time, not at the first result.
 
 What must hold: the exit status is the one that the documents promise (promises.py); no process, shared memory or
 temporary file is left; a line was printed that says what happened; what an event log called a result is never solved
@@ -31,6 +32,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -41,9 +43,8 @@ import tempfile
 import threading
 import time
 
-from phases import PARTS, PLANS, SESSION_LIMIT_S, WORKERS, HeldList, Run
+from phases import PARTS, PLANS, SESSION_LIMIT_S, WORKERS, HeldList, Program, Run, read
 from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise, unreachable
-from sessions import Program, read
 
 SCHEDULED = ("slurm.sh", "lsf.sh")
 LEFTOVER_GRACE_S = 20
@@ -93,6 +94,8 @@ class Trial:
 
     def __init__(self, matrix, cell, number):
         self.matrix, self.cell = matrix, cell
+        # So many plans are solved when it is struck in the midst of solving: one, or any number.
+        self.solved = 1 if matrix.seed is None else random.Random(f"{matrix.seed} {number}").randint(1, PLANS - WORKERS - 1)
         self.folder = os.path.join(matrix.scratch, f"{number}")
         self.faults = []
         self.status = None
@@ -106,6 +109,7 @@ class Trial:
             held = HeldList(f"wallheat-{os.getpid()}-{os.path.basename(self.folder)}", self.matrix.ids) \
                 if self.cell.phase == "start" else None
             run = self.matrix.start(self.cell.where, self.folder, 0, held)
+            run.solved_before_strike = self.solved
             try:
                 if self.strike(run, held):
                     self.judge(run)
@@ -245,8 +249,8 @@ class Trial:
 
 
 class Matrix:
-    def __init__(self, wallheat, say):
-        self.wallheat, self.say = Program(wallheat), say
+    def __init__(self, wallheat, say, seed):
+        self.wallheat, self.say, self.seed = Program(wallheat), say, seed
         self.scratch = tempfile.mkdtemp(prefix="wallheat-signals-")
         self.plans = os.path.join(self.scratch, "plans")
         self.wallheat.make_plans(self.plans, PARTS)
@@ -363,6 +367,8 @@ def main():
         parser.add_argument(f"--{part}", type=some_of(values), metavar=f"{part.upper()}[,...]",
                             help=f"only these: {', '.join(values)}")
     parser.add_argument("--short", action="store_true", help=f"only {len(SHORT)} cells, for every day")
+    parser.add_argument("--random", type=int, metavar="N", help="only N cells, drawn from the seed")
+    parser.add_argument("--seed", type=int, metavar="S", help="of --random (default: another one each time)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="try each cell so often (default: 1)")
     parser.add_argument("--lanes", type=int, default=2, metavar="N", help="cells side by side (default: 2)")
     parser.add_argument("--json", metavar="FILE", help="also write all cells there, as JSON")
@@ -381,6 +387,11 @@ def main():
     wanted = cells({part: getattr(options, part) for part in Cell._fields})
     if options.short:
         wanted = [cell for cell in wanted if cell in SHORT]
+    seed = None
+    if options.random:
+        seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
+        print(f"{options.random} cells, seed {seed}", flush=True)
+        wanted = random.Random(seed).choices([cell for cell in wanted if not unreachable(cell)], k=options.random)
     lock = threading.Lock()
 
     def say(text):
@@ -388,7 +399,7 @@ def main():
             print(text, flush=True)
 
     began = time.monotonic()
-    matrix = Matrix(options.wallheat, say)
+    matrix = Matrix(options.wallheat, say, seed)
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as lanes:
         try:
             rows = list(lanes.map(matrix.tried, wanted * options.repeat, range(len(wanted) * options.repeat)))

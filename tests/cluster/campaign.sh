@@ -1,9 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # What the tests with real runs share, on top of checks.sh: plans, and the answers of an undisturbed run
-# to compare with. Sets wallheat, plans, work (options that make each plan take its time); defines the functions
-# below.
+# to compare with. Sets plans, work (options that make each plan take its time); defines the functions below.
 
-wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 plans=$scratch/plans
 # Never settled: every plan takes all its iterations.
 work=(--tolerance 0 --threads 1 --progress lines)

@@ -5,7 +5,14 @@
 #   skip "why"
 #   finish               ends with 0 if all was true
 # A test that starts something redefines cleanup: it is called at the end, however that comes.
+# It sets here, root, wallheat (the first argument) and scratch.
 
+set -uo pipefail
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+wallheat=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
+unset "${!SLURM_@}" "${!LSB_@}"
+PATH=$PATH:/usr/sbin:/sbin
 failures=0
 scratch=$(mktemp -d)
 cleanup() { :; }
@@ -58,8 +65,23 @@ needs_root_and() {
     command -v "$program" > /dev/null || skip "needs $program (apt-get install munge slurmctld slurmd slurm-client iproute2)"
   done
 }
-needs_option() {  # WALLHEAT COMMAND OPTION
-  "$1" "$2" --help 2> /dev/null | grep -q -- "$3" || skip "this wallheat has no '$2 $3'"
+
+# A private Slurm of so many nodes (with accounting), for as long as the test.
+start_slurm() {
+  slurm=$scratch/slurm
+  cleanup() { "$here/slurm.sh" "$slurm" stop; }
+  chmod 755 "$scratch"  # munge wants every folder above its socket open
+  "$here/slurm.sh" "$slurm" start "$@" || { echo "FAILED  the private Slurm does not start"; exit 1; }
+}
+on() { "$here/slurm.sh" "$slurm" on "$@"; }
+queue_empty() { [ -z "$(on squeue -h)" ]; }
+
+# An installation in the scratch folder, as a user has it; the test goes there.
+install_there() {
+  mkdir -p "$scratch/bin" "$scratch/share/wallheat"
+  ln -s "$wallheat" "$scratch/bin/wallheat"
+  cp -r "$root/jobs" "$root/configs" "$scratch/share/wallheat"
+  cd "$scratch" || exit 1
 }
 
 finish() {

@@ -1,26 +1,17 @@
 #!/usr/bin/env bash
 # jobs/examples do what they say: on this machine, or submitted to a stand-in for bsub that runs their jobs.
 #   test_examples.sh WALLHEAT WALLHEAT_WITH_FAKE_GPUS
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
-wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 fake_gpus=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-unset "${!SLURM_@}" "${!LSB_@}"
 
-# An installation, as a user has it.
-root=$(cd "$here/../.." && pwd)
-mkdir -p "$scratch/bin" "$scratch/share/wallheat"
-ln -s "$wallheat" "$scratch/bin/wallheat"
-cp -r "$root/jobs" "$root/configs" "$scratch/share/wallheat"
+install_there
 examples=$scratch/share/wallheat/jobs/examples
 cp "$here/bsub" "$scratch/bin"
 printf '#!/bin/sh\ncat "%s"\n' "$scratch/queue" > "$scratch/bin/squeue"
 chmod +x "$scratch/bin/squeue"
 export LSF_SPOOL=$scratch/lsf PATH=$scratch/bin:$PATH
 : > "$scratch/queue"
-cd "$scratch" || exit 1
 echo 'cores_per_node=1' > site.sh
 printf 'cores_per_node=2\nwallheat=("%s")\n' "$fake_gpus" > gpu-site.sh
 

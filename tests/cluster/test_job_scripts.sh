@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # jobs/slurm.sh and jobs/lsf.sh as schedulers signal them, with a stand-in for launch.sh: which signals stop a
 # run, and after which of them the job goes back into the queue.
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
-unset "${!SLURM_@}" "${!LSB_@}"
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 
 mkdir "$scratch/jobs" "$scratch/bin"
 cat > "$scratch/jobs/launch.sh" <<'END'
@@ -28,7 +25,7 @@ export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 LSB_DJOB_HOS
 ends_after() {
   rm -f started asked closed requeued
   set -m  # or the background job would be deaf to SIGINT
-  "$here/../../jobs/$1" --data plans --out r.h5 > log 2>&1 &
+  "$root/jobs/$1" --data plans --out r.h5 > log 2>&1 &
   local job=$! signal
   set +m
   wait_until 10 "the run is at work" test -s started

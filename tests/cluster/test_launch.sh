@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # jobs/launch.sh on this host, under the real mpirun; mostly with a stand-in for wallheat.
 #   test_launch.sh WALLHEAT
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-launch=$here/../../jobs/launch.sh
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 mpirun --version 2> /dev/null | grep -q 'Open MPI' || skip "needs mpirun of Open MPI"
-unset "${!SLURM_@}" "${!LSB_@}"
+launch=$root/jobs/launch.sh
 export STAND_IN=$scratch/stand-in
-wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 
 # start [NAME=VALUE...]: a run of three ranks in the background; sets `launched`.
 start() {
@@ -162,49 +158,42 @@ fake() {
 words=(--out results.h5)
 fake 4.1.4
 check "the run's status counts, not mpirun's" same 0 $?
-check "Open MPI 4 is told to go on after a death" contains "$STAND_IN/called" --enable-recovery
-check "and to leave binding to the workers" contains "$STAND_IN/called" OMPI_MCA_hwloc_base_binding_policy=none
-check "and to notice a cut cable" contains "$STAND_IN/called" OMPI_MCA_oob_tcp_keepalive_time=2
-check "and to reach hosts through the lingering ssh" contains "$STAND_IN/called" lingering-ssh.sh
 check "outside of Slurm nothing is said about it" not grep -q plm_slurm_args "$STAND_IN/called"
-fake 4.1.4 SLURM_JOB_ID=7
-check "in Slurm its steps outlive a node" contains "$STAND_IN/called" OMPI_MCA_plm_slurm_args=--no-kill
-fake 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
-check "what the user has set stays" contains "$STAND_IN/called" OMPI_MCA_oob_tcp_keepalive_time=60
-fake 5.0.7
-check "Open MPI 5 is told to go on after a death" contains "$STAND_IN/called" ulfm
+told() { fake "${@:3}"; check "$1" contains "$STAND_IN/called" "$2"; }  # SENTENCE WORDS VERSION [NAME=VALUE...]
+told "Open MPI 4 is told to go on after a death" --enable-recovery 4.1.4
+told "and to leave binding to the workers" OMPI_MCA_hwloc_base_binding_policy=none 4.1.4
+told "and to notice a cut cable" OMPI_MCA_oob_tcp_keepalive_time=2 4.1.4
+told "and to reach hosts through the lingering ssh" lingering-ssh.sh 4.1.4
+told "in Slurm its steps outlive a node" OMPI_MCA_plm_slurm_args=--no-kill 4.1.4 SLURM_JOB_ID=7
+told "what the user has set stays" OMPI_MCA_oob_tcp_keepalive_time=60 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
+told "Open MPI 5 is told to go on after a death" ulfm 5.0.7
 FAKE_VERSION=4 MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x > "$scratch/log" 2>&1
 check "another MPI is refused" same 2 $?
 
 cd "$scratch" || exit 1
-file_is() { contains "$STAND_IN/file" "$(pwd -P)/$1.exit-status."; }
+# file_is SENTENCE NAME [NAME=VALUE...]: the result file, for what `words` say.
+file_is() { fake 4.1.4 "${@:3}"; check "$1" contains "$STAND_IN/file" "$(pwd -P)/$2.exit-status."; }
 words=(--out=deep/results.h5 --shard 3/16)
-fake 4.1.4
-check "a shard has its own files" file_is deep/results.part-03-of-16.h5
+file_is "a shard has its own files" deep/results.part-03-of-16.h5
 words=(--out results.h5)
-fake 4.1.4 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_MAX=11 SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=4
-check "so has a job of a Slurm array" file_is results.part-3-of-4.h5
+file_is "so has a job of a Slurm array" results.part-3-of-4.h5 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=2 \
+  SLURM_ARRAY_TASK_MAX=11 SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=4
 fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
 check "a shard that cannot be told is wrong usage" same 2 $?
 check "it says what to write" contains "$scratch/log" --shard
 words=(--shard none --out results.h5)
-fake 4.1.4 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
-check "--shard none is the whole" file_is results.h5
+file_is "--shard none is the whole" results.h5 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
 words=(-oresults.h5)
-fake 4.1.4
-check "-oFILE names the file" file_is results.h5
+file_is "-oFILE names the file" results.h5
 printf 'data = plans\n# out = no.h5\nout = from config.h5   # a comment\n' > "$scratch/run.cfg"
-words=(--config "$scratch/run.cfg")
-fake 4.1.4
-check "--out may stand in a configuration file" file_is "from config.h5"
-words=(-c "$scratch/run.cfg")
-fake 4.1.4
-check "-c names it as well" file_is "from config.h5"
+for option in --config -c; do
+  words=("$option" "$scratch/run.cfg")
+  file_is "--out may stand in a configuration file ($option)" "from config.h5"
+done
 mkdir target
 ln -s target/later.h5 link.h5
 words=(--out link.h5)
-fake 4.1.4
-check "a link stands for its target, which need not be there" file_is target/later.h5
+file_is "a link stands for its target, which need not be there" target/later.h5
 
 # The real program, with a plan that takes for ever: its signs of life are where launch.sh looks for them.
 "$wallheat" generate --out plans --count 2 --size 64 > /dev/null

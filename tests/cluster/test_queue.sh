@@ -3,26 +3,17 @@
 # arrays, held, dependent, requeued and cancelled jobs, and how good its forecasts of the waits of some
 # hundred short jobs are, beside those of squeue --start. Some minutes.
 #   test_queue.sh WALLHEAT [JOBS]
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
-wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 jobs=${2:-400}
-PATH=$PATH:/usr/sbin:/sbin
 needs_root_and ip munged slurmctld slurmd sbatch python3
 for program in slurmdbd mariadbd mariadb-install-db; do
   command -v "$program" > /dev/null || skip "needs $program (apt-get install slurmdbd mariadb-server)"
 done
 
-slurm=$scratch/slurm
-cleanup() { "$here/slurm.sh" "$slurm" stop; }
-chmod 755 "$scratch"  # munge wants every folder above its socket open
-"$here/slurm.sh" "$slurm" start 3 accounting || { echo "FAILED  the private Slurm does not start"; exit 1; }
-on() { "$here/slurm.sh" "$slurm" on "$@"; }
+start_slurm 3 accounting
 batch() { on sbatch --parsable --output=/dev/null --time=1 "$@"; }
 state_is() { [ "$(on sacct -X -n -P -j "$1" -o State | sort -u)" = "$2" ]; }
-queue_empty() { [ -z "$(on squeue -h)" ]; }
 queue() { on "$wallheat" queue "$@"; }
 # field NAME: a number of the JSON of `wallheat queue`
 field() { queue --json | python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"; }

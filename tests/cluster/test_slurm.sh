@@ -1,25 +1,18 @@
 #!/usr/bin/env bash
-# jobs/submit.sh on a real Slurm that belongs to this test: several nodes, a lost node, an array with
-# its merge, a time limit that strikes, scancel, GPUs.
+# jobs/submit.sh on a real Slurm that belongs to this test: a lost node, scancel, GPUs, runs that
+# cannot start. Arrays with their merge, eight nodes, a time limit that strikes: test_slurm_examples.sh
 #   test_slurm.sh WALLHEAT
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=campaign.sh
 . "$here/campaign.sh"
-PATH=$PATH:/usr/sbin:/sbin
 needs_root_and ip munged slurmctld slurmd sbatch mpirun
-needs_option "$wallheat" run --exit-status-file
 
-slurm=$scratch/slurm
-cleanup() { "$here/slurm.sh" "$slurm" stop; }
-chmod 755 "$scratch"  # munge wants every folder above its socket open
-"$here/slurm.sh" "$slurm" start 3 || { echo "FAILED  the private Slurm does not start"; exit 1; }
+start_slurm 3
 make_plans
 run_undisturbed
+work+=(--worker-timeout 5)
 
-on() { "$here/slurm.sh" "$slurm" on "$@"; }
 cat > "$scratch/site.sh" <<END
 cores_per_node=2
 time_limit=00:10
@@ -32,25 +25,16 @@ submit() {
   shift
   result=$scratch/$name.h5 events=$scratch/$name.jsonl log=$scratch/$name.submit
   mkdir -p "$scratch/logs"
-  (cd "$scratch/logs" && on "$here/../../jobs/submit.sh" --scheduler slurm --name "$name" --site "$scratch/site.sh" "$@" \
-    -- --data "$plans" --out "$result" --events "$events" "${work[@]}" "${more[@]}") > "$log" 2>&1
+  (cd "$scratch/logs" && on "$root/jobs/submit.sh" --scheduler slurm --name "$name" --site "$scratch/site.sh" "$@" \
+    -- --data "$plans" --out "$result" --events "$events" "${work[@]}") > "$log" 2>&1
   job=$(sed -n 's/^submitted: job \([0-9]*\)$/\1/p' "$log")
   check "submit.sh $name: the job is taken" test -n "$job" || cat "$log"
 }
-more=()
-queue_empty() { [ -z "$(on squeue -h)" ]; }
 job_over() { wait_until "$1" "the queue is empty" queue_empty; }
 state() { on scontrol show job --oneliner "$1" | grep -o 'JobState=[A-Z_]*' | sort -u; }
 in_log() { cat "$scratch"/logs/"$1"-*.out | grep -qF -- "$2" || { cat "$scratch"/logs/"$1"-*.out; return 1; }; }
 no_process_left() { ! pgrep -f -- "$wallheat run .*$result" > /dev/null; }
 
-submit nodes --nodes 3
-job_over 120
-check "three nodes: the job completes" same JobState=COMPLETED "$(state "$job")"
-check "three nodes: all have solved" same 3 "$(grep '"event":"worker_ready"' "$events" | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
-check "three nodes: the file equals that of an undisturbed run" equals_undisturbed "$result"
-
-more=(--worker-timeout 5)
 submit lost_node --nodes 3
 wait_until 60 "five plans are solved" results_stored "$events" 5
 "$here/hosts.sh" "$slurm/hosts.d" kill n3
@@ -62,7 +46,6 @@ check "a lost node: the file equals that of an undisturbed run" equals_undisturb
 check "a lost node: the file is closed" closed "$result"
 on_node() { "$here/hosts.sh" "$slurm/hosts.d" on "$@"; }
 SLURM_CONF=$slurm/slurm.conf on_node n3 slurmd -N n3
-more=()
 
 submit cancelled --nodes 2
 wait_until 60 "five plans are solved" results_stored "$events" 5
@@ -77,18 +60,6 @@ wait_until 20 "scancel: no process is left" no_process_left
 submit cancelled --nodes 2
 job_over 120
 check "scancel: submitted again, it is finished" equals_undisturbed "$result"
-
-# The limit must strike at least once: one worker, whose solver is held until it has.
-sed -i 's/^cores_per_node=.*/cores_per_node=1/' "$scratch/site.sh"
-submit limit --time 00:01
-hold "$result" "$events"
-requeued() { grep -qF "goes back into the queue" "$scratch"/logs/limit-*.out; }
-wait_until 150 "a time limit: the job goes back into the queue" requeued
-job_over 600
-check "a time limit: the job completes in the end" same JobState=COMPLETED "$(state "$job")"
-check "a time limit: the file equals that of an undisturbed run" equals_undisturbed "$result"
-
-check "a time limit: it says that it was the limit" in_log limit "Slurm's signal stopped the run before the job's time limit"
 
 # What cannot run is not submitted; what fails later says so in one sentence.
 good=$plans plans=$scratch/none
@@ -128,12 +99,4 @@ for rank in 1 2 3 4; do
   check "GPUs: worker $rank sees both of its node" in_log gpus "rank $rank on n$((rank % 2 + 1)) sees GPUs 0,1"
 done
 
-if "$wallheat" merge --help > /dev/null 2>&1; then
-  submit array --array 4
-  job_over 240
-  check "an array: the merge completes" in_log array-merge "0 missing"
-  check "an array: the merged file equals that of a single run" equals_undisturbed "$result"
-else
-  echo "skipped: the array with its merge: this wallheat has no 'merge'"
-fi
 finish

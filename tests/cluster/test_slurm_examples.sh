@@ -2,26 +2,13 @@
 # jobs/examples on a real Slurm that belongs to this test, installed and called as a user does; week.sh with a
 # cancelled job, a lost node and a time limit that strikes. Every result must be that of a plain run, to the last bit.
 #   test_slurm_examples.sh WALLHEAT
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
-PATH=$PATH:/usr/sbin:/sbin
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 needs_root_and ip munged slurmctld slurmd sbatch mpirun
 
-# An installation, as a user has it; jobs go into the folder in which they were submitted.
-root=$(cd "$here/../.." && pwd)
-mkdir -p "$scratch/bin" "$scratch/share/wallheat"
-ln -s "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")" "$scratch/bin/wallheat"
-cp -r "$root/jobs" "$root/configs" "$scratch/share/wallheat"
+install_there
 wallheat=$scratch/bin/wallheat
-cd "$scratch" || exit 1
-
-slurm=$scratch/slurm
-cleanup() { "$here/slurm.sh" "$slurm" stop; }
-chmod 755 "$scratch"  # munge wants every folder above its socket open
-"$here/slurm.sh" "$slurm" start 8 || { echo "FAILED  the private Slurm does not start"; exit 1; }
-on() { "$here/slurm.sh" "$slurm" on "$@"; }
+start_slurm 8
 
 "$wallheat" generate --out plans --count 24 --size 320 > /dev/null
 "$wallheat" run --data plans --out plain.h5 --log-level error
@@ -34,7 +21,6 @@ example() {
   status=0
   on "share/wallheat/jobs/examples/$name.sh" plans "$out" "$@" > "$name.said" 2>&1 || status=$?
 }
-queue_empty() { [ -z "$(on squeue -h)" ]; }
 said() { contains "$1.said" "$2"; }
 same_bits() { "$wallheat" compare "$1" "$2" --require-equal > compared; }
 # solved NAME OUT PLAIN: the queue runs empty, and OUT holds what PLAIN does.

@@ -2,12 +2,8 @@
 # The job scripts that jobs/submit.sh writes, without a scheduler.
 #   test_submit.sh WALLHEAT
 # shellcheck disable=SC2016  # job scripts hold words that are not for this one to expand
-set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=checks.sh
-. "$here/checks.sh"
-wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+. "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 job=$scratch/job said=$scratch/said
 
 for script in "$root"/jobs/*.sh "$root"/configs/site.sh "$here"/*.sh; do

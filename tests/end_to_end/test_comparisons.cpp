@@ -1,10 +1,8 @@
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "support/process.hpp"
+#include "support/shell_test.hpp"
 
 // wallheat scaling and wallheat compare, as their users start them.
 
@@ -16,62 +14,53 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Runs : public testing::Test {
+class Runs : public ShellTest {
  protected:
-  [[nodiscard]] Finished script(const std::string& text) const {
-    return run_script(directory_.path(), WALLHEAT_PROGRAM, text);
-  }
   /// Plans, a.h5 of one worker and b.h5 with another tolerance.
   void solve() const {
-    const Finished made = script(
+    shell(
         "wallheat generate --out plans --count 5 --size 32 &&\n"
         "wallheat run --data plans --out a.h5 --threads 1 --device cpu --log-level error "
         "--progress none &&\n"
         "wallheat run --data plans --out b.h5 --threads 1 --device cpu --tolerance 0.1 "
         "--log-level error --progress none");
-    ASSERT_EQ(made.status, 0) << made.err;
   }
   /// Refused with this status and one sentence.
   void expect_refused(const std::string& command, int status, const std::string& sentence) const {
-    const Finished refused = script("wallheat " + command);
-    EXPECT_EQ(refused.status, status) << command << ": " << refused.err;
+    const Finished refused = shell("wallheat " + command, status);
     EXPECT_THAT(refused.err, AllOf(StartsWith("wallheat: "), HasSubstr(sentence))) << command;
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
     EXPECT_EQ(refused.out, "") << command;
   }
-  TemporaryDirectory directory_;
 };
 
 TEST_F(Runs, are_measured_compared_and_predicted) {
   solve();
   const Finished measured =
-      script("wallheat scaling --data plans --workers 1 --repeat 2 --first 3 --json");
-  EXPECT_EQ(measured.status, 0) << measured.err;
+      shell("wallheat scaling --data plans --workers 1 --repeat 2 --first 3 --json");
   EXPECT_THAT(measured.out, AllOf(HasSubstr("\"workers\": 1,"), HasSubstr("runs of plans")));
   EXPECT_THAT(measured.err, HasSubstr("run 2 of 2 with 1 worker(s): "));
 
-  const Finished finished = script("wallheat scaling a.h5");
-  EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("efficiency"), HasSubstr("100.0 %")));
+  EXPECT_THAT(shell("wallheat scaling a.h5").out,
+              AllOf(HasSubstr("efficiency"), HasSubstr("100.0 %")));
 
   const Finished predicted =
-      script("wallheat scaling --replay a.h5 --schedule static,dynamic --plot s.svg");
-  EXPECT_EQ(predicted.status, 0) << predicted.err;
+      shell("wallheat scaling --replay a.h5 --schedule static,dynamic --plot s.svg");
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("static\n"), HasSubstr("dynamic\n"),
                                    HasSubstr("   1024  "), Not(HasSubstr("longest-first"))));
-  EXPECT_THAT(file_text(directory_ / "s.svg"), HasSubstr("strong scaling: replay of a.h5"));
+  EXPECT_THAT(bytes("s.svg"), HasSubstr("strong scaling: replay of a.h5"));
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("as long beside other workers as it did"),
                                    HasSubstr("the longest plan takes "), Not(HasSubstr("S(inf)"))));
   const auto points = [&](const std::string& option) {
     return nlohmann::json::parse(
-        script("wallheat scaling --replay a.h5 --workers 1,2 --json " + option)
+        shell("wallheat scaling --replay a.h5 --workers 1,2 --json " + option)
             .out)["scalings"][0]["points"];
   };
   const auto plain = points("");
   const auto slower = points("--slowdown 1.25");
   EXPECT_EQ(slower[0]["seconds"], plain[0]["seconds"]);
   EXPECT_DOUBLE_EQ(slower[1]["seconds"], 1.25 * plain[1]["seconds"].get<double>());
-  EXPECT_THAT(script("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out,
+  EXPECT_THAT(shell("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out,
               HasSubstr("  4  105.00      2.02      50.5 %  0.673    3.06\n"));
 }
 
@@ -101,27 +90,23 @@ TEST_F(Runs, whose_scaling_cannot_be_told_are_refused) {
 
 TEST_F(Runs, are_compared_by_their_answers_and_times) {
   solve();
-  const Finished same = script("wallheat compare a.h5 a.h5 --require-equal");
-  EXPECT_EQ(same.status, 0) << same.err;
-  EXPECT_THAT(same.out, HasSubstr("identical to the last bit   5\n"));
+  EXPECT_THAT(shell("wallheat compare a.h5 a.h5 --require-equal").out,
+              HasSubstr("identical to the last bit   5\n"));
 
-  const Finished other = script("wallheat compare a.h5 b.h5 numpy=79 --plans 4571 --plot c.png");
-  EXPECT_EQ(other.status, 0) << other.err;
-  EXPECT_THAT(other.out, AllOf(HasSubstr("tolerance     0.0001  0.1\n"),
-                               HasSubstr("identical to the last bit   0\n"),
-                               HasSubstr("plans by difference of mean_temp, b.h5 less a.h5"),
-                               HasSubstr("s for 4571 plans"), HasSubstr("72221.8  20.06\n")));
-  EXPECT_THAT(file_text(directory_ / "c.png"), StartsWith("\x89PNG"));
+  EXPECT_THAT(
+      shell("wallheat compare a.h5 b.h5 numpy=79 --plans 4571 --plot c.png").out,
+      AllOf(HasSubstr("tolerance     0.0001  0.1\n"), HasSubstr("identical to the last bit   0\n"),
+            HasSubstr("plans by difference of mean_temp, b.h5 less a.h5"),
+            HasSubstr("s for 4571 plans"), HasSubstr("72221.8  20.06\n")));
+  EXPECT_THAT(bytes("c.png"), StartsWith("\x89PNG"));
 
-  const Finished unequal = script("wallheat compare a.h5 b.h5 --require-equal --json");
-  EXPECT_EQ(unequal.status, 1);
+  const Finished unequal = shell("wallheat compare a.h5 b.h5 --require-equal --json", 1);
   EXPECT_THAT(unequal.out, HasSubstr("\"equal\": false"));
   EXPECT_THAT(unequal.err, HasSubstr("a.h5 and b.h5 differ: 0 of 5 plans"));
 
-  const Finished csv =
-      script("wallheat export a.h5 -o a.csv && wallheat compare a.h5 a.csv --require-equal");
-  EXPECT_EQ(csv.status, 0) << csv.err;
-  EXPECT_THAT(csv.out, Not(HasSubstr("status")));
+  EXPECT_THAT(
+      shell("wallheat export a.h5 -o a.csv && wallheat compare a.h5 a.csv --require-equal").out,
+      Not(HasSubstr("status")));
 }
 
 TEST_F(Runs, that_cannot_be_compared_are_refused) {

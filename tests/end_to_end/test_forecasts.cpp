@@ -1,10 +1,7 @@
 // The commands that forecast: queue, advise, offload.
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
-#include "support/process.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/shell_test.hpp"
 
 namespace wallheat {
 namespace {
@@ -13,16 +10,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Forecasts : public testing::Test {
+class Forecasts : public ShellTest {
  protected:
-  [[nodiscard]] Finished shell(const std::string& script) const {
-    return run_script(directory_.path(), WALLHEAT_PROGRAM, script);
-  }
-  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
-    const Finished refused = shell("wallheat " + command);
-    EXPECT_EQ(refused.status, status) << command;
-    EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
-  }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(directory_ / name) << text;
   }
@@ -31,35 +20,27 @@ class Forecasts : public testing::Test {
     static int number = 0;
     ++number;
     const int at = 1'700'000'000 + 1000 * number;
-    return fmt_line({std::to_string(number), std::to_string(number), partition, "q", "COMPLETED",
-                     std::to_string(at), std::to_string(at), std::to_string(at + wait_s),
-                     std::to_string(at + wait_s + 60), "60", "1", std::to_string(cores), "8G",
-                     "cpu=" + std::to_string(cores) + ",mem=8G,node=1"});
+    const std::string n = std::to_string(number);
+    const std::string then = std::to_string(at);
+    const std::string c = std::to_string(cores);
+    return n + "|" + n + "|" + partition + "|q|COMPLETED|" + then + "|" + then + "|" +
+           std::to_string(at + wait_s) + "|" + std::to_string(at + wait_s + 60) + "|60|1|" + c +
+           "|8G|cpu=" + c + ",mem=8G,node=1\n";
   }
-  static std::string fmt_line(const std::vector<std::string>& fields) {
-    std::string line;
-    for (const std::string& field : fields) line += (line.empty() ? "" : "|") + field;
-    return line + "\n";
-  }
-  TemporaryDirectory directory_;
 };
 
 TEST_F(Forecasts, prints_the_published_table_of_means) {
   write("a.txt", job("medium", 1, 480) + job("medium", 2, 504) + job("medium", 8, 12240) +
                      job("medium", 128, 52560) + job("int", 1, 1) + job("int", 2, 0) +
                      job("int", 2, 2));
-  const Finished means =
-      shell("wallheat queue --sacct a.txt --means -p medium,int --cpu-hours 4,4");
-  EXPECT_EQ(means.status, 0);
-  EXPECT_EQ(means.out,
+  EXPECT_EQ(shell("wallheat queue --sacct a.txt --means -p medium,int --cpu-hours 4,4").out,
             "Partition  < 4 CPU hours  4 - 16 CPU hours  16 - 64 CPU hours  > 64 CPU hours\n"
             "medium     8.2 m (2)      3.4 h (1)         NA                 14.6 h (1)\n"
             "int        1.0 s (3)      NA                NA                 NA\n");
   EXPECT_THAT(shell("wallheat queue --sacct a.txt --means -m").out,
               AllOf(HasSubstr("4 - 16 GB hours"), HasSubstr("1.0 s (3)")));
-  const Finished none = shell("wallheat queue --sacct a.txt --means -p somewhere");
-  EXPECT_EQ(none.status, 1);
-  EXPECT_EQ(none.out, "error - please call_sacct_for existing partition(s)\n");
+  EXPECT_EQ(shell("wallheat queue --sacct a.txt --means -p somewhere", 1).out,
+            "error - please call_sacct_for existing partition(s)\n");
   expect_refusal("queue --sacct a.txt -p somewhere", 1, "'somewhere'; there are int, medium");
 }
 
@@ -80,16 +61,16 @@ TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
   EXPECT_EQ(queues[7]["size"], "4 - 16 CPU hours");
   EXPECT_EQ(queues[7]["median_bound_s"], 59);
   EXPECT_EQ(queues[7]["chance_15_min"], 1);
-  const Finished text_form = shell("wallheat queue --sacct a.txt --own --plot q.svg");
-  EXPECT_THAT(text_form.out, AllOf(HasSubstr("from your 104 own jobs"), HasSubstr("1 min 39 s"),
-                                   HasSubstr("not enough history")));
-  EXPECT_THAT(file_text(directory_ / "q.svg"), HasSubstr("medium"));
+  EXPECT_THAT(shell("wallheat queue --sacct a.txt --own --plot q.svg").out,
+              AllOf(HasSubstr("from your 104 own jobs"), HasSubstr("1 min 39 s"),
+                    HasSubstr("not enough history")));
+  EXPECT_THAT(bytes("q.svg"), HasSubstr("medium"));
 }
 
 TEST_F(Forecasts, keeps_a_history) {
   write("a.txt", job("p", 1, 10));
   write("b.txt", job("p", 1, 20));
-  EXPECT_EQ(shell("wallheat queue --sacct a.txt --history h.csv").status, 0);
+  shell("wallheat queue --sacct a.txt --history h.csv");
   const auto json =
       nlohmann::json::parse(shell("wallheat queue --sacct b.txt --history h.csv --json").out);
   EXPECT_EQ(json["started"], 2);
@@ -112,7 +93,7 @@ TEST_F(Forecasts, loses_no_record_of_a_history_that_many_add_to) {
   (void)shell(
       "for i in 0 1 2 3 4 5; do (wallheat queue --sacct $i --history h.csv > out.$i 2> err.$i; "
       "echo $? > status.$i) & done; wait");
-  const std::string history = file_text(directory_ / "h.csv");
+  const std::string history = bytes("h.csv");
   int kept = 0;
   for (int call = 0; call < calls; ++call) {
     const std::string number = std::to_string(call);
@@ -128,17 +109,16 @@ TEST_F(Forecasts, loses_no_record_of_a_history_that_many_add_to) {
     }
   }
   EXPECT_GE(kept, 1);
-  EXPECT_FALSE(std::filesystem::exists(directory_ / "h.csv.lock"));
+  EXPECT_FALSE(exists("h.csv.lock"));
 }
 
 TEST_F(Forecasts, keeps_the_history_that_a_link_leads_to_and_its_rights) {
   write("a.txt", job("p", 1, 10));
   write("b.txt", job("p", 1, 20));
-  EXPECT_EQ(shell("mkdir far; ln -s far/h.csv h.csv; umask 027; "
-                  "wallheat queue --sacct a.txt --history h.csv && chmod 664 far/h.csv && "
-                  "wallheat queue --sacct b.txt --history h.csv")
-                .status,
-            0);
+  shell(
+      "mkdir far; ln -s far/h.csv h.csv; umask 027; "
+      "wallheat queue --sacct a.txt --history h.csv && chmod 664 far/h.csv && "
+      "wallheat queue --sacct b.txt --history h.csv");
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "h.csv"));
   EXPECT_EQ(shell("grep -c ,p, far/h.csv; stat -c %a far/h.csv").out, "2\n664\n");
 }
@@ -150,9 +130,7 @@ TEST_F(Forecasts, reads_a_listing_through_links_and_pipes) {
                               "cat a.txt | wallheat queue --sacct /dev/stdin",
                               "mkfifo pipe; cat a.txt > pipe & wallheat queue --sacct pipe",
                               "cat a.txt | wallheat queue --sacct -"}) {
-    const Finished read = shell(command);
-    EXPECT_EQ(read.status, 0) << command << read.err;
-    EXPECT_THAT(read.out, HasSubstr("1 started")) << command;
+    EXPECT_THAT(shell(command).out, HasSubstr("1 started")) << command;
   }
   expect_refusal("queue --sacct /dev/zero", 1, "/dev/zero is no text");
   expect_refusal("queue --sacct .", 1, ". cannot be read: it is a directory");
@@ -176,7 +154,7 @@ TEST_F(Forecasts, advises_where_to_run) {
   write("a.txt", text);
   write("sinfo.txt", "slow|up|4|4|(null)|1-00:00:00|1-infinite\nnow|up|1|4|(null)|1:00:00|1\n");
   write("scontrol.txt", "MaxArraySize            = 3\n");
-  ASSERT_EQ(shell("wallheat generate --out plans --count 6 --size 32").status, 0);
+  shell("wallheat generate --out plans --count 6 --size 32");
   const std::string advise =
       "wallheat advise --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt ";
   EXPECT_EQ(shell(advise + "--best -- --data plans --out r.h5").out,
@@ -187,17 +165,17 @@ TEST_F(Forecasts, advises_where_to_run) {
   EXPECT_EQ(json["choices"].size(), 5U) << "1, 2 and 4 nodes and an array of 2 on slow; 1 on now";
   EXPECT_EQ(json["choices"][0]["wait_bound_95_s"], 2);
   EXPECT_THAT(json["speed"].get<std::string>(), HasSubstr("of this machine"));
-  ASSERT_EQ(shell("wallheat run --data plans --out r.h5 --first 4").status, 0);
+  shell("wallheat run --data plans --out r.h5 --first 4");
   const auto left = nlohmann::json::parse(shell(advise + "--json -- --data plans --out r.h5").out);
   EXPECT_EQ(left["plans"], 2) << "four are solved";
   EXPECT_EQ(left["speed"], "as 4 solved plans took");
   EXPECT_THAT(shell(advise + "-- --data plans --out r.h5 --first 4").out,
               HasSubstr("nothing to submit"));
-  const Finished priced = shell(advise +
-                                "-p slow:watts=400,core-price=0.5 --by price -- --data "
-                                "plans --out new.h5");
-  EXPECT_THAT(priced.out, AllOf(HasSubstr("kWh"), HasSubstr("price"), HasSubstr("costs least"),
-                                Not(HasSubstr("of now"))));
+  EXPECT_THAT(shell(advise + "-p slow:watts=400,core-price=0.5 --by price -- --data "
+                             "plans --out new.h5")
+                  .out,
+              AllOf(HasSubstr("kWh"), HasSubstr("price"), HasSubstr("costs least"),
+                    Not(HasSubstr("of now"))));
   expect_refusal("advise --sinfo sinfo.txt", 2, "they come after --");
   expect_refusal("advise --sinfo sinfo.txt -- --data plans", 2, "--out is missing");
   expect_refusal("advise -p x -- --data plans --out r.h5", 2, "--partition x:nodes=N,cores=N");
@@ -210,7 +188,7 @@ TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {
   EXPECT_NEAR(json["double_both_ways"].get<double>(), 1.068, 0.0005);
   EXPECT_NEAR(json["float_one_way"].get<double>(), 0.267, 0.0005);
   EXPECT_THAT(shell(offload + "--plot o.svg").out, HasSubstr("1.068"));
-  EXPECT_THAT(file_text(directory_ / "o.svg"), HasSubstr("0.534 and 1.068"));
+  EXPECT_THAT(bytes("o.svg"), HasSubstr("0.534 and 1.068"));
   EXPECT_THAT(shell("wallheat offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9").out,
               HasSubstr("never"));
   expect_refusal("offload --bandwidth 0 --gpu 1 --cpu 1", 2,

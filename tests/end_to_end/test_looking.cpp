@@ -1,11 +1,8 @@
 // The commands that look at results: list, summary, plot, export of a field.
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/npy.hpp"
-#include "support/process.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/shell_test.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -16,28 +13,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Looking : public testing::Test {
+class Looking : public ShellTest {
  protected:
   void SetUp() override {
-    ASSERT_EQ(shell("wallheat generate --out plans --count 6 --size 32 &&"
-                    "wallheat run --data plans --out r.h5 --save-fields &&"
-                    "wallheat run --data plans --out coarse.h5 --save-fields --tolerance 0.1 &&"
-                    "wallheat run --data plans --out bare.h5")
-                  .status,
-              0);
+    shell(
+        "wallheat generate --out plans --count 6 --size 32 &&"
+        "wallheat run --data plans --out r.h5 --save-fields &&"
+        "wallheat run --data plans --out coarse.h5 --save-fields --tolerance 0.1 &&"
+        "wallheat run --data plans --out bare.h5");
   }
-  [[nodiscard]] Finished shell(const std::string& script) const {
-    return run_script(directory_.path(), WALLHEAT_PROGRAM, script);
-  }
-  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
-    const Finished refused = shell("wallheat " + command);
-    EXPECT_EQ(refused.status, status) << command;
-    EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
-  }
-  [[nodiscard]] std::string bytes(const std::string& name) const {
-    return file_text(directory_ / name);
-  }
-  TemporaryDirectory directory_;
 };
 
 TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
@@ -61,7 +45,7 @@ TEST_F(Looking, draws_the_histogram_of_a_selection) {
               AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));
   EXPECT_THAT(bytes("h.svg"), HasSubstr("6 plans"));
   EXPECT_THAT(shell("wallheat summary r.h5 --json").out, HasSubstr("\"std_of_means\""));
-  EXPECT_EQ(shell("wallheat compare r.h5 coarse.h5 --plot c.svg --title 'Two runs'").status, 0);
+  shell("wallheat compare r.h5 coarse.h5 --plot c.svg --title 'Two runs'");
   EXPECT_THAT(bytes("c.svg"), HasSubstr("Two runs"));
   expect_refusal("summary r.h5 --plot h.svg", 1, "h.svg exists");
   expect_refusal("summary r.h5 --plot h.gif", 2, ".png, .svg or .pdf");
@@ -71,21 +55,20 @@ TEST_F(Looking, draws_the_histogram_of_a_selection) {
 TEST_F(Looking, draws_stored_fields_without_solving) {
   EXPECT_EQ(shell("wallheat plot r.h5 00003 -o one.png").err, "");
   EXPECT_THAT(bytes("one.png"), StartsWith("\x89PNG"));
-  EXPECT_EQ(shell("wallheat plot r.h5 --first 4 --sort mean_temp -o sheet.pdf").status, 0);
+  shell("wallheat plot r.h5 --first 4 --sort mean_temp -o sheet.pdf");
   EXPECT_THAT(bytes("sheet.pdf"), StartsWith("%PDF-"));
-  EXPECT_EQ(shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg").status, 0);
+  shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg");
   EXPECT_THAT(bytes("difference.svg"), HasSubstr("minus coarse.h5"));
   EXPECT_EQ(shell("wallheat plot r.h5 00003 --range -5:60 --axes --title 'A title' -o one.svg").err,
             "");
-  EXPECT_EQ(shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field "
-                  "--cmap viridis -o panels.svg")
-                .status,
-            0);
+  shell(
+      "wallheat plot r.h5 00003 00004 --data plans --show start,mask,field "
+      "--cmap viridis -o panels.svg");
   EXPECT_THAT(bytes("panels.svg"),
               AllOf(HasSubstr("00003 start"), HasSubstr("00004 interior cells")));
   EXPECT_THAT(bytes("one.svg"), AllOf(HasSubstr("iterations of jacobi"), HasSubstr("A title"),
                                       HasSubstr("row, cells"), HasSubstr(" 60<")));
-  EXPECT_EQ(shell("wallheat plot r.h5 -n 2 -o some.svg").status, 0);
+  shell("wallheat plot r.h5 -n 2 -o some.svg");
   EXPECT_THAT(bytes("some.svg"), HasSubstr("2 of 6 plans, jacobi"));
   expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan \"nix\"");
   expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
@@ -100,41 +83,37 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
 }
 
 TEST_F(Looking, draws_heat_sources) {
-  EXPECT_EQ(shell("wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
-                  "wallheat run --data plates --out p.h5 --solver steady --spacing 0.03 "
-                  "--save-fields && wallheat plot p.h5 00001 --data plates --show "
-                  "mask,source,field -o p.svg && wallheat summary p.h5 --bins 2 --plot p.png")
-                .status,
-            0);
+  shell(
+      "wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
+      "wallheat run --data plates --out p.h5 --solver steady --spacing 0.03 "
+      "--save-fields && wallheat plot p.h5 00001 --data plates --show "
+      "mask,source,field -o p.svg && wallheat summary p.h5 --bins 2 --plot p.png");
   EXPECT_THAT(bytes("p.svg"),
               AllOf(HasSubstr("heat source"), HasSubstr("steady state"), Not(HasSubstr(" 25<"))));
 }
 
 TEST_F(Looking, solves_what_is_not_stored_and_says_so) {
   expect_refusal("plot bare.h5 00003 -o x.svg", 1, "name the floor plans by --data");
-  const Finished solved = shell("wallheat plot bare.h5 00003 --data plans --show field -o a.svg");
-  EXPECT_EQ(solved.status, 0);
-  EXPECT_THAT(solved.err, HasSubstr("it is solved again"));
-  EXPECT_EQ(shell("wallheat plot r.h5 00003 --data plans --show field -o b.svg").status, 0);
+  EXPECT_THAT(shell("wallheat plot bare.h5 00003 --data plans --show field -o a.svg").err,
+              HasSubstr("it is solved again"));
+  shell("wallheat plot r.h5 00003 --data plans --show field -o b.svg");
   EXPECT_EQ(bytes("a.svg"), bytes("b.svg"));
 }
 
 TEST_F(Looking, solves_it_with_the_solver_that_the_file_was_made_with) {
-  EXPECT_EQ(shell("for solver in steady fastforward; do for fields in '' --save-fields; do "
-                  "wallheat run --data plans --out $solver$fields.h5 --solver $solver $fields && "
-                  "wallheat plot ./$solver$fields.h5 00003 --data plans --show field "
-                  "-o ./$solver$fields.svg || exit 1; done; done")
-                .status,
-            0);
+  shell(
+      "for solver in steady fastforward; do for fields in '' --save-fields; do "
+      "wallheat run --data plans --out $solver$fields.h5 --solver $solver $fields && "
+      "wallheat plot ./$solver$fields.h5 00003 --data plans --show field "
+      "-o ./$solver$fields.svg || exit 1; done; done");
   for (const std::string solver : {"steady", "fastforward"})
     EXPECT_EQ(bytes(solver + ".svg"), bytes(solver + "--save-fields.svg"));
 }
 
 TEST_F(Looking, writes_a_field_as_an_array) {
-  EXPECT_EQ(shell("wallheat export r.h5 --field 00002 -o field.npy &&"
-                  "wallheat solve 00002 --data plans --npy solved.npy")
-                .status,
-            0);
+  shell(
+      "wallheat export r.h5 --field 00002 -o field.npy &&"
+      "wallheat solve 00002 --data plans --npy solved.npy");
   const ResultReader reader(directory_ / "r.h5");
   EXPECT_EQ(npy::read_float(directory_ / "field.npy"), reader.field(1));
   EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
@@ -145,7 +124,7 @@ TEST_F(Looking, writes_a_field_as_an_array) {
 }
 
 TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
-  EXPECT_EQ(shell("wallheat report r.h5 --out run.html").status, 0);
+  shell("wallheat report r.h5 --out run.html");
   const std::string page = bytes("run.html");
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
@@ -166,10 +145,9 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
 }
 
 TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
-  EXPECT_EQ(shell("wallheat run --data plans --out one.h5 --threads 1 &&"
-                  "wallheat report one.h5 --out one.html")
-                .status,
-            0);
+  shell(
+      "wallheat run --data plans --out one.h5 --threads 1 &&"
+      "wallheat report one.h5 --out one.html");
   const std::string page = bytes("one.html");
   const std::size_t begin = page.find("<h2>Threads over time");
   const std::string timeline = page.substr(begin, page.find("</section>", begin) - begin);
@@ -177,7 +155,7 @@ TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
 }
 
 TEST_F(Looking, puts_another_run_beside_the_page) {
-  EXPECT_EQ(shell("wallheat report r.h5 --compare coarse.h5 --out both.html").status, 0);
+  shell("wallheat report r.h5 --compare coarse.h5 --out both.html");
   const std::string page = bytes("both.html");
   std::size_t place = 0;  // settings come first
   for (const char* part :
@@ -202,7 +180,7 @@ TEST_F(Looking, puts_another_run_beside_the_page) {
               1e-9);
   EXPECT_FALSE(
       nlohmann::json::parse(shell("wallheat report r.h5 --json").out).contains("comparison"));
-  EXPECT_EQ(shell("wallheat report r.h5 --compare r.h5 --out same.html").status, 0);
+  shell("wallheat report r.h5 --compare r.h5 --out same.html");
   EXPECT_THAT(bytes("same.html"), HasSubstr("Settings, version and devices are the same"));
   expect_refusal("report r.h5 --compare coarse.h5 --out both.html", 1, "both.html exists");
   expect_refusal("report r.h5 --compare coarse.h5 --overwrite --out coarse.h5", 2,
@@ -213,29 +191,29 @@ TEST_F(Looking, puts_another_run_beside_the_page) {
 }
 
 TEST_F(Looking, puts_a_killed_run_beside_the_page) {
-  EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
-                  "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal;"
-                  "wallheat report r.h5 --compare k.h5 --out x.html")
-                .status,
-            0);
+  shell("cp '" WALLHEAT_TEST_DATA
+        "/killed.h5' k.h5;"
+        "cp '" WALLHEAT_TEST_DATA
+        "/killed.h5.wal' k.h5.wal;"
+        "wallheat report r.h5 --compare k.h5 --out x.html");
   EXPECT_THAT(bytes("x.html"), AllOf(HasSubstr("No session of k.h5 left its wall time"),
                                      HasSubstr("k.h5 does not tell where its time went")));
 }
 
 TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
-  EXPECT_EQ(shell("echo rubbish > plans/00002_domain.npy;"
-                  "wallheat run --data plans --out failed.h5 --max-attempts 1")
-                .status,
-            3);
-  EXPECT_EQ(shell("wallheat report failed.h5 --out failed.html").status, 0);
+  shell(
+      "echo rubbish > plans/00002_domain.npy;"
+      "wallheat run --data plans --out failed.h5 --max-attempts 1",
+      3);
+  shell("wallheat report failed.h5 --out failed.html");
   EXPECT_THAT(bytes("failed.html"),
               AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("ID_domain.npy"),
                     HasSubstr("--out failed.h5 --resume --retry-failed")));
-  EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
-                  "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal;"
-                  "wallheat report k.h5 --out killed.html")
-                .status,
-            0);
+  shell("cp '" WALLHEAT_TEST_DATA
+        "/killed.h5' k.h5;"
+        "cp '" WALLHEAT_TEST_DATA
+        "/killed.h5.wal' k.h5.wal;"
+        "wallheat report k.h5 --out killed.html");
   EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
 }
 
@@ -250,7 +228,7 @@ TEST_F(Looking, prints_one_solved_plan_as_json_like_a_row_of_a_run) {
 }
 
 TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) {
-  EXPECT_EQ(shell("mkdir sub; wallheat export r.h5 --format xdmf -o sub/r.xdmf").status, 0);
+  shell("mkdir sub; wallheat export r.h5 --format xdmf -o sub/r.xdmf");
   EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
                                          HasSubstr(">../r.h5:/fields/32x32/0<")));
   expect_refusal("export r.h5 --format vti -o x.vti", 2, "--field");
@@ -259,23 +237,21 @@ TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) 
   expect_refusal("export r.h5 --format xdmf -o coarse.h5 --overwrite", 1, "coarse.h5");
   expect_refusal("export bare.h5 --format xdmf -o x.xdmf", 1,
                  "bare.h5 has no field: run with --save-fields");
-  EXPECT_EQ(shell("mv coarse.h5 a:b.h5").status, 0);
+  shell("mv coarse.h5 a:b.h5");
   expect_refusal("export a:b.h5 --format xdmf -o x.xdmf", 1,
                  "an XDMF file cannot name 'a:b.h5': rename it");
-  EXPECT_EQ(shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5;"
-                  "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal")
-                .status,
-            0);
+  shell("cp '" WALLHEAT_TEST_DATA
+        "/killed.h5' k.h5;"
+        "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal' k.h5.wal");
   expect_refusal("export k.h5 --format xdmf -o x.xdmf", 1, "after 'wallheat repair'");
-  EXPECT_EQ(shell("wallheat repair k.h5").status, 75) << "some plans are not solved";
-  EXPECT_EQ(shell("wallheat export k.h5 --format xdmf -o x.xdmf").status, 75)
-      << "the plans that are not solved are told as by the other formats";
+  shell("wallheat repair k.h5", 75);
+  shell("wallheat export k.h5 --format xdmf -o x.xdmf", 75);
   EXPECT_THAT(bytes("x.xdmf"), HasSubstr(":/fields/"));
   expect_refusal("export r.h5 --field 00001 --format csv -o x.csv", 2, "npy, vti");
 }
 
 TEST_F(Looking, writes_a_trace_of_every_plan) {
-  EXPECT_EQ(shell("wallheat trace r.h5 --out trace.json").status, 0);
+  shell("wallheat trace r.h5 --out trace.json");
   const std::string trace = bytes("trace.json");
   EXPECT_THAT(trace, StartsWith("{\"traceEvents\":["));
   for (const char* id : {"00001", "00006"}) EXPECT_THAT(trace, HasSubstr(id));

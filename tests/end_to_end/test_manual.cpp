@@ -1,9 +1,7 @@
-#include <gmock/gmock.h>
-
+#include <fstream>
 #include <sstream>
 
-#include "support/process.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/shell_test.hpp"
 
 // Manual pages and completion, as the tools that they are for take them.
 
@@ -37,7 +35,7 @@ bool is_here(const std::string& tool) {
   return run_program({"sh", "-c", "command -v " + tool}).status == 0;
 }
 
-class Manual : public testing::Test {
+class Manual : public ShellTest {
  protected:
   std::string saved(const std::string& name, const std::vector<std::string>& words) {
     std::vector<std::string> command{wallheat_program};
@@ -48,7 +46,6 @@ class Manual : public testing::Test {
     std::ofstream(file) << made.out;
     return file.string();
   }
-  TemporaryDirectory directory_;
 };
 
 TEST_F(Manual, has_a_page_of_each_command_that_names_its_options) {
@@ -106,7 +103,7 @@ TEST_F(Manual, examples_run_as_they_stand) {
   std::vector<std::string> names{"generate", "run"};  // the others use what these make
   for (const std::string& name : command_names())
     if (name != "generate" && name != "run") names.push_back(name);
-  ASSERT_EQ(run_script(directory_.path(), wallheat_program, before_the_examples).status, 0);
+  shell(before_the_examples);
   for (const std::string& name : names) {
     const std::string help = run_program({wallheat_program, "help", name}).out;
     const auto at = help.find("\nExamples:\n");
@@ -116,8 +113,7 @@ TEST_F(Manual, examples_run_as_they_stand) {
     for (std::size_t fold = 0; (fold = text.find(" \\\n", fold)) != std::string::npos;)
       text.erase(fold, 3);
     for (const std::string& line : lines_of(text)) {
-      const Finished done = run_script(directory_.path(), wallheat_program, line);
-      EXPECT_EQ(done.status, 0) << line << "\n" << done.err;
+      shell(line);
       ++examples;
     }
     EXPECT_EQ(examples, 2U) << name;

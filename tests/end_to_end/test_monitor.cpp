@@ -1,11 +1,8 @@
 // wallheat monitor: live, with a driver that is none, and of recordings.
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "support/process.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/shell_test.hpp"
 #include "support/terminal.hpp"
 
 namespace wallheat {
@@ -16,28 +13,25 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Monitor : public testing::Test {
+class Monitor : public ShellTest {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(directory_ / "driver");
     std::filesystem::create_symlink(WALLHEAT_FAKE_NVML, directory_ / "driver/libnvidia-ml.so.1");
   }
-  [[nodiscard]] Finished shell(const std::string& script) const {
-    return run_script(directory_.path(), WALLHEAT_PROGRAM,
-                      "export LD_LIBRARY_PATH=$PWD/driver:$LD_LIBRARY_PATH\n" + script);
+  Finished shell(const std::string& script, int status = 0) const {
+    return ShellTest::shell("export LD_LIBRARY_PATH=$PWD/driver:$LD_LIBRARY_PATH; " + script,
+                            status);
   }
-  void expect_refusal(const std::string& command, int status, const std::string& sentence) {
-    const Finished refused = shell("wallheat monitor " + command);
-    EXPECT_EQ(refused.status, status) << command;
+  void expect_refusal(const std::string& command, int status, const std::string& sentence) const {
+    const Finished refused = shell("wallheat monitor " + command, status);
     EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
     EXPECT_EQ(refused.out, "") << command;
   }
-  TemporaryDirectory directory_;
 };
 
 TEST_F(Monitor, shows_node_and_gpus_and_ends_with_a_summary) {
   const Finished shown = shell("wallheat monitor --interval 0.01 --samples 3");
-  EXPECT_EQ(shown.status, 0);
   EXPECT_THAT(shown.out, AllOf(StartsWith("#     s  cpu      ram"),
                                HasSubstr("  gpu   pwr gtemp mtemp   sm  mem")));
   EXPECT_THAT(shown.out, HasSubstr("    0   512    61    74   97   40    3    5  2619  1980"));
@@ -48,26 +42,24 @@ TEST_F(Monitor, shows_node_and_gpus_and_ends_with_a_summary) {
 }
 
 TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
-  EXPECT_EQ(shell("wallheat monitor --interval 0.01s --samples 4 --csv m.csv").status, 0);
-  const std::string csv = file_text(directory_ / "m.csv");
+  shell("wallheat monitor --interval 0.01s --samples 4 --csv m.csv");
+  const std::string csv = bytes("m.csv");
   EXPECT_THAT(csv, StartsWith("time,seconds,cpu,ram,cpu_pwr,cpu_energy,gpu0_pwr,"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
-  const Finished read = shell("wallheat monitor m.csv --plot m.svg");
-  EXPECT_EQ(read.status, 0);
-  EXPECT_THAT(read.out, AllOf(HasSubstr("512.5"), HasSubstr("picture  m.svg")));
-  EXPECT_THAT(file_text(directory_ / "m.svg"), HasSubstr("gpu0_pwr"));
+  EXPECT_THAT(shell("wallheat monitor m.csv --plot m.svg").out,
+              AllOf(HasSubstr("512.5"), HasSubstr("picture  m.svg")));
+  EXPECT_THAT(bytes("m.svg"), HasSubstr("gpu0_pwr"));
   expect_refusal("m.csv --plot m.svg", 1, "m.svg exists");
   expect_refusal("--samples 1 --csv m.csv", 1, "m.csv exists");
   expect_refusal("--samples 1 --csv m.svg --overwrite", 1, "m.svg is not what this command writes");
   expect_refusal("--samples 1 --csv none/m.csv", 1, "the directory");
-  EXPECT_EQ(shell("wallheat monitor -i 0.01 --samples 1 --csv m.csv --overwrite").status, 0);
-  const std::string again = file_text(directory_ / "m.csv");
+  shell("wallheat monitor -i 0.01 --samples 1 --csv m.csv --overwrite");
+  const std::string again = bytes("m.csv");
   EXPECT_EQ(std::count(again.begin(), again.end(), '\n'), 2);
 }
 
 TEST_F(Monitor, prints_an_object_a_line) {
-  const Finished printed = shell("wallheat monitor --interval 0.01 --samples 2 --json");
-  std::istringstream lines(printed.out);
+  std::istringstream lines(shell("wallheat monitor --interval 0.01 --samples 2 --json").out);
   std::vector<nlohmann::json> objects;
   for (std::string line; std::getline(lines, line);) objects.push_back(nlohmann::json::parse(line));
   ASSERT_EQ(objects.size(), 3U);

@@ -1,8 +1,5 @@
-#include <gmock/gmock.h>
-
 #include "store/results/result_store.hpp"
-#include "support/process.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/shell_test.hpp"
 
 // Nobody may be there to hear what a run says: a full disk, a held terminal, a closed stream.
 
@@ -12,28 +9,22 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class Streams : public testing::Test {
+class Streams : public ShellTest {
  protected:
-  Streams() {
-    EXPECT_EQ(shell("wallheat generate --out plans --count 5 --size 32 > out").status, 0);
-  }
-  [[nodiscard]] Finished shell(const std::string& script) const {
-    return run_script(directory_.path(), WALLHEAT_PROGRAM, script);
-  }
-  TemporaryDirectory directory_;
+  Streams() { shell("wallheat generate --out plans --count 5 --size 32 > out"); }
 };
 
 TEST_F(Streams, fail_a_run_at_once_though_stderr_cannot_be_written) {
-  EXPECT_EQ(shell("wallheat run --data plans --out nowhere/x.h5 2> /dev/full").status, 1);
-  EXPECT_EQ(shell("wallheat run --data plans 2> /dev/full").status, 2);
-  EXPECT_EQ(shell("wallheat summary nowhere.h5 2> /dev/full").status, 1);
-  EXPECT_EQ(shell("wallheat merge --out all.h5 nowhere.h5 2> /dev/full").status, 1);
+  shell("wallheat run --data plans --out nowhere/x.h5 2> /dev/full", 1);
+  shell("wallheat run --data plans 2> /dev/full", 2);
+  shell("wallheat summary nowhere.h5 2> /dev/full", 1);
+  shell("wallheat merge --out all.h5 nowhere.h5 2> /dev/full", 1);
 }
 
 TEST_F(Streams, let_a_run_finish_though_stderr_cannot_be_written) {
-  EXPECT_EQ(shell("wallheat run --data plans --out results.h5 2> /dev/full").status, 0);
+  shell("wallheat run --data plans --out results.h5 2> /dev/full");
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
-  EXPECT_EQ(shell("wallheat export results.h5 > /dev/full").status, 1) << "that was the work";
+  shell("wallheat export results.h5 > /dev/full", 1);
 }
 
 // A pipe to which one may write on descriptor 4, and which nobody reads any more.
@@ -49,7 +40,6 @@ TEST_F(Streams, let_a_run_finish_though_their_reader_has_left) {
 
 TEST_F(Streams, let_a_run_finish_though_its_events_cannot_be_written) {
   const Finished finished = shell("wallheat run --data plans --out results.h5 --events /dev/full");
-  EXPECT_EQ(finished.status, 0);
   EXPECT_THAT(finished.err, HasSubstr("the event log /dev/full cannot be written: No space"));
   const std::string said = finished.err;
   EXPECT_EQ(said.find("event log"), said.rfind("event log")) << "once";
@@ -62,7 +52,7 @@ TEST_F(Streams, end_a_command_quietly_where_their_reader_has_what_it_wanted) {
     for words in help 'list results.h5' 'export results.h5' 'status results.h5' \
       'status --watch results.h5' 'monitor --interval 0.01'; do
       wallheat $words >&4 2> said; echo $?; grep 'cannot be written' said
-    done)");
+    done; true)");
   EXPECT_EQ(finished.out, "141\n141\n141\n141\n141\n141\n");
 }
 
@@ -96,10 +86,10 @@ TEST_F(Streams, make_every_command_fail_that_cannot_print) {
 }
 
 TEST_F(Streams, are_not_mixed_up_with_files_where_one_is_closed) {
-  const Finished finished =
-      shell("wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?");
-  EXPECT_EQ(finished.out, "0\n");
-  EXPECT_THAT(file_text(directory_ / "events"), Not(HasSubstr("rank 0")));
+  EXPECT_EQ(
+      shell("wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?").out,
+      "0\n");
+  EXPECT_THAT(bytes("events"), Not(HasSubstr("rank 0")));
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
 }
 

@@ -45,7 +45,7 @@ void Campaign::answer_given(std::uint32_t plan, double value, Seconds time) {
 }
 
 void Campaign::violated(const std::string& invariant, const std::string& details) {
-  if (!violation_) violation_ = {invariant, details};
+  if (!violation_) violation_.emplace(invariant, details);
 }
 
 bool Campaign::all_workers_stay() const {

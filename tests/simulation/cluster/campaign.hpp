@@ -12,8 +12,8 @@
 
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/options.hpp"
-#include "simulation/cluster/story.hpp"
 #include "simulation/cluster/world.hpp"
+#include "simulation/outcome.hpp"
 #include "simulation/random.hpp"
 #include "view/run_monitor.hpp"
 
@@ -63,7 +63,7 @@ class Campaign {
   [[nodiscard]] bool all_workers_stay() const;
   /// Nothing but plans that kill their solver process makes a plan fail.
   [[nodiscard]] bool only_deadly_plans_fail() const;
-  void reached(const std::string& state) { reached_.count(state); }
+  void reached(const std::string& state) { ++reached_[state]; }
   /// The first violation counts.
   void violated(const std::string& invariant, const std::string& details);
   [[nodiscard]] const std::optional<Violation>& violation() const { return violation_; }

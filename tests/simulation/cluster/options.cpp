@@ -1,26 +1,11 @@
 #include "simulation/cluster/options.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "simulation/random.hpp"
 
 namespace wallheat::simulation {
-
-const std::vector<OptionName>& option_names() {
-  constexpr bool shape = false;
-  constexpr bool fault = true;
-  static const std::vector<OptionName> names{
-#define WALLHEAT_OPTION(name, nothing, sort, meaning) \
-  {#name, &Options::name, nothing, sort, meaning},
-      WALLHEAT_SIMULATION_OPTIONS(WALLHEAT_OPTION)
-#undef WALLHEAT_OPTION
-  };
-  return names;
-}
 
 Options expand(std::uint64_t seed) {
   Random random(mixed(seed, 1));
@@ -98,33 +83,6 @@ Options expand(std::uint64_t seed) {
   if (random.chance(0.2)) o.load_s = random.over_magnitudes(1, 20) * o.worker_timeout_s;
   o.credits = some(0.5, 16 + 12 * o.workers);
   return o;
-}
-
-bool is_calm(const Options& options) {
-  return std::none_of(option_names().begin(), option_names().end(), [&](const OptionName& each) {
-    return each.is_fault && options.*each.member != each.nothing;
-  });
-}
-
-std::string to_text(const Options& options) {
-  std::string text;
-  for (const OptionName& each : option_names()) {
-    const double value = options.*each.member;
-    if (value == each.nothing) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", each.name, value);
-  }
-  return text;
-}
-
-bool set(Options& options, const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals == std::string::npos) return false;
-  for (const OptionName& each : option_names()) {
-    if (text.substr(0, equals) != each.name) continue;
-    options.*each.member = std::strtod(text.c_str() + equals + 1, nullptr);
-    return true;
-  }
-  return false;
 }
 
 }  // namespace wallheat::simulation

@@ -16,8 +16,7 @@
 #include "queue/coordinator.hpp"
 #include "simulation/cluster/campaign.hpp"
 #include "simulation/cluster/child.hpp"
-#include "simulation/cluster/status_watch.hpp"
-#include "simulation/cluster/threads.hpp"
+#include "simulation/cluster/watches.hpp"
 #include "simulation/cluster/world.hpp"
 #include "simulation/random.hpp"
 #include "wallheat/error.hpp"
@@ -51,8 +50,8 @@ class Session {
                   options_.credits > 0 ? static_cast<std::size_t>(options_.credits) : no_bound);
     threads_.emplace(world, campaign.plans().size(), static_cast<std::size_t>(options_.workers),
                      static_cast<std::size_t>(options_.threads));
-    witness_.emplace(campaign, *processes_[0], Random(random_.next()), with_faults);
-    status_.emplace(campaign, *processes_[0]);
+    witness_.emplace(campaign, rank0(), Random(random_.next()), with_faults);
+    status_.emplace(campaign, rank0());
     status_->judge([this] { return std::max(rank0_stopped_until_, witness_->disk_hangs_until()); });
     make_workers();
     if (with_faults_) plan_faults();
@@ -81,7 +80,8 @@ class Session {
   }
 
  private:
-  [[nodiscard]] Process& rank0() { return *processes_[0]; }
+  [[nodiscard]] Process& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Process& rank0() { return process(0); }
 
   void make_workers() {
     for (int rank = 0; rank < ranks_; ++rank) {
@@ -108,15 +108,8 @@ class Session {
   /// Whoever needs longer than this has got stuck.
   [[nodiscard]] Seconds patience_s() const {
     Seconds all = 0;
-    Seconds longest = 0;
-    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan) {
-      Seconds slowest = 0;
-      for (const auto& worker : workers_)
-        slowest = std::max(slowest, plan_seconds(campaign_, *worker, plan));
-      all += slowest;
-      longest = std::max(longest, slowest);
-    }
-    const Seconds a_try = longest + plan_timeout_s() + 2 * solver_start_limit_s;
+    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan) all += slowest_s(plan);
+    const Seconds a_try = longest_plan_s() + plan_timeout_s() + 2 * solver_start_limit_s;
     const double tries = 3 * (options_.max_attempts + 1);
     return 1000 + (tries + 3) * all +
            tries * static_cast<double>(campaign_.plans().size()) * a_try + 4 * timeouts_.start_s +
@@ -124,66 +117,38 @@ class Session {
            1000 * options_.delay_s;
   }
 
+  [[nodiscard]] Seconds slowest_s(std::uint32_t plan) const {
+    Seconds slowest = 0;
+    for (const auto& worker : workers_)
+      slowest = std::max(slowest, plan_seconds(campaign_, *worker, plan));
+    return slowest;
+  }
   [[nodiscard]] Seconds longest_plan_s() const {
     Seconds longest = 0;
     for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan)
-      for (const auto& worker : workers_)
-        longest = std::max(longest, plan_seconds(campaign_, *worker, plan));
+      longest = std::max(longest, slowest_s(plan));
     return longest;
   }
   [[nodiscard]] Seconds plan_timeout_s() const { return options_.plan_timeout * longest_plan_s(); }
 
   void until(Seconds time) { faults_end_s_ = std::max(faults_end_s_, time); }
 
-  /// The k-th of several faults strikes at a time of its own.
-  template <class Strike>
-  void strike(double mean_times, Strike strike) {
-    Random random(random_.next());
-    const int times = static_cast<int>(random.exponential(mean_times) + random.fraction());
-    for (int k = 0; k < times && mean_times > 0; ++k) {
-      const Seconds time = world_.now() + 1.5 * random.fraction() * expected_s();
-      until(time);
-      Random own(random.next());
-      world_.at(time, [this, strike, own]() mutable {
-        if (!over_) strike(own);
-      });
-    }
-  }
+  /// What may strike now and then.
+  struct Fault {
+    double mean_times;
+    void (Session::*strike)(Random&);
+  };
 
   void plan_faults() {
-    strike(options_.pauses, [this](Random random) {
-      const int rank = random.whole(0, ranks_ - 1);
-      const Seconds end = world_.now() + random.fraction() * options_.pause_s;
-      until(end);
-      if (rank == 0) rank0_stopped_until_ = std::max(rank0_stopped_until_, end);
-      campaign_.reached(rank == 0 ? "rank 0 is stopped and continued"
-                                  : "a worker is stopped and continued");
-      processes_[static_cast<std::size_t>(rank)]->pause_until(end);
-    });
-    strike(options_.stalls, [this](Random random) {
-      const int worker = random.whole(1, ranks_ - 1);
-      const bool from_worker = random.chance(0.5);
-      const Seconds end = world_.now() + random.fraction() * options_.stall_s;
-      until(end);
-      campaign_.reached(from_worker ? "a worker is not heard" : "a worker does not hear");
-      world_.block(from_worker ? worker : 0, from_worker ? 0 : worker, end);
-    });
-    strike(options_.deaths,
-           [this](Random random) { die(random.whole(1, ranks_ - 1), random.fraction()); });
-    strike(random_.chance(options_.rank0_dies) ? 1 : 0, [this](Random random) {
-      if (rank0().ended()) return;
-      campaign_.reached("rank 0 dies");
-      rank0_died_ = true;
-      die(0, random.fraction());
-      if (options_.orphans > 0) return;
-      for (int rank = 1; rank < ranks_; ++rank) die(rank, 0);
-    });
-    strike(options_.disk_hangs, [this](Random random) {
-      const Seconds end = world_.now() + random.fraction() * options_.disk_hang_s;
-      until(end);
-      witness_->hang_disk_until(end);
-    });
-    strike(options_.nonsense, [this](Random random) { say_nonsense(random); });
+    const std::array faults{
+        Fault{options_.pauses, &Session::stop_and_continue_a_rank},
+        Fault{options_.stalls, &Session::silence_a_way},
+        Fault{options_.deaths, &Session::kill_a_worker},
+        Fault{random_.chance(options_.rank0_dies) ? 1.0 : 0.0, &Session::kill_rank0},
+        Fault{options_.disk_hangs, &Session::hang_the_disk},
+        Fault{options_.nonsense, &Session::say_nonsense},
+    };
+    for (const Fault& fault : faults) plan(fault);
     plan_steps();
     Random random(random_.next());
     if (random.chance(options_.stop_request)) ask_to_stop(random);
@@ -196,11 +161,60 @@ class Session {
     }
   }
 
+  /// Each time it strikes at a time of its own.
+  void plan(const Fault& fault) {
+    Random random(random_.next());
+    const int times = static_cast<int>(random.exponential(fault.mean_times) + random.fraction());
+    for (int k = 0; k < times && fault.mean_times > 0; ++k) {
+      const Seconds time = world_.now() + 1.5 * random.fraction() * expected_s();
+      until(time);
+      Random own(random.next());
+      world_.at(time, [this, strike = fault.strike, own]() mutable {
+        if (!over_) (this->*strike)(own);
+      });
+    }
+  }
+
+  void stop_and_continue_a_rank(Random& random) {
+    const int rank = random.whole(0, ranks_ - 1);
+    const Seconds end = world_.now() + random.fraction() * options_.pause_s;
+    until(end);
+    if (rank == 0) rank0_stopped_until_ = std::max(rank0_stopped_until_, end);
+    campaign_.reached(rank == 0 ? "rank 0 is stopped and continued"
+                                : "a worker is stopped and continued");
+    process(rank).pause_until(end);
+  }
+
+  void silence_a_way(Random& random) {
+    const int worker = random.whole(1, ranks_ - 1);
+    const bool from_worker = random.chance(0.5);
+    const Seconds end = world_.now() + random.fraction() * options_.stall_s;
+    until(end);
+    campaign_.reached(from_worker ? "a worker is not heard" : "a worker does not hear");
+    world_.block(from_worker ? worker : 0, from_worker ? 0 : worker, end);
+  }
+
+  void kill_a_worker(Random& random) { die(random.whole(1, ranks_ - 1), random.fraction()); }
+
+  void kill_rank0(Random& random) {
+    if (rank0().ended()) return;
+    campaign_.reached("rank 0 dies");
+    rank0_died_ = true;
+    die(0, random.fraction());
+    if (options_.orphans > 0) return;
+    for (int rank = 1; rank < ranks_; ++rank) die(rank, 0);
+  }
+
+  void hang_the_disk(Random& random) {
+    const Seconds end = world_.now() + random.fraction() * options_.disk_hang_s;
+    until(end);
+    witness_->hang_disk_until(end);
+  }
+
   /// In place of a rank that lives.
   void say_nonsense(Random& random) {
     const int worker = random.whole(1, ranks_ - 1);
-    Process& process = *processes_[static_cast<std::size_t>(worker)];
-    if (process.ended() || rank0().ended()) return;
+    if (process(worker).ended() || rank0().ended()) return;
     if (random.chance(0.4)) {
       Heartbeat heartbeat;
       for (int k = random.whole(1, 3); k > 0; --k)
@@ -250,7 +264,7 @@ class Session {
       if (strike.rank != rank || strike.step != step) continue;
       until(world_.now() + strike.after_s);
       world_.at(world_.now() + strike.after_s, [this, strike] {
-        Process& process = *processes_[static_cast<std::size_t>(strike.rank)];
+        Process& process = this->process(strike.rank);
         if (over_ || process.ended()) return;
         const bool refused = strike.step == 1 && witness_->refused(strike.rank);
         campaign_.reached(fmt::format("a worker {} {}", strike.dies ? "dies" : "is stopped",
@@ -269,13 +283,13 @@ class Session {
       until(heard);
       stop_heard_s_[static_cast<std::size_t>(rank)] = heard;
       world_.at(heard, [this, rank] {
-        if (!over_) processes_[static_cast<std::size_t>(rank)]->poke();
+        if (!over_) process(rank).poke();
       });
     }
   }
 
   void die(int rank, double part_of_mail) {
-    Process& process = *processes_[static_cast<std::size_t>(rank)];
+    Process& process = this->process(rank);
     if (process.ended()) return;
     campaign_.reached("a process dies");
     process.kill();
@@ -325,7 +339,7 @@ class Session {
       if (world_.now() > stop_heard_s_[0]) return;
       std::map<int, Seconds> workers;
       for (const auto& [rank, since] : witness_->at_work()) {
-        const Process& process = *processes_[static_cast<std::size_t>(rank)];
+        const Process& process = this->process(rank);
         if (!process.ended() && !process.dying())
           workers.emplace(rank, std::max(since, faults_end_s_));
       }
@@ -406,8 +420,8 @@ class Session {
     processes_[number]->begin(
         [this, rank, setup, kept = std::shared_ptr<WorkerParts>(std::move(parts))] {
           at_step(rank, 0);
-          processes_[static_cast<std::size_t>(rank)]->sleep(setup);
-          const auto link = world_.link(*processes_[static_cast<std::size_t>(rank)]);
+          process(rank).sleep(setup);
+          const auto link = world_.link(process(rank));
           try {
             if (run_worker(*link, *kept)) together_.insert(rank);
           } catch (const RunError&) {
@@ -430,7 +444,7 @@ class Session {
   }
 
   WorkerDevice open(int rank, bool fails, bool hangs, std::uint64_t seed) {
-    Process& process = *processes_[static_cast<std::size_t>(rank)];
+    Process& process = this->process(rank);
     const TrueWorker& worker = *workers_[static_cast<std::size_t>(rank)];
     if (hangs) {
       campaign_.reached("a worker's device never opens");
@@ -534,7 +548,11 @@ class Session {
       campaign_.violated("without faults all ranks say goodbye", std::to_string(unheard_.size()));
     if (together_.size() + 1 != processes_.size())
       campaign_.violated("without faults all ranks end together", std::to_string(together_.size()));
-    if (is_calm(options_)) check_schedule();
+    const bool all_good =
+        std::all_of(campaign_.plans().begin(), campaign_.plans().end(), [](const TruePlan& plan) {
+          return plan.sort == TruePlan::Sort::good && !plan.stored_otherwise;
+        });
+    if (options_.sessions == 0 && all_good) check_schedule();
   }
 
   [[nodiscard]] Seconds first_ready_s() const {
@@ -628,22 +646,20 @@ class Session {
 }  // namespace
 
 Outcome tell_story(std::uint64_t seed, const Options& options, Reached& reached) {
-  Outcome outcome;
   World world(seed);
   const Seconds begun = world.now();
   Campaign campaign(seed, options, reached);
-  std::vector<std::unique_ptr<Session>> sessions;  // kept: events to come refer to them
-  const int with_faults = static_cast<int>(options.sessions);
-  for (int number = 0; number <= with_faults && !campaign.violation(); ++number) {
-    Session& session = *sessions.emplace_back(
-        std::make_unique<Session>(world, campaign, seed, number, number < with_faults));
-    session.run();
+  {
+    std::vector<std::unique_ptr<Session>> sessions;  // kept: events to come refer to them
+    const int with_faults = static_cast<int>(options.sessions);
+    for (int number = 0; number <= with_faults && !campaign.violation(); ++number) {
+      sessions.push_back(
+          std::make_unique<Session>(world, campaign, seed, number, number < with_faults));
+      sessions.back()->run();
+    }
   }
-  outcome.violation = campaign.violation();
-  outcome.simulated_s = world.now() - begun;
-  outcome.events = world.events();
-  outcome.hash = world.hash();
-  return outcome;
+  if (campaign.violation()) throw Violation(*campaign.violation());
+  return {world.now() - begun, world.events(), world.hash()};
 }
 
 }  // namespace wallheat::simulation

@@ -194,7 +194,7 @@ std::string Disk::surface_of(std::uint64_t file) const {
 }
 
 Disk Disk::killed_after(std::size_t count, std::uint64_t torn) const {
-  Disk disk(*sometimes_);
+  Disk disk(*reached_);
   disk.base_ = base_;
   disk.now_ = base_;
   disk.next_file_ = next_file_;
@@ -206,13 +206,13 @@ Disk Disk::killed_after(std::size_t count, std::uint64_t torn) const {
     Event part = next;
     part.bytes.resize(1 + torn % (next.bytes.size() - 1));
     disk.add(std::move(part));
-    ++(*sometimes_)["a write was cut off by a kill"];
+    ++(*reached_)["a write was cut off by a kill"];
   }
   return disk;
 }
 
 Disk Disk::power_lost_after(std::size_t count, const PowerLoss& loss) const {
-  auto& sometimes = *sometimes_;
+  auto& reached = *reached_;
   State left = base_;
   std::map<std::uint64_t, Pending> pending;
   std::map<std::uint64_t, std::string> last_name;
@@ -264,9 +264,9 @@ Disk Disk::power_lost_after(std::size_t count, const PowerLoss& loss) const {
     const bool names_it = entry != left.names.end() && entry->second == event->file;
     const bool kept = names_it != (event->kind == Kind::unlink);
     if (!kept) {
-      ++sometimes[event->kind == Kind::create   ? "a creation was lost"
-                  : event->kind == Kind::rename ? "a rename was lost"
-                                                : "a removal was lost"];
+      ++reached[event->kind == Kind::create   ? "a creation was lost"
+                : event->kind == Kind::rename ? "a rename was lost"
+                                              : "a removal was lost"];
     }
   }
   for (auto& [file, writes] : pending) {
@@ -278,20 +278,20 @@ Disk Disk::power_lost_after(std::size_t count, const PowerLoss& loss) const {
       ++survivors;
       if (may_tear && event.kind == Kind::write && random.one_in(2)) {
         if (write_torn(bytes, event, loss.sector, random))
-          ++sometimes["a write to " + what + " was torn"];
+          ++reached["a write to " + what + " was torn"];
       } else {
         apply_to(bytes, event);
       }
     });
-    if (survivors < writes.size()) ++sometimes["a write to " + what + " was lost"];
+    if (survivors < writes.size()) ++reached["a write to " + what + " was lost"];
     const auto size = seen.files[file].bytes.size();
     if (random.one_in(3) && bytes.size() < size) {
       bytes.resize(size);
-      ++sometimes["a lost end of " + what + " reads as zeros"];
+      ++reached["a lost end of " + what + " reads as zeros"];
     }
-    if (bytes.size() < size) ++sometimes["the end of " + what + " was lost"];
+    if (bytes.size() < size) ++reached["the end of " + what + " was lost"];
   }
-  Disk disk(sometimes);
+  Disk disk(reached);
   for (const auto& [name, file] : left.names) {
     disk.base_.names[name] = file;
     disk.base_.files[file] = left.files[file];
@@ -311,9 +311,9 @@ std::uint64_t next_unique_number() {
 
 }  // namespace
 
-Process::Process(Disk& disk, Sometimes& sometimes, std::uint64_t seed, Fault fault)
+Process::Process(Disk& disk, Reached& reached, std::uint64_t seed, Fault fault)
     : disk_(&disk),
-      sometimes_(sometimes),
+      reached_(reached),
       number_(disk.next_process_++),
       unique_number_(next_unique_number()),
       random_(seed),
@@ -445,7 +445,7 @@ ssize_t Process::pwrite(int fd, const void* bytes, std::size_t count, std::uint6
   if (was_full || (full_ && count < 2)) return fail(ENOSPC);
   if (cut_ && count > 1) {
     count = 1 + random_.below(count - 1);
-    ++sometimes_["a write was short"];
+    ++reached_["a write was short"];
   }
   disk_->add({.kind = Kind::write,
               .file = file,
@@ -485,7 +485,7 @@ int Process::fsync(int fd) {
   if (!may_change(true)) {
     if (file != 0) {
       disk_->add({.kind = Kind::sync_failed, .file = file, .seed = random_.next()});
-      ++sometimes_["a sync failed and lost what it was to sync"];
+      ++reached_["a sync failed and lost what it was to sync"];
     }
     errno = EIO;
     return -1;
@@ -499,7 +499,7 @@ int Process::drop_cache(int fd) {
   if (dead_ || file == 0) return 0;
   auto surface = disk_->surface_of(file);
   if (surface != disk_->now_.files.at(file).bytes) {
-    ++sometimes_["a dropped cache showed what a failed sync had lost"];
+    ++reached_["a dropped cache showed what a failed sync had lost"];
     disk_->add({.kind = Kind::drop_cache, .file = file, .bytes = std::move(surface)});
     resize_real(file);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/system.hpp"
+#include "simulation/outcome.hpp"
 #include "simulation/random.hpp"
 
 // A disk in memory. All changes to it are one ordered list, so the disk as a crash leaves it at any
@@ -44,12 +45,9 @@ struct PowerLoss {
   std::size_t sector = 4096;  ///< bytes that are written whole or not at all
 };
 
-/// Counts what happened: a run in which something never does is too tame.
-using Sometimes = std::map<std::string, std::uint64_t>;
-
 class Disk {
  public:
-  explicit Disk(Sometimes& sometimes) : sometimes_(&sometimes) {}
+  explicit Disk(Reached& reached) : reached_(&reached) {}
 
   /// The disk that the next process finds if the one that writes it ends, or is killed, after
   /// `count` events. The kernel keeps all that was written; it still may not be durable. With
@@ -85,7 +83,7 @@ class Disk {
   /// good gets there.
   [[nodiscard]] std::string surface_of(std::uint64_t file) const;
 
-  Sometimes* sometimes_;
+  Reached* reached_;
   State base_;  ///< durable, before all events
   std::vector<Event> events_;
   State now_;
@@ -105,7 +103,7 @@ struct Fault {
 /// A process that works on a disk, and the machine that it sees. When it ends, its locks are gone.
 class Process final : public System {
  public:
-  Process(Disk& disk, Sometimes& sometimes, std::uint64_t seed, Fault fault = {});
+  Process(Disk& disk, Reached& reached, std::uint64_t seed, Fault fault = {});
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -169,7 +167,7 @@ class Process final : public System {
   int add_descriptor(int fd, Descriptor descriptor);
 
   Disk* disk_;
-  Sometimes& sometimes_;
+  Reached& reached_;
   std::uint64_t number_, unique_number_;
   Random random_;
   Fault fault_;
