@@ -9,7 +9,6 @@
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
-#include "solve/steady/isa_kernels.hpp"
 #include "solve/steady/rounding.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -30,7 +29,7 @@ double scale_of(double largest) {
 /// larger, and without a look at the mask it is found sooner.
 double largest_fixed_of(const FloorPlan& plan) {
   const auto& cells = plan.domain.cells;
-  const double of_all = largest_magnitude(plan.domain, [](std::size_t) { return true; });
+  const double of_all = largest_magnitude(plan.domain);
   for (std::size_t cell = 0; cell < cells.size(); ++cell)
     if (std::abs(cells[cell]) == of_all && plan.interior.cells[cell] == 0) return of_all;
   return largest_magnitude(plan.domain,
@@ -56,7 +55,7 @@ class SteadySolver final : public Solver {
     const FlushSubnormals flush;
     gradients_.assign(plan.interior);
     const double largest_fixed = largest_fixed_of(plan);
-    const double largest_term = largest_magnitude(terms, [](std::size_t) { return true; });
+    const double largest_term = largest_magnitude(terms);
     // What fixed cells and the source can make of the others, in the steady state.
     const double largest = largest_fixed + largest_made_by(terms);
     const double scale = scale_of(largest);
