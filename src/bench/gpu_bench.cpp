@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "core/parallel_for.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "solve/gpu/solver.hpp"
+#include "solve/same_bits.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -122,14 +122,6 @@ double solve_and_summarise(Solver& solver, const FloorPlan& plan, const Limits& 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
-}
-
-bool same_bits(const Solution& a, const Solution& b) {
-  return a.iterations == b.iterations && a.converged == b.converged &&
-         std::memcmp(&a.last_delta, &b.last_delta, sizeof a.last_delta) == 0 &&
-         a.field.rows == b.field.rows && a.field.cols == b.field.cols &&
-         std::memcmp(a.field.cells.data(), b.field.cells.data(),
-                     a.field.cells.size() * sizeof(double)) == 0;
 }
 
 struct TimedPlan {

@@ -47,9 +47,7 @@ double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Gri
   Grid<double> w(plan.interior.rows, plan.interior.cols);
   ConjugateGradients gradients(baseline_steady_kernels());
   gradients.assign(plan.interior);
-  gradients.start_with_ones();
-  constexpr std::int64_t enough = 200;
-  gradients.iterate(0.5, enough, {});
+  gradients.solve_for_ones({});
   gradients.store(1, w);
   const double error =
       error_per_residual(largest_magnitude(w), residuals_of(w, plan.interior, {}).highest);

@@ -62,7 +62,9 @@ class SteadySolver final : public Solver {
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();
     };
-    const double error_of_residual = find_error_per_residual(stopped);
+    gradients_.solve_for_ones(stopped);
+    const ConjugateGradients::Measured w = gradients_.measure();
+    const double error_of_residual = error_per_residual(w.answer, w.highest_residual);
     if (control.stop.stop_requested()) return std::nullopt;
 
     gradients_.start(plan.domain, terms, scale);
@@ -104,16 +106,6 @@ class SteadySolver final : public Solver {
   }
 
  private:
-  /// W of rounding.hpp, from an approximate solution of A w = 1.
-  double find_error_per_residual(
-      const std::function<bool(const ConjugateGradients::Progress&)>& stopped) {
-    gradients_.start_with_ones();
-    constexpr std::int64_t enough = 200;
-    gradients_.iterate(0.5, enough, stopped);
-    const ConjugateGradients::Measured w = gradients_.measure();
-    return error_per_residual(w.answer, w.highest_residual);
-  }
-
   ConjugateGradients gradients_;
 };
 
