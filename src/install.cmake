@@ -49,7 +49,7 @@ if(NOT WALLHEAT_SOLVER_ONLY)
   set_target_properties(wallheat PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS wallheat COMPONENT program)
   set(shared_folder ${CMAKE_INSTALL_DATADIR}/wallheat)
-  install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program)
+  install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program PATTERN packages EXCLUDE)
   install(PROGRAMS jobs/launch.sh jobs/lingering-ssh.sh jobs/lsf.sh jobs/own-wallheat.sh jobs/slurm.sh jobs/submit.sh
           DESTINATION ${shared_folder}/jobs COMPONENT program)
   install(FILES jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/cpu_time.hpp"
-#include "solve/cpu/isa.hpp"
+#include "solve/cpu/sweep.hpp"
 
 namespace wallheat {
 namespace {

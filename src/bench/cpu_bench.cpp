@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -10,7 +11,6 @@
 #include "core/cpu_time.hpp"
 #include "node/local_machine.hpp"
 #include "solve/cpu/active_blocks.hpp"
-#include "solve/cpu/isa.hpp"
 
 namespace wallheat {
 namespace {
@@ -105,7 +105,7 @@ CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& o
                      bool scaling) {
   CpuBench bench{options.device_text(), 0, {}, {}, {}};
   // On a thread of its own, as it is bound to one core.
-  std::jthread([&] {
+  std::async(std::launch::async, [&] {
     bind_this_thread({local_machine().cores.front().cpu});
     bench.copies = measure_copies();
     const auto solver = options.make();
@@ -113,7 +113,7 @@ CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& o
       bench.plans.push_back(
           measure_plan(plan, *solver, options, repeat, bench.ceiling_updates_per_s));
     }
-  }).join();
+  }).get();
   const double updates =
       std::accumulate(bench.plans.begin(), bench.plans.end(), 0.0,
                       [](double sum, const PlanRate& rate) { return sum + rate.updates(); });

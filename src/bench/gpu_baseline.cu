@@ -3,7 +3,6 @@
 
 #include "bench/gpu_ceiling.hpp"
 #include "solve/gpu/cuda_stream.hpp"
-#include "solve/gpu/device_array.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
 

@@ -6,8 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
-#include <exception>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -18,6 +17,7 @@
 #include "core/parallel_for.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "solve/gpu/solver.hpp"
+#include "solve/same_bits.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -53,93 +53,62 @@ GpuUsage sample_until(const std::stop_token& stop, const std::function<GpuSample
   return usage;
 }
 
-/// The first exception of several threads.
-class FirstError {
- public:
-  void catch_current() {
-    const std::scoped_lock lock(mutex_);
-    if (!error_) error_ = std::current_exception();
-    there_ = true;
-  }
-  [[nodiscard]] bool there() const { return there_; }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr error_;
-  std::atomic<bool> there_ = false;
-};
-
 Flow measure_flow(const FlowTask& task, const std::function<GpuSample()>& sample = {}) {
   Flow flow;
   flow.in_flight = task.in_flight;
-  FirstError error;
+  std::atomic<bool> failed = false;
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   Clock::time_point start;
   std::barrier together(static_cast<std::ptrdiff_t>(task.in_flight),
                         [&]() noexcept { start = Clock::now(); });
-  std::jthread sampler;
-  const auto solve_plans = [&](std::size_t thread) {
-    std::unique_ptr<Solver> solver;
+  const auto make_solver = [&](std::size_t thread) {
     try {
-      solver = task.solver(thread);
+      auto solver = task.solver(thread);
       (void)solver->solve(*task.first_plan, {0, 1}, {});
+      return solver;
     } catch (...) {
-      error.catch_current();
+      failed = true;
+      together.arrive_and_drop();
+      throw;
     }
+  };
+  const auto solve_plans = [&](std::size_t thread) {
+    const auto solver = make_solver(thread);
     together.arrive_and_wait();
     std::size_t plans = 0;
     double updates = 0;
     try {
-      while (!error.there()) {
+      while (!failed) {
         const std::size_t plan = next++;
         if (plan >= task.plans && seconds_since(start) >= task.least_s) break;
         updates += task.work(*solver, plan);
         ++plans;
       }
     } catch (...) {
-      error.catch_current();
+      failed = true;
+      throw;
     }
     const std::scoped_lock lock(mutex);
     flow.plans += plans;
     flow.updates += updates;
   };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t thread = 0; thread < task.in_flight; ++thread)
-      threads.emplace_back(solve_plans, thread);
-    if (sample) {
-      sampler = std::jthread([&](const std::stop_token& stop) {
-        try {
-          flow.gpu = sample_until(stop, sample);
-        } catch (...) {
-          error.catch_current();
-        }
-      });
-    }
-  }
+  std::stop_source stop;
+  std::vector<std::future<void>> threads;
+  for (std::size_t thread = 0; thread < task.in_flight; ++thread)
+    threads.push_back(std::async(std::launch::async, solve_plans, thread));
+  std::future<GpuUsage> usage;
+  if (sample) usage = std::async(std::launch::async, sample_until, stop.get_token(), sample);
+  for (const auto& thread : threads) thread.wait();
   flow.seconds = seconds_since(start);
-  if (sampler.joinable()) {
-    sampler.request_stop();
-    sampler.join();
-  }
-  error.rethrow();
+  stop.request_stop();
+  for (auto& thread : threads) thread.get();
+  if (sample) flow.gpu = usage.get();
   return flow;
 }
 
 double updates_of(const FloorPlan& plan, const Solution& solution) {
   return static_cast<double>(count_interior(plan)) * static_cast<double>(solution.iterations);
-}
-
-/// Solves plans that are in memory.
-Work solve_only(const std::vector<FloorPlan>& plans, const Limits& limits) {
-  return [&plans, limits](Solver& solver, std::size_t number) {
-    const FloorPlan& plan = plans[number % plans.size()];
-    return updates_of(plan, solver.solve(plan, limits, {}).value());
-  };
 }
 
 /// All that a worker does for a plan, but for the message to rank 0.
@@ -153,14 +122,6 @@ double solve_and_summarise(Solver& solver, const FloorPlan& plan, const Limits& 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
-}
-
-bool same_bits(const Solution& a, const Solution& b) {
-  return a.iterations == b.iterations && a.converged == b.converged &&
-         std::memcmp(&a.last_delta, &b.last_delta, sizeof a.last_delta) == 0 &&
-         a.field.rows == b.field.rows && a.field.cols == b.field.cols &&
-         std::memcmp(a.field.cells.data(), b.field.cells.data(),
-                     a.field.cells.size() * sizeof(double)) == 0;
 }
 
 struct TimedPlan {
@@ -198,11 +159,14 @@ class Measurement {
     bench.copies = gpu_.copies;
     bench.compared = compare();
     bench.alone = measure_alone();
-    bench.baseline = {measure_baseline(1), measure_baseline(16)};
+    for (const std::size_t count : {1, 16})
+      bench.baseline.push_back(measure_solving("the baseline kernel, ", count, gpu_.baseline));
     for (std::size_t count = 1; count <= settings_.most_in_flight; count *= 2)
-      bench.flows.push_back(measure_in_flight(count));
-    for (const NamedSolver& kernel : gpu_.kernels)
-      bench.by_kernel.push_back({kernel.name, measure_kernel(kernel)});
+      bench.flows.push_back(measure_solving("", count, gpu_solver_));
+    const std::size_t at_once = std::min(gpu_.device->plans_at_once(), settings_.most_in_flight);
+    for (const auto& [name, solver] : gpu_.kernels)
+      bench.by_kernel.push_back(
+          {name, measure_solving("the kernel " + name + ", ", at_once, solver)});
     bench.end_to_end = measure_end_to_end();
     bench.end_to_end_source = settings_.files.count > 0 ? settings_.files.name : "memory";
     for (const std::size_t side : settings_.sides) bench.sides.push_back(measure_side(side));
@@ -251,39 +215,24 @@ class Measurement {
       const auto [seconds, updates] = time_alone(*on_gpu, settings_.plans[plan], settings_.limits);
       times.push_back({plan, seconds, 0, updates});
     }
-    FirstError error;
-    std::jthread([&] {
-      try {
-        const auto on_cpu = settings_.cpu_solver(0);
-        for (AloneTime& time : times)
-          time.cpu_core_s =
-              time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits).seconds;
-      } catch (...) {
-        error.catch_current();
-      }
-    }).join();
-    error.rethrow();
+    std::async(std::launch::async, [&] {
+      const auto on_cpu = settings_.cpu_solver(0);
+      for (AloneTime& time : times)
+        time.cpu_core_s = time_alone(*on_cpu, settings_.plans[time.plan], settings_.limits).seconds;
+    }).get();
     return times;
   }
 
-  Flow measure_kernel(const NamedSolver& kernel) {
-    tell("the kernel " + kernel.name);
-    const std::size_t in_flight = std::min(gpu_.device->plans_at_once(), settings_.most_in_flight);
-    return measure_flow({in_flight, in_flight, settings_.least_s, kernel.solver,
-                         &settings_.plans.front(), solve_only(settings_.plans, settings_.limits)},
-                        gpu_.sample);
-  }
-
-  Flow measure_baseline(std::size_t in_flight) {
-    tell("the baseline kernel, " + std::to_string(in_flight) + " plan(s) in flight");
-    return measure_flow({in_flight, in_flight, settings_.least_s, gpu_.baseline,
-                         &settings_.plans.front(), solve_only(settings_.plans, settings_.limits)});
-  }
-
-  Flow measure_in_flight(std::size_t in_flight) {
-    tell(std::to_string(in_flight) + " plan(s) in flight");
-    return measure_flow({in_flight, in_flight, settings_.least_s, gpu_solver_,
-                         &settings_.plans.front(), solve_only(settings_.plans, settings_.limits)},
+  /// Solves plans that are in memory, and does nothing else.
+  Flow measure_solving(const std::string& what, std::size_t in_flight,
+                       const SolverFactory& solver) {
+    tell(what + std::to_string(in_flight) + " plan(s) in flight");
+    const auto& plans = settings_.plans;
+    const Work work = [&](Solver& own, std::size_t number) {
+      const FloorPlan& plan = plans[number % plans.size()];
+      return updates_of(plan, own.solve(plan, settings_.limits, {}).value());
+    };
+    return measure_flow({in_flight, in_flight, settings_.least_s, solver, plans.data(), work},
                         gpu_.sample);
   }
 

@@ -6,7 +6,6 @@
 
 #include "bench/gpu_ceiling.hpp"
 #include "solve/gpu/cuda_stream.hpp"
-#include "solve/gpu/device_array.hpp"
 
 namespace wallheat {
 namespace {

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
+#include <future>
 #include <limits>
 #include <memory>
-#include <thread>
 
 #include "core/cpu_time.hpp"
 #include "node/local_machine.hpp"
@@ -70,17 +69,11 @@ SolverComparison compare_on(const BenchPlan& plan, const SolverOptions& options,
 std::vector<SolverComparison> compare_solvers(const std::vector<BenchPlan>& plans,
                                               const SolverOptions& options, int repeat) {
   std::vector<SolverComparison> comparisons;
-  std::exception_ptr failure;
   // On a thread of its own, as it is bound to one core.
-  std::jthread([&] {
-    try {
-      bind_this_thread({local_machine().cores.front().cpu});
-      for (const BenchPlan& plan : plans) comparisons.push_back(compare_on(plan, options, repeat));
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }).join();
-  if (failure) std::rethrow_exception(failure);
+  std::async(std::launch::async, [&] {
+    bind_this_thread({local_machine().cores.front().cpu});
+    for (const BenchPlan& plan : plans) comparisons.push_back(compare_on(plan, options, repeat));
+  }).get();
   return comparisons;
 }
 

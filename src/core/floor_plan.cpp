@@ -16,6 +16,12 @@
 namespace wallheat {
 namespace {
 
+std::filesystem::path file_of(const std::filesystem::path& directory, const std::string& id,
+                              const char* ending) {
+  check_id(id);
+  return directory / (id + ending);
+}
+
 FileStamp stamp(const std::filesystem::path& file) {
   struct stat info {};
   if (::stat(file.c_str(), &info) != 0) {
@@ -32,18 +38,15 @@ std::string shape_text(std::size_t rows, std::size_t cols) {
 }  // namespace
 
 std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
-  check_id(id);
-  return directory / (id + "_domain.npy");
+  return file_of(directory, id, "_domain.npy");
 }
 
 std::filesystem::path interior_file(const std::filesystem::path& directory, const std::string& id) {
-  check_id(id);
-  return directory / (id + "_interior.npy");
+  return file_of(directory, id, "_interior.npy");
 }
 
 std::filesystem::path source_file(const std::filesystem::path& directory, const std::string& id) {
-  check_id(id);
-  return directory / (id + "_source.npy");
+  return file_of(directory, id, "_source.npy");
 }
 
 bool has_source_file(const std::filesystem::path& directory, const std::string& id) {

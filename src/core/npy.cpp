@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "wallheat/error.hpp"
@@ -22,7 +21,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "NPY data are read in place");
 
-constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::uint64_t longest_header = 10'000;  // NumPy reads no longer one either
 
 struct Header {
@@ -178,39 +176,28 @@ class NpyFile {
   template <class T>
   void read_items(std::size_t first, T* target, std::size_t count) {
     stream_.seekg(static_cast<std::streamoff>(header_.data_offset + first * sizeof(T)));
-    read_bytes(reinterpret_cast<char*>(target), count * sizeof(T));
+    if (!stream_.read(reinterpret_cast<char*>(target),
+                      static_cast<std::streamsize>(count * sizeof(T))))
+      fail(path_, "cannot be read to its end");
   }
 
  private:
-  void read_bytes(char* target, std::size_t count) {
-    if (!stream_.read(target, static_cast<std::streamsize>(count))) {
-      fail(path_, "cannot be read to its end");
-    }
-  }
-
   void read_header() {
     std::array<unsigned char, 12> start{};
-    const std::size_t least = magic.size() + 4;
-    if (size_ < least) fail(path_, "is not an NPY file");
-    read_bytes(reinterpret_cast<char*>(start.data()), least);
-    if (std::memcmp(start.data(), magic.data(), magic.size()) != 0) {
+    read_items(0, start.data(), std::min<std::uint64_t>(size_, start.size()));
+    if (size_ < 10 || std::memcmp(start.data(), beginning.data(), beginning.size()) != 0)
       fail(path_, "is not an NPY file");
-    }
     const int major = start[6];
-    std::uint64_t length = start[8] + 256U * start[9];
-    std::uint64_t text_offset = least;
-    if (major == 2 || major == 3) {
-      text_offset = least + 2;
-      if (size_ < text_offset) fail(path_, "is truncated in its header");
-      read_bytes(reinterpret_cast<char*>(start.data()) + least, 2);
-      length += 65536ULL * start[10] + 16777216ULL * start[11];
-    } else if (major != 1) {
+    if (major < 1 || major > 3)
       fail(path_, "has NPY format version " + std::to_string(major) + ", which is not known");
-    }
-    if (length > size_ - text_offset) fail(path_, "is truncated in its header");
+    // In version 1 the length of the text takes two bytes, in later ones four.
+    std::uint64_t length = start[8] + 256U * start[9];
+    if (major > 1) length += 65536ULL * start[10] + 16777216ULL * start[11];
+    const std::uint64_t text_offset = major > 1 ? 12 : 10;
+    if (text_offset + length > size_) fail(path_, "is truncated in its header");
     if (length > longest_header) fail(path_, "has a header that is longer than any of NumPy's");
     std::string text(length, '\0');
-    read_bytes(text.data(), text.size());
+    read_items(text_offset, text.data(), text.size());
     header_ = DictionaryParser(path_, text).parse();
     header_.data_offset = text_offset + length;
   }
@@ -259,25 +246,24 @@ void read_cells(NpyFile& npy, const Pieces<Cell>& to, Convert convert) {
   }
 }
 
-/// Puts the pieces together.
-template <class Cell>
-class Collector {
- public:
-  [[nodiscard]] Pieces<Cell> pieces() {
-    return {[this](GridShape shape) {
-              grid_ = Grid<Cell>(shape.rows, shape.cols);
-              next_ = grid_.cells.begin();
-            },
-            [this](std::span<const Cell> cells) {
-              next_ = std::copy(cells.begin(), cells.end(), next_);
-            }};
-  }
-  [[nodiscard]] Grid<Cell> take() { return std::move(grid_); }
-
- private:
-  Grid<Cell> grid_;
-  typename std::vector<Cell>::iterator next_;
-};
+/// Puts the pieces together that read(file, pieces) hands over. Of more than `most_cells` it asks
+/// for no memory.
+template <class Cell, class Read>
+Grid<Cell> collected(const std::filesystem::path& file, Read read,
+                     std::size_t most_cells = std::numeric_limits<std::size_t>::max()) {
+  Grid<Cell> grid;
+  auto next = grid.cells.begin();
+  read(file, Pieces<Cell>{[&](GridShape shape) {
+                            if (shape.rows > most_cells / shape.cols)
+                              fail(file, "has more than " + std::to_string(most_cells) + " cells");
+                            grid = Grid<Cell>(shape.rows, shape.cols);
+                            next = grid.cells.begin();
+                          },
+                          [&](std::span<const Cell> cells) {
+                            next = std::copy(cells.begin(), cells.end(), next);
+                          }});
+  return grid;
+}
 
 [[noreturn]] void fail_at(const std::filesystem::path& file, std::size_t row, std::size_t col,
                           const std::string& cause) {
@@ -320,7 +306,7 @@ std::string header_of(const std::string& dtype, GridShape shape) {
   constexpr std::size_t prefix = 10;
   text.append(63 - (prefix + text.size()) % 64, ' ');  // data start at a multiple of 64
   text += '\n';
-  std::string header(magic);
+  std::string header(beginning);
   header +=
       {'\x01', '\0', static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
   return header + text;
@@ -379,21 +365,12 @@ void read_mask(const std::filesystem::path& file, const Pieces<std::uint8_t>& to
 }
 
 Grid<double> read_float(const std::filesystem::path& file) {
-  Collector<double> collector;
-  read_float(file, collector.pieces());
-  return collector.take();
+  return collected<double>(file, [](const auto& from, const auto& to) { read_float(from, to); });
 }
 
 Grid<std::uint8_t> read_mask(const std::filesystem::path& file, std::size_t most_cells) {
-  Collector<std::uint8_t> collector;
-  auto pieces = collector.pieces();
-  read_mask(file, {[&](GridShape shape) {
-                     if (shape.rows > most_cells / shape.cols)
-                       fail(file, "has more than " + std::to_string(most_cells) + " cells");
-                     pieces.begin(shape);
-                   },
-                   pieces.cells});
-  return collector.take();
+  return collected<std::uint8_t>(
+      file, [](const auto& from, const auto& to) { read_mask(from, to); }, most_cells);
 }
 
 GridShape read_shape(const std::filesystem::path& file) {

@@ -45,7 +45,7 @@ struct PlanPieces {
   std::function<void(std::span<const double>)> source;          ///< last this, if it has one
 };
 
-/// Where floor plans come from: a directory, or a pack (wallheat/plan_pack.hpp). Several threads
+/// Where floor plans come from: a directory, or a pack (store/packs/plan_pack.hpp). Several threads
 /// may use one at once. What takes an id throws InputError, which names the file and the plan,
 /// where the plan is missing or damaged; that plan fails then, and no other. It throws
 /// SourceUnavailable where the source itself cannot be read.

@@ -179,15 +179,7 @@ py::dict columns_of(const ResultReader& reader) {
 /// What the columns mean, with their units.
 py::dict meanings() {
   py::dict meanings;
-#define WALLHEAT_NUMBER(type, name, initial, use, meaning) meanings[#name] = meaning;
-#define WALLHEAT_TEXT(bytes, name, use, meaning) meanings[#name] = meaning;
-#define WALLHEAT_PART(type, name, part, use, meaning) meanings[#name] = meaning;
-#define WALLHEAT_STORED(type, name, initial, meaning)
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
-#undef WALLHEAT_NUMBER
-#undef WALLHEAT_TEXT
-#undef WALLHEAT_PART
-#undef WALLHEAT_STORED
+  for_each_column([&](const auto& column) { meanings[column.name] = column.meaning; });
   return meanings;
 }
 

@@ -26,4 +26,8 @@ double largest_magnitude(const Grid<double>& grid, Counts counts) {
   return most;
 }
 
+inline double largest_magnitude(const Grid<double>& grid) {
+  return largest_magnitude(grid, [](std::size_t) { return true; });
+}
+
 }  // namespace wallheat

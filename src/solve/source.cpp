@@ -31,12 +31,12 @@ double largest_made_by(const Grid<double>& terms) {
   double sum = 0;
   for (const double term : terms.cells) sum += std::abs(term);
   const double of_each = sum * (0.25 + std::log(width) / (2 * std::numbers::pi));
-  const double largest = largest_magnitude(terms, [](std::size_t) { return true; });
+  const double largest = largest_magnitude(terms);
   return std::min(largest * (width * width / 8), of_each);
 }
 
 double largest_iterate(const FloorPlan& plan, const Grid<double>& terms) {
-  return largest_magnitude(plan.domain, [](std::size_t) { return true; }) + largest_made_by(terms);
+  return largest_magnitude(plan.domain) + largest_made_by(terms);
 }
 
 }  // namespace wallheat

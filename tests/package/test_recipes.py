@@ -49,7 +49,7 @@ def asked_for():
 
 class Recipes(unittest.TestCase):
     def setUp(self):
-        self.folder = ROOT / "docker/packaging"
+        self.folder = ROOT / "configs/packages"
         self.version = re.search(r"project\(wallheat VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
     def names(self, column):

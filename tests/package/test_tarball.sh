@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The archive that docker/packaging/tarball.sh makes, unpacked elsewhere, solves; where debootstrap and root are here,
+# The archive that configs/packages/tarball.sh makes, unpacked elsewhere, solves; where debootstrap and root are here,
 # also on a bare Debian 11, which has the oldest glibc that it is for.
 #   test_tarball.sh SOURCE FOLDER      what FOLDER has of an earlier run is used again
 set -uo pipefail
@@ -15,7 +15,7 @@ done
 unset "${!SLURM_@}" "${!LSB_@}"
 
 rm -f "$folder"/wallheat-*.tar.gz
-"$source/docker/packaging/tarball.sh" "$folder" > "$scratch/log" 2>&1
+"$source/configs/packages/tarball.sh" "$folder" > "$scratch/log" 2>&1
 check "the archive is made, and wants no newer glibc than it may" same 0 $? || { tail -40 "$scratch/log"; finish; }
 archive=$(echo "$folder"/wallheat-*-linux-x86_64.tar.gz)
 mkdir "$scratch/some folder"

@@ -146,7 +146,12 @@ class Arrays(Attack):
             domain, interior = np.full((rows, cols), 7.0), np.ones((rows, cols), bool)
             self.gives(numpy_jacobi(np.pad(domain, 1), interior, 9, 1e-4)[1:-1, 1:-1], wallheat.solve, domain, interior,
                        max_iterations=9)
-        self.refuses(ValueError, "they must be equal", wallheat.solve, self.domain, self.interior.T)
+        self.refuses(ValueError, r"domain has the shape \(12, 17\) and interior \(17, 12\); they must be equal",
+                     wallheat.solve, self.domain, self.interior.T)
+        self.refuses(ValueError, r"domain has the shape \(12, 17\) and source \(17, 12\)", wallheat.solve, self.domain,
+                     self.interior, source=self.domain.T)
+        self.refuses(ValueError, r"u has the shape \(12, 17\) and interior_mask \(12, 17\)", wallheat.jacobi, self.domain,
+                     self.interior, 3)
         self.refuses(ValueError, "inhomogeneous", wallheat.solve, [[1, 2], [3]], [[1, 1], [1, 1]])
         for nothing in None, "plan", {}, {1, 2}, object():
             self.refuses(ValueError, "two dimensions", wallheat.solve, nothing, nothing)
@@ -188,6 +193,11 @@ class Arrays(Attack):
             ring = self.ring.copy()
             ring[3, 4] = value
             self.gives(numpy_jacobi(ring, self.interior, LIMIT), wallheat.jacobi, ring, self.interior, LIMIT)
+        mask = self.interior.astype(int)
+        mask[3, 4] = 2
+        self.refuses(ValueError, "row 3, column 4 is neither 0 nor 1", wallheat.solve, self.domain, mask)
+        masked = np.ma.masked_less(self.domain, 6)
+        self.refuses(ValueError, "domain is a masked array", wallheat.solve, masked, self.interior)
         for value in 2**53, -2**63, 2**63 - 1:
             domain = self.domain.astype(np.int64)
             domain[1, 1] = value
@@ -205,6 +215,8 @@ class Parameters(Attack):
             self.refuses(ValueError, "^spacing must be", wallheat.solve, self.domain, self.interior, spacing=number)
         for number in 1j, None, [1, 2], "warm", np.zeros(3), {}:
             self.refuses(TypeError, "^tolerance must be a number", wallheat.solve, self.domain, self.interior, number)
+            self.refuses(TypeError, "^atol must be a number", wallheat.jacobi, self.ring, self.interior, 1, number)
+        self.refuses(ValueError, r"max_iterations must be below 2\*\*63", wallheat.solve, self.domain, self.interior, 1, 2**70)
         for number in 0, -1, -2**80:
             self.refuses(ValueError, "^max_iterations must be", wallheat.solve, self.domain, self.interior, 1, number)
         for number in 1.5, "7", None, math.nan:

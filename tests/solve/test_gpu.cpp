@@ -54,7 +54,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_reference_for_every_shape) {
   for (const auto& [name, plan] : awkward_plans()) {
     for (const double tolerance : {1e-4, 3.0, 1e-12}) {
       const Limits limits{tolerance, 3000};
-      expect_same_bits(*on_gpu->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+      expect_same_bits(*on_gpu, *reference, plan, limits,
                        name + ", tolerance " + std::to_string(tolerance));
     }
   }
@@ -69,8 +69,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_reference_at_every_size) {
     if (side > largest) continue;
     for (const unsigned percent : {60U, 100U}) {
       const FloorPlan plan = random_plan(side, side + side / 16, percent, 5);
-      expect_same_bits(*on_gpu->solve(plan, {1e-4, 777}, {}), *cpu->solve(plan, {1e-4, 777}, {}),
-                       std::to_string(side));
+      expect_same_bits(*on_gpu, *cpu, plan, {1e-4, 777}, std::to_string(side));
     }
   }
 }

@@ -37,7 +37,7 @@ TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
   for (const auto& [name, plan] : awkward_plans()) {
     for (const double tolerance : {1e-2, 3.0}) {
       const Limits limits{tolerance, 70};
-      expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+      expect_same_bits(*solver, *reference, plan, limits,
                        name + ", tolerance " + std::to_string(tolerance));
     }
   }
@@ -62,9 +62,7 @@ TEST_P(EveryKernel, stops_exactly_at_the_limit_of_iterations) {
   const auto solver = host_solver(GetParam());
   const FloorPlan plan = room(40, 33);
   for (const std::int64_t most : {1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 33, 60}) {
-    expect_same_bits(*solver->solve(plan, {1e-9, most}, {}),
-                     *reference->solve(plan, {1e-9, most}, {}),
-                     std::to_string(most) + " iterations");
+    expect_same_bits(*solver, *reference, plan, {1e-9, most}, std::to_string(most) + " iterations");
   }
 }
 
@@ -74,8 +72,7 @@ TEST_P(EveryKernel, finds_the_exact_iteration_for_every_tolerance) {
   const FloorPlan plan = room(26, 21);
   for (const double tolerance : {5.0, 0.3, 1e-2, 1e-4, 1e-13, 0.0}) {
     const Limits limits{tolerance, 700};
-    expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
-                     std::to_string(tolerance));
+    expect_same_bits(*solver, *reference, plan, limits, std::to_string(tolerance));
   }
 }
 
@@ -84,8 +81,7 @@ TEST_P(EveryKernel, gives_the_bits_of_the_reference_on_generated_plans) {
   const auto solver = host_solver(GetParam());
   for (const std::uint64_t index : {0, 1}) {
     const FloorPlan plan = generate_floor_plan(7, index, 64);
-    expect_same_bits(*solver->solve(plan, {1e-4, 300}, {}),
-                     *reference->solve(plan, {1e-4, 300}, {}), std::to_string(index));
+    expect_same_bits(*solver, *reference, plan, {1e-4, 300}, std::to_string(index));
   }
 }
 
@@ -137,8 +133,7 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
     const HostStream& stream = *owned;
     const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
     const FloorPlan plan = random_plan(side, side, 100, 1);
-    expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
-                     *make_reference_solver()->solve(plan, {1e-4, 12}, {}), std::to_string(side));
+    expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, std::to_string(side));
     EXPECT_EQ(stream.streaming_launches > 0, blocks == 0) << side;
     EXPECT_EQ(stream.resident_launches > 0, blocks > 0) << side;
     EXPECT_EQ(stream.last_group.blocks, blocks) << side;
@@ -169,8 +164,7 @@ TEST(GpuSolver, spreads_a_plan_that_is_alone_over_more_blocks) {
   const HostStream& stream = *owned;
   const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
   const FloorPlan plan = random_plan(40, 40, 100, 1);  // one block would do
-  expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
-                   *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "alone");
+  expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, "alone");
   EXPECT_EQ(stream.last_group.blocks, 2);
 }
 
@@ -284,8 +278,7 @@ TEST_F(Proofs, keep_a_kernel_from_being_used_that_gives_wrong_bits_and_no_other)
       make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), Kernel::automatic,
                          [&](Kernel kernel) { return proven.admit(kernel); });
   const FloorPlan plan = room(64, 64);
-  expect_same_bits(*solver->solve(plan, {1e-4, 12}, {}),
-                   *make_reference_solver()->solve(plan, {1e-4, 12}, {}), "with small tiles");
+  expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, "with small tiles");
   EXPECT_EQ(stream.last_group.kind, GroupKind::cluster);
   EXPECT_EQ(stream.last_group.tile, small_tile);
 }

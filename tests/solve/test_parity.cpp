@@ -30,7 +30,7 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_for_every_shape) {
   for (const auto& [name, plan] : awkward_plans()) {
     for (const double tolerance : {1e-4, 3.0, 1e-12}) {
       const Limits limits{tolerance, 3000};
-      expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
+      expect_same_bits(*solver, *reference, plan, limits,
                        name + ", tolerance " + python_float(tolerance));
     }
   }
@@ -41,9 +41,7 @@ TEST_P(EveryIsa, stops_exactly_at_the_limit_of_iterations) {
   const auto solver = make_jacobi_solver(GetParam());
   const FloorPlan plan = room(40, 33);
   for (std::int64_t most = 1; most < 200; most += most < 20 ? 1 : 37) {
-    expect_same_bits(*solver->solve(plan, {1e-9, most}, {}),
-                     *reference->solve(plan, {1e-9, most}, {}),
-                     std::to_string(most) + " iterations");
+    expect_same_bits(*solver, *reference, plan, {1e-9, most}, std::to_string(most) + " iterations");
   }
 }
 
@@ -56,8 +54,7 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
     const FloorPlan plan =
         random_plan(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), 97, 11);
     for (const std::int64_t most : {37, 150}) {
-      expect_same_bits(*solver->solve(plan, {1e-4, most}, {}),
-                       *reference->solve(plan, {1e-4, most}, {}),
+      expect_same_bits(*solver, *reference, plan, {1e-4, most},
                        std::to_string(rows) + " x " + std::to_string(cols));
     }
   }
@@ -129,10 +126,8 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_where_values_are_at_the_end_of_
                                    {"walls that cancel", with_walls(-25, 25)},
                                    {"tiny and warm", with_walls(1e-320, 25)}}) {
     for (const std::int64_t most : {5, 700})
-      expect_same_bits(*solver->solve(plan, {1e-4, most}, {}),
-                       *reference->solve(plan, {1e-4, most}, {}), name);
-    expect_same_bits(*solver->solve(plan, {0, 700}, {}), *reference->solve(plan, {0, 700}, {}),
-                     name + ", tolerance 0");
+      expect_same_bits(*solver, *reference, plan, {1e-4, most}, name);
+    expect_same_bits(*solver, *reference, plan, {0, 700}, name + ", tolerance 0");
   }
 }
 
@@ -144,11 +139,9 @@ TEST_P(EveryIsa, finds_the_exact_iteration_for_every_tolerance) {
   const FloorPlan plan = room(26, 21);
   for (double tolerance = 10; tolerance > 1e-17; tolerance *= 0.31) {
     const Limits limits{tolerance, 4000};
-    expect_same_bits(*solver->solve(plan, limits, {}), *reference->solve(plan, limits, {}),
-                     python_float(tolerance));
+    expect_same_bits(*solver, *reference, plan, limits, python_float(tolerance));
   }
-  expect_same_bits(*solver->solve(plan, {0, 4000}, {}), *reference->solve(plan, {0, 4000}, {}),
-                   "tolerance 0");
+  expect_same_bits(*solver, *reference, plan, {0, 4000}, "tolerance 0");
 }
 
 TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <random>
 
 #include "core/generator.hpp"
@@ -90,16 +89,10 @@ TEST(Poisson, is_fast_forwarded_to_the_same_iteration) {
   int jumped = 0;
   const auto expect_same = [&](const FloorPlan& plan, const Limits& limits,
                                const std::string& what) {
-    for (const Isa isa : available_isas()) {
-      const Solution found = *make_fastforward_solver(isa)->solve(plan, limits, {});
-      const Solution expected = *make_jacobi_solver(isa)->solve(plan, limits, {});
-      EXPECT_EQ(found.iterations, expected.iterations) << what;
-      EXPECT_EQ(found.converged, expected.converged) << what;
-      EXPECT_NEAR(found.last_delta, expected.last_delta, 1e-12) << what;
-      for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
-        ASSERT_NEAR(found.field.cells[cell], expected.field.cells[cell], 1e-9) << what;
-      jumped += found.fell_back ? 0 : 1;
-    }
+    for (const Isa isa : available_isas())
+      if (expect_same_iterate(*make_fastforward_solver(isa), *make_jacobi_solver(isa), plan, limits,
+                              what))
+        ++jumped;
   };
   for (const std::uint64_t index : {0, 1, 2})
     expect_same(generate_poisson_plan(5, index, 200), of_the_course(200), std::to_string(index));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -21,6 +23,28 @@ inline void expect_same_bits(const Solution& actual, const Solution& expected,
                         expected.field.cells.size() * sizeof(double)),
             0)
       << what << ": the fields differ";
+}
+
+/// Of what two solvers make of a plan.
+inline void expect_same_bits(Solver& actual, Solver& expected, const FloorPlan& plan,
+                             const Limits& limits, const std::string& what) {
+  expect_same_bits(*actual.solve(plan, limits, {}), *expected.solve(plan, limits, {}), what);
+}
+
+/// The iterate of an exact solver by one that jumps. Returns true if it did not fall back.
+inline bool expect_same_iterate(Solver& fast, Solver& exact, const FloorPlan& plan,
+                                const Limits& limits, const std::string& what) {
+  const Solution found = *fast.solve(plan, limits, {});
+  const Solution expected = *exact.solve(plan, limits, {});
+  EXPECT_EQ(found.iterations, expected.iterations) << what;
+  EXPECT_EQ(found.converged, expected.converged) << what;
+  EXPECT_NEAR(found.last_delta, expected.last_delta, 1e-12) << what;
+  double largest = 0;
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    largest = std::max(largest, std::abs(found.field.cells[cell] - expected.field.cells[cell]));
+  EXPECT_LE(largest, 1e-9) << what;
+  if (found.fell_back) expect_same_bits(found, expected, what);
+  return !found.fell_back;
 }
 
 }  // namespace wallheat

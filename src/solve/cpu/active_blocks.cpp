@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 #include <string>
 
 #include "wallheat/error.hpp"
@@ -15,11 +14,9 @@ void CompactFields::resize(std::size_t fields, std::size_t cells) {
   constexpr std::size_t page = 4096 / sizeof(double);
   stride_ = (cells + page - 1) / page * page + page / 4;
   if (fields * stride_ <= capacity_) return;
-  constexpr std::size_t alignment = block_width * sizeof(double);
   capacity_ = 0;
-  cells_.reset(
-      static_cast<double*>(std::aligned_alloc(alignment, fields * stride_ * sizeof(double))));
-  if (!cells_) throw std::bad_alloc();
+  cells_ = {};  // first, so that the peak is not both
+  cells_ = ZeroedArray<double>(fields * stride_);
   capacity_ = fields * stride_;
 }
 

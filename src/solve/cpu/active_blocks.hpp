@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "solve/cpu/sweep.hpp"
+#include "solve/zeroed_array.hpp"
 #include "wallheat/floor_plan.hpp"
 
 namespace wallheat {
@@ -16,14 +15,10 @@ class CompactFields {
   /// Makes room for so many fields of so many cells; what was in it is gone.
   void resize(std::size_t fields, std::size_t cells);
   /// A field, counted from 0.
-  [[nodiscard]] double* operator[](std::size_t field) { return cells_.get() + field * stride_; }
+  [[nodiscard]] double* operator[](std::size_t field) { return cells_.data() + field * stride_; }
 
  private:
-  struct Free {
-    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): what aligned_alloc made
-    void operator()(double* cells) const { std::free(cells); }
-  };
-  std::unique_ptr<double[], Free> cells_;
+  ZeroedArray<double> cells_;
   std::size_t stride_ = 0;
   std::size_t capacity_ = 0;
 };

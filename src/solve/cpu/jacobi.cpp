@@ -4,7 +4,6 @@
 
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
-#include "solve/cpu/isa.hpp"
 #include "solve/distance.hpp"
 #include "solve/source.hpp"
 #include "wallheat/error.hpp"

@@ -82,5 +82,8 @@ struct Sweeps {
 [[nodiscard]] Sweeps baseline_sweeps();
 [[nodiscard]] Sweeps avx2_sweeps();
 [[nodiscard]] Sweeps avx512_sweeps();
+/// Those of a set that is available.
+enum class Isa;
+[[nodiscard]] Sweeps sweeps_for(Isa isa);
 
 }  // namespace wallheat

@@ -6,7 +6,6 @@
 
 #include "solve/distance.hpp"
 #include "solve/error_estimate.hpp"
-#include "solve/fastforward/isa_sweeps.hpp"
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/fastforward/rooms.hpp"
 #include "solve/source.hpp"

@@ -93,5 +93,8 @@ struct RoomSweeps {
 [[nodiscard]] RoomSweeps baseline_room_sweeps();
 [[nodiscard]] RoomSweeps avx2_room_sweeps();
 [[nodiscard]] RoomSweeps avx512_room_sweeps();
+/// Those of a set that is available.
+enum class Isa;
+[[nodiscard]] RoomSweeps room_sweeps_for(Isa isa);
 
 }  // namespace wallheat

@@ -105,20 +105,19 @@ struct Variant {
   static constexpr std::size_t shared_bytes = sizeof(BlockMemory<shape, threads>);
 
   /// Adds what clusters the device can have, if any.
-  static cudaError_t prepare(std::size_t most_shared_bytes, std::vector<ClusterShape>* clusters,
-                             std::vector<GpuKernel>* kernels) {
-    if (most_shared_bytes < shared_bytes) return cudaSuccess;
-    if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                static_cast<int>(shared_bytes)))
-      return error;
+  static void prepare(PreparedKernels& prepared) {
+    // Some GPUs with clusters have 99 KiB of shared memory a block.
+    const int most_shared_bytes = attribute_of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    if (static_cast<std::size_t>(most_shared_bytes) < shared_bytes) return;
+    check_preparing(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(shared_bytes)));
     // More than 8 blocks are not promised by all devices.
-    if (const auto error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1))
-      return error;
-    ClusterShape found{shape, threads, 0, {}};
-    if (const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &found.blocks_a_multiprocessor, kernel, threads, shared_bytes))
-      return error;
+    check_preparing(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    GpuKernel described =
+        describe_kernel(reinterpret_cast<const void*>(kernel),
+                        kernel_name({GroupKind::cluster, shape, threads}), threads, shared_bytes);
+    ClusterShape found{shape, threads, described.blocks_a_multiprocessor, {}};
     for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks) {
       const ClusterLaunch launch(blocks, threads, shared_bytes, nullptr);
       int fitting = 0;
@@ -129,13 +128,11 @@ struct Variant {
       // Whatever error says that this size does not fit is an answer, and nothing to report later;
       // one that stays on the device is reported by the next call, too.
       (void)cudaGetLastError();
-      if (const auto error = cudaDeviceSynchronize()) return error;
+      check_preparing(cudaDeviceSynchronize());
     }
-    if (found.blocks.empty()) return cudaSuccess;
-    clusters->push_back(std::move(found));
-    return describe_kernel(reinterpret_cast<const void*>(kernel),
-                           kernel_name({GroupKind::cluster, shape, threads}), threads, shared_bytes,
-                           &kernels->emplace_back());
+    if (found.blocks.empty()) return;
+    prepared.capacity.clusters.push_back(std::move(found));
+    prepared.kernels.push_back(std::move(described));
   }
 
   static cudaError_t launch(const GroupSize& group, const ResidentPlan& plan, cudaStream_t stream) {
@@ -154,26 +151,12 @@ using SmallTilesLargeBlock = Variant<small_tile, 512, 1>;
 
 }  // namespace
 
-cudaError_t prepare_cluster_kernels(std::vector<ClusterShape>* clusters,
-                                    std::vector<GpuKernel>* kernels) {
-  clusters->clear();
-  int device = 0;
-  int has_clusters = 0;
-  int shared_memory = 0;
-  if (const auto error = cudaGetDevice(&device)) return error;
-  if (const auto error = cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device))
-    return error;
-  if (const auto error =
-          cudaDeviceGetAttribute(&shared_memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
-    return error;
-  if (has_clusters == 0) return cudaSuccess;
-  // Some GPUs with clusters have 99 KiB of shared memory a block.
-  const auto most_shared_bytes = static_cast<std::size_t>(shared_memory);
-  if (const auto error = LargeTiles::prepare(most_shared_bytes, clusters, kernels)) return error;
-  if (const auto error = LargeTilesLargeBlock::prepare(most_shared_bytes, clusters, kernels))
-    return error;
-  if (const auto error = SmallTiles::prepare(most_shared_bytes, clusters, kernels)) return error;
-  return SmallTilesLargeBlock::prepare(most_shared_bytes, clusters, kernels);
+void prepare_cluster_kernels(PreparedKernels& prepared) {
+  if (attribute_of_device(cudaDevAttrClusterLaunch) == 0) return;
+  LargeTiles::prepare(prepared);
+  LargeTilesLargeBlock::prepare(prepared);
+  SmallTiles::prepare(prepared);
+  SmallTilesLargeBlock::prepare(prepared);
 }
 
 cudaError_t launch_cluster_kernel(const GroupSize& group, const ResidentPlan& plan,

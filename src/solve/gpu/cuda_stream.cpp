@@ -3,11 +3,18 @@
 #include <new>
 #include <utility>
 
-#include "solve/gpu/kernels.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
 namespace {
+
+void check_allocation(cudaError_t status, const char* doing) {
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();  // reported here, not by the next call
+    throw std::bad_alloc();
+  }
+  check(status, doing);
+}
 
 class CudaStream final : public Stream {
  public:
@@ -30,9 +37,7 @@ class CudaStream final : public Stream {
 
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
     select();
-    void* memory = nullptr;
-    check_allocation(cudaMalloc(&memory, bytes), "taking device memory");
-    return {static_cast<std::byte*>(memory), [](std::byte* taken) { (void)cudaFree(taken); }};
+    return gpu::device_memory(bytes);
   }
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
     select();
@@ -91,14 +96,6 @@ class CudaStream final : public Stream {
     check(cudaEventRecord(first_launch_, stream_), "measuring");
   }
 
-  static void check_allocation(cudaError_t status, const char* doing) {
-    if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // reported here, not by the next call
-      throw std::bad_alloc();
-    }
-    check(status, doing);
-  }
-
   int ordinal_;
   Capacity capacity_;
   std::shared_ptr<KernelCounters> counters_;
@@ -118,19 +115,19 @@ void check(cudaError_t status, const std::string& doing) {
 
 PreparedKernels prepare_kernels() {
   PreparedKernels prepared;
-  auto& [capacity, loaded] = prepared;
-  const std::string preparing = "preparing its kernels";
-  int device = 0;
-  check(cudaGetDevice(&device), preparing);
-  check(cudaDeviceGetAttribute(&capacity.multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        preparing);
-  check(prepare_cluster_kernels(&capacity.clusters, &loaded), preparing);
-  check(prepare_grid_kernel(&capacity.most_grid_blocks, &loaded), preparing);
-  check(prepare_streaming_kernel(&capacity.region_rows, &capacity.region_cols, &loaded), preparing);
-  capacity.grid_threads = grid_kernel_threads();
+  prepared.capacity.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount);
+  prepare_cluster_kernels(prepared);
+  prepare_grid_kernel(prepared);
+  prepare_streaming_kernel(prepared);
   std::size_t free = 0;
-  check(cudaMemGetInfo(&free, &capacity.memory_bytes), preparing);
+  check_preparing(cudaMemGetInfo(&free, &prepared.capacity.memory_bytes));
   return prepared;
+}
+
+Memory device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  check_allocation(cudaMalloc(&memory, bytes), "taking device memory");
+  return {static_cast<std::byte*>(memory), [](std::byte* taken) { (void)cudaFree(taken); }};
 }
 
 std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity,

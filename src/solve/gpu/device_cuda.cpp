@@ -12,7 +12,6 @@
 #include "solve/gpu/cuda_stream.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/kernel_proofs.hpp"
-#include "solve/gpu/kernels.hpp"
 #include "solve/gpu/solver.hpp"
 #include "wallheat/error.hpp"
 

@@ -1,9 +1,9 @@
 #include "solve/gpu/kernel_proofs.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "core/generator.hpp"
+#include "solve/same_bits.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
@@ -15,13 +15,6 @@ struct KnownAnswer {
   Limits limits{1e-4, 250};
   Solution solution = *make_reference_solver()->solve(plan, limits, {});
 };
-
-bool have_same_bits(const Solution& a, const Solution& b) {
-  return a.iterations == b.iterations && a.field.cells.size() == b.field.cells.size() &&
-         std::memcmp(&a.last_delta, &b.last_delta, sizeof(double)) == 0 &&
-         std::memcmp(a.field.cells.data(), b.field.cells.data(),
-                     a.field.cells.size() * sizeof(double)) == 0;
-}
 
 }  // namespace
 
@@ -44,7 +37,7 @@ bool KernelProofs::passes(Kernel kernel) const {
   try {
     const KnownAnswer known;
     const auto given = make_solver_(kernel)->solve(known.plan, known.limits, {});
-    if (given && have_same_bits(*given, known.solution)) return true;
+    if (given && same_bits(*given, known.solution)) return true;
   } catch (const DeviceFault& fault) {
     if (!is_alive_()) throw;
     why = fault.what();

@@ -95,16 +95,16 @@ template <int rows, int cols>
 constexpr std::size_t region_memory = 2 * inbox_pairs* rows* cols * sizeof(Pair);
 
 template <int rows, int cols>
-cudaError_t allow_region(std::vector<GpuKernel>* kernels) {
+void allow_region(PreparedKernels& prepared) {
   constexpr int bytes = static_cast<int>(region_memory<rows, cols>);
   constexpr auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  if (const auto error = cudaFuncSetAttribute(streaming_kernel<rows, cols, false>, limit, bytes))
-    return error;
-  if (const auto error = cudaFuncSetAttribute(streaming_kernel<rows, cols, true>, limit, bytes))
-    return error;
-  return describe_kernel(reinterpret_cast<const void*>(streaming_kernel<rows, cols, false>),
-                         streaming_kernel_name(rows, cols), rows * cols, bytes,
-                         &kernels->emplace_back());
+  check_preparing(cudaFuncSetAttribute(streaming_kernel<rows, cols, false>, limit, bytes));
+  check_preparing(cudaFuncSetAttribute(streaming_kernel<rows, cols, true>, limit, bytes));
+  prepared.capacity.region_rows = rows;
+  prepared.capacity.region_cols = cols;
+  prepared.kernels.push_back(
+      describe_kernel(reinterpret_cast<const void*>(streaming_kernel<rows, cols, false>),
+                      streaming_kernel_name(rows, cols), rows * cols, bytes));
 }
 
 template <int rows, int cols>
@@ -137,52 +137,39 @@ std::string streaming_kernel_name(int region_rows, int region_cols) {
          std::to_string(streamed_tile.cols) + ", " + std::to_string(region_rows * region_cols);
 }
 
-cudaError_t describe_kernel(const void* kernel, std::string name, int threads,
-                            std::size_t dynamic_shared_bytes, GpuKernel* described) {
+int attribute_of_device(cudaDeviceAttr attribute) {
+  int device = 0;
+  int value = 0;
+  check_preparing(cudaGetDevice(&device));
+  check_preparing(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+GpuKernel describe_kernel(const void* kernel, std::string name, int threads,
+                          std::size_t dynamic_shared_bytes) {
   cudaFuncAttributes attributes{};
-  if (const auto error = cudaFuncGetAttributes(&attributes, kernel)) return error;
-  int device = 0;
-  int most_threads = 0;
-  if (const auto error = cudaGetDevice(&device)) return error;
-  if (const auto error =
-          cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device))
-    return error;
-  *described = {.name = std::move(name),
-                .threads = threads,
-                .registers = attributes.numRegs,
-                .spilled_bytes = attributes.localSizeBytes,
-                .shared_bytes = attributes.sharedSizeBytes + dynamic_shared_bytes};
-  if (const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &described->blocks_a_multiprocessor, kernel, threads, dynamic_shared_bytes))
-    return error;
-  described->occupancy =
-      static_cast<double>(described->blocks_a_multiprocessor * threads) / most_threads;
-  return cudaSuccess;
+  check_preparing(cudaFuncGetAttributes(&attributes, kernel));
+  GpuKernel described{.name = std::move(name),
+                      .threads = threads,
+                      .registers = attributes.numRegs,
+                      .spilled_bytes = attributes.localSizeBytes,
+                      .shared_bytes = attributes.sharedSizeBytes + dynamic_shared_bytes};
+  check_preparing(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &described.blocks_a_multiprocessor, kernel, threads, dynamic_shared_bytes));
+  described.occupancy = static_cast<double>(described.blocks_a_multiprocessor * threads) /
+                        attribute_of_device(cudaDevAttrMaxThreadsPerMultiProcessor);
+  return described;
 }
 
-cudaError_t prepare_grid_kernel(int* most_blocks, std::vector<GpuKernel>* kernels) {
-  *most_blocks = 0;
-  int device = 0;
-  int cooperative = 0;
-  int multiprocessors = 0;
-  int blocks = 0;
-  if (const auto error = cudaGetDevice(&device)) return error;
-  if (const auto error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device))
-    return error;
-  if (cooperative == 0) return cudaSuccess;
-  if (const auto error =
-          cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device))
-    return error;
-  if (const auto error =
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, grid_kernel, grid_threads, 0))
-    return error;
-  *most_blocks = blocks * multiprocessors;
-  return describe_kernel(reinterpret_cast<const void*>(grid_kernel),
-                         kernel_name({GroupKind::grid, grid_tile, grid_threads}), grid_threads, 0,
-                         &kernels->emplace_back());
+void prepare_grid_kernel(PreparedKernels& prepared) {
+  auto& [capacity, kernels] = prepared;
+  capacity.grid_threads = grid_threads;
+  if (attribute_of_device(cudaDevAttrCooperativeLaunch) == 0) return;
+  kernels.push_back(describe_kernel(reinterpret_cast<const void*>(grid_kernel),
+                                    kernel_name({GroupKind::grid, grid_tile, grid_threads}),
+                                    grid_threads, 0));
+  capacity.most_grid_blocks = kernels.back().blocks_a_multiprocessor * capacity.multiprocessors;
 }
-
-int grid_kernel_threads() { return grid_threads; }
 
 cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
                                cudaStream_t stream) {
@@ -192,27 +179,12 @@ cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
                                      static_cast<unsigned>(group.threads), arguments, 0, stream);
 }
 
-cudaError_t prepare_streaming_kernel(int* region_rows, int* region_cols,
-                                     std::vector<GpuKernel>* kernels) {
-  int device = 0;
-  int memory = 0;
-  if (const auto error = cudaGetDevice(&device)) return error;
-  if (const auto error =
-          cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
-    return error;
-  const auto available = static_cast<std::size_t>(memory);
-  if (available >= region_memory<16, 32>) {
-    *region_rows = 16;
-    *region_cols = 32;
-    return allow_region<16, 32>(kernels);
-  }
-  *region_cols = 16;
-  if (available >= region_memory<16, 16>) {
-    *region_rows = 16;
-    return allow_region<16, 16>(kernels);
-  }
-  *region_rows = 8;
-  return allow_region<8, 16>(kernels);
+void prepare_streaming_kernel(PreparedKernels& prepared) {
+  const auto available =
+      static_cast<std::size_t>(attribute_of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  if (available >= region_memory<16, 32>) return allow_region<16, 32>(prepared);
+  if (available >= region_memory<16, 16>) return allow_region<16, 16>(prepared);
+  allow_region<8, 16>(prepared);
 }
 
 cudaError_t launch_streaming_kernel(int region_rows, int region_cols, std::size_t regions,

@@ -36,7 +36,33 @@ struct Agreement {
   std::int64_t sweeps_made = 0;
   std::int32_t window = 0;  ///< sweeps to make next; 0: leave
   bool go_back = false;     ///< to the kept field, before that
+
+  WALLHEAT_HOST_DEVICE void begin(const ResidentPlan& plan) {
+    convergence = *plan.convergence;
+    sweeps_made = 0;
+    choose_window(plan);
+  }
+  /// After the sweeps of the window, the last of them with this largest change.
+  WALLHEAT_HOST_DEVICE void end_window(const ResidentPlan& plan, double delta) {
+    go_back = !convergence.accept(delta);
+    sweeps_made += window;
+    choose_window(plan);
+  }
+
+ private:
+  WALLHEAT_HOST_DEVICE void choose_window(const ResidentPlan& plan) {
+    const bool pause = sweeps_made >= plan.sweeps;
+    window = pause || convergence.finished() ? 0 : static_cast<std::int32_t>(convergence.window());
+  }
 };
+
+/// Copies a tile whose cells lie so far apart; 1 in registers.
+template <int cells>
+WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t from_stride,
+                                           double* to, std::ptrdiff_t to_stride) {
+  WALLHEAT_UNROLL
+  for (int cell = 0; cell < cells; ++cell) to[cell * to_stride] = from[cell * from_stride];
+}
 
 /// The life of one thread. A Group has:
 ///   slot()                 this thread's number in the group
@@ -62,9 +88,9 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   const bool unmasked = group.all_agree(interior == whole_tile(shape));
   double cells[tile_cells];
   typename Group::Neighbour neighbours[sides];
-  WALLHEAT_UNROLL
-  for (int cell = 0; cell < tile_cells; ++cell)
-    cells[cell] = plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell];
+  double* const start_and_answer = plan.cells + static_cast<std::size_t>(slot) * tile_cells;
+  double* const kept = plan.kept + slot;
+  copy_tile<tile_cells>(start_and_answer, 1, cells, 1);
   WALLHEAT_UNROLL
   for (int side = 0; side < sides; ++side)
     neighbours[side] = group.neighbour(plan.neighbours[slot * sides + side]);
@@ -94,46 +120,20 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
     buffer ^= 1;
     return change;
   };
-  const auto choose_window = [&](Agreement& agreement) {
-    const bool pause = agreement.sweeps_made >= plan.sweeps;
-    agreement.window = pause || agreement.convergence.finished()
-                           ? 0
-                           : static_cast<std::int32_t>(agreement.convergence.window());
-  };
-  if (group.leads()) {
-    Agreement& agreement = group.agreement();
-    agreement.convergence = *plan.convergence;
-    agreement.sweeps_made = 0;
-    choose_window(agreement);
-  }
+  if (group.leads()) group.agreement().begin(plan);
   group.sync();
 
   // Every block comes to the same agreement on its own, as it is told the same deltas.
   while (const std::int32_t window = group.agreement().window) {
-    if (window > 1) {
-      WALLHEAT_UNROLL
-      for (int cell = 0; cell < tile_cells; ++cell)
-        plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot] = cells[cell];
-    }
+    if (window > 1) copy_tile<tile_cells>(cells, 1, kept, plan.slots);
     const double change =
         unmasked ? make_sweeps(std::false_type{}, window) : make_sweeps(std::true_type{}, window);
     const double delta = group.max(change);
-    if (group.leads()) {
-      Agreement& agreement = group.agreement();
-      agreement.go_back = !agreement.convergence.accept(delta);
-      agreement.sweeps_made += window;
-      choose_window(agreement);
-    }
+    if (group.leads()) group.agreement().end_window(plan, delta);
     group.sync();
-    if (group.agreement().go_back) {
-      WALLHEAT_UNROLL
-      for (int cell = 0; cell < tile_cells; ++cell)
-        cells[cell] = plan.kept[static_cast<std::size_t>(cell) * plan.slots + slot];
-    }
+    if (group.agreement().go_back) copy_tile<tile_cells>(kept, plan.slots, cells, 1);
   }
-  WALLHEAT_UNROLL
-  for (int cell = 0; cell < tile_cells; ++cell)
-    plan.cells[static_cast<std::size_t>(slot) * tile_cells + cell] = cells[cell];
+  copy_tile<tile_cells>(cells, 1, start_and_answer, 1);
   if (slot == 0) *plan.convergence = group.agreement().convergence;
 }
 

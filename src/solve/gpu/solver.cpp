@@ -18,6 +18,7 @@ namespace {
 
 /// So many sweeps take some tens of milliseconds: often enough to hear a stop and tell of progress.
 constexpr std::int64_t sweeps_a_launch = 16384;
+
 /// A piece of a pool, for a plan. It goes back when the stream is done with it, however the work
 /// ended: the next one who takes it uses another stream.
 class Borrowed {
@@ -88,6 +89,10 @@ struct Range {
   }
 };
 
+[[noreturn]] void leave_to_cpu(const std::string& why) {
+  throw DeviceTooSmall(why + "; solve it on a CPU (--device cpu)");
+}
+
 Kernel kernel_of(const ClusterShape& shape) {
   return shape.tile == large_tile ? Kernel::cluster_8x8 : Kernel::cluster_8x4;
 }
@@ -105,14 +110,8 @@ class StreamSolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    if (plan.has_source())
-      throw DeviceTooSmall(
-          "it has a source, which GPUs do not take yet; solve it on a CPU "
-          "(--device cpu)");
-    if (limits.norm != Norm::max)
-      throw DeviceTooSmall(
-          "GPUs do not measure changes by the 2-norm yet; solve it on a CPU "
-          "(--device cpu)");
+    if (plan.has_source()) leave_to_cpu("it has a source, which GPUs do not take yet");
+    if (limits.norm != Norm::max) leave_to_cpu("GPUs do not measure changes by the 2-norm yet");
     const Range range(plan.domain);
     Convergence convergence(limits.tolerance, limits.max_iterations, range.magnitude());
     Solution solution{plan.domain, 0, 0, false};
@@ -349,9 +348,8 @@ class StreamSolver final : public Solver {
   void require_room_for(std::size_t bytes) const {
     const std::size_t total = stream_->capacity().memory_bytes;
     if (bytes > total)
-      throw DeviceTooSmall("the plan needs " + std::to_string(bytes >> 20) +
-                           " MiB of GPU memory, but the GPU has " + std::to_string(total >> 20) +
-                           " MiB; solve it on a CPU (--device cpu)");
+      leave_to_cpu("the plan needs " + std::to_string(bytes >> 20) +
+                   " MiB of GPU memory, but the GPU has " + std::to_string(total >> 20) + " MiB");
   }
 
   /// Memory that the device reaches; kept from plan to plan. It grows in powers of two, as CUDA may
@@ -375,34 +373,16 @@ class StreamSolver final : public Solver {
 }  // namespace
 
 bool has(const Capacity& capacity, Kernel kernel) {
-  switch (kernel) {
-    case Kernel::cluster_8x8:
-    case Kernel::cluster_8x4:
-      return std::any_of(capacity.clusters.begin(), capacity.clusters.end(),
-                         [&](const ClusterShape& shape) { return kernel_of(shape) == kernel; });
-    case Kernel::grid:
-      return capacity.most_grid_blocks > 0;
-    case Kernel::streaming:
-    case Kernel::automatic:
-      break;
-  }
-  return true;
+  if (kernel == Kernel::grid) return capacity.most_grid_blocks > 0;
+  if (kernel == Kernel::streaming || kernel == Kernel::automatic) return true;
+  return std::any_of(capacity.clusters.begin(), capacity.clusters.end(),
+                     [&](const ClusterShape& shape) { return kernel_of(shape) == kernel; });
 }
 
 std::string to_string(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::cluster_8x8:
-      return "cluster_8x8";
-    case Kernel::cluster_8x4:
-      return "cluster_8x4";
-    case Kernel::grid:
-      return "grid";
-    case Kernel::streaming:
-      return "streaming";
-    case Kernel::automatic:
-      break;
-  }
-  return "automatic";
+  constexpr const char* names[kernels] = {"automatic", "cluster_8x8", "cluster_8x4", "grid",
+                                          "streaming"};
+  return names[static_cast<std::size_t>(kernel)];
 }
 
 std::unique_ptr<Solver> make_stream_solver(std::unique_ptr<Stream> stream,

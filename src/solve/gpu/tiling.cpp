@@ -86,19 +86,25 @@ void Tiling::load_neighbours(std::int32_t* neighbours) const {
   }
 }
 
-void Tiling::load_cells(const Grid<double>& field, double* cells) const {
+template <class Copy>
+void Tiling::for_each_row(std::size_t rows, std::size_t cols, Copy copy) const {
   const auto tile_rows = static_cast<std::size_t>(shape_.rows);
   const auto tile_cols = static_cast<std::size_t>(shape_.cols);
-  const std::size_t tile_cells = tile_rows * tile_cols;
-  std::fill_n(cells, slots() * tile_cells, 0.0);
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
-    const auto& [first_row, first_col, interior, neighbours] = tiles_[tile];
-    double* to = cells + slot_of_[tile] * tile_cells;
-    const std::size_t rows = std::min(tile_rows, field.rows - first_row);
-    const std::size_t cols = std::min(tile_cols, field.cols - first_col);
-    for (std::size_t row = 0; row < rows; ++row)
-      std::copy_n(&field(first_row + row, first_col), cols, to + row * tile_cols);
+    const std::size_t first_row = tiles_[tile].row;
+    const std::size_t col = tiles_[tile].col;
+    const std::size_t length = std::min(tile_cols, cols - col);
+    for (std::size_t row = 0; row < std::min(tile_rows, rows - first_row); ++row)
+      copy(first_row + row, col, (slot_of_[tile] * tile_rows + row) * tile_cols, length);
   }
+}
+
+void Tiling::load_cells(const Grid<double>& field, double* cells) const {
+  std::fill_n(cells, slots() * static_cast<std::size_t>(shape_.cells()), 0.0);
+  for_each_row(field.rows, field.cols,
+               [&](std::size_t row, std::size_t col, std::size_t place, std::size_t length) {
+                 std::copy_n(&field(row, col), length, cells + place);
+               });
 }
 
 void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
@@ -130,17 +136,10 @@ void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
 }
 
 void Tiling::store_cells(const double* cells, Grid<double>& field) const {
-  const auto tile_rows = static_cast<std::size_t>(shape_.rows);
-  const auto tile_cols = static_cast<std::size_t>(shape_.cols);
-  const std::size_t tile_cells = tile_rows * tile_cols;
-  for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
-    const auto& [first_row, first_col, interior, neighbours] = tiles_[tile];
-    const double* from = cells + slot_of_[tile] * tile_cells;
-    const std::size_t rows = std::min(tile_rows, field.rows - first_row);
-    const std::size_t cols = std::min(tile_cols, field.cols - first_col);
-    for (std::size_t row = 0; row < rows; ++row)
-      std::copy_n(from + row * tile_cols, cols, &field(first_row + row, first_col));
-  }
+  for_each_row(field.rows, field.cols,
+               [&](std::size_t row, std::size_t col, std::size_t place, std::size_t length) {
+                 std::copy_n(cells + place, length, &field(row, col));
+               });
 }
 
 }  // namespace wallheat::gpu

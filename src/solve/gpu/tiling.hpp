@@ -56,6 +56,11 @@ class Tiling {
     std::int32_t neighbours[sides];  ///< tiles, or no_tile
   };
 
+  /// Calls copy(row, column, offset in the slots' cells, number of cells) for what each tile has of
+  /// each row of a plan of so many rows and columns.
+  template <class Copy>
+  void for_each_row(std::size_t rows, std::size_t cols, Copy copy) const;
+
   TileShape shape_;
   std::vector<Tile> tiles_;
   std::vector<std::size_t> slot_of_;  ///< (tiles)

@@ -24,7 +24,7 @@ void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
   extremes_.assign(3 * columns_.size(), 0);
 }
 
-void ConjugateGradients::start_with_ones() {
+void ConjugateGradients::solve_for_ones(const std::function<bool(const Progress&)>& stopped) {
   std::fill_n(answer_.data(), size_, 0.0);
   source_ = {};
   const Level& level = multigrid_.finest();
@@ -36,6 +36,8 @@ void ConjugateGradients::start_with_ones() {
     }
   }
   residual_now_ = level.active > 0 ? 1 : 0;
+  constexpr std::int64_t enough = 200;
+  iterate(0.5, enough, stopped);
 }
 
 void ConjugateGradients::start(const Grid<double>& domain, const Grid<double>& source,

@@ -22,8 +22,6 @@ class ConjugateGradients {
   /// What comes next is for this mask.
   void assign(const Grid<std::uint8_t>& interior);
 
-  /// Sets out from w = 0 for 4 w - sum of the neighbours = 1 and w = 0 at all other cells.
-  void start_with_ones();
   /// Sets out from 0 at interior cells and from `factor` times the domain's value at the others,
   /// with `factor` times the source; an empty one is none.
   void start(const Grid<double>& domain, const Grid<double>& source, double factor);
@@ -36,6 +34,10 @@ class ConjugateGradients {
   /// limit of iterations is reached. `stopped` is asked after every iteration, and ends it, too.
   Progress iterate(double residual, std::int64_t max_iterations,
                    const std::function<bool(const Progress&)>& stopped);
+
+  /// Comes from w = 0 near enough, for the bound of rounding.hpp, to 4 w - sum of the neighbours =
+  /// 1 and w = 0 at all other cells.
+  void solve_for_ones(const std::function<bool(const Progress&)>& stopped);
 
   struct Measured {
     double residual = 0;          ///< the largest sum of neighbours + source - 4 u, either way

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "solve/largest_value.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/rounding.hpp"
@@ -39,12 +40,6 @@ Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& inte
   return found;
 }
 
-double largest_of(const Grid<double>& field) {
-  double largest = 0;
-  for (const double value : field.cells) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
 }  // namespace
 
 double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Grid<double>& field) {
@@ -52,14 +47,12 @@ double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Gri
   Grid<double> w(plan.interior.rows, plan.interior.cols);
   ConjugateGradients gradients(baseline_steady_kernels());
   gradients.assign(plan.interior);
-  gradients.start_with_ones();
-  constexpr std::int64_t enough = 200;
-  gradients.iterate(0.5, enough, {});
+  gradients.solve_for_ones({});
   gradients.store(1, w);
   const double error =
-      error_per_residual(largest_of(w), residuals_of(w, plan.interior, {}).highest);
+      error_per_residual(largest_magnitude(w), residuals_of(w, plan.interior, {}).highest);
   const double largest = residuals_of(field, plan.interior, terms).largest;
-  return error_bound_of(error, largest, largest_of(field), largest_of(terms));
+  return error_bound_of(error, largest, largest_magnitude(field), largest_magnitude(terms));
 }
 
 }  // namespace wallheat

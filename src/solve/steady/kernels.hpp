@@ -101,5 +101,8 @@ struct SteadyKernels {
 [[nodiscard]] SteadyKernels baseline_steady_kernels();
 [[nodiscard]] SteadyKernels avx2_steady_kernels();
 [[nodiscard]] SteadyKernels avx512_steady_kernels();
+/// Those of a set that is available.
+enum class Isa;
+[[nodiscard]] SteadyKernels steady_kernels_for(Isa isa);
 
 }  // namespace wallheat

@@ -9,7 +9,6 @@
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
-#include "solve/steady/isa_kernels.hpp"
 #include "solve/steady/rounding.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -30,7 +29,7 @@ double scale_of(double largest) {
 /// larger, and without a look at the mask it is found sooner.
 double largest_fixed_of(const FloorPlan& plan) {
   const auto& cells = plan.domain.cells;
-  const double of_all = largest_magnitude(plan.domain, [](std::size_t) { return true; });
+  const double of_all = largest_magnitude(plan.domain);
   for (std::size_t cell = 0; cell < cells.size(); ++cell)
     if (std::abs(cells[cell]) == of_all && plan.interior.cells[cell] == 0) return of_all;
   return largest_magnitude(plan.domain,
@@ -56,14 +55,16 @@ class SteadySolver final : public Solver {
     const FlushSubnormals flush;
     gradients_.assign(plan.interior);
     const double largest_fixed = largest_fixed_of(plan);
-    const double largest_term = largest_magnitude(terms, [](std::size_t) { return true; });
+    const double largest_term = largest_magnitude(terms);
     // What fixed cells and the source can make of the others, in the steady state.
     const double largest = largest_fixed + largest_made_by(terms);
     const double scale = scale_of(largest);
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();
     };
-    const double error_of_residual = find_error_per_residual(stopped);
+    gradients_.solve_for_ones(stopped);
+    const ConjugateGradients::Measured w = gradients_.measure();
+    const double error_of_residual = error_per_residual(w.answer, w.highest_residual);
     if (control.stop.stop_requested()) return std::nullopt;
 
     gradients_.start(plan.domain, terms, scale);
@@ -105,16 +106,6 @@ class SteadySolver final : public Solver {
   }
 
  private:
-  /// W of rounding.hpp, from an approximate solution of A w = 1.
-  double find_error_per_residual(
-      const std::function<bool(const ConjugateGradients::Progress&)>& stopped) {
-    gradients_.start_with_ones();
-    constexpr std::int64_t enough = 200;
-    gradients_.iterate(0.5, enough, stopped);
-    const ConjugateGradients::Measured w = gradients_.measure();
-    return error_per_residual(w.answer, w.highest_residual);
-  }
-
   ConjugateGradients gradients_;
 };
 

@@ -2,7 +2,7 @@
 # Makes wallheat-VERSION-linux-x86_64.tar.gz: wallheat for one machine, without MPI and GPUs, that runs from any folder
 # of any x86-64 Linux with glibc 2.31 or newer, such as Debian 11, Ubuntu 20.04 and RHEL 9.
 #
-#   docker/packaging/tarball.sh [FOLDER]     the archive and all that it takes go there (default: build-tarball)
+#   configs/packages/tarball.sh [FOLDER]     the archive and all that it takes go there (default: build-tarball)
 #
 # Takes Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but not
 # root. The program is compiled here, with the system headers and libraries of Debian 11, which has glibc 2.31. HDF5,
@@ -40,7 +40,7 @@ apt_get() {  # RELEASE ARGUMENTS
 cross_build() {  # SOURCE BUILD OPTIONS
   cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
     -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu -DBUILD_SHARED_LIBS=OFF \
-    -DCMAKE_TOOLCHAIN_FILE="$root/docker/packaging/portable.cmake" -Wno-dev --no-warn-unused-cli "${@:3}" > "$2.log"
+    -DCMAKE_TOOLCHAIN_FILE="$root/configs/packages/portable.cmake" -Wno-dev --no-warn-unused-cli "${@:3}" > "$2.log"
   cmake --build "$2" >> "$2.log" || { tail -40 "$2.log" >&2; return 1; }
 }
 
@@ -98,7 +98,7 @@ for library in "${bundled[@]}"; do
 done
 
 step "Build"
-gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/docker/packaging/older_glibc.c" -o "$folder/older_glibc.o"
+gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/configs/packages/older_glibc.c" -o "$folder/older_glibc.o"
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
   -DBoost_USE_STATIC_LIBS=ON -DHDF5_USE_STATIC_LIBRARIES=ON \
   -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \

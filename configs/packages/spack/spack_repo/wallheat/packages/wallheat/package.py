@@ -7,7 +7,7 @@ from spack.package import *
 class Wallheat(CMakePackage, CudaPackage):
     """Steady-state heat of thousands of building floor plans, on a cluster, into one HDF5 file."""
 
-    homepage = "https://example.org/wallheat"  # no public one yet: see docker/packaging/README.md
+    homepage = "https://example.org/wallheat"  # no public one yet: see configs/packages/README.md
     git = "https://example.org/wallheat.git"
 
     version("main", branch="main")

@@ -1,6 +1,8 @@
-#include <array>
-
+// What needs no CUDA.
 #include "solve/gpu/device.hpp"
+
+#include <array>
+#include <cstdlib>
 
 namespace wallheat {
 namespace {
@@ -25,6 +27,8 @@ constexpr std::array<CoresOfMultiprocessor, 10> known{{{70, 64, 32},
                                                        {120, 128, 2}}};
 
 }  // namespace
+
+void use_all_gpu_queues() { (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
 
 void GpuProperties::set_cores() {
   for (const auto& [known_capability, fp32, fp64] : known) {
