@@ -20,8 +20,7 @@ std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) 
   const Compressor compressor(::libdeflate_alloc_compressor(static_cast<int>(effort)),
                               ::libdeflate_free_compressor);
   if (!compressor) throw RunError("there is not enough memory to compress");
-  std::vector<std::byte> packed(
-      ::libdeflate_zlib_compress_bound(compressor.get(), bytes.size()));
+  std::vector<std::byte> packed(::libdeflate_zlib_compress_bound(compressor.get(), bytes.size()));
   packed.resize(::libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(),
                                            packed.data(), packed.size()));
   packed.shrink_to_fit();

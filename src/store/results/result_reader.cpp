@@ -3,9 +3,8 @@
 #include <mutex>
 
 #include "store/hdf5/hdf5_handle.hpp"
-#include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
-#include "store/results/open_for_reading.hpp"
+#include "store/results/opening.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -46,8 +45,8 @@ class ResultReader::Impl {
     return rows_;
   }
   [[nodiscard]] bool closed_well() const { return view_.closed_well; }
-  [[nodiscard]] const std::vector<std::string>& damage() const { return view_.damage; }
-  [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damaged; }
+  [[nodiscard]] const std::vector<std::string>& damage() const { return view_.damage.sentences; }
+  [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damage.lost; }
 
  private:
   /// All that calls HDF5, which is the host program's, too.

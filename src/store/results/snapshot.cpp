@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <unordered_map>
 
+#include "io/checksum.hpp"
 #include "store/results/field_codec.hpp"
 #include "wallheat/error.hpp"
 
@@ -196,9 +198,39 @@ void SharedFields::share(std::size_t i, std::size_t other) {
   if (i != other) rows_.insert({i, other});
 }
 
+bool read_chunk(const PosixFile& source, Offset offset, const Row& row,
+                std::vector<std::byte>& chunk) {
+  if (offset < 0 || row.field_bytes <= 0) return false;
+  if (static_cast<std::uint64_t>(row.field_bytes) > source.size()) return false;
+  chunk.resize(static_cast<std::size_t>(row.field_bytes));
+  return source.read_at(static_cast<std::uint64_t>(offset), chunk) &&
+         crc32_of(chunk) == row.field_crc32;
+}
+
 void forget_row(Snapshot& snapshot, std::size_t i) {
   snapshot.rows.set(i, pending_row(i, id_of(snapshot.rows[i])));
   snapshot.offsets[i] = -1;
+}
+
+std::vector<std::size_t> all_rows(const Snapshot& snapshot) {
+  std::vector<std::size_t> rows(snapshot.rows.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return rows;
+}
+
+void forget_damaged_fields(const std::optional<PosixFile>& raw, Snapshot& snapshot,
+                           DamageReport& damage) {
+  if (!snapshot.save_fields) return;
+  std::vector<std::size_t> damaged;
+  std::vector<std::byte> chunk;
+  std::size_t i = 0;
+  for (const Row& row : snapshot.rows) {
+    if (has_field(row) && (!raw || !read_chunk(*raw, snapshot.offsets[i], row, chunk)))
+      damaged.push_back(i);
+    ++i;
+  }
+  for (const std::size_t row : damaged) forget_row(snapshot, row);
+  damage.add_lost("field", "damaged", damaged, snapshot);
 }
 
 }  // namespace wallheat::store

@@ -117,10 +117,9 @@ class LogSource {
     std::uint32_t crc = 0;
     std::memcpy(&found, text.data() + magic.size(), sizeof found);
     std::memcpy(&crc, text.data() + magic.size() + sizeof found, sizeof crc);
-    if (!text.starts_with(magic)) return std::nullopt;
-    // Version 1 had no checksum there.
-    const bool sound = crc == crc32_of(bytes_of(text.substr(0, beginning_size - sizeof crc)));
-    return sound || (found == 1 && crc == 0) ? std::optional(found) : std::nullopt;
+    const bool sound = text.starts_with(magic) &&
+                       crc == crc32_of(bytes_of(text.substr(0, beginning_size - sizeof crc)));
+    return sound ? std::optional(found) : std::nullopt;
   }
 
   /// The kind and payload of the record at `offset`; nothing where it is not whole.
