@@ -16,20 +16,15 @@ namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
-constexpr std::array about_rights{EACCES, EPERM, EROFS};
-constexpr const char* rights_advice = "; see that you may write there, or name another place";
-
-template <class Errors>
-bool speaks_of(const std::string& text, const Errors& errors) {
-  return std::any_of(errors.begin(), errors.end(), [&](int error) {
-    return text.find(std::strerror(error)) != std::string::npos;
-  });
-}
-
-template <class Errors>
-bool is_one_of(int error, const Errors& errors) {
-  return std::find(errors.begin(), errors.end(), error) != errors.end();
+/// What to do about the first of the errors for which `is_it` says true.
+template <class IsIt>
+std::string advice_about_errors(IsIt is_it, const Advice& advice, const std::string& otherwise) {
+  constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
+  constexpr std::array about_rights{EACCES, EPERM, EROFS};
+  if (std::any_of(about_room.begin(), about_room.end(), is_it)) return "; " + advice.for_room;
+  if (std::any_of(about_rights.begin(), about_rights.end(), is_it))
+    return "; see that you may write there, or name another place";
+  return otherwise;
 }
 
 std::string beginning_of(const StoreEnvironment& env, const fs::path& file, std::uint64_t most) {
@@ -54,13 +49,14 @@ bool says(std::string_view bytes, std::string_view kind) {
 }  // namespace
 
 std::string advice_about(int error, const Advice& advice) {
-  if (is_one_of(error, about_room)) return "; " + advice.for_room;
-  return is_one_of(error, about_rights) ? rights_advice : "";
+  return advice_about_errors([&](int one) { return one == error; }, advice, "");
 }
 
 std::string advice_about(const std::string& text, const Advice& advice) {
-  if (speaks_of(text, about_room)) return "; " + advice.for_room;
-  return speaks_of(text, about_rights) ? rights_advice : "; " + advice.otherwise;
+  const auto is_named = [&](int error) {
+    return text.find(std::strerror(error)) != std::string::npos;
+  };
+  return advice_about_errors(is_named, advice, "; " + advice.otherwise);
 }
 
 fs::path real_path(const StoreEnvironment& env, const fs::path& file) {

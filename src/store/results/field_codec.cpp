@@ -33,8 +33,7 @@ std::vector<std::byte> compress_field(const Grid<double>& field) {
 Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
   if (!can_hold(chunk.size(), shape.rows, shape.cols, sizeof(double))) damaged();
   std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
-  // Bytes behind the end of the stream are allowed: the store may add one (see
-  // Session::write_field).
+  // Bytes behind the end of the stream are allowed: the store may add one.
   if (!inflate(chunk, planes)) damaged();
   Grid<double> field(shape.rows, shape.cols);
   unshuffle<double>(planes, field.cells);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5/hdf5_object.hpp"
 #include "store/results/environment.hpp"
 #include "store/results/snapshot.hpp"
 

@@ -99,8 +99,7 @@ class Merge {
     for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
     }
-    std::size_t i = 0;
-    for (const Row& row : view.snapshot.rows) take_row(number, i++, row, view, sessions);
+    for (const Row& row : view.snapshot.rows) take_row(number, row, view, sessions);
   }
 
   void begin(const Snapshot& first) {
@@ -126,13 +125,11 @@ class Merge {
       refuse("it is for " + std::to_string(part.rows.size()) + " plans, the other for " +
              std::to_string(all_.rows.size()));
     }
-    std::size_t i = 0;
     for (const Row& row : part.rows) {
-      const Row other = all_.rows[i];
+      const Row other = all_.rows[row.index];
       if (row.id != other.id)
-        refuse("its plan number " + std::to_string(i) + " is \"" + id_of(row) +
+        refuse("its plan number " + std::to_string(row.index) + " is \"" + id_of(row) +
                "\", that of the other \"" + id_of(other) + "\"");
-      ++i;
     }
   }
 
@@ -154,8 +151,9 @@ class Merge {
     return numbers;
   }
 
-  void take_row(std::size_t number, std::size_t i, Row row, const ReadView& view,
+  void take_row(std::size_t number, Row row, const ReadView& view,
                 const std::vector<std::uint32_t>& sessions) {
+    const std::size_t i = row.index;
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
     if (row.session < sessions.size()) {

@@ -43,13 +43,47 @@ InFile try_to_read(const StoreEnvironment& env, const fs::path& path, Hdf5State 
   return found;
 }
 
-/// Whether to go by a file's log, and what the HDF5 file beside it says meanwhile.
+/// Whether to go by a file's log.
 struct LogChoice {
-  std::optional<LogReading> log;    ///< nothing: the file alone says what there is
-  std::optional<Snapshot> in_file;  ///< where there is a log, and the file can be read
-  std::string passed_over;          ///< why there is a log that is not gone by; else empty
-  bool superseded = false;          ///< that log holds nothing that the file has not
+  std::optional<LogReading> log;  ///< nothing: the file alone says what there is
+  std::string passed_over;        ///< why there is a log that is not gone by; else empty
+  bool superseded = false;        ///< that log holds nothing that the file has not
 };
+
+/// True of a row that the log should have: an answer where it has none, anything where it has
+/// nothing.
+bool says_more_than_log(const Row& in_file, const Row& logged) {
+  return status_of(logged) == PlanStatus::pending
+             ? status_of(in_file) != PlanStatus::pending
+             : is_answer(status_of(in_file)) && !is_answer(status_of(logged));
+}
+
+/// Takes over what only the HDF5 file has, sessions and rows. It gets there only after the log, so
+/// it was lost with a damaged part of the log, and holds if its checksums do.
+void complete(const StoreEnvironment& env, const fs::path& path, Hdf5State state,
+              const Snapshot& in_file, Snapshot& logged) {
+  auto& sessions = logged.sessions;
+  sessions.resize(std::max(sessions.size(), in_file.sessions.size()));
+  for (std::size_t i = 0; i < in_file.sessions.size(); ++i)
+    if (sessions[i].empty()) sessions[i] = in_file.sessions[i];
+  if (in_file.rows.size() != logged.rows.size()) return;
+  std::optional<Handle> file;
+  std::optional<FieldTables> fields;
+  std::vector<std::byte> chunk;
+  const PosixFile raw(env.system, path, O_RDONLY);
+  for (const Row& row : in_file.rows) {
+    const Row known = logged.rows[row.index];
+    if (!says_more_than_log(row, known) || row.id != known.id) continue;
+    if (has_field(row)) {
+      if (!logged.capacities.contains(shape_of(row))) continue;
+      if (!file) fields.emplace(file.emplace(open_file(env, path, access_to(state))));
+      const auto extent = fields->find(shape_of(row), row.field_slot);
+      if (!extent || !read_chunk(raw, extent->offset, row, chunk)) continue;
+      logged.offsets[row.index] = extent->offset;
+    }
+    logged.rows.set(row.index, row);
+  }
+}
 
 /// A session is in the log before it is in the file. What a damaged log lost cannot be held against
 /// it.
@@ -71,9 +105,8 @@ LogChoice choose_log(const StoreEnvironment& env, const fs::path& path, Hdf5Stat
   struct stat log_info {};
   if (env.system.lstat(log_path(path).c_str(), &log_info) != 0) return choice;
   // The file first: what a living writer puts there is in the log by then.
-  auto in_file = try_to_read(env, path, state);
-  choice.in_file = std::move(in_file.snapshot);
-  choice.log = read_log(env, path, choice.in_file ? &*choice.in_file : nullptr);
+  const auto in_file = try_to_read(env, path, state);
+  choice.log = read_log(env, path, in_file.snapshot ? &*in_file.snapshot : nullptr);
   const auto pass_over = [&](const char* why, bool superseded) {
     choice.log.reset();
     choice.passed_over = why;
@@ -92,52 +125,23 @@ LogChoice choose_log(const StoreEnvironment& env, const fs::path& path, Hdf5Stat
     }
     refuse_pair(path, strangers);
   }
-  if (choice.in_file && !knows_sessions(*choice.log, choice.in_file->sessions)) {
+  if (!in_file.snapshot) return choice;
+  const auto& sessions = in_file.snapshot->sessions;
+  if (!knows_sessions(*choice.log, sessions)) {
     if (closed) return pass_over("a log that is older than the file was passed over", true);
     refuse_pair(path, "the log is older than the file and lacks what was stored since, it knows " +
                           std::to_string(choice.log->snapshot.sessions.size()) + " session(s) of " +
-                          std::to_string(choice.in_file->sessions.size()));
+                          std::to_string(sessions.size()));
+  }
+  try {
+    complete(env, path, state, *in_file.snapshot, choice.log->snapshot);
+  } catch (const Hdf5Error&) {
+    // The file is damaged or being changed; what the log says stands.
   }
   return choice;
 }
 
 // What readers see.
-
-/// Answers that a damaged or older log lacks.
-void adopt_answers(const StoreEnvironment& env, const fs::path& path, Hdf5State state,
-                   const Snapshot& in_file, ReadView& view) {
-  std::optional<Handle> file;
-  std::optional<FieldTables> fields;
-  std::size_t place = 0;
-  for (const Row& row : in_file.rows) {
-    const std::size_t i = place++;
-    if (i == view.snapshot.rows.size()) break;
-    if (!says_more_than_log(row, view.snapshot.rows[i])) continue;
-    if (!file) {
-      file = open_file(env, path, access_to(state));
-      fields.emplace(*file);
-    }
-    adopt(view.snapshot, i, row, *fields, *view.raw);
-  }
-}
-
-/// A log is complete, and unlike the HDF5 file it can be read at any moment of its writer's life or
-/// death.
-void view_of_log(const StoreEnvironment& env, const fs::path& path, Hdf5State state,
-                 LogChoice& choice, ReadView& view) {
-  auto& log = *choice.log;
-  view.snapshot = std::move(log.snapshot);
-  view.has_offsets = true;
-  if (choice.in_file) {
-    try {
-      adopt_answers(env, path, state, *choice.in_file, view);
-    } catch (const Hdf5Error&) {
-      // The file is damaged or being changed; what the log says stands.
-    }
-  }
-  if (log.damaged) view.damage.sentences.push_back(log.damage);
-  view.damage.add_lost_with_log(std::move(log.damaged_rows), view.snapshot);
-}
 
 ReadView try_to_open(const StoreEnvironment& env, const fs::path& path, Offsets offsets) {
   const auto state = peek(env, path);
@@ -145,7 +149,12 @@ ReadView try_to_open(const StoreEnvironment& env, const fs::path& path, Offsets 
   if (state != Hdf5State::missing) view.raw.emplace(env.system, path, O_RDONLY);
   auto choice = choose_log(env, path, state);
   if (choice.log) {
-    view_of_log(env, path, state, choice, view);
+    // Complete, and unlike the HDF5 file it can be read at any moment of its writer's life or
+    // death.
+    view.snapshot = std::move(choice.log->snapshot);
+    view.has_offsets = true;
+    if (choice.log->damaged) view.damage.sentences.push_back(choice.log->damage);
+    view.damage.add_lost_with_log(std::move(choice.log->damaged_rows), view.snapshot);
     return view;
   }
   if (!choice.passed_over.empty() && !choice.superseded) {

@@ -35,7 +35,7 @@ class Mending {
     in_file_.for_each_unchecked([&](std::size_t i, const Row& in_file) {
       const Row row = *next;
       ++next;
-      if (same(in_file, row) || adopt(snapshot_, i, in_file, fields_, raw_)) return;
+      if (same(in_file, row)) return;
       if (!is_intact(in_file)) damaged.push_back(i);
       rows_.write(i, std::span(&row, 1));
     });
@@ -72,20 +72,10 @@ class Mending {
   throw Hdf5Error("cannot trust the file: " + what + " not what was stored");
 }
 
-/// Sessions that a damaged log lost are still in the file.
-void take_over_sessions(const Handle& file, std::vector<Attributes>& sessions) {
-  const auto in_file = read_sessions(file);
-  sessions.resize(std::max(sessions.size(), in_file.size()));
-  for (std::size_t i = 0; i < in_file.size(); ++i) {
-    if (sessions[i].empty()) sessions[i] = in_file[i];
-  }
-}
-
 bool names(const TextList& ids, const RowList& rows) {
   if (ids.size() != rows.size()) return false;
-  std::size_t i = 0;
   for (const Row& row : rows)
-    if (!is_called(row, ids[i++])) return false;
+    if (!is_called(row, ids[row.index])) return false;
   return true;
 }
 
@@ -113,31 +103,6 @@ void report_rebuilt(const std::vector<std::size_t>& rows, const Snapshot& snapsh
 
 }  // namespace
 
-bool says_more_than_log(const Row& in_file, const Row& logged) {
-  return status_of(logged) == PlanStatus::pending
-             ? status_of(in_file) != PlanStatus::pending
-             : is_answer(status_of(in_file)) && !is_answer(status_of(logged));
-}
-
-bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& fields,
-           const PosixFile& raw) {
-  if (!says_more_than_log(row, snapshot.rows[i]) || !is_intact(row) || row.index != i ||
-      row.id != snapshot.rows[i].id) {
-    return false;
-  }
-  Offset offset = -1;
-  if (has_field(row)) {
-    if (!snapshot.capacities.contains(shape_of(row))) return false;
-    const auto extent = fields.find(shape_of(row), row.field_slot);
-    std::vector<std::byte> chunk;
-    if (!extent || !read_chunk(raw, extent->offset, row, chunk)) return false;
-    offset = extent->offset;
-  }
-  snapshot.rows.set(i, row);
-  snapshot.offsets[i] = offset;
-  return true;
-}
-
 std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
                                           const std::filesystem::path& path, Access access,
                                           Snapshot& snapshot,
@@ -146,7 +111,6 @@ std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
   std::vector<std::size_t> rebuilt;
   try {
     if (read_identity(file, path) != snapshot.file_id) refuse_pair(path, strangers);
-    take_over_sessions(file, snapshot.sessions);
     write_sessions(file, snapshot.sessions);
     if (const auto ids = read_ids(file, snapshot.rows.size());
         !ids || !names(*ids, snapshot.rows)) {

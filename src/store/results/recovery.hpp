@@ -18,15 +18,6 @@ enum class Offsets { find, leave_out };
 [[nodiscard]] Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path& path,
                                      Access access, Offsets offsets, DamageReport& damage);
 
-/// Takes row i of the HDF5 file over into `snapshot` if it says more than the log: an answer where
-/// the log has none, anything where it has nothing. A row reaches the file only after the log, so
-/// such a one was lost with a damaged part of the log, and holds if its checksums do. False where
-/// it does not.
-bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& fields,
-           const PosixFile& raw);
-/// True if a row is worth that question.
-[[nodiscard]] bool says_more_than_log(const Row& in_file, const Row& logged);
-
 /// Where the fields of a new file come from.
 struct FieldSource {
   std::vector<std::size_t> order;  ///< in which to read them: all rows, by their numbers
@@ -43,8 +34,7 @@ std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesyste
                                Snapshot& snapshot);
 
 /// Makes the HDF5 file say what `snapshot` says: sessions, rows, and fields from their offsets,
-/// which it updates; the fields of `unproven` rows are compared with their checksums. Answers that
-/// only the file has, because the log was damaged, are taken over into `snapshot`. Throws where
+/// which it updates; the fields of `unproven` rows are compared with their checksums. Throws where
 /// something does not fit. Returns the rows that were damaged in the file and are right now.
 std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
                                           const std::filesystem::path& path, Access access,

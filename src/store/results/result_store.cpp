@@ -71,11 +71,9 @@ FieldSlots::FieldSlots(const Snapshot& snapshot) {
   if (!snapshot.save_fields) return;
   for (const auto& [shape, capacity] : snapshot.capacities) pools_[shape].capacity = capacity;
   slots_.resize(snapshot.rows.size());
-  std::size_t place = 0;
   for (const Row& row : snapshot.rows) {
-    const std::size_t i = place++;
     if (!has_field(row)) continue;
-    slots_[i] = {shape_of(row), row.field_slot};
+    slots_[row.index] = {shape_of(row), row.field_slot};
     pools_[shape_of(row)].used.insert(row.field_slot);
   }
 }

@@ -92,15 +92,11 @@ void RowsInLog::read(std::size_t first, std::span<Row> rows) const {
     const std::uint64_t at = at_[first + i];
     if (at == 0) {
       rows[i] = pending_row(first + i, ids_[first + i]);
-    } else if (!in_.read_at(at, std::as_writable_bytes(rows.subspan(i, 1))) ||
+    } else if (!in_->read_at(at, std::as_writable_bytes(rows.subspan(i, 1))) ||
                !is_sealed_as(rows[i], first + i)) {
       refuse_changed_rows(path_);
     }
   }
-}
-
-void PendingRows::read(std::size_t first, std::span<Row> rows) const {
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pending_row(first + i, ids_[first + i]);
 }
 
 RowList::RowList(std::shared_ptr<const RowSource> source)

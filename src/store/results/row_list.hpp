@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,31 +56,24 @@ class RowsInFile final : public RowSource {
 /// Rows that lie anywhere in a log, and pending ones. The log may be replaced or removed meanwhile.
 class RowsInLog final : public RowSource {
  public:
+  /// A pending row for each id.
+  explicit RowsInLog(TextList ids) : ids_(std::move(ids)), at_(ids_.size()) {}
   /// `at`: where the row of each id begins; 0: it is pending.
   RowsInLog(System& system, const std::filesystem::path& log, std::vector<std::uint64_t> at,
             TextList ids)
-      : path_(log), in_(system, log, O_RDONLY), at_(std::move(at)), ids_(std::move(ids)) {}
+      : ids_(std::move(ids)),
+        at_(std::move(at)),
+        path_(log),
+        in_(std::in_place, system, log, O_RDONLY) {}
 
   [[nodiscard]] std::size_t count() const override { return ids_.size(); }
   void read(std::size_t first, std::span<Row> rows) const override;
 
  private:
-  std::filesystem::path path_;
-  PosixFile in_;
+  TextList ids_;
   std::vector<std::uint64_t> at_;
-  TextList ids_;
-};
-
-/// A pending row for each id.
-class PendingRows final : public RowSource {
- public:
-  explicit PendingRows(TextList ids) : ids_(std::move(ids)) {}
-
-  [[nodiscard]] std::size_t count() const override { return ids_.size(); }
-  void read(std::size_t first, std::span<Row> rows) const override;
-
- private:
-  TextList ids_;
+  std::filesystem::path path_;
+  std::optional<PosixFile> in_;
 };
 
 /// Rows in memory, bit for bit as they are given, without their zeros: most of a row is unused

@@ -33,7 +33,7 @@ struct Snapshot {
   bool save_fields = false;
   Capacities capacities;
   std::vector<Attributes> sessions;
-  RowList rows;
+  RowList rows;                 ///< row i has index i
   std::vector<Offset> offsets;  ///< of row i's field
 };
 
