@@ -19,7 +19,7 @@ packages=(
   g++ cmake ninja-build pkg-config
   make                               # what cmake takes where nobody names ninja
   libopenmpi-dev openmpi-bin         # MPI and its mpirun
-  libhdf5-dev zlib1g-dev             # the result file
+  libhdf5-dev libdeflate-dev         # the result file
   libhwloc-dev                       # which cores a machine has
   gnuplot-nox                        # pictures and plots
   libmuparser-dev                    # formulas over the columns of results

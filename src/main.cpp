@@ -1,5 +1,5 @@
 #include "cli/commands.hpp"
-#include "store/hdf5/hdf5_exit.hpp"
+#include "store/results/result_store.hpp"
 
 int main(int argc, char** argv) {
   wallheat::leave_hdf5_files_at_exit();

@@ -53,7 +53,7 @@ unpack_source() {  # NAME: of a source package of Debian 12, which apt-get has c
 make_sysroot() {
   apt_get bullseye update
   apt_get bullseye install --yes --download-only --no-install-recommends libc6-dev zlib1g-dev \
-    libhwloc-dev libudev1 libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
+    libdeflate-dev libhwloc-dev libudev1 libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
   mkdir "$WALLHEAT_SYSROOT"
   local package link name
   for package in "$folder"/apt-bullseye/archives/*.deb; do dpkg-deb --extract "$package" "$WALLHEAT_SYSROOT"; done
@@ -61,7 +61,7 @@ make_sysroot() {
   find "$WALLHEAT_SYSROOT" -type l -lname '/*' | while read -r link; do
     ln -sfn "$WALLHEAT_SYSROOT$(readlink "$link")" "$link"
   done
-  for name in xxhash z; do rm "$libraries/lib$name.so"; done  # then the archive is taken
+  for name in deflate xxhash z; do rm "$libraries/lib$name.so"; done  # then the archive is taken
 
   apt_get bookworm update
   mkdir "$folder/sources"
@@ -110,7 +110,7 @@ name=wallheat-$version-linux-x86_64
 rm -rf "${folder:?}/$name"
 cmake --install "$folder/build" --component program --strip --prefix "$folder/$name" > "$folder/install.log"
 cp -r "$folder/lib" "$folder/$name"
-for package in fmtlib spdlog muparser hdf5 zlib1g-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
+for package in fmtlib spdlog muparser hdf5 zlib1g-dev libdeflate-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
   libboost1.74-dev nlohmann-json3-dev; do
   install -D -m 644 "$WALLHEAT_SYSROOT/usr/share/doc/$package/copyright" "$folder/$name/share/doc/wallheat/copyright/$package"
 done

@@ -13,7 +13,7 @@
 #include "cli/result_file.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
-#include "io/standard_streams.hpp"
+#include "io/process_setup.hpp"
 #include "node/node_telemetry.hpp"
 #include "report/recording.hpp"
 #include "run/batch_job.hpp"

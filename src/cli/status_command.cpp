@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "io/standard_streams.hpp"
+#include "io/process_setup.hpp"
 #include "view/file_status.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"

@@ -19,26 +19,56 @@
 namespace wallheat {
 namespace {
 
-constexpr const char* pid_namespace = "pid_namespace";
+/// The words of a lock file, one "name value" a line.
+struct Word {
+  const char* name;
+  std::string Writer::*value;
+};
+constexpr std::array words{
+    Word{"host", &Writer::host}, Word{"pid", &Writer::pid}, Word{"since", &Writer::since},
+    Word{"pid_namespace", &Writer::pid_namespace}, Word{"job", &Writer::job}};
 
-/// The lock file's text: one "name value" a line.
 std::string describe_this_process(System& system) {
-  std::string text = "host " + system.host() + "\npid " + std::to_string(system.pid()) +
-                     "\nsince " + utc_text(system.now(), "%Y-%m-%d %H:%M:%S UTC") + "\n";
-  if (const auto space = system.pid_namespace(); !space.empty()) {
-    text += std::string(pid_namespace) + " " + space + "\n";
-  }
-  if (const auto job = system.job(); !job.empty()) text += "job " + job + "\n";
+  Writer self;
+  self.host = system.host();
+  self.pid = std::to_string(system.pid());
+  self.since = utc_text(system.now(), "%Y-%m-%d %H:%M:%S UTC");
+  self.pid_namespace = system.pid_namespace();
+  self.job = system.job();
+  std::string text;
+  for (const auto& [name, value] : words)
+    if (!(self.*value).empty()) text += std::string(name) + " " + self.*value + "\n";
   return text;
 }
 
-std::string sentence(const std::filesystem::path& file, LockHolder holder,
+Writer read_holder(System& system, const std::filesystem::path& lock) {
+  Writer holder;
+  try {
+    std::istringstream in(read_whole(system, lock));
+    std::string name;
+    std::string value;
+    while (in >> name && std::getline(in >> std::ws, value)) {
+      for (const Word& word : words)
+        if (name == word.name) holder.*word.value = value;
+    }
+  } catch (const SystemError&) {
+    // Gone by now, changed during the reading, or not readable for us: it names nobody.
+  }
+  return holder;
+}
+
+bool is_elsewhere(System& system, const Writer& holder) {
+  return holder.host != system.host() ||
+         (!holder.pid_namespace.empty() && holder.pid_namespace != system.pid_namespace());
+}
+
+std::string sentence(const std::filesystem::path& file, const Writer& holder,
                      const std::string& advice) {
   std::string text = file.string() + " is being written by ";
-  text += holder["pid"].empty() ? "another process" : "process " + holder["pid"];
-  if (!holder["host"].empty()) text += " on host " + holder["host"];
-  if (!holder["job"].empty()) text += " in job " + holder["job"];
-  if (!holder["since"].empty()) text += " since " + holder["since"];
+  text += holder.pid.empty() ? "another process" : "process " + holder.pid;
+  if (!holder.host.empty()) text += " on host " + holder.host;
+  if (!holder.job.empty()) text += " in job " + holder.job;
+  if (!holder.since.empty()) text += " since " + holder.since;
   return text + "; " + advice;
 }
 
@@ -55,10 +85,15 @@ Answer lock_in_kernel(System& system, int fd) {
 }
 
 /// Nothing if the holder is elsewhere, or names no process.
-std::optional<System::Life> life_of(System& system, LockHolder holder) {
-  const auto pid = static_cast<pid_t>(std::atol(holder["pid"].c_str()));
+std::optional<System::Life> life_of(System& system, const Writer& holder) {
+  const auto pid = static_cast<pid_t>(std::atol(holder.pid.c_str()));
   if (pid <= 0 || is_elsewhere(system, holder)) return std::nullopt;
   return system.life_of(pid);
+}
+
+/// True if the holder is known to be gone; a process of another host cannot be asked.
+bool is_dead(System& system, const Writer& holder) {
+  return life_of(system, holder) == System::Life::gone;
 }
 
 /// A killed process holds its locks until the last of its threads has ended. On a busy machine, or
@@ -164,8 +199,7 @@ std::chrono::seconds age_of(System& system, const SignsOfLife& signs) {
 /// The kernel's locks do not always reach over hosts (Lustre's localflock, nolock of NFS). Throws
 /// RunError if a holder on another host goes on writing. It is waited for until he has been silent
 /// for long enough: he may have been killed a moment ago.
-void outwait_elsewhere(System& system, const std::filesystem::path& file,
-                       const LockHolder& holder) {
+void outwait_elsewhere(System& system, const std::filesystem::path& file, const Writer& holder) {
   constexpr std::chrono::milliseconds pause{500};
   // By the clock of this host alone, unless the signs are so far away that no clock is so wrong.
   constexpr std::chrono::hours long_ago{1};
@@ -174,7 +208,7 @@ void outwait_elsewhere(System& system, const std::filesystem::path& file,
   print_error(
       "wallheat: {} was being written on host {} until lately; waiting for {} s to see whether it "
       "still is",
-      file.string(), LockHolder(holder)["host"], silence.count());
+      file.string(), holder.host, silence.count());
   const auto deadline = system.uptime() + silence;
   while (system.uptime() < deadline) {
     system.sleep(pause);
@@ -186,8 +220,8 @@ void outwait_elsewhere(System& system, const std::filesystem::path& file,
 constexpr int most_attempts = 100;
 
 /// A text that a loss of power cut short names nobody.
-bool names_another_host(System& system, LockHolder holder) {
-  return !holder["pid"].empty() && holder["host"] != system.host();
+bool names_another_host(System& system, const Writer& holder) {
+  return !holder.pid.empty() && holder.host != system.host();
 }
 
 /// Also of a link that leads nowhere.
@@ -197,7 +231,7 @@ bool is_there(System& system, const std::filesystem::path& path) {
 }
 
 Writer::Life life_of_writer(System& system, const std::filesystem::path& file,
-                            const LockHolder& holder) {
+                            const Writer& holder) {
   const PosixFile opened(system, lock_path(file), O_RDONLY);
   struct flock request {};
   request.l_type = F_WRLCK;
@@ -248,43 +282,16 @@ PosixFile take_by_content(System& system, const std::filesystem::path& file,
 
 }  // namespace
 
-LockHolder read_holder(System& system, const std::filesystem::path& lock) {
-  LockHolder holder;
-  try {
-    std::istringstream in(read_whole(system, lock));
-    std::string name;
-    std::string value;
-    while (in >> name && std::getline(in >> std::ws, value)) holder[name] = value;
-  } catch (const SystemError&) {
-    // Gone by now, changed during the reading, or not readable for us: it names nobody.
-  }
-  return holder;
-}
-
-bool is_elsewhere(System& system, LockHolder holder) {
-  return holder["host"] != system.host() ||
-         (holder.contains(pid_namespace) && holder[pid_namespace] != system.pid_namespace());
-}
-
-bool is_dead(System& system, LockHolder holder) {
-  return life_of(system, std::move(holder)) == System::Life::gone;
-}
-
 Writer writer_of(System& system, const std::filesystem::path& file) {
   const auto lock = lock_path(file);
-  Writer writer;
-  if (!is_there(system, lock)) return writer;
-  LockHolder holder = read_holder(system, lock);
+  if (!is_there(system, lock)) return {};
+  Writer writer = read_holder(system, lock);
   try {
-    writer.life = life_of_writer(system, file, holder);
+    writer.life = life_of_writer(system, file, writer);
   } catch (const RunError&) {
     // It may have been removed between two steps; else it is somebody's who keeps it to himself.
     writer.life = is_there(system, lock) ? Writer::Life::unknown : Writer::Life::none;
   }
-  writer.host = holder["host"];
-  writer.pid = holder["pid"];
-  writer.job = holder["job"];
-  writer.since = holder["since"];
   return writer;
 }
 
@@ -309,7 +316,7 @@ FileLock::FileLock(System& system, const std::filesystem::path& file, LockKind k
     if (!still_named(system, opened->fd(), path_)) continue;
     refuse_strangers(system, *opened, path_);
     if (answer == Answer::taken && !made) {
-      const LockHolder holder = read_holder(system, path_);
+      const Writer holder = read_holder(system, path_);
       if (names_another_host(system, holder)) outwait_elsewhere(system, file, holder);
     }
     if (answer == Answer::unsupported && !made) {

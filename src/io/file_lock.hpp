@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -12,15 +11,8 @@ namespace wallheat {
 /// How a lock is kept. `content_only` is for file systems that know no locks, and for their tests.
 enum class LockKind { kernel, content_only };
 
-/// What a lock file says of its last holder: host, pid, since, job.
-using LockHolder = std::map<std::string, std::string>;
-
-[[nodiscard]] LockHolder read_holder(System& system, const std::filesystem::path& lock);
-[[nodiscard]] bool is_elsewhere(System& system, LockHolder holder);
-/// True if the holder is known to be gone; a process of another host cannot be asked.
-[[nodiscard]] bool is_dead(System& system, LockHolder holder);
-
-/// Who has, or had, the right to write a file, as the lock beside it tells.
+/// Who has, or had, the right to write a file, as the lock beside it tells. What it does not tell
+/// is empty.
 struct Writer {
   enum class Life {
     none,     ///< there is no lock file
@@ -31,7 +23,8 @@ struct Writer {
   Life life = Life::none;
   std::string host;
   std::string pid;
-  std::string job;    ///< of Slurm or LSF; may be empty
+  std::string pid_namespace;
+  std::string job;    ///< of Slurm or LSF
   std::string since;  ///< UTC
 };
 

@@ -218,7 +218,6 @@ std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSour
     throw RunError(
         fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
                     options.out.string(), found));
-  store.forget_restored();  // before anything is stored, which would have to keep them
   store.restamp(changes.restamped);
   return plans;
 }

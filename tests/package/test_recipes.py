@@ -25,7 +25,7 @@ NAMES = {
     "MPI": ("mpi", None, "openmpi"),  # EasyBuild: the toolchain's
     "PkgConfig": ("pkgconfig", "pkgconf", "pkg-config"),
     "Threads": (None, None, None),
-    "ZLIB": ("zlib-api", "zlib", "zlib"),
+    "deflate": ("libdeflate", "libdeflate", "libdeflate"),
     "fmt": ("fmt", "fmt", "fmt"),
     "hwloc": ("hwloc", "hwloc", "libhwloc"),
     "libxxhash": ("xxhash", "xxHash", "xxhash"),
@@ -44,6 +44,7 @@ def cmake_files():
 def asked_for():
     text = "\n".join(cmake_files().values())
     return (set(re.findall(r"find_package\((\w+)", text))
+            | set(re.findall(r"find_library\(\w+ (\w+) REQUIRED", text))
             | set(re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET (\w+)\)", text)))
 
 

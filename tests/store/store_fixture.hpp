@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,16 +22,16 @@
 namespace wallheat::store_test {
 
 /// An empty directory that goes with the test.
-class StoreTest : public testing::Test {
+class TestDirectory : public testing::Test {
  protected:
-  StoreTest() {
+  TestDirectory() {
     std::string name = (std::filesystem::temp_directory_path() / "wallheat-store-XXXXXX").string();
     directory = ::mkdtemp(name.data());
     file = directory / "results.h5";
     log = directory / "results.h5.wal";
     lock = directory / "results.h5.lock";
   }
-  ~StoreTest() override {
+  ~TestDirectory() override {
     std::error_code ignored;
     std::filesystem::remove_all(directory, ignored);
   }
@@ -197,6 +198,40 @@ int in_a_process(Work work) {
     ::_exit(testing::Test::HasFailure() ? 1 : 0);
   }));
 }
+
+/// Runs a script with Debian's Python; h5py is an independent judge of the file.
+inline int run_python(const std::string& script, const std::filesystem::path& file) {
+  const auto path = file.parent_path() / "script.py";
+  write_bytes(path, script);
+  const auto command = "/usr/bin/python3 " + path.string() + " " + file.string();
+  const int status = std::system(command.c_str());
+  std::filesystem::remove(path);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+inline bool has_h5py() {
+  return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0;
+}
+
+/// A test's directory with a file in it.
+class StoreTest : public TestDirectory {
+ protected:
+  /// Made and closed by a session.
+  void make_closed(const StorePlan& plan, std::size_t stored, const Attributes& session = {}) {
+    auto store = ResultStore::create(file, plan, session, false);
+    store_all(store, make_results(plan, 0, stored));
+    store.close({});
+  }
+  /// Batches of one row, in a process that is then killed.
+  void make_killed(const StorePlan& plan, std::size_t stored) {
+    run_and_kill([&](auto die) {
+      auto store = ResultStore::create(file, plan, {}, false);
+      for (std::size_t i = 0; i < stored; ++i) store_all(store, make_results(plan, i, i + 1));
+      store.publish();
+      die();
+    });
+  }
+};
 
 inline std::size_t files_in(const std::filesystem::path& directory) {
   return static_cast<std::size_t>(

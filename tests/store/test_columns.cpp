@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "core/result_columns.hpp"
-#include "store/results/row_type.hpp"
+#include "store/results/hdf5_file.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {

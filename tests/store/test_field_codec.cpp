@@ -44,21 +44,5 @@ TEST(FieldCodec, refuses_damaged_bytes_and_wrong_shapes) {
   }
 }
 
-TEST(FieldCodec, survives_random_bytes) {
-  std::mt19937 random(2);
-  auto chunk = compress_field(make_field(3, {16, 16}));
-  for (int trial = 0; trial < 2000; ++trial) {
-    auto hostile = chunk;
-    for (int change = 0; change < 3; ++change) {
-      hostile[random() % hostile.size()] = static_cast<std::byte>(random());
-    }
-    try {
-      (void)decompress_field(hostile, {16, 16});
-    } catch (const RunError&) {
-      continue;  // either answer will do, so long as nothing is read or written out of bounds
-    }
-  }
-}
-
 }  // namespace
 }  // namespace wallheat::store_test

@@ -204,9 +204,7 @@ TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
 }
 
 TEST_F(Planted, logs_and_result_files_are_refused_by_name) {
-  auto store = ResultStore::create(file, plan, {}, false);
-  (void)store.store(make_results(plan, 0, 4));
-  store.close({});
+  make_closed(plan, 4);
   const auto before = read_bytes(file);
   const auto expect_refused = [&](const fs::path& name, const std::string& kind) {
     const auto sentence = HasSubstr(name.string() + " is " + kind);
@@ -241,11 +239,7 @@ class Rights : public StoreTest {};
 TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_log) {
   const auto plan = make_plan(6, {{5, 5}});
   const auto before = ::umask(077);
-  {
-    auto store = ResultStore::create(file, plan, {}, false);
-    (void)store.store(make_results(plan, 0, 6));
-    store.close({});
-  }
+  { make_closed(plan, 6); }
   ::umask(022);
   EXPECT_EQ(mode_of(file), 0600U);
   auto more = make_plan(9, {{5, 5}});
@@ -268,9 +262,7 @@ TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_log) {
 TEST_F(Rights, keep_the_owner_where_root_repairs) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const auto plan = make_plan(6);
-  auto store = ResultStore::create(file, plan, {}, false);
-  (void)store.store(make_results(plan, 0, 6));
-  store.close({});
+  make_closed(plan, 6);
   ASSERT_EQ(::chown(file.c_str(), 65534, 65533), 0);
   ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
   auto bytes = read_bytes(file);

@@ -4,9 +4,6 @@
 #include <fstream>
 
 #include "store/results/hdf5_file.hpp"
-#include "store/results/merge.hpp"
-#include "store/results/repair.hpp"
-#include "store/results/row_type.hpp"
 #include "store/results/write_ahead_log.hpp"
 #include "store_fixture.hpp"
 
@@ -17,7 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::Not;
 
 const std::filesystem::path data = WALLHEAT_TEST_DATA;
 
@@ -90,7 +86,9 @@ TEST_F(KeptFiles, are_read) {
 TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
   for (const char* name : {"plain.h5", "fields.h5"}) {
     const auto opened = store::open_file({}, kept(name), store::Access::read);
-    store::RowTable(opened).for_each([&](std::size_t, const store::Row& in_file) {
+    const store::RowTable table(opened);
+    const store::RowsInFile rows(real_system(), kept(name), table.offset(), table.count());
+    rows.for_each_unchecked([&](std::size_t, const store::Row& in_file) {
       store::Row written{};
       store::put_columns(written, store::to_result(in_file));
       written.field_slot = in_file.field_slot;
@@ -145,21 +143,6 @@ TEST_F(KeptFiles, are_resumed) {
     }
     EXPECT_TRUE(same(after.rows()[6], large));
     EXPECT_EQ(after.field(6), make_field(6, {512, 512}));
-  }
-}
-
-TEST_F(KeptFiles, are_merged) {
-  const auto report =
-      merge_results(file, {kept("fields.h5"), kept("killed.h5")}, {.allow_missing = true});
-  EXPECT_TRUE(report.written);
-  EXPECT_THAT(report.missing, ElementsAre("00007"));
-  EXPECT_THAT(report.conflicts, IsEmpty());
-  const ResultReader whole(file), fields(kept("fields.h5")), killed(kept("killed.h5"));
-  EXPECT_EQ(whole.settings(), fields.settings());
-  for (std::size_t i = 0; i < 6; ++i) {
-    const ResultReader& part = i % 2 == 0 ? killed : fields;
-    EXPECT_TRUE(same(whole.rows()[i], part.rows()[i])) << "row " << i;
-    EXPECT_EQ(whole.field(i), part.field(i)) << "row " << i;
   }
 }
 

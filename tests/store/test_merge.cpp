@@ -67,12 +67,6 @@ TEST_F(Merge, gathers_shards_into_one_closed_file) {
   EXPECT_EQ(files_in(directory), 5u);
 }
 
-TEST_F(Merge, gathers_plans_without_fields) {
-  const auto plan = make_plan(10);
-  EXPECT_TRUE(merge_results(file, make_parts(plan, 3), {}).written);
-  expect_contents(file, plan, 10);
-}
-
 TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   const auto plan = make_plan(6);
   const auto parts = make_parts(plan, 2);

@@ -5,13 +5,10 @@
 #include <functional>
 
 #include "core/plan_hash.hpp"
-#include "io/deflate.hpp"
 #include "store/hdf5/hdf5_object.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/hdf5_file.hpp"
-#include "store/results/merge.hpp"
-#include "store/results/repair.hpp"
 #include "store/results/row.hpp"
 #include "store_fixture.hpp"
 #include "support/odd_hdf5.hpp"
@@ -31,69 +28,12 @@ using testing::HasSubstr;
 
 constexpr std::size_t odd_plan_count = 6;
 
-class OddFile : public StoreTest {
- protected:
-  /// Each form in each place, then `use` in a process of its own, as a file that could not be
-  /// written stays open.
-  void in_each_form(const std::string& sound, const std::vector<Place>& places,
-                    const std::function<void()>& use) {
-    const auto other = directory / "other.h5";
-    write_bytes(other, sound);
-    for (const auto& place : places) {
-      const unsigned forms = place.attribute != nullptr ? odd::attribute_forms : odd::dataset_forms;
-      for (unsigned form = 0; form < forms; ++form) {
-        const int status = in_a_process([&] {
-          write_bytes(file, sound);
-          make_odd(file, place, form, other);
-          use();
-        });
-        ASSERT_EQ(status, 0) << place.object << " "
-                             << (place.attribute != nullptr ? place.attribute : "") << ", form "
-                             << form;
-      }
-    }
-  }
-};
+using OddFile = StoreTest;
 
-const std::vector<Place> places_of_results{
-    {"/", "wallheat"},      {"/", "format_version"},    {"/", "file_id"},
-    {"/", "layer_names"},   {"/settings", "tolerance"}, {"/sessions/0", "host"},
-    {"/ids", "crc32"},      {"/rows", nullptr},         {"/ids", nullptr},
-    {"/settings", nullptr}, {"/sessions/0", nullptr},   {"/sessions", nullptr},
-    {"/fields", nullptr},   {"/fields/8x9", nullptr},   {"/fields/8x9/0", nullptr}};
-
-TEST_F(OddFile, is_read_resumed_repaired_and_merged_or_refused) {
-  const auto plan = make_plan(odd_plan_count, {{8, 9}});
-  auto store = ResultStore::create(file, plan, {{"host", "first"}}, false);
-  store_all(store, make_results(plan, 0, 4));
-  store.close({});
-  const auto sound = read_bytes(file);
-  const auto accept = [&](auto step) {
-    const auto copy = directory / "copy.h5";  // as a file that could not be written stays open
-    write_bytes(copy, read_bytes(file));
-    static_cast<void>(refusal([&] { step(copy); }));
-    fs::remove(copy);
-  };
-  in_each_form(sound, places_of_results, [&] {
-    accept([&](const fs::path& path) {
-      const ResultReader reader(path);
-      for (std::size_t i = 0; i < reader.rows().size(); ++i) {
-        const auto field = reader.field(i);
-        EXPECT_TRUE(!field || *field == make_field(i, {8, 9}));
-      }
-    });
-    accept([&](const fs::path& path) {
-      auto resumed = ResultStore::resume(path, plan, {});
-      store_all(resumed, make_results(plan, 4, odd_plan_count));
-      resumed.close({});
-      EXPECT_TRUE(same(ResultReader(path).rows()[5], make_result(plan, 5)));
-    });
-    accept([&](const fs::path& path) { (void)repair_results(path); });
-    accept([&](const fs::path& path) {
-      (void)merge_results(directory / "all.h5", {path}, {true, true});
-    });
-  });
-}
+const std::vector<Place> places_of_results{{"/rows", nullptr},       {"/ids", nullptr},
+                                           {"/settings", nullptr},   {"/sessions/0", nullptr},
+                                           {"/sessions", nullptr},   {"/fields", nullptr},
+                                           {"/fields/8x9", nullptr}, {"/fields/8x9/0", nullptr}};
 
 TEST_F(OddFile, does_not_lead_to_other_files) {
   const auto plan = make_plan(odd_plan_count, {{8, 9}});
@@ -114,7 +54,6 @@ TEST_F(OddFile, does_not_lead_to_other_files) {
     }
   }
   for (const auto& place : places_of_results) {
-    if (place.attribute != nullptr) continue;
     const int status = in_a_process([&] {
       write_bytes(file, sound);
       make_odd(file, place, odd::links_to_others[0], other);
@@ -138,14 +77,12 @@ TEST_F(OddFile, does_not_lead_to_other_files) {
 
 TEST_F(OddFile, leaves_hdf5_to_its_host_as_it_was) {
   const auto plan = make_plan(1, {{8, 9}});
-  auto store = ResultStore::create(file, plan, {}, false);
-  store_all(store, make_results(plan, 0, 1));
-  store.close({});
+  make_closed(plan, 1);
   const auto host = run_program({WALLHEAT_HDF5_HOST, file.string(), directory.string()});
   EXPECT_EQ(host.out, "");
   EXPECT_EQ(host.status, 0) << host.err;
   const auto left = store::open_file({}, directory / "left.h5", store::Access::read);
-  EXPECT_TRUE(store::exists(left, "/kept"));
+  EXPECT_TRUE(store::has_object(left, "/kept"));
 }
 
 /// A pack of a plan, with names and rows of which `change` may make something else.
@@ -162,21 +99,6 @@ void write_pack(const fs::path& path,
   }
   writer.finish();
   file.close("close");
-}
-
-TEST_F(OddFile, is_a_pack_or_refused_as_none) {
-  write_pack(file);
-  const auto sound = read_bytes(file);
-  const std::vector<Place> places{{"/", "wallheat"},    {"/", "format_version"},
-                                  {"/", "layer_names"}, {"/plans", nullptr},
-                                  {"/ids", nullptr},    {"/data/0", nullptr}};
-  in_each_form(sound, places, [&] {
-    static_cast<void>(refusal([&] {
-      const auto source = open_plan_source(file);
-      for (const auto& id : source->ids().ids)
-        EXPECT_EQ(source->load(id).domain, room(9, 13).domain);
-    }));
-  });
 }
 
 TEST_F(OddFile, with_a_text_array_is_no_pack) {
@@ -252,7 +174,7 @@ TEST_F(OddFile, that_changes_while_it_is_read_is_refused) {
     auto opened = store::open_file({}, file, store::Access::write);
     store::RowTable table(opened);
     store::Row row{};
-    table.read(2500, std::span(&row, 1));
+    store::RowsInFile(real_system(), file, table.offset(), 3000).read(2500, std::span(&row, 1));
     row.iterations += 1;  // not sealed
     table.write(2500, std::span(&row, 1));
   }

@@ -40,19 +40,6 @@ TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(OneWriter, may_follow_one_that_was_killed) {
-  const auto plan = make_plan(3);
-  run_and_kill([&](auto die) {
-    auto store = ResultStore::create(file, plan, {}, false);
-    store_all(store, make_results(plan, 0, 2));
-    die();
-  });
-  EXPECT_TRUE(std::filesystem::exists(lock));
-  ResultStore::resume(file, plan, {}).close({});
-  expect_contents(file, plan, 2);
-  EXPECT_EQ(files_in(directory), 1u);
-}
-
 TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
   // The holder is dead, and something of it holds the lock a moment longer: here a child, which is
   // easier to have than a thread in the kernel.
@@ -208,29 +195,6 @@ TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
   EXPECT_TRUE(std::filesystem::exists(lock));
 }
 
-TEST_F(Readers, see_every_acknowledged_row_of_a_living_writer) {
-  const auto plan = make_plan(40, {{9, 9}, {20, 3}});
-  Signal stored, seen;
-  const auto writer = start_child([&] {
-    auto store = ResultStore::create(file, plan, {}, false);
-    for (std::size_t i = 0; i < 40; i += 4) {
-      store_all(store, make_results(plan, i, i + 4));
-      if (i % 8 == 0) store.publish();
-      stored.send();
-      seen.wait();
-    }
-    store.close({});
-  });
-  for (std::size_t i = 0; i < 40; i += 4) {
-    stored.wait();
-    EXPECT_FALSE(ResultReader(file).closed_well());
-    expect_contents(file, plan, i + 4);
-    seen.send();
-  }
-  EXPECT_EQ(wait_for(writer), 0);
-  expect_contents(file, plan, 40);
-}
-
 TEST_F(Readers, are_never_confused_by_a_writer_at_work) {
   const auto plan = make_plan(30, {{9, 9}});
   SharedNumbers<2> progress;  // rows that are certain; finished
@@ -268,19 +232,6 @@ TEST_F(Readers, are_never_confused_by_a_writer_at_work) {
   EXPECT_GT(looks, 0);
 }
 
-/// Runs a script with Debian's Python; h5py is an independent judge of the file.
-int run_python(const std::filesystem::path& directory, const std::string& script,
-               const std::filesystem::path& file) {
-  write_bytes(directory / "script.py", script);
-  const auto command =
-      "/usr/bin/python3 " + (directory / "script.py").string() + " " + file.string();
-  const int status = std::system(command.c_str());
-  std::filesystem::remove(directory / "script.py");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-bool has_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0; }
-
 TEST_F(Readers, with_h5py_open_a_closed_file_without_ceremony) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(6, {{9, 9}, {4, 5}});
@@ -288,7 +239,7 @@ TEST_F(Readers, with_h5py_open_a_closed_file_without_ceremony) {
   store_all(store, make_results(plan, 0, 5));
   store_all(store, make_results(plan, 3, 4));  // the field with a byte behind its stream
   store.close({{"ended", "well"}});
-  EXPECT_EQ(run_python(directory, R"(
+  EXPECT_EQ(run_python(R"(
 import math, sys, h5py
 with h5py.File(sys.argv[1], "r") as f:
     rows = f["rows"][:]
@@ -318,8 +269,7 @@ TEST_F(Readers, refuse_files_of_other_format_versions) {
   const auto plan = make_plan(2);
   for (const char* version : {"0", "7"}) {
     ResultStore::create(file, plan, {}, true).close({});
-    ASSERT_EQ(run_python(directory,
-                         std::string(R"(
+    ASSERT_EQ(run_python(std::string(R"(
 import sys, h5py
 with h5py.File(sys.argv[1], "r+") as f:
     f.attrs.modify("format_version", )") +
@@ -341,7 +291,7 @@ with h5py.File(sys.argv[1], "r+") as f:
 
 TEST_F(Readers, refuse_other_programs_files) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
-  ASSERT_EQ(run_python(directory, R"(
+  ASSERT_EQ(run_python(R"(
 import sys, h5py
 with h5py.File(sys.argv[1], "w") as f:
     f["rows"] = [1, 2]
@@ -406,10 +356,10 @@ with h5py.File(sys.argv[1], "r", swmr=True) as f:
     never.wait();
   });
   ready.wait();
-  EXPECT_EQ(run_python(directory, script, file), 0);
+  EXPECT_EQ(run_python(script, file), 0);
   ::kill(writer, SIGKILL);
   wait_for(writer);
-  EXPECT_EQ(run_python(directory, script, file), 0);
+  EXPECT_EQ(run_python(script, file), 0);
 }
 
 }  // namespace

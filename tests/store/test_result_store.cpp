@@ -75,37 +75,12 @@ TEST_F(ResultStoreFile, leaves_one_file_after_a_clean_end) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST_F(ResultStoreFile, replaces_a_row_and_its_field) {
-  const auto plan = make_plan(12, {{8, 8}, {5, 6}});
-  auto store = ResultStore::create(file, plan, first_session, false);
-  for (int version = 0; version < 4; ++version) {
-    store_all(store, make_results(plan, 0, 12, version));
-    expect_contents(file, plan, 12, version);
-  }
-  store.close({});
-  expect_contents(file, plan, 12, 3);
-}
-
 TEST_F(ResultStoreFile, replaces_a_field_by_itself) {
   const auto plan = make_plan(3, {{8, 8}});
   auto store = ResultStore::create(file, plan, first_session, false);
   for (int time = 0; time < 5; ++time) store_all(store, make_results(plan, 0, 3));
   store.close({});
   expect_contents(file, plan, 3);
-}
-
-TEST_F(ResultStoreFile, gives_a_failed_plan_its_field_when_it_succeeds_later) {
-  const auto plan = make_plan(4, {{8, 8}});
-  auto store = ResultStore::create(file, plan, first_session, false);
-  auto failed = pending(plan, 2);
-  failed.status = PlanStatus::failed;
-  failed.error = "the file is missing";
-  store_all(store, make_results(plan, 0, 4));
-  store_all(store, std::vector{failed});
-  EXPECT_FALSE(ResultReader(file).field(2).has_value());
-  store_all(store, make_results(plan, 2, 3));
-  store.close({});
-  expect_contents(file, plan, 4);
 }
 
 TEST_F(ResultStoreFile, records_and_returns_a_field_of_an_unforeseen_shape_as_failed) {
@@ -269,17 +244,6 @@ TEST_F(ResultStoreFile, refuses_a_result_of_a_plan_that_it_does_not_hold) {
   store_all(store, make_results(plan, 0, 2));
   store.close({});
   expect_contents(file, plan, 2);
-}
-
-TEST_F(ResultStoreFile, keeps_a_link_and_writes_to_what_it_names) {
-  const auto plan = make_plan(2);
-  const auto link = directory / "link.h5";
-  std::filesystem::create_directory(directory / "scratch");
-  ResultStore::create(directory / "scratch" / "real.h5", make_plan(3), {}, false).close({});
-  std::filesystem::create_symlink(directory / "scratch" / "real.h5", link);
-  ResultStore::create(link, plan, {}, true).close({});
-  EXPECT_TRUE(std::filesystem::is_symlink(link));
-  expect_contents(directory / "scratch" / "real.h5", plan, 0);
 }
 
 TEST(ResultReader, refuses_what_is_no_result_file) {

@@ -52,7 +52,7 @@ TEST(RowList, of_a_source_gives_its_rows_until_one_is_set) {
   TextList ids;
   const std::size_t count = 1000;
   for (std::size_t i = 0; i < count; ++i) ids.push_back("plan " + std::to_string(i));
-  RowList list(std::make_shared<PendingRows>(ids));
+  RowList list(std::make_shared<RowsInLog>(ids));
   const auto expect_rows = [&](const RowList& rows, std::size_t changed) {
     ASSERT_EQ(rows.size(), count);
     std::size_t i = 0;

@@ -1,5 +1,5 @@
 // For tests that leave HDF5 files that they could not write, as the program may.
-#include "store/hdf5/hdf5_exit.hpp"
+#include "store/results/result_store.hpp"
 
 namespace {
 // HDF5 takes it only before its first call, hence before main.

@@ -40,19 +40,40 @@ bool is_in_this_file(const Handle& dataset, H5D_layout_t layout) {
   return H5Pget_layout(creation.get()) == layout && H5Pget_external_count(creation.get()) == 0;
 }
 
-void require(hid_t file, const std::string& name) {
-  if (!exists(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
+/// Entries of a dataset as they lie in the file, and one after the other in memory.
+struct Selection {
+  Selection(const Handle& dataset, hsize_t first, hsize_t count)
+      : in_file(H5Dget_space(dataset.get()), H5Sclose, "select entries") {
+    auto size = size_of(dataset);
+    std::vector<hsize_t> start(size.size());
+    start.front() = first;
+    size.front() = count;
+    checked(H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(),
+                                nullptr),
+            "select entries");
+    in_memory = Handle(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                       H5Sclose, "select entries");
+  }
+  Handle in_file, in_memory;
+};
+
+void require(const Handle& file, const std::string& name) {
+  if (!has_object(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
 }
 
 }  // namespace
 
-std::uint64_t file_bytes_of(const Handle& object) {
-  const Handle file(H5Iget_file_id(object.get()), H5Fclose, "find the file of an object");
+int descriptor_of(const Handle& file) {
   int* descriptor = nullptr;
   checked(H5Fget_vfd_handle(file.get(), H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)),
           "find the file's descriptor");
+  return *descriptor;
+}
+
+std::uint64_t file_bytes_of(const Handle& object) {
+  const Handle file(H5Iget_file_id(object.get()), H5Fclose, "find the file of an object");
   struct stat info {};
-  if (::fstat(*descriptor, &info) != 0) {
+  if (::fstat(descriptor_of(file), &info) != 0) {
     throw Hdf5Error(std::string("cannot examine the file: ") + std::strerror(errno));
   }
   return static_cast<std::uint64_t>(info.st_size);
@@ -65,22 +86,28 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
-bool exists(hid_t file, const std::string& name) {
+bool has_object(const Handle& file, const std::string& name) {
   for (std::size_t end = 0; end < name.size();) {
     end = std::min(name.find('/', end + 1), name.size());
     const std::string part = name.substr(0, end);
     if (part == "/") continue;
-    if (checked(H5Lexists(file, part.c_str(), H5P_DEFAULT), "look for " + part) == 0) return false;
+    if (checked(H5Lexists(file.get(), part.c_str(), H5P_DEFAULT), "look for " + part) == 0)
+      return false;
     H5L_info_t link{};
-    checked(H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT), "look for " + part);
+    checked(H5Lget_info(file.get(), part.c_str(), &link, H5P_DEFAULT), "look for " + part);
     if (link.type != H5L_TYPE_HARD)
       throw Hdf5Error("cannot open " + name + ": " + part + " is a link to something else");
   }
   return true;
 }
 
+Handle create_group(const Handle& file, const std::string& name) {
+  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+          "create the group " + name};
+}
+
 Handle open_group(const Handle& file, const std::string& name) {
-  require(file.get(), name);
+  require(file, name);
   return {H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Gclose, "open the group " + name};
 }
 
@@ -108,14 +135,50 @@ bool has_form(const Handle& dataset, const DatasetForm& form) {
          (!chunked || is_like(chunk_of(dataset), form.chunk));
 }
 
-Handle open_dataset(hid_t file, const std::string& name, const DatasetForm& form, hid_t access) {
+Handle create_dataset(const Handle& file, const std::string& name, hid_t type,
+                      const std::vector<hsize_t>& size, hid_t creation) {
+  const auto task = "create " + name;
+  const Handle space(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                     H5Sclose, task);
+  return {
+      H5Dcreate2(file.get(), name.c_str(), type, space.get(), H5P_DEFAULT, creation, H5P_DEFAULT),
+      H5Dclose, task};
+}
+
+void write_entries(const Handle& dataset, hid_t type, hsize_t first, hsize_t count,
+                   const void* values) {
+  const Selection part(dataset, first, count);
+  checked(
+      H5Dwrite(dataset.get(), type, part.in_memory.get(), part.in_file.get(), H5P_DEFAULT, values),
+      "write entries");
+}
+
+void read_entries(const Handle& dataset, hid_t type, hsize_t first, hsize_t count, void* values) {
+  const Selection part(dataset, first, count);
+  checked(
+      H5Dread(dataset.get(), type, part.in_memory.get(), part.in_file.get(), H5P_DEFAULT, values),
+      "read entries");
+}
+
+Handle open_dataset(const Handle& file, const std::string& name, const DatasetForm& form,
+                    hid_t access) {
   const auto task = "open " + name;
   require(file, name);
-  Handle dataset(H5Dopen2(file, name.c_str(), access), H5Dclose, task);
+  Handle dataset(H5Dopen2(file.get(), name.c_str(), access), H5Dclose, task);
   if (!has_form(dataset, form)) {
     throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");
   }
   return dataset;
+}
+
+void write_attribute(const Handle& object, const std::string& name, hid_t type, const void* value) {
+  const auto task = "write the attribute " + name;
+  if (has_attribute(object, name)) checked(H5Adelete(object.get(), name.c_str()), task);
+  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, task);
+  const Handle attribute(
+      H5Acreate2(object.get(), name.c_str(), type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, task);
+  checked(H5Awrite(attribute.get(), type, value), task);
 }
 
 bool has_attribute(const Handle& object, const std::string& name) {

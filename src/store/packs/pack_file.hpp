@@ -1,16 +1,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "core/id_list.hpp"
-#include "io/posix_file.hpp"
+#include "io/checksum.hpp"
 #include "store/hdf5/hdf5_handle.hpp"
 #include "store/packs/plan_codec.hpp"
 
@@ -40,8 +39,24 @@ struct LeftOutRow {
 /// Computes row_crc32; to be called after the last change.
 void seal(PackRow& row);
 
-/// What a pack says of spacing_of_plans().
-[[nodiscard]] std::optional<double> spacing_of_pack(const Handle& file);
+template <class ARow>
+[[nodiscard]] std::uint32_t checksum_of(const ARow& row) {
+  return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ARow, row_crc32)));
+}
+
+// What is where in a pack.
+namespace pack_format {
+inline constexpr const char* version = "1";
+inline constexpr const char* version_attribute = "format_version";
+inline constexpr const char* spacing_attribute = "spacing";
+inline constexpr const char* rows = "/plans";
+inline constexpr const char* ids = "/ids";
+inline constexpr const char* ids_checksum = "crc32";
+inline constexpr const char* left_out = "/left_out";
+inline constexpr const char* data = "/data";
+[[nodiscard]] Handle row_type();
+[[nodiscard]] Handle left_out_type();
+}  // namespace pack_format
 
 /// Fills a new HDF5 file. Throws Hdf5Error.
 class PackWriter {
@@ -65,47 +80,6 @@ class PackWriter {
   std::string ids_;              ///< each with a NUL behind it
   std::vector<std::byte> data_;  ///< of the part that is being filled
   std::uint32_t part_ = 0;
-};
-
-/// The plans of a pack, numbered from 0 on in their order.
-struct PackList {
-  IdList ids;
-  std::vector<bool> has_source;                           ///< of plan n
-  std::unordered_map<std::size_t, std::string> left_out;  ///< plan n, and why
-};
-
-/// A pack that is read. It is asked for plans only that were not left out; several threads may ask
-/// at once. What takes a plan throws DecodeError where that is damaged. The rows stay in the file:
-/// of many plans they would take much memory in each of many processes.
-class PackFile {
- public:
-  /// Lists the plans. `in` is the same file and must live as long as this. Throws RunError if the
-  /// file is no pack or of another format version, Hdf5Error where it is damaged.
-  PackFile(const Handle& file, const std::filesystem::path& path, const PosixFile& in,
-           PackList& list);
-
-  [[nodiscard]] GridShape shape(std::size_t n) const;
-  [[nodiscard]] std::uint64_t hash(std::size_t n) const { return row(n).input_hash; }
-  [[nodiscard]] FloorPlan load(std::size_t n) const;
-  [[nodiscard]] Grid<std::uint8_t> mask(std::size_t n) const;
-
- private:
-  /// Where a dataset's values are.
-  struct Block {
-    std::uint64_t offset = 0, count = 0;
-  };
-  static Block find_block(const Handle& dataset, std::size_t bytes_of_value);
-  void read_ids(const Handle& file, PackList& list) const;
-  void read_left_out(const Handle& file, PackList& list) const;
-  void find_parts(const Handle& file);
-  void look_at_rows(PackList& list) const;
-  [[nodiscard]] bool is_sound(const PackRow& row) const;
-  [[nodiscard]] PackRow row(std::size_t n) const;
-  [[nodiscard]] std::vector<std::byte> stream(const PackRow& row) const;
-
-  const PosixFile& in_;
-  std::vector<Block> parts_;
-  std::uint64_t rows_at_ = 0;
 };
 
 }  // namespace wallheat::store

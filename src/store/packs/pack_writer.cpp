@@ -15,7 +15,6 @@
 #include "store/packs/plan_pack.hpp"
 #include "store/results/boundary.hpp"
 #include "store/results/hdf5_file.hpp"
-#include "store/results/own_file.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -175,15 +174,8 @@ PackReport pack_plans(const fs::path& out, const PlanSource& source,
     if (exists(env.system, path) && !options.overwrite)
       throw RunError(out.string() + " exists; name another file, or replace it by --overwrite");
     require_own(env, path, OwnKind::plans);
-    FileLock lock(env.system, path);
-    try {
-      auto report = Packing(env, path, source, ids, options).run();
-      lock.remove();
-      return report;
-    } catch (...) {
-      lock.remove();
-      throw;
-    }
+    return with_file_lock(env.system, path,
+                          [&] { return Packing(env, path, source, ids, options).run(); });
   });
 }
 

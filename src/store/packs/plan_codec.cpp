@@ -89,49 +89,22 @@ FieldForm append_field(std::vector<std::byte>& bytes, const std::vector<double>&
   return {CodeKind::byte, count};
 }
 
-void require_shape(GridShape shape, std::size_t width, std::span<const std::byte> stream) {
+/// Everything that a stream holds.
+std::vector<std::byte> unpack(const PlanForm& form, std::span<const std::byte> stream) {
+  const GridShape shape = form.shape;
+  // Before memory is asked for; the start field has one code a cell at least.
+  const auto width = std::max(static_cast<std::size_t>(form.domain.kind),
+                              static_cast<std::size_t>(form.source.kind));
   if (!can_hold(stream.size(), shape.rows, shape.cols, width))
     throw DecodeError("its cells cannot have the shape that is given for them");
-}
-
-}  // namespace
-
-std::size_t PlanForm::mask_bytes() const { return shape.rows * bytes_of_mask_row(shape.cols); }
-
-PackedPlan encode_plan(const FloorPlan& plan) {
-  PackedPlan packed;
-  packed.form.shape = {plan.domain.rows, plan.domain.cols};
-  auto bytes = mask_bits(plan.interior);
-  packed.form.domain = append_field(bytes, plan.domain.cells);
-  if (plan.has_source()) packed.form.source = append_field(bytes, plan.source.cells);
-  packed.stream = deflate(bytes, Effort::best);
-  return packed;
-}
-
-FloorPlan decode_plan(const PlanForm& form, std::span<const std::byte> stream) {
-  require_shape(form.shape, static_cast<std::size_t>(form.domain.kind), stream);
-  require_shape(form.shape, std::max<std::size_t>(static_cast<std::size_t>(form.source.kind), 1),
-                stream);
-  const std::size_t cells = form.shape.rows * form.shape.cols;
-  const std::size_t domain = form.domain.bytes(cells);
-  std::vector<std::byte> bytes(form.mask_bytes() + domain + form.source.bytes(cells));
+  const std::size_t cells = shape.rows * shape.cols;
+  std::vector<std::byte> bytes(form.mask_bytes() + form.domain.bytes(cells) +
+                               form.source.bytes(cells));
   if (!inflate(stream, bytes)) throw DecodeError("its cells cannot be unpacked");
-  const auto all = std::span<const std::byte>(bytes);
-  const auto fields = all.subspan(form.mask_bytes());
-  FloorPlan plan{decode_field(form.shape, form.domain, fields.first(domain)),
-                 decode_bits(form.shape, all.first(form.mask_bytes()))};
-  if (form.source.kind != CodeKind::none)
-    plan.source = decode_field(form.shape, form.source, fields.subspan(domain));
-  return plan;
+  return bytes;
 }
 
-Grid<std::uint8_t> decode_mask(const PlanForm& form, std::span<const std::byte> stream) {
-  require_shape(form.shape, 1, stream);
-  std::vector<std::byte> bits(form.mask_bytes());
-  if (!inflate_beginning(stream, bits)) throw DecodeError("its mask cannot be unpacked");
-  return decode_bits(form.shape, bits);
-}
-
+/// Of the values, then the codes, of a field.
 Grid<double> decode_field(GridShape shape, const FieldForm& form,
                           std::span<const std::byte> bytes) {
   std::vector<double> values(form.value_count);
@@ -181,6 +154,36 @@ Grid<std::uint8_t> decode_bits(GridShape shape, std::span<const std::byte> bits)
     }
   }
   return mask;
+}
+
+}  // namespace
+
+std::size_t PlanForm::mask_bytes() const { return shape.rows * bytes_of_mask_row(shape.cols); }
+
+PackedPlan encode_plan(const FloorPlan& plan) {
+  PackedPlan packed;
+  packed.form.shape = {plan.domain.rows, plan.domain.cols};
+  auto bytes = mask_bits(plan.interior);
+  packed.form.domain = append_field(bytes, plan.domain.cells);
+  if (plan.has_source()) packed.form.source = append_field(bytes, plan.source.cells);
+  packed.stream = deflate(bytes, Effort::best);
+  return packed;
+}
+
+FloorPlan decode_plan(const PlanForm& form, std::span<const std::byte> stream) {
+  const auto bytes = unpack(form, stream);
+  const auto all = std::span<const std::byte>(bytes);
+  const auto fields = all.subspan(form.mask_bytes());
+  const std::size_t domain = form.domain.bytes(form.shape.rows * form.shape.cols);
+  FloorPlan plan{decode_field(form.shape, form.domain, fields.first(domain)),
+                 decode_bits(form.shape, all.first(form.mask_bytes()))};
+  if (form.source.kind != CodeKind::none)
+    plan.source = decode_field(form.shape, form.source, fields.subspan(domain));
+  return plan;
+}
+
+Grid<std::uint8_t> decode_mask(const PlanForm& form, std::span<const std::byte> stream) {
+  return decode_bits(form.shape, unpack(form, stream));
 }
 
 }  // namespace wallheat::store

@@ -53,13 +53,8 @@ struct PackedPlan {
 /// Throw DecodeError if the bytes hold no such plan. A value that no floor plan may have is left
 /// in.
 [[nodiscard]] FloorPlan decode_plan(const PlanForm& form, std::span<const std::byte> stream);
-/// The mask alone, in less time.
+/// The mask alone.
 [[nodiscard]] Grid<std::uint8_t> decode_mask(const PlanForm& form,
                                              std::span<const std::byte> stream);
-
-/// The same of bytes that are unpacked: of the values, then the codes, of a field; of a mask.
-[[nodiscard]] Grid<double> decode_field(GridShape shape, const FieldForm& form,
-                                        std::span<const std::byte> bytes);
-[[nodiscard]] Grid<std::uint8_t> decode_bits(GridShape shape, std::span<const std::byte> bits);
 
 }  // namespace wallheat::store

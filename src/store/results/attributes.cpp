@@ -1,4 +1,5 @@
-#include <array>
+#include <hdf5_hl.h>
+
 #include <iterator>
 #include <sstream>
 
@@ -15,23 +16,7 @@ constexpr const char* mark_value = "results";
 constexpr const char* predecessors_name = "succeeds";
 
 Handle open_or_make_group(const Handle& file, const std::string& name) {
-  if (exists(file, name)) return open_group(file, name);
-  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-          "create the group " + name};
-}
-
-void write_text(const Handle& group, const std::string& name, const std::string& value) {
-  const auto task = "write the attribute " + name;
-  if (has_attribute(group, name)) {
-    if (read_text(group, name) == value) return;
-    checked(H5Adelete(group.get(), name.c_str()), task);
-  }
-  const auto type = text_type(value.size() + 1);
-  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, task);
-  const Handle attribute(
-      H5Acreate2(group.get(), name.c_str(), type.get(), scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
-      H5Aclose, task);
-  checked(H5Awrite(attribute.get(), type.get(), value.c_str()), task);
+  return has_object(file, name) ? open_group(file, name) : create_group(file, name);
 }
 
 herr_t collect_name(hid_t, const char* name, const H5A_info_t*, void* names) {
@@ -43,10 +28,20 @@ std::string session_name(std::size_t number) {
   return std::string(sessions_name) + "/" + std::to_string(number);
 }
 
+/// By this text netCDF-4 knows a dimension that has no values of its own.
+std::string no_coordinates(std::uint64_t size) {
+  std::string digits = std::to_string(size);
+  if (digits.size() < 10) digits.insert(0, 10 - digits.size(), ' ');
+  return "This is a netCDF dimension but not a netCDF variable. " + digits;
+}
+
 }  // namespace
 
 void write_attributes(const Handle& object, const Attributes& values) {
-  for (const auto& [name, value] : values) write_text(object, name, value);
+  for (const auto& [name, value] : values) {
+    if (has_attribute(object, name) && read_text(object, name) == value) continue;
+    write_attribute(object, name, text_type(value.size() + 1).get(), value.c_str());
+  }
 }
 
 void write_attributes(const Handle& file, const std::string& group, const Attributes& values) {
@@ -79,7 +74,7 @@ std::vector<Attributes> read_sessions(const Handle& file) {
   std::uint64_t room = file_bytes_of(file);
   for (;;) {
     const auto name = session_name(sessions.size());
-    if (!exists(file, name)) break;
+    if (!has_object(file, name)) break;
     for (const auto& [key, value] : sessions.emplace_back(read_attributes(file, name))) {
       const auto bytes = key.size() + value.size();
       if (bytes > room) throw Hdf5Error("cannot trust the sessions: they hold more than the file");
@@ -91,11 +86,7 @@ std::vector<Attributes> read_sessions(const Handle& file) {
 
 void write_identity(const Handle& file, const Snapshot& snapshot) {
   const auto root = open_group(file, "/");
-  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, "write the version");
-  const Handle version(H5Acreate2(root.get(), "format_version", H5T_STD_I32LE, scalar.get(),
-                                  H5P_DEFAULT, H5P_DEFAULT),
-                       H5Aclose, "write the version");
-  checked(H5Awrite(version.get(), H5T_NATIVE_INT, &format_version), "write the version");
+  write_attribute(root, "format_version", H5T_STD_I32LE, &format_version);
   write_attributes(
       file, "/",
       {{mark_name, mark_value}, {"file_id", snapshot.file_id}, {"Conventions", "CF-1.11"}});
@@ -120,6 +111,23 @@ std::string read_identity(const Handle& file, const std::filesystem::path& path)
   }
   if (*version != format_version) refuse_version(path, *version);
   return read_text(root, "file_id").value_or("");
+}
+
+void make_dimension(const Handle& file, const std::string& name, std::uint64_t size) {
+  if (has_object(file, name)) return;
+  const auto task = "create the dimension " + name;
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
+  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
+  const Handle dimension = create_dataset(file, name, H5T_IEEE_F32BE, {size}, creation.get());
+  checked(H5DSset_scale(dimension.get(), no_coordinates(size).c_str()), task);
+}
+
+void name_axis(const Handle& file, const Handle& dataset, unsigned axis,
+               const std::string& dimension) {
+  if (!has_object(file, dimension)) return;
+  const auto task = "name an axis " + dimension;
+  const Handle scale(H5Dopen2(file.get(), dimension.c_str(), H5P_DEFAULT), H5Dclose, task);
+  checked(H5DSattach_scale(dataset.get(), scale.get(), axis), task);
 }
 
 }  // namespace wallheat::store

@@ -1,9 +1,13 @@
 #include "store/results/boundary.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
+#include <string_view>
 
 #include "store/results/result_path.hpp"
 #include "store/results/write_ahead_log.hpp"
@@ -12,32 +16,47 @@ namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
-constexpr std::array about_rights{EACCES, EPERM, EROFS};
-constexpr const char* rights_advice = "; see that you may write there, or name another place";
-
-template <class Errors>
-bool speaks_of(const std::string& text, const Errors& errors) {
-  return std::any_of(errors.begin(), errors.end(), [&](int error) {
-    return text.find(std::strerror(error)) != std::string::npos;
-  });
+/// What to do about the first of the errors for which `is_it` says true.
+template <class IsIt>
+std::string advice_about_errors(IsIt is_it, const Advice& advice, const std::string& otherwise) {
+  constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
+  constexpr std::array about_rights{EACCES, EPERM, EROFS};
+  if (std::any_of(about_room.begin(), about_room.end(), is_it)) return "; " + advice.for_room;
+  if (std::any_of(about_rights.begin(), about_rights.end(), is_it))
+    return "; see that you may write there, or name another place";
+  return otherwise;
 }
 
-template <class Errors>
-bool is_one_of(int error, const Errors& errors) {
-  return std::find(errors.begin(), errors.end(), error) != errors.end();
+std::string beginning_of(const StoreEnvironment& env, const fs::path& file, std::uint64_t most) {
+  const PosixFile in(env.system, file, O_RDONLY);
+  std::string bytes(std::min(in.size(), most), '\0');
+  if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
+    throw_system_error(file, "be read", EIO);
+  return bytes;
+}
+
+/// The attribute lies in the root's header at the beginning: its name and a NUL, then its type,
+/// then its text.
+bool says(std::string_view bytes, std::string_view kind) {
+  using namespace std::string_view_literals;
+  constexpr auto name = "wallheat\0"sv;
+  constexpr std::size_t reach = 128;
+  const auto at = bytes.find(name);
+  return at != std::string_view::npos &&
+         bytes.substr(at + name.size(), reach).find(kind) != std::string_view::npos;
 }
 
 }  // namespace
 
 std::string advice_about(int error, const Advice& advice) {
-  if (is_one_of(error, about_room)) return "; " + advice.for_room;
-  return is_one_of(error, about_rights) ? rights_advice : "";
+  return advice_about_errors([&](int one) { return one == error; }, advice, "");
 }
 
 std::string advice_about(const std::string& text, const Advice& advice) {
-  if (speaks_of(text, about_room)) return "; " + advice.for_room;
-  return speaks_of(text, about_rights) ? rights_advice : "; " + advice.otherwise;
+  const auto is_named = [&](int error) {
+    return text.find(std::strerror(error)) != std::string::npos;
+  };
+  return advice_about_errors(is_named, advice, "; " + advice.otherwise);
 }
 
 fs::path real_path(const StoreEnvironment& env, const fs::path& file) {
@@ -76,4 +95,28 @@ bool remove_leftovers(const StoreEnvironment& env, const fs::path& file) {
   return any;
 }
 
+void require_own(const StoreEnvironment& env, const fs::path& file, OwnKind kind) {
+  constexpr std::uint64_t enough = 64 << 10;
+  const bool results = kind == OwnKind::results;
+  if (!exists(env.system, file) || PosixFile(env.system, file, O_RDONLY).size() == 0) return;
+  if (says(beginning_of(env, file, enough), results ? "results" : "plans")) return;
+  if (results && !logged_file_id(env, file).empty()) return;
+  throw RunError(
+      file.string() + " is not " + (results ? "a result file" : "a pack of floor plans") +
+      " that wallheat wrote, so --overwrite does not replace it; name another, or remove "
+      "it first");
+}
+
 }  // namespace wallheat::store
+
+namespace wallheat {
+
+void require_own_results(const std::filesystem::path& file) {
+  try {
+    store::require_own({}, result_path(file), store::OwnKind::results);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw RunError(file.string() + " cannot be used: " + error.code().message());
+  }
+}
+
+}  // namespace wallheat

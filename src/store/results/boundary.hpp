@@ -42,6 +42,14 @@ auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, St
 [[nodiscard]] std::filesystem::path real_path(const StoreEnvironment& env,
                                               const std::filesystem::path& file);
 
+/// What wallheat writes into HDF5 files; the root's attribute "wallheat" says which.
+enum class OwnKind { results, plans };
+
+/// Throws RunError if there is a file that is not empty and that wallheat did not write as this
+/// kind. Its first bytes decide, so that a damaged or half-written one is known, too; of results
+/// also the log beside it.
+void require_own(const StoreEnvironment& env, const std::filesystem::path& file, OwnKind kind);
+
 /// Throws RunError if a file that is to be changed in place has several names: the lock and the
 /// log lie beside one of them only.
 void require_one_name(const StoreEnvironment& env, const std::filesystem::path& file);

@@ -1,9 +1,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "store/results/chunk.hpp"
 #include "store/results/recovery.hpp"
 #include "store/results/write_ahead_log.hpp"
 
@@ -88,8 +86,7 @@ std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesyste
   if (exists(env.system, path)) old.emplace(env.system, path, O_RDONLY);
   const auto offsets = snapshot.offsets;
   FieldSource source;
-  source.order.resize(snapshot.rows.size());
-  std::iota(source.order.begin(), source.order.end(), std::size_t{0});
+  source.order = all_rows(snapshot);
   source.read = [&](std::size_t i, std::vector<std::byte>& chunk) {
     return old && read_chunk(*old, offsets[i], snapshot.rows[i], chunk);
   };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "store/results/hdf5_file.hpp"
-#include "store/results/open_for_reading.hpp"
+#include "store/results/opening.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"
 

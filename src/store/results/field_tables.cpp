@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "store/hdf5/hdf5_object.hpp"
-#include "store/results/dimensions.hpp"
 #include "store/results/hdf5_file.hpp"
 
 namespace wallheat::store {
@@ -20,26 +19,18 @@ std::string dataset_name(GridShape shape, std::uint64_t number) {
   return group_of(shape) + "/" + std::to_string(number);
 }
 
-Handle make_group(const Handle& file, const std::string& name) {
-  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-          "create the group " + name};
-}
-
 void make_dataset(const Handle& file, GridShape shape, std::uint64_t number, std::uint64_t slots) {
   const auto name = dataset_name(shape, number);
   const auto task = "create " + name;
-  const std::array<hsize_t, 3> size{slots, shape.rows, shape.cols};
   const std::array<hsize_t, 3> chunk{1, shape.rows, shape.cols};
-  const Handle space(H5Screate_simple(3, size.data(), nullptr), H5Sclose, task);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
   checked(H5Pset_chunk(creation.get(), 3, chunk.data()), task);
   checked(H5Pset_shuffle(creation.get()), task);
   // The level is only a note here: the bytes come compressed.
   checked(H5Pset_deflate(creation.get(), 4), task);
   checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
-  const Handle fields(H5Dcreate2(file.get(), name.c_str(), H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
-                                 creation.get(), H5P_DEFAULT),
-                      H5Dclose, task);
+  const Handle fields =
+      create_dataset(file, name, H5T_IEEE_F64LE, {slots, shape.rows, shape.cols}, creation.get());
   const auto slot = group_of(shape) + "/slot_" + std::to_string(number);
   make_dimension(file, slot, slots);
   name_axis(file, fields, 0, slot);
@@ -48,7 +39,7 @@ void make_dataset(const Handle& file, GridShape shape, std::uint64_t number, std
   write_attributes(fields, {{"units", "degree_Celsius"}, {"long_name", "temperature"}});
 }
 
-Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
+Handle open_table(const Handle& file, GridShape shape, std::uint64_t number) {
   // Chunks pass by whole and compressed: HDF5's cache of uncompressed ones would be waste.
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "open the fields");
   checked(H5Pset_chunk_cache(access.get(), 1, 0, 1.0), "open the fields");
@@ -58,7 +49,7 @@ Handle open_table(hid_t file, GridShape shape, std::uint64_t number) {
 
 /// Throws Hdf5Error if a table has more slots than any.
 std::uint64_t slots_of(const Handle& file, GridShape shape, std::uint64_t number) {
-  const auto slots = size_of(open_table(file.get(), shape, number)).front();
+  const auto slots = size_of(open_table(file, shape, number)).front();
   if (slots > FieldTables::slots_per_dataset) {
     throw Hdf5Error("cannot trust " + dataset_name(shape, number) + ": it is too long");
   }
@@ -77,9 +68,9 @@ std::string FieldTables::dataset_of(GridShape shape, std::uint64_t slot) {
 }
 
 void FieldTables::create(const Handle& file, const Capacities& capacities) {
-  const auto fields = make_group(file, fields_name);
+  const auto fields = create_group(file, fields_name);
   for (const auto& [shape, capacity] : capacities) {
-    const auto group = make_group(file, group_of(shape));
+    const auto group = create_group(file, group_of(shape));
     make_dimension(file, group_of(shape) + "/row", shape.rows);
     make_dimension(file, group_of(shape) + "/col", shape.cols);
     for (std::uint64_t first = 0; first < capacity; first += slots_per_dataset) {
@@ -90,7 +81,7 @@ void FieldTables::create(const Handle& file, const Capacities& capacities) {
 }
 
 std::optional<Capacities> FieldTables::capacities(const Handle& file) {
-  if (!exists(file, fields_name)) return std::nullopt;
+  if (!has_object(file, fields_name)) return std::nullopt;
   const Handle fields = open_group(file, fields_name);
   std::vector<std::string> names;
   checked(H5Literate(fields.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_table_name, &names),
@@ -102,7 +93,7 @@ std::optional<Capacities> FieldTables::capacities(const Handle& file) {
     if (std::sscanf(name.c_str(), "%lux%lu", &rows, &cols) != 2) continue;
     const GridShape shape{rows, cols};
     if (group_of(shape) != std::string(fields_name) + "/" + name) continue;
-    for (std::uint64_t number = 0; exists(file, dataset_name(shape, number)); ++number) {
+    for (std::uint64_t number = 0; has_object(file, dataset_name(shape, number)); ++number) {
       found[shape] += slots_of(file, shape, number);
     }
   }

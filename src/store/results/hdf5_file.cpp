@@ -58,18 +58,18 @@ unsigned flags_of(Access access) {
 
 }  // namespace
 
-FileState peek(const StoreEnvironment& env, const std::filesystem::path& file) {
-  if (!exists(env.system, file)) return FileState::missing;
+Hdf5State peek(const StoreEnvironment& env, const std::filesystem::path& file) {
+  if (!exists(env.system, file)) return Hdf5State::missing;
   // The superblock of versions 2 and 3: signature, version, size of offsets, of lengths, flags.
   constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   std::array<unsigned char, 12> start{};
   const PosixFile in(env.system, file, O_RDONLY);
   if (!in.read_at(0, std::as_writable_bytes(std::span(start))) ||
       std::memcmp(start.data(), signature.data(), signature.size()) != 0) {
-    return FileState::foreign;
+    return Hdf5State::foreign;
   }
   const bool flagged = start[8] >= 3 && start[11] != 0;
-  return flagged ? FileState::left_open : FileState::closed;
+  return flagged ? Hdf5State::left_open : Hdf5State::closed;
 }
 
 Handle open_file(const StoreEnvironment& env, const std::filesystem::path& file, Access access) {
@@ -94,13 +94,6 @@ Handle create_file(const StoreEnvironment& env, const std::filesystem::path& fil
   const auto list = access_list(env, Access::write);
   return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, creation.get(), list.get()), H5Fclose,
           "create the file"};
-}
-
-int descriptor_of(const Handle& file) {
-  int* descriptor = nullptr;
-  checked(H5Fget_vfd_handle(file.get(), H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)),
-          "find the file's descriptor");
-  return *descriptor;
 }
 
 }  // namespace wallheat::store

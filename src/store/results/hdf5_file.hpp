@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5/hdf5_object.hpp"
 #include "store/results/environment.hpp"
 #include "store/results/snapshot.hpp"
 
@@ -21,8 +21,8 @@ enum class Access {
 };
 
 /// What the first bytes of a file say without HDF5's help.
-enum class FileState { missing, foreign, closed, left_open };
-[[nodiscard]] FileState peek(const StoreEnvironment& env, const std::filesystem::path& file);
+enum class Hdf5State { missing, foreign, closed, left_open };
+[[nodiscard]] Hdf5State peek(const StoreEnvironment& env, const std::filesystem::path& file);
 
 /// Opens a result file. HDF5's own locks are off: a notebook that has the file open must not stop a
 /// run.
@@ -39,31 +39,39 @@ enum class Space {
 [[nodiscard]] Handle create_file(const StoreEnvironment& env, const std::filesystem::path& file,
                                  Space space = Space::paged);
 
-/// The descriptor that HDF5 writes the file with.
-[[nodiscard]] int descriptor_of(const Handle& file);
+// Names for the axes of datasets, so that xarray and the netCDF tools open a file as it is.
+// wallheat itself never reads them.
 
-/// The dataset /rows.
+/// The dimension of what has one entry a plan.
+constexpr const char* plan_axis = "/plan";
+
+/// Makes a dimension without coordinates, in the way of netCDF-4: a dataset of no bytes whose name
+/// is that of the dimension. Leaves one of this name that is there as it is.
+void make_dimension(const Handle& file, const std::string& name, std::uint64_t size);
+
+/// Gives an axis of a dataset a dimension, if the file has one of this name.
+void name_axis(const Handle& file, const Handle& dataset, unsigned axis,
+               const std::string& dimension);
+
+/// The compound type of `/rows`: a Row, byte for byte, with named columns and an enum for the
+/// status.
+[[nodiscard]] Handle make_row_type();
+
+/// The dataset /rows. It is read without HDF5, see RowsInFile.
 class RowTable {
  public:
   explicit RowTable(const Handle& file);
   static void create(const Handle& file, std::uint64_t count);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  void write(std::uint64_t first, std::span<const Row> rows);
-  void read(std::uint64_t first, std::span<Row> rows) const;
-  void write_all(const RowList& rows);
-  /// Hands over one after the other, a few thousand in memory at a time; for those that a failing
-  /// disk or a stray program changed see is_intact. Throws Hdf5Error if the file is too short to
-  /// hold them.
-  void for_each(const std::function<void(std::size_t i, const Row& row)>& take) const;
-  /// Where the first row is, in bytes from the beginning of the file. Throws as for_each does.
+  /// Where the first row is, in bytes from the beginning of the file. Throws Hdf5Error if the file
+  /// is too short to hold all.
   [[nodiscard]] std::uint64_t offset() const;
+  void write(std::uint64_t first, std::span<const Row> rows);
+  void write_all(const RowList& rows);
   void leak();
 
  private:
-  void require_whole() const;
-  [[nodiscard]] Handle selection(std::uint64_t first, std::uint64_t count) const;
-
   Handle type_, dataset_;
   std::uint64_t count_ = 0;
 };
@@ -82,7 +90,8 @@ class FieldTables {
     std::int64_t bytes;
   };
 
-  explicit FieldTables(const Handle& file) : file_(file.get()) {}
+  /// `file` must live as long as this.
+  explicit FieldTables(const Handle& file) : file_(file) {}
   static void create(const Handle& file, const Capacities& capacities);
   /// Nothing if the file has no /fields.
   [[nodiscard]] static std::optional<Capacities> capacities(const Handle& file);
@@ -98,7 +107,7 @@ class FieldTables {
  private:
   hid_t dataset(GridShape shape, std::int64_t slot);
 
-  hid_t file_;
+  const Handle& file_;
   std::map<std::pair<GridShape, std::uint64_t>, Handle> open_;
 };
 

@@ -6,14 +6,11 @@
 #include <array>
 #include <cstdlib>
 #include <map>
-#include <numeric>
 
 #include "io/file_lock.hpp"
 #include "store/results/boundary.hpp"
-#include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
-#include "store/results/open_for_reading.hpp"
-#include "store/results/own_file.hpp"
+#include "store/results/opening.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/write_ahead_log.hpp"
 
@@ -63,8 +60,7 @@ class Merge {
   void write(const fs::path& out) {
     const auto offsets = all_.offsets;
     FieldSource source;
-    source.order.resize(all_.rows.size());
-    std::iota(source.order.begin(), source.order.end(), std::size_t{0});
+    source.order = all_rows(all_);
     // Part by part: one open file at a time, read from its beginning to its end.
     std::sort(source.order.begin(), source.order.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(from_[a], offsets[a]) < std::pair(from_[b], offsets[b]);
@@ -86,8 +82,14 @@ class Merge {
   void take(std::size_t number) {
     const auto& path = parts_[number];
     auto view = open_for_reading(env_, files_[number], Offsets::find);
-    warn_about(path, view);
-    drop_damaged_fields(path, view);
+    if (!view.closed_well) {
+      report_.warnings.push_back(path.string() +
+                                 " was not closed: its run still writes it, or was killed; what it "
+                                 "holds by now was taken");
+    }
+    forget_damaged_fields(view.raw, view.snapshot, view.damage);
+    for (const auto& sentence : view.damage.sentences)
+      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
     if (number == 0) {
       begin(view.snapshot);
     } else {
@@ -97,8 +99,7 @@ class Merge {
     for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
     }
-    std::size_t i = 0;
-    for (const Row& row : view.snapshot.rows) take_row(number, i++, row, view, sessions);
+    for (const Row& row : view.snapshot.rows) take_row(number, row, view, sessions);
   }
 
   void begin(const Snapshot& first) {
@@ -124,42 +125,11 @@ class Merge {
       refuse("it is for " + std::to_string(part.rows.size()) + " plans, the other for " +
              std::to_string(all_.rows.size()));
     }
-    std::size_t i = 0;
     for (const Row& row : part.rows) {
-      const Row other = all_.rows[i];
+      const Row other = all_.rows[row.index];
       if (row.id != other.id)
-        refuse("its plan number " + std::to_string(i) + " is \"" + id_of(row) +
+        refuse("its plan number " + std::to_string(row.index) + " is \"" + id_of(row) +
                "\", that of the other \"" + id_of(other) + "\"");
-      ++i;
-    }
-  }
-
-  void warn_about(const fs::path& path, const ReadView& view) {
-    if (!view.closed_well) {
-      report_.warnings.push_back(path.string() +
-                                 " was not closed: its run still writes it, or was killed; what it "
-                                 "holds by now was taken");
-    }
-    for (const auto& sentence : view.damage) {
-      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
-    }
-  }
-
-  void drop_damaged_fields(const fs::path& path, ReadView& view) {
-    auto& snapshot = view.snapshot;
-    if (!snapshot.save_fields) return;
-    std::vector<std::size_t> damaged;
-    for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-      if (!has_field(snapshot.rows[i])) continue;
-      if (view.raw && read_chunk(*view.raw, snapshot.offsets[i], snapshot.rows[i], chunk_))
-        continue;
-      forget_row(snapshot, i);
-      damaged.push_back(i);
-    }
-    DamageReport damage;
-    damage.add_lost("field", "damaged", damaged, snapshot);
-    for (const auto& sentence : damage.sentences) {
-      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
     }
   }
 
@@ -181,8 +151,9 @@ class Merge {
     return numbers;
   }
 
-  void take_row(std::size_t number, std::size_t i, Row row, const ReadView& view,
+  void take_row(std::size_t number, Row row, const ReadView& view,
                 const std::vector<std::uint32_t>& sessions) {
+    const std::size_t i = row.index;
     if (is_answer(status_of(row)) && ++answers_[i] > 1) compare(number, i, view);
     if (!says_more(row, all_.rows[i])) return;
     if (row.session < sessions.size()) {
@@ -242,7 +213,6 @@ class Merge {
   std::vector<std::size_t> from_;                      // the part that row i is from
   std::map<Attributes, std::uint32_t> sessions_seen_;  // without their origins; their numbers
   std::vector<std::uint32_t> answers_;                 // how many parts answer plan i
-  std::vector<std::byte> chunk_;
 };
 
 void require_free_for_merge(const StoreEnvironment& env, const fs::path& out, bool overwrite) {

@@ -1,10 +1,8 @@
-#include <algorithm>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "store/results/recovery.hpp"
-#include "store/results/row_source.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -14,70 +12,43 @@ bool has_room(const Capacities& capacities, const Row& row) {
   return room != capacities.end() && static_cast<std::uint64_t>(row.field_slot) < room->second;
 }
 
-}  // namespace
-
-void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::path& path) {
-  try {
-    static_cast<void>(read_identity(open_file(env, path, Access::read_live), path));
-  } catch (const Hdf5Error&) {
-    // Too damaged to say; whoever reads it will find out.
-  }
-}
-
-namespace {
-
-/// The rows stay in the file, but for those that this process is about to change.
+/// The rows stay in the file, unless some of them cannot be used.
 class Reading {
  public:
   Reading(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
-          Access access, Offsets offsets, Snapshot& snapshot)
-      : snapshot_(snapshot), offsets_(offsets), fields_(file), table_(file) {
-    if ((access == Access::read || access == Access::read_live) && table_.count() > 0)
-      in_file_ = std::make_shared<RowsInFile>(env.system, path, table_.offset(), table_.count());
-    snapshot.offsets.assign(table_.count(), -1);
-    ids_ = read_ids(file, table_.count());
+          Offsets offsets, Snapshot& snapshot)
+      : snapshot_(snapshot), offsets_(offsets), fields_(file) {
+    const RowTable table(file);
+    in_file_ = std::make_shared<RowsInFile>(env.system, path, table.offset(), table.count());
+    snapshot.offsets.assign(table.count(), -1);
+    ids_ = read_ids(file, table.count());
   }
 
   void read(DamageReport& damage) {
     if (!ids_) damage.sentences.emplace_back("the list of ids was damaged");
-    RowList in_memory;
-    for_each([&](std::size_t i, const Row& row) {
-      const std::optional<Row> instead = look_at(i, row);
-      if (!in_file_) in_memory.push_back(instead.value_or(row));
+    std::map<std::size_t, Row> instead;
+    in_file_->for_each_unchecked([&](std::size_t i, const Row& row) {
+      if (const auto other = look_at(i, row)) instead.emplace(i, *other);
     });
-    if (in_file_ && damaged_.empty() && without_field_.empty() && shared_.rows().empty()) {
+    if (instead.empty() && shared_.rows().empty()) {
       snapshot_.rows = RowList(in_file_);
     } else {
-      if (in_file_) {
-        damaged_.clear();
-        without_field_.clear();
-        for_each([&](std::size_t i, const Row& row) {
-          in_memory.push_back(look_at(i, row).value_or(row));
-        });
-      }
-      snapshot_.rows = std::move(in_memory);
+      in_file_->for_each_unchecked([&](std::size_t i, const Row& row) {
+        const auto other = instead.find(i);
+        if (other == instead.end() && !is_intact(row))
+          throw Hdf5Error("cannot trust the rows: they change while they are read");
+        snapshot_.rows.push_back(other == instead.end() ? row : other->second);
+      });
       for (const std::size_t i : shared_.rows()) forget_row(snapshot_, i);
     }
+    damage.in_file = !ids_ || !instead.empty() || !shared_.rows().empty();
     damage.add_lost("row", "damaged", damaged_, snapshot_);
     damage.add_lost("row", "without the field that belongs to it", without_field_, snapshot_);
     damage.add_lost("row", "of a field that is another's, too,",
                     {shared_.rows().begin(), shared_.rows().end()}, snapshot_);
-    damage.in_file =
-        !ids_ || !damaged_.empty() || !without_field_.empty() || !shared_.rows().empty();
   }
 
  private:
-  void for_each(const std::function<void(std::size_t i, const Row& row)>& take) const {
-    if (!in_file_) return table_.for_each(take);
-    constexpr std::size_t rows_at_once = 256;
-    std::vector<Row> part;
-    for (std::size_t first = 0; first < in_file_->count(); first += part.size()) {
-      part.resize(std::min(rows_at_once, in_file_->count() - first));
-      in_file_->read_unchecked(first, part);
-      for (std::size_t k = 0; k < part.size(); ++k) take(first + k, part[k]);
-    }
-  }
-
   /// The row to take in place of one that cannot be used.
   std::optional<Row> look_at(std::size_t i, const Row& row) {
     if (!is_intact(row) || row.index != i || (ids_ && !is_called(row, (*ids_)[i]))) {
@@ -104,9 +75,8 @@ class Reading {
   Snapshot& snapshot_;
   Offsets offsets_;
   FieldTables fields_;
-  RowTable table_;
   std::optional<TextList> ids_;
-  std::shared_ptr<const RowsInFile> in_file_;  ///< none: of a file that is open
+  std::shared_ptr<const RowsInFile> in_file_;
   std::vector<std::size_t> damaged_;
   std::vector<std::size_t> without_field_;
   SharedFields shared_;
@@ -125,7 +95,7 @@ Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path&
   const auto capacities = FieldTables::capacities(file);
   snapshot.save_fields = capacities.has_value();
   snapshot.capacities = capacities.value_or(Capacities{});
-  Reading(env, file, path, access, offsets, snapshot).read(damage);
+  Reading(env, file, path, offsets, snapshot).read(damage);
   return snapshot;
 }
 

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/results/chunk.hpp"
-#include "store/results/log_choice.hpp"
+#include "io/file_names.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {
@@ -19,7 +18,11 @@ class Mending {
  public:
   Mending(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
           Snapshot& snapshot)
-      : snapshot_(snapshot), rows_(file), fields_(file), raw_(env.system, path, O_RDONLY) {
+      : snapshot_(snapshot),
+        rows_(file),
+        in_file_(env.system, path, rows_.offset(), rows_.count()),
+        fields_(file),
+        raw_(env.system, path, O_RDONLY) {
     if (rows_.count() != snapshot.rows.size()) {
       throw Hdf5Error("cannot mend the file: its number of rows is another");
     }
@@ -29,10 +32,10 @@ class Mending {
   std::vector<std::size_t> mend_rows() {
     std::vector<std::size_t> damaged;
     auto next = snapshot_.rows.begin();
-    rows_.for_each([&](std::size_t i, const Row& in_file) {
+    in_file_.for_each_unchecked([&](std::size_t i, const Row& in_file) {
       const Row row = *next;
       ++next;
-      if (same(in_file, row) || adopt(snapshot_, i, in_file, fields_, raw_)) return;
+      if (same(in_file, row)) return;
       if (!is_intact(in_file)) damaged.push_back(i);
       rows_.write(i, std::span(&row, 1));
     });
@@ -59,6 +62,7 @@ class Mending {
  private:
   Snapshot& snapshot_;
   RowTable rows_;
+  RowsInFile in_file_;
   FieldTables fields_;
   PosixFile raw_;
   std::vector<std::byte> chunk_;
@@ -68,20 +72,10 @@ class Mending {
   throw Hdf5Error("cannot trust the file: " + what + " not what was stored");
 }
 
-/// Sessions that a damaged log lost are still in the file.
-void take_over_sessions(const Handle& file, std::vector<Attributes>& sessions) {
-  const auto in_file = read_sessions(file);
-  sessions.resize(std::max(sessions.size(), in_file.size()));
-  for (std::size_t i = 0; i < in_file.size(); ++i) {
-    if (sessions[i].empty()) sessions[i] = in_file[i];
-  }
-}
-
 bool names(const TextList& ids, const RowList& rows) {
   if (ids.size() != rows.size()) return false;
-  std::size_t i = 0;
   for (const Row& row : rows)
-    if (!is_called(row, ids[i++])) return false;
+    if (!is_called(row, ids[row.index])) return false;
   return true;
 }
 
@@ -109,31 +103,6 @@ void report_rebuilt(const std::vector<std::size_t>& rows, const Snapshot& snapsh
 
 }  // namespace
 
-bool says_more_than_log(const Row& in_file, const Row& logged) {
-  return status_of(logged) == PlanStatus::pending
-             ? status_of(in_file) != PlanStatus::pending
-             : is_answer(status_of(in_file)) && !is_answer(status_of(logged));
-}
-
-bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& fields,
-           const PosixFile& raw) {
-  if (!says_more_than_log(row, snapshot.rows[i]) || !is_intact(row) || row.index != i ||
-      row.id != snapshot.rows[i].id) {
-    return false;
-  }
-  Offset offset = -1;
-  if (has_field(row)) {
-    if (!snapshot.capacities.contains(shape_of(row))) return false;
-    const auto extent = fields.find(shape_of(row), row.field_slot);
-    std::vector<std::byte> chunk;
-    if (!extent || !read_chunk(raw, extent->offset, row, chunk)) return false;
-    offset = extent->offset;
-  }
-  snapshot.rows.set(i, row);
-  snapshot.offsets[i] = offset;
-  return true;
-}
-
 std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
                                           const std::filesystem::path& path, Access access,
                                           Snapshot& snapshot,
@@ -142,7 +111,6 @@ std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
   std::vector<std::size_t> rebuilt;
   try {
     if (read_identity(file, path) != snapshot.file_id) refuse_pair(path, strangers);
-    take_over_sessions(file, snapshot.sessions);
     write_sessions(file, snapshot.sessions);
     if (const auto ids = read_ids(file, snapshot.rows.size());
         !ids || !names(*ids, snapshot.rows)) {
@@ -187,28 +155,37 @@ void require_equal(const StoreEnvironment& env, const std::filesystem::path& pat
   }
 }
 
-void recover(const StoreEnvironment& env, const std::filesystem::path& path, Snapshot& snapshot,
-             const std::vector<std::size_t>& unproven, DamageReport& damage) {
+void recover(const StoreEnvironment& env, const std::filesystem::path& path, OpenedFile& found,
+             DamageReport& damage) {
   std::string cause = "it is missing";
-  if (const auto state = peek(env, path); state == FileState::foreign) {
+  if (const auto state = peek(env, path); state == Hdf5State::foreign) {
     cause = "it does not begin like an HDF5 file";
-  } else if (state != FileState::missing) {
+  } else if (state != Hdf5State::missing) {
     // Mending works on a copy: a failed attempt must not blur what the log says.
-    auto mended = snapshot;
+    auto mended = found.snapshot;
     try {
-      const auto rebuilt = bring_up_to_date(env, path, Access::take_up, mended, unproven);
-      require_equal(env, path, mended, unproven);
-      snapshot = std::move(mended);
-      report_rebuilt(rebuilt, snapshot, damage);
+      const auto rebuilt = bring_up_to_date(env, path, Access::take_up, mended, found.unproven);
+      require_equal(env, path, mended, found.unproven);
+      found.snapshot = std::move(mended);
+      report_rebuilt(rebuilt, found.snapshot, damage);
+      damage.add_lost_with_log(found.doubtful, found.snapshot);
       return;
     } catch (const Hdf5Error& error) {
       cause = error.what();
     }
   }
-  const auto lost = build(env, path, snapshot);
+  const auto lost = build(env, path, found.snapshot);
   damage.sentences.push_back("the file could not be mended (" + cause +
                              ") and was rebuilt from its log");
-  damage.add_lost("field", "lost with it", lost, snapshot);
+  damage.add_lost("field", "lost with it", lost, found.snapshot);
+  damage.add_lost_with_log(found.doubtful, found.snapshot);
+}
+
+void refuse_pair(const std::filesystem::path& path, const std::string& why) {
+  const auto log = log_path(path).string();
+  throw RunError(path.string() + " and its log " + log + " do not belong together: " + why +
+                 "; bring back the one that is missing, or move " + log + " away to go by " +
+                 path.filename().string() + " alone");
 }
 
 }  // namespace wallheat::store

@@ -18,18 +18,6 @@ enum class Offsets { find, leave_out };
 [[nodiscard]] Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path& path,
                                      Access access, Offsets offsets, DamageReport& damage);
 
-/// Throws RunError if a file that was left open is none of ours or of another format version.
-void refuse_other_versions(const StoreEnvironment& env, const std::filesystem::path& path);
-
-/// Takes row i of the HDF5 file over into `snapshot` if it says more than the log: an answer where
-/// the log has none, anything where it has nothing. A row reaches the file only after the log, so
-/// such a one was lost with a damaged part of the log, and holds if its checksums do. False where
-/// it does not.
-bool adopt(Snapshot& snapshot, std::size_t i, const Row& row, FieldTables& fields,
-           const PosixFile& raw);
-/// True if a row is worth that question.
-[[nodiscard]] bool says_more_than_log(const Row& in_file, const Row& logged);
-
 /// Where the fields of a new file come from.
 struct FieldSource {
   std::vector<std::size_t> order;  ///< in which to read them: all rows, by their numbers
@@ -46,8 +34,7 @@ std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesyste
                                Snapshot& snapshot);
 
 /// Makes the HDF5 file say what `snapshot` says: sessions, rows, and fields from their offsets,
-/// which it updates; the fields of `unproven` rows are compared with their checksums. Answers that
-/// only the file has, because the log was damaged, are taken over into `snapshot`. Throws where
+/// which it updates; the fields of `unproven` rows are compared with their checksums. Throws where
 /// something does not fit. Returns the rows that were damaged in the file and are right now.
 std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
                                           const std::filesystem::path& path, Access access,
@@ -58,9 +45,24 @@ std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
 void require_equal(const StoreEnvironment& env, const std::filesystem::path& path,
                    const Snapshot& snapshot, const std::vector<std::size_t>& unproven);
 
+/// What a file holds, and what has to be done before it can be used.
+struct OpenedFile {
+  Snapshot snapshot;
+  bool needs_recovery = false;
+  bool by_log = false;                ///< the snapshot is that of a log
+  std::size_t logged = 0;             ///< results that this log stored
+  std::vector<std::size_t> unproven;  ///< rows whose fields are to be compared with their checksums
+  std::vector<std::size_t> doubtful;  ///< rows whose records in the log were damaged
+  bool superseded_log = false;        ///< there is a log of no use beside the closed file
+};
+
 /// Takes up a file after a kill, or without its log: mends it in place, and builds it anew where
-/// that fails. Afterwards it is closed, durable, and agrees with `snapshot`.
-void recover(const StoreEnvironment& env, const std::filesystem::path& path, Snapshot& snapshot,
-             const std::vector<std::size_t>& unproven, DamageReport& damage);
+/// that fails. Afterwards it is closed, durable, and agrees with `found.snapshot`.
+void recover(const StoreEnvironment& env, const std::filesystem::path& path, OpenedFile& found,
+             DamageReport& damage);
+
+/// Throws the RunError of a file and a log that do not belong together.
+[[noreturn]] void refuse_pair(const std::filesystem::path& path, const std::string& why);
+inline constexpr const char* strangers = "the log is that of another result file";
 
 }  // namespace wallheat::store

@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 
-#include <numeric>
-
 #include "io/file_lock.hpp"
 #include "store/results/boundary.hpp"
-#include "store/results/chunk.hpp"
-#include "store/results/open_for_writing.hpp"
+#include "store/results/opening.hpp"
 #include "store/results/write_ahead_log.hpp"
 
 namespace wallheat {
@@ -16,42 +13,26 @@ using namespace store;
 
 namespace {
 
-/// Fields of a closed file that are not what their rows say.
-std::vector<std::size_t> damaged_fields(const StoreEnvironment& env, const fs::path& path,
-                                        const Snapshot& snapshot) {
-  const PosixFile raw(env.system, path, O_RDONLY);
-  std::vector<std::size_t> damaged;
-  std::vector<std::byte> chunk;
-  std::size_t i = 0;
-  for (const Row& row : snapshot.rows) {
-    if (has_field(row) && !read_chunk(raw, snapshot.offsets[i], row, chunk)) damaged.push_back(i);
-    ++i;
-  }
-  return damaged;
-}
-
 /// A file whose writer died. True: there always is something to do.
 bool mend_killed(const StoreEnvironment& env, const fs::path& path, OpenedFile& found,
                  DamageReport& damage) {
   // However long ago a field was written: somebody asks for a repair because he doubts the file.
-  found.unproven.resize(found.snapshot.rows.size());
-  std::iota(found.unproven.begin(), found.unproven.end(), std::size_t{0});
+  found.unproven = all_rows(found.snapshot);
   if (found.by_log) {
     damage.sentences.push_back("its run did not close it; its log, with " +
                                std::to_string(found.logged) +
                                " result(s) of that run, was folded in");
   }
-  take_up(env, path, found, damage);
+  recover(env, path, found, damage);
   return true;
 }
 
 /// A closed file: built anew if anything in it is damaged.
 bool mend_closed(const StoreEnvironment& env, const fs::path& path, Snapshot& snapshot,
                  DamageReport& damage) {
-  const auto damaged = damaged_fields(env, path, snapshot);
-  for (const auto i : damaged) forget_row(snapshot, i);
-  damage.add_lost("field", "damaged", damaged, snapshot);
-  if (!damage.in_file && damaged.empty()) return false;
+  const std::size_t lost = damage.lost.size();
+  forget_damaged_fields(PosixFile(env.system, path, O_RDONLY), snapshot, damage);
+  if (!damage.in_file && damage.lost.size() == lost) return false;
   build(env, path, snapshot);
   return true;
 }
@@ -62,11 +43,7 @@ RepairReport repair(const StoreEnvironment& env, const fs::path& path, bool lock
   auto& snapshot = found.snapshot;
   const bool rewritten = found.needs_recovery ? mend_killed(env, path, found, damage)
                                               : mend_closed(env, path, snapshot, damage);
-  if (rewritten) {
-    std::vector<std::size_t> all(snapshot.rows.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    require_equal(env, path, snapshot, all);
-  }
+  if (rewritten) require_equal(env, path, snapshot, all_rows(snapshot));
   const bool had_log = exists(env.system, log_path(path));
   remove_durably(env.system, log_path(path));
   const bool had_leftovers = remove_leftovers(env, path);

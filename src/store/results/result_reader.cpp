@@ -3,9 +3,8 @@
 #include <mutex>
 
 #include "store/hdf5/hdf5_handle.hpp"
-#include "store/results/chunk.hpp"
 #include "store/results/field_codec.hpp"
-#include "store/results/open_for_reading.hpp"
+#include "store/results/opening.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -33,21 +32,15 @@ class ResultReader::Impl {
     return decompress_field(chunk, shape_of(row));
   }
 
-  [[nodiscard]] const Snapshot& snapshot() const { return view_.snapshot; }
-  void for_each_row(const std::function<void(const PlanResult&)>& take) const {
-    for (const Row& row : view_.snapshot.rows) take(to_result(row));
-  }
+  [[nodiscard]] const ReadView& view() const { return view_; }
   /// Made on first use: most of the memory of a reader.
   [[nodiscard]] const std::vector<PlanResult>& rows() const {
     std::call_once(rows_are_made_, [&] {
       rows_.reserve(view_.snapshot.rows.size());
-      for_each_row([&](const PlanResult& row) { rows_.push_back(row); });
+      for (const Row& row : view_.snapshot.rows) rows_.push_back(to_result(row));
     });
     return rows_;
   }
-  [[nodiscard]] bool closed_well() const { return view_.closed_well; }
-  [[nodiscard]] const std::vector<std::string>& damage() const { return view_.damage; }
-  [[nodiscard]] const std::vector<std::size_t>& damaged() const { return view_.damaged; }
 
  private:
   /// All that calls HDF5, which is the host program's, too.
@@ -85,20 +78,24 @@ ResultReader& ResultReader::operator=(ResultReader&&) noexcept = default;
 ResultReader::~ResultReader() = default;
 
 const std::vector<PlanResult>& ResultReader::rows() const { return impl_->rows(); }
-std::size_t ResultReader::count() const { return impl_->snapshot().rows.size(); }
+std::size_t ResultReader::count() const { return impl_->view().snapshot.rows.size(); }
 PlanResult ResultReader::row(std::size_t index) const {
-  return to_result(impl_->snapshot().rows[index]);
+  return to_result(impl_->view().snapshot.rows[index]);
 }
 void ResultReader::for_each_row(const std::function<void(const PlanResult&)>& take) const {
-  impl_->for_each_row(take);
+  for (const Row& row : impl_->view().snapshot.rows) take(to_result(row));
 }
-const Attributes& ResultReader::settings() const { return impl_->snapshot().settings; }
-const std::vector<Attributes>& ResultReader::sessions() const { return impl_->snapshot().sessions; }
-const std::vector<std::size_t>& ResultReader::damaged() const { return impl_->damaged(); }
+const Attributes& ResultReader::settings() const { return impl_->view().snapshot.settings; }
+const std::vector<Attributes>& ResultReader::sessions() const {
+  return impl_->view().snapshot.sessions;
+}
+const std::vector<std::size_t>& ResultReader::damaged() const { return impl_->view().damage.lost; }
 std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
   return impl_->field(index);
 }
-bool ResultReader::closed_well() const { return impl_->closed_well(); }
-const std::vector<std::string>& ResultReader::damage() const { return impl_->damage(); }
+bool ResultReader::closed_well() const { return impl_->view().closed_well; }
+const std::vector<std::string>& ResultReader::damage() const {
+  return impl_->view().damage.sentences;
+}
 
 }  // namespace wallheat

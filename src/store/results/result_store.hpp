@@ -24,7 +24,15 @@ struct StorePlan {
 /// The HDF5 library's name and version, for provenance.
 [[nodiscard]] std::string hdf5_library();
 
+/// Keeps HDF5 from flushing open files when the process ends: one that was given up after a failed
+/// write would crash it. For the whole process, thus for programs, not for libraries; to be called
+/// before anything else of HDF5.
+void leave_hdf5_files_at_exit();
+
 class FileLock;
+namespace store {
+struct Advice;
+}
 
 /// How a result file comes to be written.
 enum class Opening { create, overwrite, resume };
@@ -90,12 +98,10 @@ class ResultStore {
   ~ResultStore();
 
   /// Hands over all rows as they were when the file was opened, pending ones included; fields left
-  /// out.
+  /// out. There are none from the first result on that is stored.
   void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
   /// The same as a list, which takes several times as much memory.
   [[nodiscard]] std::vector<PlanResult> restored() const;
-  /// There are none afterwards. They take memory from the first result on that is stored.
-  void forget_restored();
 
   /// Stores a batch; on return it is on disk and survives a kill and a power failure. A result for
   /// a row that is already there replaces it. Returns the rows that could not be stored as asked,
@@ -116,6 +122,9 @@ class ResultStore {
  private:
   class Impl;
   explicit ResultStore(std::unique_ptr<Impl> impl);
+  template <class Step>
+  static ResultStore open(ResultClaim claim, const store::Advice& advice, StorePlan plan,
+                          const Attributes& session, Step step);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
+
+#include "wallheat/error.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -51,13 +52,57 @@ Row unpacked(const std::byte* packed, const std::byte* end) {
   return row;
 }
 
+[[noreturn]] void refuse_changed_rows(const std::filesystem::path& file) {
+  throw RunError(file.string() + " changed while it was read");
+}
+
+bool is_sealed_as(const Row& row, std::size_t i) { return is_intact(row) && row.index == i; }
+
+constexpr std::size_t rows_at_once = 256;
+
 }  // namespace
+
+RowsInFile::RowsInFile(System& system, const std::filesystem::path& file, std::uint64_t offset,
+                       std::size_t count)
+    : path_(file), in_(system, file, O_RDONLY), offset_(offset), count_(count) {}
+
+void RowsInFile::read_unchecked(std::size_t first, std::span<Row> rows) const {
+  if (!in_.read_at(offset_ + first * sizeof(Row), std::as_writable_bytes(rows)))
+    refuse_changed_rows(path_);
+}
+
+void RowsInFile::read(std::size_t first, std::span<Row> rows) const {
+  read_unchecked(first, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!is_sealed_as(rows[i], first + i)) refuse_changed_rows(path_);
+}
+
+void RowsInFile::for_each_unchecked(
+    const std::function<void(std::size_t i, const Row& row)>& take) const {
+  std::vector<Row> part;
+  for (std::size_t first = 0; first < count_; first += part.size()) {
+    part.resize(std::min(rows_at_once, count_ - first));
+    read_unchecked(first, part);
+    for (std::size_t k = 0; k < part.size(); ++k) take(first + k, part[k]);
+  }
+}
+
+void RowsInLog::read(std::size_t first, std::span<Row> rows) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint64_t at = at_[first + i];
+    if (at == 0) {
+      rows[i] = pending_row(first + i, ids_[first + i]);
+    } else if (!in_->read_at(at, std::as_writable_bytes(rows.subspan(i, 1))) ||
+               !is_sealed_as(rows[i], first + i)) {
+      refuse_changed_rows(path_);
+    }
+  }
+}
 
 RowList::RowList(std::shared_ptr<const RowSource> source)
     : source_(std::move(source)), size_(source_->count()) {}
 
 Row RowList::Iterator::from_source() {
-  constexpr std::size_t rows_at_once = 256;
   if (at_ < part_begins_ || at_ >= part_begins_ + part_.size()) {
     part_.resize(std::min(rows_at_once, rows_->size_ - at_));
     rows_->source_->read(at_, part_);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <unordered_map>
 
+#include "io/checksum.hpp"
 #include "store/results/field_codec.hpp"
 #include "wallheat/error.hpp"
 
@@ -101,7 +103,7 @@ Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan) 
   snapshot.capacities = capacities_for(plan, {});
   TextList ids;
   for (const auto& id : plan.ids) ids.push_back(id);
-  snapshot.rows = RowList(std::make_shared<PendingRows>(std::move(ids)));
+  snapshot.rows = RowList(std::make_shared<RowsInLog>(std::move(ids)));
   snapshot.offsets.assign(plan.ids.size(), -1);
   return snapshot;
 }
@@ -146,9 +148,8 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 
 bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
   if (snapshot.rows.size() != plan.ids.size()) return true;
-  std::size_t place = 0;
   for (const Row& row : snapshot.rows)
-    if (!is_called(row, plan.ids[place++])) return true;
+    if (!is_called(row, plan.ids[row.index])) return true;
   const auto capacities = capacities_for(plan, snapshot.rows);
   return std::any_of(capacities.begin(), capacities.end(), [&](const auto& capacity) {
     const auto room = snapshot.capacities.find(capacity.first);
@@ -162,9 +163,8 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
   for (std::size_t i = 0; i < plan.ids.size(); ++i) indices.emplace(plan.ids[i], i);
 
   std::vector<std::string> lost;
-  std::size_t place = 0;
   for (Row row : old.rows) {
-    const std::size_t i = place++;
+    const std::size_t i = row.index;
     const auto id = id_of(row);
     const auto index = indices.find(id);
     if (index == indices.end()) {
@@ -196,9 +196,37 @@ void SharedFields::share(std::size_t i, std::size_t other) {
   if (i != other) rows_.insert({i, other});
 }
 
+bool read_chunk(const PosixFile& source, Offset offset, const Row& row,
+                std::vector<std::byte>& chunk) {
+  if (offset < 0 || row.field_bytes <= 0) return false;
+  if (static_cast<std::uint64_t>(row.field_bytes) > source.size()) return false;
+  chunk.resize(static_cast<std::size_t>(row.field_bytes));
+  return source.read_at(static_cast<std::uint64_t>(offset), chunk) &&
+         crc32_of(chunk) == row.field_crc32;
+}
+
 void forget_row(Snapshot& snapshot, std::size_t i) {
   snapshot.rows.set(i, pending_row(i, id_of(snapshot.rows[i])));
   snapshot.offsets[i] = -1;
+}
+
+std::vector<std::size_t> all_rows(const Snapshot& snapshot) {
+  std::vector<std::size_t> rows(snapshot.rows.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return rows;
+}
+
+void forget_damaged_fields(const std::optional<PosixFile>& raw, Snapshot& snapshot,
+                           DamageReport& damage) {
+  if (!snapshot.save_fields) return;
+  std::vector<std::size_t> damaged;
+  std::vector<std::byte> chunk;
+  for (const Row& row : snapshot.rows) {
+    if (has_field(row) && (!raw || !read_chunk(*raw, snapshot.offsets[row.index], row, chunk)))
+      damaged.push_back(row.index);
+  }
+  for (const std::size_t row : damaged) forget_row(snapshot, row);
+  damage.add_lost("field", "damaged", damaged, snapshot);
 }
 
 }  // namespace wallheat::store

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "io/system.hpp"
+#include "io/posix_file.hpp"
 #include "store/results/result_store.hpp"
 #include "store/results/row_list.hpp"
 
@@ -32,7 +33,7 @@ struct Snapshot {
   bool save_fields = false;
   Capacities capacities;
   std::vector<Attributes> sessions;
-  RowList rows;
+  RowList rows;                 ///< row i has index i
   std::vector<Offset> offsets;  ///< of row i's field
 };
 
@@ -101,7 +102,20 @@ class SharedFields {
   std::set<std::size_t> rows_;
 };
 
+/// Reads a field's compressed bytes from where they lie in the HDF5 file. False if they are not
+/// what the row says they are.
+[[nodiscard]] bool read_chunk(const PosixFile& source, Offset offset, const Row& row,
+                              std::vector<std::byte>& chunk);
+
 /// Turns row i into a pending one.
 void forget_row(Snapshot& snapshot, std::size_t i);
+
+/// The numbers of all rows.
+[[nodiscard]] std::vector<std::size_t> all_rows(const Snapshot& snapshot);
+
+/// Turns rows whose fields are not what they say into pending ones, and says so. `raw`: the HDF5
+/// file; none where it is gone.
+void forget_damaged_fields(const std::optional<PosixFile>& raw, Snapshot& snapshot,
+                           DamageReport& damage);
 
 }  // namespace wallheat::store

@@ -117,10 +117,9 @@ class LogSource {
     std::uint32_t crc = 0;
     std::memcpy(&found, text.data() + magic.size(), sizeof found);
     std::memcpy(&crc, text.data() + magic.size() + sizeof found, sizeof crc);
-    if (!text.starts_with(magic)) return std::nullopt;
-    // Version 1 had no checksum there.
-    const bool sound = crc == crc32_of(bytes_of(text.substr(0, beginning_size - sizeof crc)));
-    return sound || (found == 1 && crc == 0) ? std::optional(found) : std::nullopt;
+    const bool sound = text.starts_with(magic) &&
+                       crc == crc32_of(bytes_of(text.substr(0, beginning_size - sizeof crc)));
+    return sound ? std::optional(found) : std::nullopt;
   }
 
   /// The kind and payload of the record at `offset`; nothing where it is not whole.
@@ -135,16 +134,8 @@ class LogSource {
     return static_cast<Kind>(head->kind);
   }
 
-  /// The row that lies where a record's payload would, if by its own checksum it is whole although
-  /// the record is not.
+  /// The row that lies where a record's payload would, whole or not.
   [[nodiscard]] std::optional<LoggedRow> row_at(std::uint64_t offset) const {
-    const auto row = suspect_at(offset);
-    return row && is_intact(row->row) && has_field(row->row) == (row->offset >= 0) ? row
-                                                                                   : std::nullopt;
-  }
-
-  /// The same, whole or not.
-  [[nodiscard]] std::optional<LoggedRow> suspect_at(std::uint64_t offset) const {
     LoggedRow row{};
     const auto bytes = std::as_writable_bytes(std::span(&row, 1));
     return in_.read_at(offset + sizeof(RecordHead), bytes) ? std::optional(row) : std::nullopt;
@@ -161,18 +152,13 @@ class LogSource {
     Bytes payload;
     for (; offset + sizeof(RecordHead) <= size_; ++offset) {
       const auto head = head_at(offset);
-      if (!head || !is_plausible(*head)) continue;
-      if (!has_fixed_length(*head)) {
-        if (head->length > search_left_) continue;
-        search_left_ -= head->length;
-      }
-      if (read(offset, payload)) return offset;
+      if (head && is_worth_reading(*head) && read(offset, payload)) return offset;
     }
     return std::nullopt;
   }
 
  private:
-  static bool is_plausible(const RecordHead& head) {
+  bool is_worth_reading(const RecordHead& head) {
     switch (static_cast<Kind>(head.kind)) {
       case Kind::row:
         return head.length == sizeof(LoggedRow);
@@ -181,14 +167,11 @@ class LogSource {
       case Kind::file:
       case Kind::ids:
       case Kind::session:
+        if (head.length > search_left_) return false;
+        search_left_ -= head.length;
         return true;
     }
     return false;
-  }
-
-  static bool has_fixed_length(const RecordHead& head) {
-    const auto kind = static_cast<Kind>(head.kind);
-    return kind == Kind::row || kind == Kind::commit;
   }
 
   [[nodiscard]] std::optional<RecordHead> head_at(std::uint64_t offset) {
@@ -216,9 +199,9 @@ class LogSource {
 };
 
 /// Applies records to what was read so far.
-class Replay {
+class LogReplay {
  public:
-  explicit Replay(const Snapshot* in_file) : in_file_(in_file) {}
+  explicit LogReplay(const Snapshot* in_file) : in_file_(in_file) {}
 
   /// `at`: where the payload begins in the log. False if it makes no sense: then the record counts
   /// as damaged.
@@ -259,7 +242,6 @@ class Replay {
   /// What waits holds. False if there is not enough to go by.
   bool finish(System& system, const std::filesystem::path& log) {
     borrow_ids();
-    refuse_endless_room();
     borrow_file();
     commit();
     reading_.snapshot.rows =
@@ -315,7 +297,6 @@ class Replay {
       ids.push_back(reader.get_text());
     reader.expect_end();
     set_ids(std::move(ids));
-    has_ids_ = true;
     return true;
   }
   bool apply_session(Reader& reader) {
@@ -331,39 +312,35 @@ class Replay {
     reading_.snapshot.offsets.assign(ids.size(), -1);
     rows_at_.assign(ids.size(), 0);
     ids_ = std::move(ids);
+    has_ids_ = true;
   }
 
-  /// Nobody needs room for more fields than there are plans; a file with it might never be built.
-  void refuse_endless_room() {
-    const auto& snapshot = reading_.snapshot;
-    const bool endless = std::any_of(snapshot.capacities.begin(), snapshot.capacities.end(),
-                                     [&](const auto& entry) { return entry.second > ids_.size(); });
-    if (!has_file_ || !endless) return;
-    has_file_ = false;
-    reading_.damaged = true;
-  }
-  void borrow_file() {
-    if (has_file_ || in_file_ == nullptr) return;
-    take_file(*in_file_);
-    borrowed_ = true;
-  }
   void borrow_ids() {
     if (has_ids_ || in_file_ == nullptr) return;
     TextList ids;
     for (const auto& row : in_file_->rows) ids.push_back(text_in(row.id));
     set_ids(std::move(ids));
-    has_ids_ = borrowed_ = true;
+    borrowed_ = true;
+  }
+  void borrow_file() {
+    // Nobody needs room for more fields than there are plans; a file with it might never be built.
+    const auto& rooms = reading_.snapshot.capacities;
+    const bool endless = std::any_of(rooms.begin(), rooms.end(),
+                                     [&](const auto& entry) { return entry.second > ids_.size(); });
+    if (has_file_ && !endless) return;
+    reading_.damaged = true;
+    has_file_ = false;
+    if (in_file_ == nullptr) return;
+    take_file(*in_file_);
+    borrowed_ = true;
   }
 
   void forget_shared_fields() {
     auto& snapshot = reading_.snapshot;
     if (!snapshot.save_fields) return;
     SharedFields shared;
-    std::size_t i = 0;
-    for (const Row& row : snapshot.rows) {
-      if (has_field(row)) shared.look_at(i, row, snapshot.offsets[i]);
-      ++i;
-    }
+    for (const Row& row : snapshot.rows)
+      if (has_field(row)) shared.look_at(row.index, row, snapshot.offsets[row.index]);
     for (const std::size_t row : shared.rows()) {
       forget_row(snapshot, row);
       reading_.damaged_rows.push_back(row);
@@ -400,9 +377,8 @@ class Replay {
       if (!includes(mine.sessions[i], theirs.sessions[i])) return false;
       proven = proven || !theirs.sessions[i].empty();
     }
-    std::size_t i = 0;
     for (const Row& other : theirs.rows) {
-      const Row row = mine.rows[i++];
+      const Row row = mine.rows[other.index];
       if (row.id != other.id) return false;
       proven = proven || (status_of(row) != PlanStatus::pending &&
                           std::memcmp(&row, &other, sizeof(Row)) == 0);
@@ -444,11 +420,9 @@ LogWriter::LogWriter(const StoreEnvironment& env, const std::filesystem::path& f
     add_session(batch_, i, snapshot.sessions[i]);
   }
   constexpr std::size_t enough_for_one_write = 1 << 20;
-  std::size_t place = 0;
   for (const Row& row : snapshot.rows) {
-    const std::size_t i = place++;
     if (status_of(row) == PlanStatus::pending) continue;
-    add_row(batch_, {snapshot.offsets[i], row});
+    add_row(batch_, {snapshot.offsets[row.index], row});
     if (batch_.size() < enough_for_one_write) continue;
     out_->append(bytes_of(batch_));
     batch_.clear();
@@ -462,19 +436,20 @@ LogWriter::LogWriter(const StoreEnvironment& env, const std::filesystem::path& f
 }
 
 void LogWriter::append(std::span<const LoggedRow> rows) {
-  batch_.clear();
   for (const auto& row : rows) add_row(batch_, row);
-  add_record(batch_, Kind::commit, {});
-  out_->append(bytes_of(batch_));
-  out_->sync_data();
+  commit();
 }
 
 void LogWriter::append_session(std::size_t number, const Attributes& session) {
-  batch_.clear();
   add_session(batch_, number, session);
+  commit();
+}
+
+void LogWriter::commit() {
   add_record(batch_, Kind::commit, {});
   out_->append(bytes_of(batch_));
   out_->sync_data();
+  batch_.clear();
 }
 
 std::optional<LogReading> read_log(const StoreEnvironment& env, const std::filesystem::path& file,
@@ -483,7 +458,7 @@ std::optional<LogReading> read_log(const StoreEnvironment& env, const std::files
   LogSource log(env.system, path);
   if (const auto found = log.version(); found && *found != version) refuse_version(path, *found);
 
-  Replay replay(in_file);
+  LogReplay replay(in_file);
   auto& reading = replay.reading();
   reading.damaged = !log.version();
   std::uint64_t offset = beginning_size;
@@ -498,9 +473,11 @@ std::optional<LogReading> read_log(const StoreEnvironment& env, const std::files
       committed = *kind == Kind::commit;
       continue;
     }
-    // A damaged record costs itself only, or not even that where its row is whole.
-    if (const auto row = log.row_at(offset);
-        row && replay.apply_row(*row, offset + sizeof(RecordHead))) {
+    // A damaged record costs itself only, or not even that where its row is whole by its own
+    // checksum.
+    if (const auto row = log.row_at(offset); row && is_intact(row->row) &&
+                                             has_field(row->row) == (row->offset >= 0) &&
+                                             replay.apply_row(*row, offset + sizeof(RecordHead))) {
       reading.damaged = true;
       offset += row_record_size;
       committed = false;
@@ -515,7 +492,7 @@ std::optional<LogReading> read_log(const StoreEnvironment& env, const std::files
     reading.damaged = true;
     dropped += *next - offset;
     for (; offset + row_record_size <= *next; offset += row_record_size) {
-      if (const auto row = log.suspect_at(offset)) replay.note_damaged(row->row);
+      if (const auto row = log.row_at(offset)) replay.note_damaged(row->row);
     }
     offset = *next;
   }

@@ -34,8 +34,10 @@ class LogWriter {
   void append_session(std::size_t number, const Attributes& session);
 
  private:
+  void commit();
+
   std::optional<PosixFile> out_;
-  std::string batch_;
+  std::string batch_;  ///< what is to be written
 };
 
 /// What a log says.

@@ -1,9 +1,11 @@
-#include "io/standard_streams.hpp"
+#include "io/process_setup.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -31,6 +33,17 @@ void end_if_stdout_was_left() {
   if (::poll(&out, 1, 0) < 1 || (out.revents & POLLERR) == 0) return;
   (void)std::signal(SIGPIPE, SIG_DFL);
   (void)std::raise(SIGPIPE);
+}
+
+void survive_size_limit() { (void)std::signal(SIGXFSZ, SIG_IGN); }
+
+void raise_file_limit() {
+  constexpr rlim_t enough =
+      65536;  // the hard one may be so large that programs count to it in vain
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= enough) return;
+  files.rlim_cur = std::min(files.rlim_max, enough);
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 }  // namespace wallheat
