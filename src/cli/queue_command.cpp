@@ -5,8 +5,8 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/queue_source.hpp"
-#include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "report/queue_report.hpp"
 #include "view/output_file.hpp"
@@ -93,9 +93,7 @@ int queue_command(const Arguments& arguments) {
   CommandFiles files;
   source.name_files(files);
   files.makes("--replay", replay, picture.overwrite(), ReplayFile::head);
-  files.writes("--plot", picture.path());
-  files.check();
-  picture.check();
+  picture.check(files);
 
   const JobListing listing = source.read();
   if (listing.jobs.empty())

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -17,10 +16,12 @@
 
 #include "core/answer.hpp"
 #include "core/id_list.hpp"
+#include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
 #include "core/printable.hpp"
 #include "core/result_columns.hpp"
 #include "node/local_machine.hpp"
+#include "report/attributes.hpp"
 #include "report/finished_run.hpp"
 #include "report/result_export.hpp"
 #include "report/row_table.hpp"
@@ -47,20 +48,18 @@ std::string head_of(std::string_view line) {
   return head;
 }
 
-/// The four numbers of a line, behind the id.
-bool read_statistics(const std::string& line, PlanResult& row) {
-  std::size_t end = line.size();
+/// The four numbers of a line, behind the id, which may hold commas.
+bool read_statistics(std::string_view line, PlanResult& row) {
   for (double* const value : {&row.statistics.pct_below_15, &row.statistics.pct_above_18,
                               &row.statistics.std_temp, &row.statistics.mean_temp}) {
-    const std::size_t comma = end == 0 ? std::string::npos : line.rfind(',', end - 1);
+    const std::size_t comma = line.rfind(',');
     if (comma == std::string::npos) return false;
-    const std::string word = trimmed(std::string_view(line).substr(comma + 1, end - comma - 1));
-    char* stop = nullptr;
-    *value = std::strtod(word.c_str(), &stop);
-    if (word.empty() || *stop != '\0') return false;
-    end = comma;
+    const auto number = number_of<double>(trimmed(line.substr(comma + 1)));
+    if (!number) return false;
+    *value = *number;
+    line = line.substr(0, comma);
   }
-  row.id = trimmed(std::string_view(line).substr(0, end));
+  row.id = trimmed(line);
   return !row.id.empty();
 }
 
@@ -98,13 +97,6 @@ bool is_of_one_solver(const std::string& column, const std::string& first,
   return own.contains(column) || (steady && (column == "iterations" || column == "last_delta"));
 }
 
-std::string solver_of(const Answers& answers) {
-  if (answers.reader == nullptr) return {};
-  const auto settings = answers.reader->settings();
-  const auto found = settings.find("solver");
-  return found == settings.end() ? std::string() : found->second;
-}
-
 /// What a file says of how its answers came to be.
 std::map<std::string, std::string> facts_of(const Answers& answers) {
   std::map<std::string, std::string> facts = answers.reader->settings();
@@ -122,20 +114,15 @@ std::map<std::string, std::string> facts_of(const Answers& answers) {
 }
 
 std::vector<Comparison::Setting> differing_settings(const Answers& first, const Answers& second) {
-  const auto in_first = facts_of(first);
-  const auto in_second = facts_of(second);
-  auto all = in_first;
-  all.insert(in_second.begin(), in_second.end());
-  const auto text_in = [](const std::map<std::string, std::string>& facts,
-                          const std::string& name) {
-    const auto found = facts.find(name);
-    return found == facts.end() ? "-" : found->second;
+  std::map<std::string, Comparison::Setting> all;
+  const auto setting = [&](const std::string& name) -> Comparison::Setting& {
+    return all.try_emplace(name, Comparison::Setting{name, "-", "-"}).first->second;
   };
+  for (const auto& [name, text] : facts_of(first)) setting(name).first = text;
+  for (const auto& [name, text] : facts_of(second)) setting(name).second = text;
   std::vector<Comparison::Setting> differing;
-  for (const auto& [name, text] : all) {
-    Comparison::Setting setting{name, text_in(in_first, name), text_in(in_second, name)};
-    if (setting.first != setting.second) differing.push_back(std::move(setting));
-  }
+  for (const auto& [name, both] : all)
+    if (both.first != both.second) differing.push_back(both);
   return differing;
 }
 
@@ -324,7 +311,9 @@ Comparison compare(const Answers& first, const Answers& second) {
   Tally fields("field");
   auto columns = number_columns(statistics_only);
   if (!statistics_only) {
-    std::erase_if(columns, [&, a = solver_of(first), b = solver_of(second)](const auto& column) {
+    const std::string a = text_in(first.reader->settings(), "solver", "");
+    const std::string b = text_in(second.reader->settings(), "solver", "");
+    std::erase_if(columns, [&](const NumberColumn& column) {
       if (!is_of_one_solver(column.name, a, b)) return false;
       found.left_out.push_back(column.name);
       return true;
@@ -364,11 +353,7 @@ Comparison compare(const Answers& first, const Answers& second) {
 std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
   const WallTime wall = wall_time(reader.sessions());
   if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, {}, {}};
-  std::set<std::size_t> workers;
-  for (const Attributes& session : reader.sessions())
-    if (const auto count = workers_of(session)) workers.insert(*count);
-  if (workers.size() == 1) time.workers = *workers.begin();
+  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader), {}};
   ThreadTime spent;
   std::size_t plans = 0;
   reader.for_each_row([&](const PlanResult& row) {

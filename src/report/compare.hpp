@@ -8,6 +8,7 @@
 
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -106,7 +107,7 @@ struct TextTable {
 /// For people; lists name `longest_list` ids at most.
 void print_report(const CompareReport& report, std::size_t longest_list);
 /// One JSON object, with all ids.
-[[nodiscard]] std::string to_json_text(const CompareReport& report);
+[[nodiscard]] Json to_json(const CompareReport& report);
 /// A panel for each comparison whose means differ, with the histogram of their differences, and one
 /// with the seconds a plan of each program. Throws RunError where there is neither.
 [[nodiscard]] Plot compare_plot(const CompareReport& report);

@@ -152,8 +152,8 @@ class Page {
   std::string draw(PlotFormat format, int dpi) {
     Plot plot;
     plot.add("set multiplot");
-    plot.add(fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font ',15'",
-                         Plot::quoted(picture_.title), margin / width_, 1 - 0.45 * top / height_));
+    plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'", Plot::quoted(picture_.title),
+             margin / width_, 1 - 0.45 * top / height_);
     plot.add("unset border; unset tics; unset grid; unset key; set style fill solid 1 noborder");
     if (picture_.axes)
       plot.add(
@@ -162,8 +162,8 @@ class Page {
     std::vector<PanelScale> with_bar;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const Scale scale = scale_in(picture_.panels[i].scale);
-      plot.add(fmt::format("set palette maxcolors 0 defined ({})", palette(scale)));
-      plot.add(fmt::format("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high));
+      plot.add("set palette maxcolors 0 defined ({})", palette(scale));
+      plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
       // A panel of nothing but ground draws no bar.
       if (scale.of != PanelScale::mask && draws(i) &&
           std::find(with_bar.begin(), with_bar.end(), scale.of) == with_bar.end()) {
@@ -260,30 +260,29 @@ class Page {
   void add_colour_bar(Plot& plot, const Scale& scale, std::size_t number) const {
     const double tall = std::min(height_ - top - caption - below_panel() - margin, 600.0);
     const double left = width_ - margin - static_cast<double>(scales_.size() - number) * bar + 12;
-    plot.add(fmt::format(
+    plot.add(
         "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} noborder",
-        left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_));
+        left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_);
     plot.add("set cbtics out nomirror textcolor '#262a33'");
-    plot.add(fmt::format("set cblabel {} offset 1,0", Plot::quoted(scale.unit)));
+    plot.add("set cblabel {} offset 1,0", Plot::quoted(scale.unit));
   }
 
   void add_panel(Plot& plot, std::size_t number) const {
     const Grid<double>& field = fields_[number];
     const Box box = place_of(number);
     plot.add(
-        fmt::format("set lmargin at screen {:.6f}; set rmargin at screen {:.6f}; "
-                    "set bmargin at screen {:.6f}; set tmargin at screen {:.6f}",
-                    box.left / width_, (box.left + box.width) / width_, box.bottom / height_,
-                    (box.bottom + box.height) / height_));
-    plot.add(
-        fmt::format("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
-                    Plot::quoted(picture_.panels[number].caption), box.left / width_,
-                    (box.bottom + box.height + 10) / height_));
+        "set lmargin at screen {:.6f}; set rmargin at screen {:.6f}; "
+        "set bmargin at screen {:.6f}; set tmargin at screen {:.6f}",
+        box.left / width_, (box.left + box.width) / width_, box.bottom / height_,
+        (box.bottom + box.height) / height_);
+    plot.add("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
+             Plot::quoted(picture_.panels[number].caption), box.left / width_,
+             (box.bottom + box.height + 10) / height_);
     plot.add(
         "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle "
         "solid noborder behind");
     const Grid<double>& whole = picture_.panels[number].values;
-    plot.add(fmt::format("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows));
+    plot.add("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows);
     if (draws(number)) {
       plot.add_image(field, gathers_[number]);
     } else {
@@ -334,6 +333,12 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
   for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
     if (!in_building(plan, cell)) shown.cells[cell] = unknown;
   return shown;
+}
+
+Grid<double> without_ground(Grid<double> field) {
+  for (double& value : field.cells)
+    if (value == 0) value = unknown;
+  return field;
 }
 
 Grid<double> interior_cells(const FloorPlan& plan) {

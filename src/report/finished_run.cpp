@@ -3,47 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
-#include <sstream>
 
+#include "core/number_of.hpp"
+#include "report/attributes.hpp"
 #include "report/summary.hpp"
 #include "store/results/merge.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-namespace {
-
-/// A number that ends at that place of a line.
-std::size_t number_before(const std::string& line, std::size_t end) {
-  end = std::min(end, line.size());
-  const std::size_t blank = line.find_last_of(' ', end == 0 ? 0 : end - 1);
-  const std::size_t start = blank == std::string::npos ? 0 : blank + 1;
-  std::size_t number = 0;
-  (void)std::from_chars(line.data() + start, line.data() + end, number);
-  return number;
-}
-
-}  // namespace
 
 std::optional<std::size_t> workers_of(const Attributes& session) {
-  // The table that the run shows: "threads" is aligned to the right, "device" to the left.
-  const auto table = session.find("workers");
-  if (table == session.end()) return std::nullopt;
-  std::istringstream lines(table->second);
-  std::string head;
-  std::getline(lines, head);
-  const std::string_view threads = "threads";
-  const std::size_t device = head.find("device");
-  const std::size_t threads_at = head.find(threads);
-  if (device == std::string::npos || threads_at == std::string::npos) return std::nullopt;
-  std::size_t workers = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const bool on_cpu = line.compare(std::min(device, line.size()), 3, "cpu") == 0;
-    workers += on_cpu ? number_before(line, threads_at + threads.size()) : 1;
-  }
-  if (workers == 0) return std::nullopt;
-  return workers;
+  const auto count = number_of<std::size_t>(text_in(session, "plans_at_once"));
+  return count && *count > 0 ? count : std::nullopt;
+}
+
+std::optional<std::size_t> workers_of(const ResultReader& reader) {
+  std::set<std::size_t> workers;
+  for (const Attributes& session : reader.sessions())
+    if (const auto count = workers_of(session)) workers.insert(*count);
+  return workers.size() == 1 ? std::optional(*workers.begin()) : std::nullopt;
 }
 
 ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
@@ -60,8 +39,7 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
                      " was merged from parts, which may have run at the same time or not; name "
                      "files of single runs");
     const auto count = workers_of(session);
-    const auto solved = session.find("solved");
-    if (!count && solved != session.end() && solved->second == "0") continue;
+    if (!count && text_in(session, "solved") == "0") continue;
     if (!session.contains("seconds") || !count)
       throw RunError(file +
                      ": one of its sessions was killed and left no time; name files of runs that "

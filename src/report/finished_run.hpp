@@ -12,6 +12,8 @@ namespace wallheat {
 /// How many plans a session solved at once: threads of its CPU workers, and one for each GPU.
 /// Nothing where it did not end by itself, or solved nothing.
 [[nodiscard]] std::optional<std::size_t> workers_of(const Attributes& session);
+/// The same of all sessions; nothing where they differ.
+[[nodiscard]] std::optional<std::size_t> workers_of(const ResultReader& reader);
 
 /// The workers and the wall time of a finished run, of which a resume may be part. Throws RunError,
 /// which names the file, where these are unknown or two: plans are left, a session was killed or

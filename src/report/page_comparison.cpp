@@ -107,7 +107,7 @@ std::string comparison_html(const ReportedRun& run, const ReportedRun& other) {
 Json comparison_json(const ReportedRun& run, const ReportedRun& other) {
   const CompareReport report = compare_runs(run, other);
   Json json{{"file", other.file.string()}};
-  json.update(Json::parse(to_json_text(report)));
+  json.update(to_json(report));
   for (const auto& [name, of] :
        {std::pair{"thread_seconds", &run}, std::pair{"other_thread_seconds", &other}}) {
     json[name] = Json::object();

@@ -68,7 +68,6 @@ std::string chance_text(const std::optional<double>& share) {
 
 std::string day_text(std::int64_t seconds) { return utc_text(seconds, "%Y-%m-%d %H:%M"); }
 
-/// JSON knows neither NaN nor infinity.
 std::size_t starts_in(const QueueReport& report) {
   std::size_t jobs = 0;
   for (const QueueRow& row : report.rows)
@@ -110,6 +109,18 @@ QueueReport queue_report(const JobListing& listing, const SizeClasses& classes,
   }
   report.counts.partitions.clear();
   return report;
+}
+
+const WaitForecast* forecast_for(const QueueReport& report, const std::string& partition,
+                                 double core_hours) {
+  const std::string size = report.classes.names().at(report.classes.of_hours(core_hours));
+  const WaitForecast* any_size = nullptr;
+  for (const QueueRow& row : report.rows) {
+    if (row.partition != partition) continue;
+    if (row.size == all_sizes) any_size = &row.forecast;
+    if (row.size == size && row.forecast.bound_s(0.95)) return &row.forecast;
+  }
+  return any_size;
 }
 
 void print_queue_report(const QueueReport& report) {
@@ -244,8 +255,8 @@ Plot queue_plot(const QueueReport& report, bool means) {
   plot.add(
       "set ytics ('1 s' 1, '10 s' 10, '1 min' 60, '10 min' 600, '1 h' 3600, '6 h' 21600, '1 d' "
       "86400, '1 week' 604800)");
-  plot.add(fmt::format("set yrange [{}:*]", least_s));
-  plot.add(fmt::format("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4));
+  plot.add("set yrange [{}:*]", least_s);
+  plot.add("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4);
   plot.add("set xtics " + Plot::ticks(names));
   std::string curves;
   const auto classes = report.classes.names();

@@ -170,8 +170,8 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
   plot.add("set ylabel 'speed-up'");
   plot.add("set logscale xy 2");
   constexpr double room = 1.15;
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", 1 / room, most * room));
-  plot.add(fmt::format("set yrange [{:.10g}:{:.10g}]", least_speedup / room, most * room));
+  plot.add("set xrange [{:.10g}:{:.10g}]", 1 / room, most * room);
+  plot.add("set yrange [{:.10g}:{:.10g}]", least_speedup / room, most * room);
   plot.add("set samples 400");
   plot.add("set key outside below center horizontal");  // its texts are long
   std::string curves = "plot x with lines linetype 4 dashtype 3 title 'ideal'";

@@ -119,7 +119,7 @@ TEST(Sacct, names_the_line_that_is_broken) {
   expect_refused("x|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n", "its JobIDRaw is 'x'");
   expect_refused("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|-3|1G|cpu=1\n", "AllocCPUS is '-3'");
   expect_refused("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", "its memory is 'x'");
-  expect_refused("JobIDRaw|JobID\n", "the field Partition is missing");
+  expect_refused("JobIDRaw|JobID\n", "the column Partition is missing");
   expect_refused("bash: sacct: command not found\n", "1 fields in place of 14");
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "report/compare.hpp"
@@ -12,6 +11,7 @@
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -251,7 +251,7 @@ TEST(Programs, take_the_hours_of_the_documents) {
   for (const auto& [name, seconds] :
        {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
     report.times.push_back({name, seconds / 10, {}, {}});
-  const auto json = nlohmann::json::parse(to_json_text(report));
+  const Json json = to_json(report);
   EXPECT_EQ(json["base"], "numpy");
   const double speeds[] = {1, 4.34, 6.69, 3.18};
   const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};

@@ -109,28 +109,13 @@ TEST(SecondsText, has_five_digits_and_no_exponent) {
   EXPECT_EQ(seconds_text(std::nan("")), "-");
 }
 
-TEST(WorkersOfASession, are_threads_of_cpus_and_whole_gpus) {
-  const std::string table =
-      "rank  host   device         threads  cpus\n"
-      "   1  node1  cpu avx512          16  0-15\n"
-      "   2  n2     cpu reference        8  0-7  (shared: more workers than cores)\n"
-      "   3  n2     A GPU 2000          12  8-19";
-  EXPECT_EQ(workers_of({{"workers", table}}), 25U);
-  EXPECT_EQ(workers_of({{"workers", ""}}), std::nullopt);
-  EXPECT_EQ(workers_of({}), std::nullopt);
-}
-
 /// A result file of two plans.
 class FinishedRun : public testing::Test {
  protected:
   static constexpr const char* end_time = "2030-01-01T00:00:10.000Z";
 
   [[nodiscard]] static Attributes end(int threads, const std::string& seconds) {
-    return {{"workers", "rank  host  device  threads  cpus\n   1  a     cpu x   " +
-                            std::string(threads < 10 ? "      " : "     ") +
-                            std::to_string(threads) + "  0-9"},
-            {"solved", "1"},
-            {"seconds", seconds}};
+    return {{"plans_at_once", std::to_string(threads)}, {"solved", "1"}, {"seconds", seconds}};
   }
   [[nodiscard]] static PlanResult solved(std::uint32_t index) {
     PlanResult row;
