@@ -112,7 +112,7 @@ CompareReport report_of(const CompareOptions& compare) {
     const std::string& word = compare.words[i];
     if (compare.given[i]) continue;
     answers.push_back(is_reference_csv(word) ? read_reference_csv(word)
-                                             : answers_of(word, readers.emplace_back(word)));
+                                             : Answers{word, {}, &readers.emplace_back(word)});
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
   // Zero stands for those of the first file, and where there is none for those that are timed.
@@ -136,8 +136,7 @@ CompareReport report_of(const CompareOptions& compare) {
   }
   report.base = compare.base;
   if (!report.base.empty() &&
-      std::none_of(report.times.begin(), report.times.end(),
-                   [&](const ProgramTime& time) { return time.name == report.base; }))
+      std::ranges::count(report.times, report.base, &ProgramTime::name) == 0)
     throw UsageError(fmt::format("--base {} is none of the times that are compared", report.base));
   return report;
 }

@@ -204,9 +204,7 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
       "and field of one plan with --data, else field, or the difference with --minus");
   options.add("minus", value(plot.minus, "FILE"),
               "another result file of the same plans, whose fields are taken away");
-  declare_where(options, plot.choice.where);
-  options.add("sort", value(plot.choice.sort, "FORMULA"),
-              "ascending by this column or formula; with a - in front, descending");
+  declare_rows(options, plot.choice);
   options.add("first,n", value(plot.first, "N", 25), "so many plans at most, if none is named");
   options.add(
       "cmap", value(plot.colours, "NAME"),
@@ -220,7 +218,6 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
   plot.picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
   options.words("show", {"start", "mask", "field", "difference"});
   options.words("cmap", colour_maps());
-  options.words("sort", all_column_names());
   options.require({"file", "out"});
   if (!options.parse(arguments)) return false;
   plot.file = names.front();

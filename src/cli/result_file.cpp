@@ -26,6 +26,13 @@ void declare_where(Options& options, std::string& where) {
               "and, or, not(), abs(), sqrt(), ...");
 }
 
+void declare_rows(Options& options, RowChoice& choice) {
+  declare_where(options, choice.where);
+  options.add("sort", value(choice.sort, "FORMULA"),
+              "ascending by this column or formula; with a - in front, descending");
+  options.words("sort", all_column_names());
+}
+
 ResultReader open_result_file(const std::string& file) {
   ResultReader reader(file);
   for (const std::string& sentence : reader.damage())

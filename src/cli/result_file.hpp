@@ -17,6 +17,8 @@ void declare_result_file(Options& options, std::string& file);
 
 /// Declares --where.
 void declare_where(Options& options, std::string& where);
+/// Declares --where and --sort.
+void declare_rows(Options& options, RowChoice& choice);
 
 /// Opens it and tells of its damage on stderr.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);

@@ -18,7 +18,6 @@
 #include "io/print_error.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
-#include "report/finished_run.hpp"
 #include "report/scaling.hpp"
 #include "run/catalogue.hpp"
 #include "run/signals.hpp"

@@ -194,13 +194,9 @@ TextTable columns_table(const Comparison& found) {
 }
 
 const ProgramTime& CompareReport::base_time() const {
-  const auto named = std::find_if(times.begin(), times.end(),
-                                  [&](const ProgramTime& time) { return time.name == base; });
+  const auto named = std::ranges::find(times, base, &ProgramTime::name);
   if (named != times.end()) return *named;
-  return *std::max_element(times.begin(), times.end(),
-                           [](const ProgramTime& a, const ProgramTime& b) {
-                             return a.seconds_a_plan < b.seconds_a_plan;
-                           });
+  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
 }
 
 TextTable times_table(const CompareReport& report) {

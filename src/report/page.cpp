@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <set>
 #include <span>
 #include <string_view>
@@ -20,8 +19,6 @@
 #include "report/field_picture.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
-#include "report/page_comparison.hpp"
-#include "report/phases.hpp"
 #include "report/row_table.hpp"
 #include "report/summary.hpp"
 #include "report/time_ledger.hpp"
@@ -73,10 +70,12 @@ void add_binned(Plot& plot, const Bins& bins) {
            bins.bottom, bins.top);
 }
 
+using Point = std::pair<double, double>;
+
 /// What the page draws of each plan, without the plans.
 struct Points {
-  std::vector<std::pair<double, double>> temperatures;  ///< mean and standard deviation, finite
-  std::vector<std::pair<double, float>> times;          ///< seconds, actual and predicted
+  std::vector<Point> temperatures;  ///< mean and standard deviation, finite
+  std::vector<Point> times;         ///< seconds, actual and predicted
   /// The few with the lowest and highest means, each with the number of its row.
   std::set<std::pair<double, std::size_t>> coldest, warmest;
 };
@@ -103,11 +102,12 @@ Points points_of(const Rows& rows) {
   return points;
 }
 
-std::string scatter(const std::vector<std::pair<double, double>>& temperatures) {
+std::string scatter(const std::vector<Point>& temperatures) {
   if (temperatures.empty()) return "";
-  const auto [left, right] = std::ranges::minmax(temperatures | std::views::keys);
-  const auto [bottom, top] = std::ranges::minmax(temperatures | std::views::values);
-  Bins bins{std::floor(left), std::floor(right) + 1, std::floor(bottom), std::floor(top) + 1};
+  const auto [left, right] = std::ranges::minmax(temperatures, {}, &Point::first);
+  const auto [low, high] = std::ranges::minmax(temperatures, {}, &Point::second);
+  Bins bins{std::floor(left.first), std::floor(right.first) + 1, std::floor(low.second),
+            std::floor(high.second) + 1};
   for (const auto& [mean, deviation] : temperatures) bins.add(mean, deviation);
   Plot plot;
   const std::string data = plot.add_data(bins.rows());
@@ -135,20 +135,20 @@ std::string ticks_of_seconds(double from, double to) {
   return Plot::ticks(ticks);
 }
 
-std::string predictions(const std::vector<std::pair<double, float>>& times) {
+std::string predictions(const std::vector<Point>& times) {
   if (times.empty())
     return "<p>No plan was predicted: the run was too short, or an earlier version made the "
            "file.</p>\n";
-  const auto [least, most] = std::ranges::minmax(times | std::views::keys);
-  const auto [least_predicted, most_predicted] = std::ranges::minmax(times | std::views::values);
+  const auto [least, most] = std::ranges::minmax(times, {}, &Point::first);
+  const auto [least_predicted, most_predicted] = std::ranges::minmax(times, {}, &Point::second);
   constexpr double room = 0.1;
-  const double low = std::log10(std::min<double>(least, least_predicted)) - room;
-  const double high = std::log10(std::max<double>(most, most_predicted)) + room;
+  const double low = std::log10(std::min(least.first, least_predicted.second)) - room;
+  const double high = std::log10(std::max(most.first, most_predicted.second)) + room;
   Bins bins{low, high, low, high};
   std::vector<double> ratios;
   for (const auto& [actual, predicted] : times) {
-    ratios.push_back(actual / static_cast<double>(predicted));
-    bins.add(std::log10(static_cast<double>(predicted)), std::log10(actual));
+    ratios.push_back(actual / predicted);
+    bins.add(std::log10(predicted), std::log10(actual));
   }
   std::sort(ratios.begin(), ratios.end());
   const auto quantile = [&](double share) {
@@ -379,7 +379,7 @@ std::string sessions_table(const ResultReader& reader) {
   return table("llllrrr", rows);
 }
 
-std::string failures(const Summary& summary, const std::filesystem::path& file) {
+std::string failures(const Summary& summary, const std::string& file) {
   if (summary.failed.empty()) return "<p>None.</p>\n";
   std::map<std::string, std::vector<const FailedPlan*>> by_cause;
   for (const FailedPlan& plan : summary.failed) {
@@ -398,8 +398,7 @@ std::string failures(const Summary& summary, const std::filesystem::path& file) 
                     fmt::format("wallheat solve {} --data PLANS", plans.front()->id)});
   }
   return table("rlll", rows) + fmt::format("<p>All of them again: <code>{}{}</code></p>\n",
-                                           escaped(resume_command(file.string())),
-                                           and_retry_failed);
+                                           escaped(resume_command(file)), and_retry_failed);
 }
 
 std::string extremes(const Points& points, const ResultReader& reader) {
@@ -429,7 +428,7 @@ std::string extremes(const Points& points, const ResultReader& reader) {
 
 /// All plans: the first ones in a table, and all as text that the page's script sorts and shows.
 /// Written row by row, as there may be millions.
-void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
+void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
   constexpr std::size_t first = 200;
   std::vector<std::vector<std::string>> top{{"plan", "status", "mean, °C", "deviation, °C",
                                              "below 15 °C, %", "above 18 °C, %", "iterations",
@@ -449,15 +448,15 @@ void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
                                     number(row.seconds)};
   };
   for (std::size_t i = 0; i < std::min(first, plans); ++i)
-    top.push_back(cells_of(run.reader.row(i)));
+    top.push_back(cells_of(run.reader->row(i)));
   out << "<section id=plans><h2>Plans</h2>\n";
   if (plans > first)
     out << fmt::format(
         "<p id=plans-shown>The first {} of {}; with JavaScript the page shows and sorts all. "
         "<code>wallheat list {}</code> prints them.</p>\n",
-        first, plans, escaped(run.file.string()));
+        first, plans, escaped(run.name));
   out << table("llrrrrrr", top) << "<pre id=plans-all hidden>\n";
-  run.reader.for_each_row([&](const PlanResult& row) {
+  run.reader->for_each_row([&](const PlanResult& row) {
     const char* separator = "";
     for (const std::string& cell : cells_of(row))
       out << std::exchange(separator, "\t") << escaped(cell);
@@ -468,24 +467,24 @@ void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
 
 }  // namespace
 
-void write_report_page(const ReportedRun& run, const ReportedRun* other, std::ostream& out) {
-  const std::filesystem::path& file = run.file;
-  const ResultReader& reader = run.reader;
+void write_report_page(const Answers& run, const Answers* other, std::ostream& out) {
+  const ResultReader& reader = *run.reader;
   const Summary summary = summary_of(rows_of(reader));
   const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
   const Points points = points_of(rows_of(reader));
-  out << page_beginning(file.filename().string()) << origin(lanes, reader.sessions());
+  out << page_beginning(std::filesystem::path(run.name).filename().string())
+      << origin(lanes, reader.sessions());
   out << section("Answers", facts(summary, wall_time(reader.sessions()), reader));
   if (other != nullptr)
-    out << section("Compared with " + other->file.string(), comparison_html(run, *other));
+    out << section("Compared with " + other->name, comparison_html(run, *other));
   if (!summary.means.empty()) {
     out << section("Mean temperatures",
                    inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
     out << section("Mean and spread of each plan", scatter(points.temperatures));
     out << section("Coldest and warmest plans", extremes(points, reader));
   }
-  out << section("Failed plans", failures(summary, file));
+  out << section("Failed plans", failures(summary, run.name));
   for (const TimeLedger& ledger : ledgers) {
     const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
     out << section("Where the time went" + of, ledger_table(ledger));
@@ -499,11 +498,11 @@ void write_report_page(const ReportedRun& run, const ReportedRun* other, std::os
   out << fmt::format("<p class=small>wallheat {}</p>\n", version()) << page_end();
 }
 
-std::string report_json(const ReportedRun& run, const ReportedRun* other) {
-  const ResultReader& reader = run.reader;
+std::string report_json(const Answers& run, const Answers* other) {
+  const ResultReader& reader = *run.reader;
   const WallTime wall = wall_time(reader.sessions());
   const Summary summary = summary_of(rows_of(reader));
-  Json json{{"file", run.file.string()}};
+  Json json{{"file", run.name}};
   json["summary"] = to_json(summary, &wall, reader.closed_well());
   json["settings"] = reader.settings();
   json["sessions"] = reader.sessions();

@@ -12,7 +12,7 @@
 
 #include "core/answer.hpp"
 #include "report/attributes.hpp"
-#include "report/phases.hpp"
+#include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
 #include "store/results/merge.hpp"
 #include "view/advice.hpp"

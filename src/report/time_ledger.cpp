@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "report/attributes.hpp"
-#include "report/phases.hpp"
 
 namespace wallheat {
 namespace {
@@ -66,8 +65,7 @@ std::vector<Lane> lanes_of(const Rows& rows) {
   });
   std::vector<Lane> all;
   for (auto& [key, lane] : lanes) {
-    std::stable_sort(lane.plans.begin(), lane.plans.end(),
-                     [](const auto& a, const auto& b) { return a.started_s < b.started_s; });
+    std::ranges::stable_sort(lane.plans, {}, &LanePlan::started_s);
     all.push_back(std::move(lane));
   }
   return all;

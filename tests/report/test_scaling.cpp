@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/finished_run.hpp"
 #include "report/scaling.hpp"
 #include "store/results/result_store.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -141,12 +141,7 @@ class FinishedRun : public testing::Test {
     return file;
   }
   static std::string refusal(const std::string& file) {
-    try {
-      (void)finished_run(file, ResultReader(file));
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "(accepted)";
+    return refusal_of<RunError>([&] { (void)finished_run(file, ResultReader(file)); });
   }
   TemporaryDirectory directory_;
 };
@@ -171,12 +166,9 @@ TEST_F(FinishedRun, is_compared_with_runs_of_the_same_plans_only) {
   const std::string other = make("two.h5", {end(2, "2"), end(2, "2")}, "0.2");
   const ResultReader reader(first);
   require_same_plans(first, reader, first, reader);
-  try {
-    require_same_plans(first, reader, other, ResultReader(other));
-    FAIL() << "runs of two tolerances were compared";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("were solved with other settings"));
-  }
+  EXPECT_THAT(
+      refusal_of<RunError>([&] { require_same_plans(first, reader, other, ResultReader(other)); }),
+      HasSubstr("were solved with other settings"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "report/summary.hpp"
+#include "support/refusal.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -79,12 +80,8 @@ TEST(Plot, comes_in_three_formats_by_the_files_ending) {
 TEST(Plot, says_what_gnuplot_did_not_understand) {
   Plot plot;
   plot.add("plot nonsense(");
-  try {
-    (void)plot.draw(PlotFormat::svg, 400, 300);
-    FAIL() << "nonsense was drawn";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gnuplot failed"));
-  }
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)plot.draw(PlotFormat::svg, 400, 300); }),
+              HasSubstr("gnuplot failed"));
 }
 
 }  // namespace
