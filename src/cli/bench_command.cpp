@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <limits>
 
 #include "bench/cpu_bench.hpp"
-#include "cli/bench_gpu.hpp"
+#include "bench/gpu_bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run_option_parser.hpp"
 #include "core/generator.hpp"
+#include "io/print_error.hpp"
+#include "node/local_machine.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
 #include "view/solver_report.hpp"
@@ -32,6 +35,12 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
   return plans;
 }
 
+/// What a GPU is measured with.
+struct GpuBenchPlans {
+  std::vector<FloorPlan> in_memory;
+  PlanFiles files;  ///< count 0: none
+};
+
 /// The same plans for a GPU, which takes all of a data set end to end.
 GpuBenchPlans gpu_bench_plans(const std::filesystem::path& data, int count, std::size_t size) {
   const auto first = static_cast<std::size_t>(count);
@@ -44,6 +53,44 @@ GpuBenchPlans gpu_bench_plans(const std::filesystem::path& data, int count, std:
   plans.files = {data.string(), ids.size(),
                  [source, ids](std::size_t number) { return source->load(ids[number]); }};
   return plans;
+}
+
+/// The cores that share the socket of the first.
+std::vector<int> cpus_of_a_socket() {
+  const Machine machine = local_machine();
+  std::vector<int> cpus;
+  for (const Core& core : machine.cores)
+    if (core.socket == machine.cores.front().socket) cpus.push_back(core.cpu);
+  return cpus;
+}
+
+/// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
+/// solver of `solver`, and prints tables or JSON; `plans` is called once it is known that there is
+/// a GPU; `quick` leaves out the search for break-even and takes seconds. Throws RunError if there
+/// is none.
+void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool quick,
+               bool json) {
+  const Gpu gpu = gpu_to_measure();
+  const std::vector<int> cpus = cpus_of_a_socket();
+  GpuBenchPlans given = plans();
+  GpuBenchSettings settings;
+  settings.limits = solver.limits;
+  settings.most_in_flight = given.in_memory.size();
+  settings.plans = std::move(given.in_memory);
+  settings.files = std::move(given.files);
+  settings.cpu_cores = cpus.size();
+  settings.cpu_solver = [&](std::size_t thread) {
+    bind_this_thread({cpus.at(thread)});
+    return solver.make();
+  };
+  if (quick) settings.make_quick();
+  settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
+  const GpuBench bench = measure_gpu(gpu, settings);
+  if (json) {
+    fmt::print("{}", to_json_text(bench));
+  } else {
+    fmt::print("{}", to_text(bench));
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <deque>
 #include <optional>
@@ -9,8 +8,10 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/result_file.hpp"
+#include "cli/picture_file.hpp"
+#include "core/number_of.hpp"
 #include "report/compare.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -27,14 +28,11 @@ std::optional<GivenTime> given_time(const std::string& argument) {
   const std::size_t sign = argument.rfind('=');
   std::error_code unknown;
   if (sign == std::string::npos || std::filesystem::exists(argument, unknown)) return std::nullopt;
-  GivenTime time{argument.substr(0, sign), 0};
-  const char* const end = argument.data() + argument.size();
-  const auto [stop, error] = std::from_chars(argument.data() + sign + 1, end, time.seconds);
-  if (time.name.empty() || error != std::errc() || stop != end || !std::isfinite(time.seconds) ||
-      time.seconds <= 0)
+  const auto seconds = number_of<double>(std::string_view(argument).substr(sign + 1));
+  if (sign == 0 || !seconds || !std::isfinite(*seconds) || *seconds <= 0)
     throw UsageError(fmt::format(
         "'{}' is neither a file nor a program's time, as numpy=79 with seconds above 0", argument));
-  return time;
+  return GivenTime{argument.substr(0, sign), *seconds};
 }
 
 struct CompareOptions {
@@ -104,9 +102,7 @@ void check_files_of_compare(const CompareOptions& compare) {
   CommandFiles files;
   for (std::size_t i = 0; i < compare.words.size(); ++i)
     if (!compare.given[i]) files.reads_store("WHAT", compare.words[i]);
-  files.writes("--plot", compare.picture.path());
-  files.check();
-  compare.picture.check();
+  compare.picture.check(files);
 }
 
 CompareReport report_of(const CompareOptions& compare) {
@@ -116,7 +112,7 @@ CompareReport report_of(const CompareOptions& compare) {
     const std::string& word = compare.words[i];
     if (compare.given[i]) continue;
     answers.push_back(is_reference_csv(word) ? read_reference_csv(word)
-                                             : answers_of(word, readers.emplace_back(word)));
+                                             : Answers{word, {}, &readers.emplace_back(word)});
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
   // Zero stands for those of the first file, and where there is none for those that are timed.
@@ -140,8 +136,7 @@ CompareReport report_of(const CompareOptions& compare) {
   }
   report.base = compare.base;
   if (!report.base.empty() &&
-      std::none_of(report.times.begin(), report.times.end(),
-                   [&](const ProgramTime& time) { return time.name == report.base; }))
+      std::ranges::count(report.times, report.base, &ProgramTime::name) == 0)
     throw UsageError(fmt::format("--base {} is none of the times that are compared", report.base));
   return report;
 }
@@ -165,7 +160,7 @@ int compare_command(const Arguments& arguments) {
   check_files_of_compare(compare);
   const CompareReport report = report_of(compare);
   if (compare.json) {
-    fmt::print("{}", to_json_text(report));
+    fmt::print("{}", json_text(to_json(report)));
   } else {
     print_report(report, static_cast<std::size_t>(compare.list));
   }

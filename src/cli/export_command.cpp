@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -7,16 +9,61 @@
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
-#include "cli/field_export.hpp"
 #include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "core/npy.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
-#include "report/result_export.hpp"
+#include "report/row_table.hpp"
+#include "report/vtk_files.hpp"
+#include "store/results/result_path.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
+namespace {
+
+struct FieldFormat {
+  std::string (*bytes_of)(const Grid<double>&) = nullptr;
+  std::string_view beginning;
+};
+
+/// Writes the stored field of a plan.
+void export_field(const std::string& file, const std::string& id, const std::string& format,
+                  const std::string& output, bool overwrite) {
+  const auto chosen = choose<FieldFormat>(
+      "format", format.empty() ? "npy" : format,
+      {{"npy", {npy::bytes_of, npy::beginning}}, {"vti", {vti_of, vti_beginning}}});
+  if (output.empty()) throw UsageError("--field needs --out: a field is no text");
+  require_replaceable(output, overwrite, chosen.beginning);
+  const ResultReader reader(file);
+  const auto& rows = reader.rows();
+  const auto row = std::ranges::find(rows, id, &PlanResult::id);
+  if (row == rows.end()) throw RunError(fmt::format("{} has no plan \"{}\"", file, id));
+  const auto stored = reader.field(static_cast<std::size_t>(row - rows.begin()));
+  if (!stored)
+    throw RunError(
+        fmt::format("{} has no field of plan \"{}\", which is {}: run with --save-fields", file, id,
+                    to_string(row->status)));
+  write_output(output, chosen.bytes_of(*stored));
+}
+
+/// Writes an XDMF file that shows the stored fields of `file`, which it names as seen from where it
+/// lies.
+void export_xdmf(const std::string& file, const std::string& output, bool overwrite) {
+  if (output.empty())
+    throw UsageError(
+        "--format xdmf needs --out: the XDMF file names the result file as seen "
+        "from where it lies");
+  require_replaceable(output, overwrite, xdmf_beginning);
+  const auto places = field_places(file);
+  if (places.empty()) throw RunError(fmt::format("{} has no field: run with --save-fields", file));
+  const std::filesystem::path seen_from = result_path(output).parent_path();
+  write_output(output, xdmf_of(places, std::filesystem::relative(result_path(file), seen_from)));
+}
+
+}  // namespace
 
 int export_command(const Arguments& arguments) {
   std::string file;
@@ -32,7 +79,7 @@ int export_command(const Arguments& arguments) {
       "status 3 if any plan failed, 75 if any is not solved yet.\nWith --field ID: the plan's "
       "stored "
       "temperatures (°C) as a NumPy array, or as an image for VTK and ParaView.");
-  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
+  declare_result_file(options, file);
   options.add("out,o", value(output, "FILE"), "write there instead of to stdout");
   options.add(
       "format,f", value(format, "NAME"),
@@ -41,8 +88,6 @@ int export_command(const Arguments& arguments) {
   options.add("field", value(field, "ID"), "write this plan's stored field (float64), to --out");
   options.add("overwrite", flag(overwrite), "replace an output file of the same format");
   options.words("format", {"csv", "plain-csv", "json", "xdmf", "npy", "vti"});
-  options.positional("file", 1);
-  options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
 
   CommandFiles files;
@@ -66,9 +111,7 @@ int export_command(const Arguments& arguments) {
   } else if (!output.empty()) {
     require_replaceable(output, overwrite, chosen->beginning);
   }
-  const ResultReader reader(file);
-  for (const std::string& sentence : reader.damage())
-    print_error("wallheat: {}", printable(sentence));
+  const ResultReader reader = open_result_file(file);
   std::vector<std::string> failed;
   std::size_t pending = 0;
   const Rows rows = [&](const auto& take) {

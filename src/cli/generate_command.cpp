@@ -1,12 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -17,6 +17,7 @@
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/json.hpp"
+#include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -24,28 +25,17 @@
 namespace wallheat {
 namespace {
 
-std::string id_of(std::int64_t index) { return fmt::format("{:05}", index + 1); }
-
 /// Throws RunError if a file is there that would be written. Plans need no list to be somebody's.
 void require_none_of(const std::filesystem::path& directory, const std::filesystem::path& ids_file,
-                     std::int64_t count) {
+                     const std::vector<std::string>& ids) {
   const auto require_none = [](const std::filesystem::path& file) {
     if (std::filesystem::exists(file))
       throw RunError(file.string() + " exists; give another --out, or --overwrite");
   };
   require_none(ids_file);
-  for (std::int64_t index = 0; index < count; ++index) {
+  for (const std::string& id : ids)
     for (const char* ending : {"_domain.npy", "_interior.npy", "_source.npy"})
-      require_none(directory / (id_of(index) + ending));
-  }
-}
-
-void write_text(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (!stream)
-    throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
+      require_none(directory / (id + ending));
 }
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
@@ -60,7 +50,8 @@ class GeneratedPlans final : public PlanSource {
   [[nodiscard]] std::filesystem::path path() const override { return path_; }
   [[nodiscard]] PlanIds ids() const override {
     PlanIds all;
-    for (std::int64_t index = 0; index < count_; ++index) all.ids.push_back(id_of(index));
+    for (std::int64_t index = 0; index < count_; ++index)
+      all.ids.push_back(fmt::format("{:05}", index + 1));
     return all;
   }
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
@@ -80,11 +71,11 @@ class GeneratedPlans final : public PlanSource {
   std::int64_t count_;
 };
 
-void write_directory(const std::filesystem::path& out, Generate generate, std::uint64_t seed,
-                     std::size_t size, std::int64_t count, bool overwrite,
-                     std::optional<double> spacing) {
+void write_directory(const GeneratedPlans& plans, bool overwrite, std::optional<double> spacing) {
+  const std::filesystem::path out = plans.path();
+  const std::vector<std::string> all = plans.ids().ids;
   const auto ids_file = out / "building_ids.txt";
-  if (!overwrite) require_none_of(out, ids_file, count);
+  if (!overwrite) require_none_of(out, ids_file, all);
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error)
@@ -92,31 +83,23 @@ void write_directory(const std::filesystem::path& out, Generate generate, std::u
         fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
   std::filesystem::remove(ids_file, error);
   if (spacing) {
-    write_text(out / spacing_name, python_float(*spacing) + "\n");
+    write_output(out / spacing_name, python_float(*spacing) + "\n");
   } else {
     std::filesystem::remove(out / spacing_name, error);
   }
-  std::string ids;
-  for (std::int64_t index = 0; index < count; ++index) {
-    const std::string id = id_of(index);
-    save_floor_plan(out, id, generate(seed, static_cast<std::uint64_t>(index), size));
-    ids += id + "\n";
-  }
+  for (const std::string& id : all) save_floor_plan(out, id, plans.load(id));
   // The list comes last: a directory that has one is complete.
-  write_text(ids_file, ids);
+  write_output(ids_file, fmt::format("{}\n", fmt::join(all, "\n")));
 }
 
-void write_pack(const std::filesystem::path& out, Generate generate, std::uint64_t seed,
-                std::size_t size, std::int64_t count, bool overwrite,
-                std::optional<double> spacing) {
+void write_pack(const GeneratedPlans& plans, bool overwrite, std::optional<double> spacing) {
   catch_stop_signals();
   PackOptions options;
   options.overwrite = overwrite;
   options.spacing = spacing;
   options.threads = std::max<std::size_t>(local_machine().cores.size(), 1);
   options.interrupted = stop_requested;
-  const GeneratedPlans plans(out, generate, seed, size, count);
-  (void)pack_plans(out, plans, plans.ids().ids, options);
+  (void)pack_plans(plans.path(), plans, plans.ids().ids, options);
 }
 
 }  // namespace
@@ -158,11 +141,8 @@ int generate_command(const Arguments& arguments) {
 
   std::optional<double> spacing;
   if (generate == generate_poisson_plan) spacing = 1 / static_cast<double>(size);  // 1 wide
-  if (!pack) {
-    write_directory(out, generate, seed, static_cast<std::size_t>(size), count, overwrite, spacing);
-  } else {
-    write_pack(out, generate, seed, static_cast<std::size_t>(size), count, overwrite, spacing);
-  }
+  const GeneratedPlans plans(out, generate, seed, static_cast<std::size_t>(size), count);
+  (pack ? write_pack : write_directory)(plans, overwrite, spacing);
   if (json) {
     fmt::print("{}", json_text({{"plans", out.string()},
                                 {"count", count},

@@ -29,9 +29,7 @@ int list_command(const Arguments& arguments) {
                   "longest?\nAs a table, as CSV that spreadsheets and pandas read without options, "
                   "or as JSON.");
   declare_result_file(options, file);
-  declare_where(options, choice.where);
-  options.add("sort", value(choice.sort, "FORMULA"),
-              "ascending by this column or formula; with a - in front, descending");
+  declare_rows(options, choice);
   options.add("first,n", value(first, "N", all, "all"), "so many plans at most");
   options.add("columns",
               value(column_names, "NAMES",
@@ -41,7 +39,6 @@ int list_command(const Arguments& arguments) {
   options.add("format,f", value(format_name, "NAME", "table"), "table, csv or json");
   options.add("json", flag(json), "the same as --format json");
   options.words("format", {"table", "csv", "json"});
-  options.words("sort", all_column_names());
   if (!options.parse(arguments)) return exit_done;
   if (json) format_name = "json";
   const auto format = choose<ListFormat>(

@@ -10,7 +10,7 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/result_file.hpp"
+#include "cli/picture_file.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/process_setup.hpp"

@@ -4,7 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/result_file.hpp"
+#include "cli/picture_file.hpp"
 #include "report/offload_report.hpp"
 #include "wallheat/error.hpp"
 

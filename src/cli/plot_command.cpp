@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -16,6 +16,7 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
@@ -101,13 +102,6 @@ class Fields {
   std::unique_ptr<Solver> solver_;  // for fields that are not stored
 };
 
-/// What is neither wall nor room is 0 °C in a field, too.
-Grid<double> without_ground(Grid<double> field) {
-  for (double& value : field.cells)
-    if (value == 0) value = std::numeric_limits<double>::quiet_NaN();
-  return field;
-}
-
 Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const std::string& id) {
   if (a.rows != b.rows || a.cols != b.cols)
     throw RunError(fmt::format("plan \"{}\" has another shape in --minus", printable(id)));
@@ -171,20 +165,30 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
   return panels;
 }
 
-}  // namespace
-
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): one refusal after the other
-int plot_command(const Arguments& arguments) {
-  std::vector<std::string> names;
+struct PlotOptions {
+  std::string file;
+  std::vector<std::string> ids;  ///< of the plans that are named
   std::filesystem::path data;
-  std::string minus_file;
-  std::string show_names;
+  std::string minus;
+  std::vector<Show> shows;
   std::string colours;
-  std::string range;
+  std::optional<ColourRange> range;
   bool axes = false;
   RowChoice choice;
   std::int64_t first = 0;
   PictureFile picture;
+
+  [[nodiscard]] bool shows_any(std::initializer_list<Show> wanted) const {
+    return std::find_first_of(shows.begin(), shows.end(), wanted.begin(), wanted.end()) !=
+           shows.end();
+  }
+};
+
+/// False where --help was asked for. Throws UsageError.
+bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
+  std::vector<std::string> names;
+  std::string show_names;
+  std::string range;
   Options options(
       "plot FILE [ID ...] --out PICTURE [options]",
       "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
@@ -192,94 +196,103 @@ int plot_command(const Arguments& arguments) {
   options.add("file", value(names, "FILE"),
               "the result file, then the plans to draw (also as arguments)");
   options.positional("file", -1);
-  options.add("data,d", value(data, "PLANS"),
+  options.add("data,d", value(plot.data, "PLANS"),
               "the floor plans: for start fields and masks, and to solve what is not stored");
   options.add(
       "show", value(show_names, "NAMES"),
       "of each plan: start, mask, source, field, difference, separated by commas; default: start "
       "and field of one plan with --data, else field, or the difference with --minus");
-  options.add("minus", value(minus_file, "FILE"),
+  options.add("minus", value(plot.minus, "FILE"),
               "another result file of the same plans, whose fields are taken away");
-  declare_where(options, choice.where);
-  options.add("sort", value(choice.sort, "FORMULA"),
-              "ascending by this column or formula; with a - in front, descending");
-  options.add("first,n", value(first, "N", 25), "so many plans at most, if none is named");
+  declare_rows(options, plot.choice);
+  options.add("first,n", value(plot.first, "N", 25), "so many plans at most, if none is named");
   options.add(
-      "cmap", value(colours, "NAME"),
+      "cmap", value(plot.colours, "NAME"),
       "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default "
       "of what is below and above zero)");
   options.add(
       "range", value(range, "LOW:HIGH"),
       "of the colours, in °C; default: from the lowest to the highest, and 0:25 where walls "
       "are at 5 or 25 °C");
-  options.add("axes", flag(axes), "show rows and columns, in cells");
-  picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
+  options.add("axes", flag(plot.axes), "show rows and columns, in cells");
+  plot.picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
   options.words("show", {"start", "mask", "field", "difference"});
   options.words("cmap", colour_maps());
-  options.words("sort", all_column_names());
   options.require({"file", "out"});
-  if (!options.parse(arguments)) return exit_done;
-  const std::string file = names.front();
-  std::vector<std::string> ids(names.begin() + 1, names.end());
-  if (first < 1) throw UsageError("--first must be at least 1");
+  if (!options.parse(arguments)) return false;
+  plot.file = names.front();
+  plot.ids.assign(names.begin() + 1, names.end());
+  if (plot.first < 1) throw UsageError("--first must be at least 1");
   if (options.was_given("cmap") &&
-      std::find(colour_maps().begin(), colour_maps().end(), colours) == colour_maps().end())
-    refuse_value("cmap", colours, colour_maps());
-  if (!ids.empty() && (!choice.where.empty() || !choice.sort.empty()))
+      std::find(colour_maps().begin(), colour_maps().end(), plot.colours) == colour_maps().end())
+    refuse_value("cmap", plot.colours, colour_maps());
+  if (!plot.ids.empty() && (!plot.choice.where.empty() || !plot.choice.sort.empty()))
     throw UsageError("name plans, or choose them by --where and --sort, not both");
-  const bool is_one = ids.size() == 1;
   if (show_names.empty())
-    show_names = !minus_file.empty()       ? "difference"
-                 : is_one && !data.empty() ? "start,field"
-                                           : "field";
-  const std::vector<Show> shows = shown(show_names);
-  const auto shows_any = [&](std::initializer_list<Show> wanted) {
-    return std::any_of(shows.begin(), shows.end(), [&](Show show) {
-      return std::find(wanted.begin(), wanted.end(), show) != wanted.end();
-    });
-  };
-  if (shows_any({Show::start, Show::mask, Show::source}) && data.empty())
+    show_names = !plot.minus.empty()                          ? "difference"
+                 : plot.ids.size() == 1 && !plot.data.empty() ? "start,field"
+                                                              : "field";
+  plot.shows = shown(show_names);
+  if (plot.shows_any({Show::start, Show::mask, Show::source}) && plot.data.empty())
     throw UsageError("--show start, mask and source need the floor plans: name them by --data");
-  const bool differs = shows_any({Show::difference});
-  if (differs && minus_file.empty())
+  const bool differs = plot.shows_any({Show::difference});
+  if (differs && plot.minus.empty())
     throw UsageError("--show difference needs the other result file: name it by --minus");
-  if (!differs && !minus_file.empty()) throw UsageError("--minus needs --show difference");
+  if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
+  if (!range.empty()) plot.range = range_in(range);
   CommandFiles files;
-  files.reads_store("FILE", file);
-  files.reads_store("--minus", minus_file);
-  files.reads_plans("--data", data);
-  files.writes("--out", picture.path());
-  files.check();
-  picture.check();
+  files.reads_store("FILE", plot.file);
+  files.reads_store("--minus", plot.minus);
+  files.reads_plans("--data", plot.data);
+  plot.picture.check(files);
+  return true;
+}
 
-  const SharedPlanSource plans = data.empty() ? nullptr : open_plan_source(data);
-  Fields fields(file, plans);
-  std::optional<Fields> minus;
-  if (!minus_file.empty()) minus.emplace(minus_file, plans);
-  std::size_t all = ids.size();
-  if (ids.empty()) {
-    choice.where = choice.where.empty()
-                       ? "status != pending and status != failed"
-                       : "(" + choice.where + ") and status != pending and status != failed";
-    const std::vector<std::size_t> rows = selected_rows(file, fields.reader(), choice);
-    all = rows.size();
-    for (const std::size_t row :
-         std::span(rows).first(std::min(all, static_cast<std::size_t>(first))))
-      ids.push_back(fields.reader().row(row).id);
-  }
-  FieldPicture drawn;
-  if (!range.empty()) drawn.range = range_in(range);
-  const std::string solver = recorded_solver_text(fields.reader());
-  drawn.title =
-      is_one ? "plan " + printable(ids.front())
-             : fmt::format("{}, {} plans, {}", std::filesystem::path(file).filename().string(),
-                           ids.size() < all ? fmt::format("{} of {}", ids.size(), all)
-                                            : std::to_string(all),
+/// Those that are named, else the first of those that are chosen. Returns how many there are.
+std::size_t choose_plans(PlotOptions& plot, const ResultReader& reader) {
+  if (!plot.ids.empty()) return plot.ids.size();
+  constexpr const char* solved = "status != pending and status != failed";
+  RowChoice choice = plot.choice;
+  choice.where = choice.where.empty() ? solved : fmt::format("({}) and {}", choice.where, solved);
+  const std::vector<std::size_t> rows = selected_rows(plot.file, reader, choice);
+  for (const std::size_t row :
+       std::span(rows).first(std::min(rows.size(), static_cast<std::size_t>(plot.first))))
+    plot.ids.push_back(reader.row(row).id);
+  return rows.size();
+}
+
+/// "plan 00003: minus other.h5", "results.h5, 25 of 4571 plans, jacobi".
+std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
+                     const ResultReader& reader) {
+  const std::size_t drawn = plot.ids.size();
+  const auto name = [](const std::string& file) {
+    return std::filesystem::path(file).filename().string();
+  };
+  const std::string solver = recorded_solver_text(reader);
+  std::string title =
+      is_one ? "plan " + printable(plot.ids.front())
+             : fmt::format("{}, {} plans, {}", name(plot.file),
+                           drawn < all ? fmt::format("{} of {}", drawn, all) : std::to_string(all),
                            solver.substr(0, solver.find(' ')));
-  if (differs)
-    drawn.title += fmt::format(": minus {}", std::filesystem::path(minus_file).filename().string());
-  for (const std::string& id : ids) {
-    auto panels = panels_of(id, shows, ids.size(), fields, minus ? &*minus : nullptr);
+  if (!plot.minus.empty()) title += ": minus " + name(plot.minus);
+  return title;
+}
+
+}  // namespace
+
+int plot_command(const Arguments& arguments) {
+  PlotOptions plot;
+  if (!parse_plot_options(arguments, plot)) return exit_done;
+  const bool is_one = plot.ids.size() == 1;
+  const SharedPlanSource plans = plot.data.empty() ? nullptr : open_plan_source(plot.data);
+  Fields fields(plot.file, plans);
+  std::optional<Fields> minus;
+  if (!plot.minus.empty()) minus.emplace(plot.minus, plans);
+  const std::size_t all = choose_plans(plot, fields.reader());
+  FieldPicture drawn;
+  drawn.title = plot.picture.title().value_or(title_of(plot, is_one, all, fields.reader()));
+  for (const std::string& id : plot.ids) {
+    auto panels = panels_of(id, plot.shows, plot.ids.size(), fields, minus ? &*minus : nullptr);
     std::move(panels.begin(), panels.end(), std::back_inserter(drawn.panels));
   }
   constexpr std::size_t few = 3;
@@ -289,16 +302,18 @@ int plot_command(const Arguments& arguments) {
   } else {
     const auto across = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
     // All panels of a plan in one row.
-    drawn.columns = (across + shows.size() - 1) / shows.size() * shows.size();
+    const std::size_t of_plan = plot.shows.size();
+    drawn.columns = (across + of_plan - 1) / of_plan * of_plan;
     drawn.side = count <= few ? 500 : std::max<std::size_t>(1800 / drawn.columns, 60);
   }
-  drawn.colours = colours;
-  drawn.axes = axes;
-  drawn.size = picture.size();
-  drawn.title = picture.title().value_or(drawn.title);
-  picture.write_bytes([&](PlotFormat format) { return drawn.draw(format, picture.dpi()); });
-  fmt::print("{} plan(s), {} panel(s): {}\n", ids.size(), count,
-             printable(picture.path().string()));
+  drawn.colours = plot.colours;
+  drawn.range = plot.range;
+  drawn.axes = plot.axes;
+  drawn.size = plot.picture.size();
+  plot.picture.write_bytes(
+      [&](PlotFormat format) { return drawn.draw(format, plot.picture.dpi()); });
+  fmt::print("{} plan(s), {} panel(s): {}\n", plot.ids.size(), count,
+             printable(plot.picture.path().string()));
   return exit_done;
 }
 

@@ -5,8 +5,8 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/queue_source.hpp"
-#include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "report/queue_report.hpp"
 #include "view/output_file.hpp"
@@ -29,24 +29,19 @@ SizeClasses classes_of(const std::string& text, bool by_memory) {
       text));
 }
 
-/// What each job would have been told, as CSV.
-class ReplayFile {
- public:
-  static constexpr const char* head =
-      "job,task,partition,size,eligible_s,wait_s,median_s,bound_75_s,bound_95_s\n";
-  void add(const QueueRow& row, const JobRecord& job, const Wait& wait, const StatedWait& stated) {
-    const auto number = [](double value) {
-      return std::isnan(value) ? std::string() : fmt::format("{}", value);
-    };
-    text_ += fmt::format("{},{},{},{},{},{},{},{},{}\n", job.job, job.task, row.partition, row.size,
-                         wait.eligible_s, wait.wait_s, number(stated.median_s),
-                         number(stated.bound_75_s), number(stated.bound_95_s));
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
+constexpr const char* replay_head =
+    "job,task,partition,size,eligible_s,wait_s,median_s,bound_75_s,bound_95_s\n";
 
- private:
-  std::string text_ = head;
-};
+/// What a job would have been told, as CSV.
+std::string replay_line(const QueueRow& row, const JobRecord& job, const Wait& wait,
+                        const StatedWait& stated) {
+  const auto number = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{}", value);
+  };
+  return fmt::format("{},{},{},{},{},{},{},{},{}\n", job.job, job.task, row.partition, row.size,
+                     wait.eligible_s, wait.wait_s, number(stated.median_s),
+                     number(stated.bound_75_s), number(stated.bound_95_s));
+}
 
 }  // namespace
 
@@ -92,19 +87,15 @@ int queue_command(const Arguments& arguments) {
   const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
   CommandFiles files;
   source.name_files(files);
-  files.makes("--replay", replay, picture.overwrite(), ReplayFile::head);
-  files.writes("--plot", picture.path());
-  files.check();
-  picture.check();
+  files.makes("--replay", replay, picture.overwrite(), replay_head);
+  picture.check(files);
 
   const JobListing listing = source.read();
   if (listing.jobs.empty())
     throw RunError("no job is in the listing; with more --days sacct looks back further");
-  ReplayFile told;
+  std::string told = replay_head;
   StatedWaitSink tell;
-  if (!replay.empty())
-    tell = [&](const QueueRow& row, const JobRecord& job, const Wait& wait,
-               const StatedWait& stated) { told.add(row, job, wait, stated); };
+  if (!replay.empty()) tell = [&](const auto&... what) { told += replay_line(what...); };
   QueueReport report;
   try {
     report = queue_report(listing, classes, names, qos, tell);
@@ -115,7 +106,7 @@ int queue_command(const Arguments& arguments) {
     return exit_failed;
   }
   report.own_jobs = source.own_jobs();
-  if (!replay.empty()) write_output(replay, told.text());
+  if (!replay.empty()) write_output(replay, told);
   picture.write([&] { return queue_plot(report, means); });
   if (json) {
     fmt::print("{}", to_json_text(report));

@@ -4,11 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <iostream>
 #include <optional>
 
 #include "core/printable.hpp"
@@ -38,29 +34,6 @@ std::ptrdiff_t lines_in(const std::string& text) {
 }
 
 }  // namespace
-
-std::string text_of(const std::string& file) {
-  std::ifstream named;
-  if (file != "-") {
-    named.open(file, std::ios::binary);
-    if (!named || std::filesystem::is_directory(file))
-      throw RunError(fmt::format("{} cannot be read: {}", printable(file),
-                                 named ? "it is a directory" : std::strerror(errno)));
-  }
-  std::istream& in = file == "-" ? std::cin : named;
-  std::string text;
-  std::string part(std::size_t{1} << 20, '\0');
-  while (in) {
-    in.read(part.data(), static_cast<std::streamsize>(part.size()));
-    const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
-    // So that a device of zeros is not read without end.
-    if (read.find('\0') != std::string_view::npos)
-      throw RunError(fmt::format("{} is no text: it has zero bytes", printable(file)));
-    text += read;
-  }
-  if (in.bad()) throw RunError(fmt::format("{} cannot be read to its end", printable(file)));
-  return text;
-}
 
 void QueueSource::declare(Options& options) {
   options.add("sacct", value(sacct_, "FILE"),

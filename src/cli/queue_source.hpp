@@ -38,7 +38,4 @@ class QueueSource {
   bool own_ = false;
 };
 
-/// The text of a file; - is stdin. Throws RunError.
-[[nodiscard]] std::string text_of(const std::string& file);
-
 }  // namespace wallheat

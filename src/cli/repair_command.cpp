@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/result_file.hpp"
 #include "core/printable.hpp"
 #include "store/results/repair.hpp"
 #include "view/json.hpp"
@@ -11,18 +12,21 @@
 namespace wallheat {
 namespace {
 
-void print_repair_json(const std::filesystem::path& file, const RepairReport& report) {
-  const Json json{{"file", file.string()},     {"changed", report.changed},
-                  {"done", report.done},       {"failed", report.failed},
-                  {"pending", report.pending}, {"findings", report.sentences},
+void print_repair_json(const std::string& file, const RepairReport& report) {
+  const Json json{{"file", file},
+                  {"changed", report.changed},
+                  {"done", report.done},
+                  {"failed", report.failed},
+                  {"pending", report.pending},
+                  {"findings", report.sentences},
                   {"lost", report.lost}};
   fmt::print("{}", json_text(json));
 }
 
-void print_repair_for_people(const std::filesystem::path& file, const RepairReport& report) {
+void print_repair_for_people(const std::string& file, const RepairReport& report) {
   for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
   for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
-  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file.string()),
+  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file),
              report.changed ? "is whole" : "needed nothing", report.done, report.failed,
              report.pending);
 }
@@ -30,7 +34,7 @@ void print_repair_for_people(const std::filesystem::path& file, const RepairRepo
 }  // namespace
 
 int repair_command(const Arguments& arguments) {
-  std::filesystem::path file;
+  std::string file;
   bool json = false;
   Options options("repair FILE [options]",
                   "Makes the result file of a killed run whole without a run: folds its log in, "
@@ -38,10 +42,8 @@ int repair_command(const Arguments& arguments) {
                   "What is damaged is taken from the log where it still is; else its plan becomes "
                   "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
                   "it cannot be done, 2 wrong usage, 75 whole with plans pending.");
-  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
+  declare_result_file(options, file);
   options.add("json", flag(json), "print what was found as one JSON object");
-  options.positional("file", 1);
-  options.require({"file"});
   if (!options.parse(arguments)) return exit_done;
 
   const RepairReport report = repair_results(file);

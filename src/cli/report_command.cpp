@@ -50,14 +50,11 @@ int report_command(const Arguments& arguments) {
   if (json == !out.empty()) throw UsageError("give either --out or --json");
   if (!json) check_files_of_report(file, compare, out, overwrite, "<!doctype html>\n");
   const ResultReader reader = open_result_file(file);
-  const ReportedRun run{file, reader};
+  const Answers run{file, {}, &reader};
   std::optional<ResultReader> other_reader;
-  std::optional<ReportedRun> other;
-  if (!compare.empty()) {
-    other_reader.emplace(open_result_file(compare));
-    other.emplace(ReportedRun{compare, *other_reader});
-  }
-  const ReportedRun* const compared = other ? &*other : nullptr;
+  if (!compare.empty()) other_reader.emplace(open_result_file(compare));
+  const Answers other{compare, {}, other_reader ? &*other_reader : nullptr};
+  const Answers* const compared = other_reader ? &other : nullptr;
   if (json) {
     fmt::print("{}", report_json(run, compared));
     return exit_done;

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
-#include "view/output_file.hpp"
+#include "report/attributes.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -26,6 +24,13 @@ void declare_where(Options& options, std::string& where) {
               "only plans for which this holds, as 'pct_below_15 > 50 and mean_temp < 14' or "
               "'status == failed' or 'host(\"gpu\")': columns, numbers, + - * / ^ == != < > <= >=, "
               "and, or, not(), abs(), sqrt(), ...");
+}
+
+void declare_rows(Options& options, RowChoice& choice) {
+  declare_where(options, choice.where);
+  options.add("sort", value(choice.sort, "FORMULA"),
+              "ascending by this column or formula; with a - in front, descending");
+  options.words("sort", all_column_names());
 }
 
 ResultReader open_result_file(const std::string& file) {
@@ -82,11 +87,7 @@ SolverOptions recorded_solver(const std::string& file, const ResultReader& reade
 }
 
 std::string recorded_solver_text(const ResultReader& reader) {
-  const auto text = [&](const char* name) {
-    const auto found = reader.settings().find(name);
-    return found == reader.settings().end() ? std::string("?") : found->second;
-  };
-  return text("solver") + " " + text("solver_version");
+  return text_in(reader.settings(), "solver") + " " + text_in(reader.settings(), "solver_version");
 }
 
 void refuse_empty(const std::string& file, const std::string& where, std::size_t plans) {
@@ -99,61 +100,6 @@ std::vector<std::size_t> selected_rows(const std::string& file, const ResultRead
   auto rows = chosen_rows(rows_of(reader), choice);
   if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.count());
   return rows;
-}
-
-void PictureFile::declare(Options& options, const char* option, const char* help) {
-  option_ = std::string(option).substr(0, std::string(option).find(','));
-  options.add(option, value(path_, "FILE"), help);
-  options.add("overwrite", flag(overwrite_), "replace an existing file");
-  options.add("title", value(titles_, "TEXT"), "of the picture, in place of its own; '' for none");
-  options.add("size", value(size_, "WxH"), "of the picture in pixels, as 1200x800");
-  options.add(
-      "dpi", value(dpi_, "N", usual_dpi),
-      "dots an inch of a PNG: 300 makes all of it, text and lines too, 300/96 times as large");
-}
-
-void PictureFile::check() const {
-  if (!wanted()) return;
-  const PlotFormat format = plot_format(option_, path_);
-  (void)size();
-  constexpr int least = 24;
-  constexpr int most = 1200;
-  if (dpi_ < least || dpi_ > most)
-    throw UsageError(fmt::format("--dpi must be {} to {}", least, most));
-  if (dpi_ != usual_dpi && format != PlotFormat::png)
-    throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
-  require_replaceable(path_, overwrite_, beginning_of(format));
-}
-
-std::optional<std::pair<int, int>> PictureFile::size() const {
-  if (size_.empty()) return std::nullopt;
-  const std::size_t cross = std::min(size_.find('x'), size_.size());
-  const int width = number_of<int>(std::string_view(size_).substr(0, cross)).value_or(0);
-  const int height =
-      number_of<int>(std::string_view(size_).substr(std::min(cross + 1, size_.size()))).value_or(0);
-  constexpr int least = 64;
-  constexpr int most = 20000;
-  if (std::min(width, height) < least || std::max(width, height) > most)
-    throw UsageError(fmt::format("--size must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'",
-                                 least, most, printable(size_)));
-  return std::pair(width, height);
-}
-
-std::optional<std::string> PictureFile::title() const {
-  return titles_.empty() ? std::nullopt : std::optional(titles_.back());
-}
-
-void PictureFile::write(const std::function<Plot()>& draw, int width, int height) const {
-  write_bytes([&](PlotFormat format) {
-    Plot plot = draw();
-    if (const auto wanted = title()) plot.set_heading(*wanted);
-    const auto [columns, rows] = size().value_or(std::pair(width, height));
-    return plot.draw(format, columns, rows, dpi_);
-  });
-}
-
-void PictureFile::write_bytes(const std::function<std::string(PlotFormat)>& draw) const {
-  if (wanted()) write_output(path_, draw(plot_format(option_, path_)));
 }
 
 }  // namespace wallheat

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <string_view>
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/result_file.hpp"
 #include "cli/run_option_parser.hpp"
 #include "core/answer.hpp"
@@ -18,7 +18,6 @@
 #include "io/print_error.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
-#include "report/finished_run.hpp"
 #include "report/scaling.hpp"
 #include "run/catalogue.hpp"
 #include "run/signals.hpp"
@@ -34,6 +33,7 @@ namespace {
 enum class Source { runs, files, replay, times };
 
 struct ScalingOptions {
+  Source source = Source::runs;
   std::vector<std::string> files;
   std::filesystem::path data;
   std::filesystem::path ids;
@@ -201,15 +201,6 @@ Scaling of_files(const std::vector<std::string>& files) {
       points, "add the file of a run with one worker ('wallheat run --threads 1 --device cpu')");
 }
 
-/// How many workers the run had whose seconds are stored, if it was always the same number.
-std::optional<std::size_t> stored_workers(const ResultReader& reader) {
-  std::set<std::size_t> workers;
-  for (const Attributes& session : reader.sessions())
-    if (const auto count = workers_of(session)) workers.insert(*count);
-  if (workers.size() != 1) return std::nullopt;
-  return *workers.begin();
-}
-
 std::vector<Scaling> replay(const ScalingOptions& options) {
   const auto schedules = schedules_of(options.schedules);
   constexpr std::size_t most = 1024;
@@ -219,7 +210,7 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
   if (!std::isfinite(options.slowdown) || options.slowdown < 1)
     throw UsageError("--slowdown must be a number of at least 1");
   const ResultReader reader = open_result_file(options.replay);
-  const auto stored_with = stored_workers(reader);
+  const auto stored_with = workers_of(reader);
   if (options.slowdown > 1 && !stored_with)
     throw RunError(options.replay +
                    " does not say how many workers its seconds are from, or they are from several "
@@ -253,10 +244,8 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
   return scalings;
 }
 
-}  // namespace
-
-int scaling_command(const Arguments& arguments) {
-  ScalingOptions scaling;
+/// False where --help was asked for. Throws UsageError.
+bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) {
   Options options(
       "scaling (--data PLANS | FILE ... | --replay FILE | --times LIST) [options]",
       "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to "
@@ -299,49 +288,55 @@ int scaling_command(const Arguments& arguments) {
   options.add("json", flag(scaling.json), "print one JSON object");
   options.words("schedule", {"static", "dynamic", "longest-first"});
   options.positional("file", -1);
-  if (!options.parse(arguments)) return exit_done;
+  if (!options.parse(arguments)) return false;
 
-  const Source source = source_of(options);
+  scaling.source = source_of(options);
   if (scaling.repeat < 1) throw UsageError("--repeat must be at least 1");
   if (scaling.first < 0) throw UsageError("--first must be at least 0");
   (void)scaling.solver.finish({});
   CommandFiles files;
   for (const std::string& file : scaling.files) files.reads_store("FILE", file);
   files.reads_store("--replay", scaling.replay);
-  if (source == Source::runs) files.reads_plans("--data", scaling.data);
+  if (scaling.source == Source::runs) files.reads_plans("--data", scaling.data);
   files.reads("--ids", scaling.ids);
-  files.writes("--plot", scaling.picture.path());
-  files.check();
-  scaling.picture.check();
+  scaling.picture.check(files);
+  return true;
+}
 
-  std::vector<Scaling> scalings;
-  std::string text;
-  switch (source) {
+/// What the scalings are of, for people, and they themselves.
+std::pair<std::string, std::vector<Scaling>> scalings_of(const ScalingOptions& scaling) {
+  switch (scaling.source) {
     case Source::runs:
-      scalings = {measure(scaling)};
-      text = fmt::format("runs of {}", scaling.data.string());
-      break;
+      return {fmt::format("runs of {}", scaling.data.string()), {measure(scaling)}};
     case Source::files:
-      scalings = {of_files(scaling.files)};
-      text = "finished runs";
-      break;
-    case Source::replay:
-      scalings = replay(scaling);
-      text = fmt::format("replay of {}", scaling.replay);
+      return {"finished runs", {of_files(scaling.files)}};
+    case Source::replay: {
+      std::string text = fmt::format("replay of {}", scaling.replay);
       if (scaling.slowdown > 1)
         text += fmt::format(", plans {:g} times as long beside others", scaling.slowdown);
-      break;
+      return {text, replay(scaling)};
+    }
     case Source::times:
-      scalings = {against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")};
-      text = "given times";
       break;
   }
-  scaling.picture.write([&] { return scaling_plot(scalings, "strong scaling: " + text); });
+  return {"given times",
+          {against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")}};
+}
+
+}  // namespace
+
+int scaling_command(const Arguments& arguments) {
+  ScalingOptions scaling;
+  if (!parse_scaling_options(arguments, scaling)) return exit_done;
+  const auto [text, scalings] = scalings_of(scaling);
+  scaling.picture.write([&, &text = text, &scalings = scalings] {
+    return scaling_plot(scalings, "strong scaling: " + text);
+  });
   if (scaling.json) {
     fmt::print("{}", to_json_text(scalings, text));
   } else {
     print_scalings(scalings);
-    if (source == Source::replay && scaling.slowdown == 1)
+    if (scaling.source == Source::replay && scaling.slowdown == 1)
       print_line(
           "every plan is taken to last as long beside other workers as it did in the stored run; "
           "--slowdown changes that",

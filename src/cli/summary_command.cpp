@@ -5,8 +5,10 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/result_file.hpp"
 #include "report/summary.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -29,9 +31,7 @@ int summary_command(const Arguments& arguments) {
   if (options.was_given("bins") && bins < 1) throw UsageError("--bins must be at least 1");
   CommandFiles files;
   files.reads_store("FILE", file);
-  files.writes("--plot", picture.path());
-  files.check();
-  picture.check();
+  picture.check(files);
 
   const ResultReader reader = open_result_file(file);
   std::size_t plans = 0;
@@ -51,7 +51,7 @@ int summary_command(const Arguments& arguments) {
                           static_cast<std::size_t>(bins));
   });
   if (json) {
-    fmt::print("{}", to_json_text(summary, of_all, reader.closed_well()));
+    fmt::print("{}", json_text(to_json(summary, of_all, reader.closed_well())));
   } else {
     print_summary(summary, of_all, reader.closed_well());
     if (picture.wanted())

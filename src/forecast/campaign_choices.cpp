@@ -181,9 +181,7 @@ Place place_of(const std::string& text, const std::vector<Partition>& known) {
   const std::size_t mark = std::min(text.find(':'), text.size());
   Place place;
   place.partition.name = text.substr(0, mark);
-  const auto found = std::find_if(known.begin(), known.end(), [&](const Partition& partition) {
-    return partition.name == place.partition.name;
-  });
+  const auto found = std::ranges::find(known, place.partition.name, &Partition::name);
   if (found != known.end()) place.partition = *found;
   double nodes = -1;
   double cores = -1;

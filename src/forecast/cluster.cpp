@@ -82,9 +82,7 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     partition.limit_s = duration_in(lines, fields[5]);
     const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
     if (most != "infinite") partition.most_nodes = lines.number<std::size_t>(most, "job size");
-    const auto same =
-        std::find_if(partitions.begin(), partitions.end(),
-                     [&](const Partition& other) { return other.name == partition.name; });
+    const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));
     } else if (same->nodes < partition.nodes) {

@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 
+#include <set>
 #include <span>
-#include <unordered_set>
+#include <tuple>
 
 #include "forecast/listing_line.hpp"
 #include "io/file_lock.hpp"
@@ -19,27 +20,9 @@ constexpr std::string_view columns =
     "memory_bytes";
 
 /// What tells two stays in a queue apart.
-struct Stay {
-  std::uint64_t job;
-  std::uint32_t task;
-  std::int64_t submit_s;
-  std::int64_t start_s;
-  friend bool operator==(const Stay&, const Stay&) = default;
-};
-struct HashOfStay {
-  std::size_t operator()(const Stay& stay) const {
-    std::uint64_t hash = stay.job;
-    for (const auto part :
-         {static_cast<std::uint64_t>(stay.task), static_cast<std::uint64_t>(stay.submit_s),
-          static_cast<std::uint64_t>(stay.start_s)}) {
-      constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio
-      hash = (hash ^ part) * odd;
-      hash ^= hash >> 29;
-    }
-    return hash;
-  }
-};
-Stay stay_of(const JobRecord& job) { return {job.job, job.task, job.submit_s, job.start_s}; }
+auto stay_of(const JobRecord& job) {
+  return std::tuple(job.job, job.task, job.submit_s, job.start_s);
+}
 
 /// As it stands in the file: one with a comma or a quote is quoted (RFC 4180).
 std::string quoted(const std::string& name) {
@@ -139,9 +122,9 @@ std::string history_text(const JobListing& listing) {
 }
 
 std::size_t merge_listings(JobListing& listing, const JobListing& more) {
-  std::unordered_set<Stay, HashOfStay> known;
-  known.reserve(listing.jobs.size() + more.jobs.size());
-  for (const JobRecord& job : listing.jobs) known.insert(stay_of(job));
+  std::set<decltype(stay_of({}))> known;
+  // Accounting lists jobs in order, so most come last.
+  for (const JobRecord& job : listing.jobs) known.insert(known.end(), stay_of(job));
   std::size_t added = 0;
   for (JobRecord job : more.jobs) {
     if (!known.insert(stay_of(job)).second) continue;

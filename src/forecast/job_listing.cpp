@@ -1,8 +1,15 @@
 #include "forecast/job_listing.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "forecast/job_history.hpp"
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "core/printable.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 
@@ -16,13 +23,27 @@ std::uint32_t Names::place_of(std::string_view name) {
   return latest_;
 }
 
-JobListing parse_listing(const std::string& name, std::string_view text, std::int64_t now_s) {
-  const std::string_view begins =
-      text.substr(std::min(text.find_first_not_of(" \r\n"), text.size()));
-  if (begins.starts_with(history_title)) return parse_history(name, text);
-  if (begins.starts_with("Job <") || begins.starts_with("JOBID"))
-    return parse_lsf(name, text, now_s);
-  return parse_sacct(name, text);
+std::string text_of(const std::string& file) {
+  std::ifstream named;
+  if (file != "-") {
+    named.open(file, std::ios::binary);
+    if (!named || std::filesystem::is_directory(file))
+      throw RunError(fmt::format("{} cannot be read: {}", printable(file),
+                                 named ? "it is a directory" : std::strerror(errno)));
+  }
+  std::istream& in = file == "-" ? std::cin : named;
+  std::string text;
+  std::string part(std::size_t{1} << 20, '\0');
+  while (in) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
+    // So that a device of zeros is not read without end.
+    if (read.find('\0') != std::string_view::npos)
+      throw RunError(fmt::format("{} is no text: it has zero bytes", printable(file)));
+    text += read;
+  }
+  if (in.bad()) throw RunError(fmt::format("{} cannot be read to its end", printable(file)));
+  return text;
 }
 
 }  // namespace wallheat

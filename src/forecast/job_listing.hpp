@@ -47,6 +47,9 @@ struct JobListing {
   std::vector<JobRecord> jobs;
 };
 
+/// The text of a file; - is stdin. Throws RunError.
+[[nodiscard]] std::string text_of(const std::string& file);
+
 /// Reads what `sacct -n -P -o FIELDS` prints (sacct_fields), with times in s since 1970. A first
 /// line of names may say other fields or another order. Steps are passed over. `name` is the
 /// listing's, for sentences. Throws RunError, which tells the line.
@@ -64,9 +67,5 @@ inline constexpr const char* sacct_fields =
 inline constexpr const char* bjobs_fields =
     "jobid jobindex queue stat submit_time start_time finish_time nreq_slot runtimelimit "
     "delimiter='|'";
-
-/// Reads any of these, by how it begins, or a history (job_history.hpp).
-[[nodiscard]] JobListing parse_listing(const std::string& name, std::string_view text,
-                                       std::int64_t now_s);
 
 }  // namespace wallheat

@@ -80,8 +80,7 @@ JobWaits waits_of(const JobListing& listing, const std::string& qos) {
     ++(started ? all.started : all.waiting);
     PartitionWaits*& partition = by_place[job.partition];
     if (partition == nullptr) partition = &partitions[listing.names.at(job.partition)];
-    partition->waits.push_back({job.eligible_s, wait_s, started});
-    partition->jobs.push_back(i);
+    partition->waits.push_back({job.eligible_s, wait_s, started, i});
   }
   for (auto& [name, partition] : partitions) {
     partition.name = name;

@@ -32,7 +32,6 @@ struct SizeClasses {
 struct PartitionWaits {
   std::string name;
   std::vector<Wait> waits;
-  std::vector<std::size_t> jobs;  ///< the record of each wait, among those of the listing
 };
 
 /// What a listing tells of waiting.

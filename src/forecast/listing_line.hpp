@@ -73,4 +73,21 @@ inline void split(std::string_view line, char mark, std::vector<std::string_view
   }
 }
 
+/// Where the named columns stand in a head, which must have them all; `command` makes such a
+/// listing.
+inline std::vector<std::size_t> places_of(const ListingLines& lines,
+                                          const std::vector<std::string_view>& head,
+                                          const std::vector<std::string_view>& names,
+                                          std::string_view command) {
+  std::vector<std::size_t> places;
+  for (const std::string_view name : names) {
+    const auto found = std::find(head.begin(), head.end(), name);
+    if (found == head.end())
+      lines.refuse(
+          fmt::format("the column {} is missing; make the listing with {}", name, command));
+    places.push_back(static_cast<std::size_t>(found - head.begin()));
+  }
+  return places;
+}
+
 }  // namespace wallheat

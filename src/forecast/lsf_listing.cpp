@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <optional>
 
@@ -8,9 +7,6 @@
 
 namespace wallheat {
 namespace {
-
-constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /// A local time in s since 1970. In the hour that autumn repeats there are two: then the first that
 /// is not before `not_before_s`. Nothing where there is none.
@@ -34,36 +30,25 @@ std::optional<std::int64_t> seconds_of(const std::tm& local, std::int64_t not_be
 /// says where an expected time comes from. `not_before_s` is what happened earlier.
 std::int64_t lsf_time_in(const ListingLines& lines, std::string_view text, std::int64_t now_s,
                          std::int64_t not_before_s = 0) {
-  std::vector<std::string_view> words;
-  split(text, ' ', words);
-  std::erase_if(words, [](std::string_view word) { return word.empty(); });
-  if (words.empty() || words[0] == "-") return 0;
-  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-  if (words.back().size() == 1 && is_letter(words.back()[0])) words.pop_back();
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  if (text.empty() || text.substr(0, text.find(' ')) == "-") return 0;
   const auto wrong = [&]() {
     lines.refuse(fmt::format("'{}' is no time as LSF writes it (Sep 25 21:15:03)",
                              text.substr(0, ListingLines::longest)));
   };
-  if (words.empty()) wrong();
-  auto word = words.begin();
-  const auto is_month = [](std::string_view name) {
-    return std::find(months.begin(), months.end(), name) != months.end();
-  };
-  if (!is_month(*word)) ++word;  // the day of the week
-  if (words.end() - word < 3 || !is_month(*word)) wrong();
+  const std::string whole(text);
   std::tm time{};
-  time.tm_mon = static_cast<int>(std::find(months.begin(), months.end(), *word++) - months.begin());
-  const auto day = number_of<int>(*word++);
-  std::vector<std::string_view> clock;
-  split(*word++, ':', clock);
-  std::array<int*, 3> parts{&time.tm_hour, &time.tm_min, &time.tm_sec};
-  if (!day || clock.size() < 2 || clock.size() > 3) wrong();
-  time.tm_mday = *day;
-  for (std::size_t part = 0; part < clock.size(); ++part) {
-    const auto number = number_of<int>(clock[part]);
-    if (!number) wrong();
-    *parts.at(part) = *number;
-  }
+  const char* rest = nullptr;
+  for (const char* format : {"%a %b %d %H:%M", "%b %d %H:%M"})
+    if (rest == nullptr) rest = ::strptime(whole.c_str(), format, &time);
+  if (rest == nullptr) wrong();
+  if (*rest == ':') rest = ::strptime(rest, ":%S", &time);
+  if (rest == nullptr) wrong();
+  std::tm dated = time;
+  const char* const behind_year = ::strptime(rest, " %Y", &dated);
+  std::string_view letter = behind_year != nullptr ? behind_year : rest;
+  letter.remove_prefix(std::min(letter.find_first_not_of(' '), letter.size()));
+  if (letter.size() > 1) wrong();
   const auto seconds_in = [&](int year) {
     std::tm copy = time;
     copy.tm_year = year - 1900;
@@ -71,11 +56,7 @@ std::int64_t lsf_time_in(const ListingLines& lines, std::string_view text, std::
     if (!seconds) wrong();
     return *seconds;
   };
-  if (word != words.end()) {
-    const auto year = number_of<int>(*word);
-    if (!year || *year < 1970 || *year > 9999) wrong();
-    return seconds_in(*year);
-  }
+  if (behind_year != nullptr) return seconds_in(dated.tm_year + 1900);
   const std::time_t now = now_s;
   std::tm today{};
   (void)::localtime_r(&now, &today);
@@ -218,30 +199,22 @@ JobListing parse_bjobs(const std::string& name, std::string_view text, std::int6
   ListingLines lines(name, text);
   std::vector<std::string_view> header;
   std::vector<std::string_view> fields;
-  enum { number, index, queue, state, submit, start, finish, slots, limit, count };
-  constexpr std::array<std::string_view, count> names{"JOBID",       "JOBINDEX",    "QUEUE",
-                                                      "STAT",        "SUBMIT_TIME", "START_TIME",
-                                                      "FINISH_TIME", "NREQ_SLOT",   "RUNTIMELIMIT"};
-  std::array<std::size_t, count> places{};
+  enum Field { number, index, queue, state, submit, start, finish, slots, limit };
+  std::vector<std::size_t> places;
   for (std::string_view line; lines.next(line);) {
     if (line.empty()) continue;
     split(line, '|', fields);
     if (header.empty()) {
       header = fields;
-      for (std::size_t field = 0; field < count; ++field) {
-        const auto found = std::find(header.begin(), header.end(), names.at(field));
-        if (found == header.end())
-          lines.refuse(
-              fmt::format("the column {} is missing; make the listing with bjobs -a -o "
-                          "\"{}\"",
-                          names.at(field), bjobs_fields));
-        places.at(field) = static_cast<std::size_t>(found - header.begin());
-      }
+      places = places_of(lines, header,
+                         {"JOBID", "JOBINDEX", "QUEUE", "STAT", "SUBMIT_TIME", "START_TIME",
+                          "FINISH_TIME", "NREQ_SLOT", "RUNTIMELIMIT"},
+                         fmt::format("bjobs -a -o \"{}\"", bjobs_fields));
       continue;
     }
     if (fields.size() != header.size())
       lines.refuse(fmt::format("{} fields in place of {}", fields.size(), header.size()));
-    const auto field = [&](std::size_t which) { return fields[places.at(which)]; };
+    const auto field = [&](Field which) { return fields[places[which]]; };
     JobRecord job;
     set_number(lines, field(number), job);
     if (const auto task = number_of<std::uint32_t>(field(index)); task && *task > 0) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "forecast/job_listing.hpp"
@@ -7,45 +6,6 @@
 
 namespace wallheat {
 namespace {
-
-// In the order of sacct_fields.
-enum class Field : std::size_t {
-  job_raw,
-  job_text,
-  partition,
-  qos,
-  state,
-  submit,
-  eligible,
-  start,
-  end,
-  limit,
-  nodes,
-  cpus,
-  memory,
-  resources,
-  count
-};
-
-constexpr auto sacct_field_count = static_cast<std::size_t>(Field::count);
-
-/// Where each field stands in a line.
-using Places = std::array<std::size_t, sacct_field_count>;
-
-Places places_in(const ListingLines& lines, const std::vector<std::string_view>& header) {
-  std::vector<std::string_view> names;
-  split(sacct_fields, ',', names);
-  Places places{};
-  for (std::size_t field = 0; field < places.size(); ++field) {
-    const auto found = std::find(header.begin(), header.end(), names[field]);
-    if (found == header.end())
-      lines.refuse(
-          fmt::format("the field {} is missing; make the listing with sacct -X -D -P -o {}",
-                      names[field], sacct_fields));
-    places.at(field) = static_cast<std::size_t>(found - header.begin());
-  }
-  return places;
-}
 
 bool is_unknown(std::string_view time) {
   return time.empty() || time == "Unknown" || time == "None" || time == "N/A" || time == "0";
@@ -109,19 +69,36 @@ std::uint64_t array_of(const ListingLines& lines, std::string_view job) {
 }  // namespace
 
 JobListing parse_sacct(const std::string& name, std::string_view text) {
+  enum Field {  // in the order of sacct_fields
+    job_raw,
+    job_text,
+    partition,
+    qos,
+    state,
+    submit,
+    eligible,
+    start,
+    end,
+    limit,
+    nodes,
+    cpus,
+    memory,
+    resources
+  };
   JobListing listing;
   ListingLines lines(name, text);
+  std::vector<std::string_view> names;
+  split(sacct_fields, ',', names);
+  std::vector<std::size_t> places = places_of(lines, names, names, "");
   std::vector<std::string_view> fields;
-  Places places{};
-  for (std::size_t field = 0; field < places.size(); ++field) places.at(field) = field;
-  std::size_t width = sacct_field_count;
+  std::size_t width = names.size();
   bool first = true;
   for (std::string_view line; lines.next(line);) {
     if (line.empty()) continue;
     split(line, '|', fields);
     if (std::exchange(first, false) &&
-        std::find(fields.begin(), fields.end(), "JobIDRaw") != fields.end()) {
-      places = places_in(lines, fields);
+        std::find(fields.begin(), fields.end(), names[job_raw]) != fields.end()) {
+      places = places_of(lines, fields, names, fmt::format("sacct -X -D -P -o {}", sacct_fields));
       width = fields.size();
       continue;
     }
@@ -130,37 +107,31 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
           fmt::format("{} fields in place of {}; make the listing with sacct -X -D -n -P -o "
                       "{}",
                       fields.size(), width, sacct_fields));
-    const auto field = [&](Field which) {
-      return fields[places.at(static_cast<std::size_t>(which))];
-    };
-    if (field(Field::job_text).find('.') != std::string_view::npos) continue;  // a step
+    const auto field = [&](Field which) { return fields[places[which]]; };
+    if (field(job_text).find('.') != std::string_view::npos) continue;  // a step
 
     JobRecord job;
-    job.job = lines.number<std::uint64_t>(field(Field::job_raw), "JobIDRaw");
-    job.array = array_of(lines, field(Field::job_text));
+    job.job = lines.number<std::uint64_t>(field(job_raw), "JobIDRaw");
+    job.array = array_of(lines, field(job_text));
     // While it waits, a job may name several partitions.
-    job.partition = listing.names.place_of(
-        field(Field::partition).substr(0, field(Field::partition).find(',')));
-    job.qos = listing.names.place_of(field(Field::qos));
-    job.submit_s = sacct_time_in(lines, field(Field::submit), "Submit");
-    job.eligible_s = sacct_time_in(lines, field(Field::eligible), "Eligible");
-    job.start_s = sacct_time_in(lines, field(Field::start), "Start");
-    const std::int64_t ended_s = sacct_time_in(lines, field(Field::end), "End");
-    if (!field(Field::nodes).empty())
-      job.nodes = lines.number<std::uint32_t>(field(Field::nodes), "AllocNodes");
-    if (!field(Field::cpus).empty())
-      job.cpus = lines.number<std::uint32_t>(field(Field::cpus), "AllocCPUS");
+    job.partition = listing.names.place_of(field(partition).substr(0, field(partition).find(',')));
+    job.qos = listing.names.place_of(field(qos));
+    job.submit_s = sacct_time_in(lines, field(submit), "Submit");
+    job.eligible_s = sacct_time_in(lines, field(eligible), "Eligible");
+    job.start_s = sacct_time_in(lines, field(start), "Start");
+    const std::int64_t ended_s = sacct_time_in(lines, field(end), "End");
+    if (!field(nodes).empty()) job.nodes = lines.number<std::uint32_t>(field(nodes), "AllocNodes");
+    if (!field(cpus).empty()) job.cpus = lines.number<std::uint32_t>(field(cpus), "AllocCPUS");
     // Cancelled before it started, a job has the time of that as its start, too, but no nodes.
-    if (field(Field::state).starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0))
-      job.start_s = 0;
+    if (field(state).starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0)) job.start_s = 0;
     if (job.start_s == 0) {
       job.until_s = ended_s;
-      const std::string_view asked = resource(field(Field::resources), "cpu");
+      const std::string_view asked = resource(field(resources), "cpu");
       if (!asked.empty()) job.cpus = lines.number<std::uint32_t>(asked, "ReqTRES");
     }
-    if (const auto minutes = number_of<std::int64_t>(field(Field::limit)); minutes && *minutes > 0)
+    if (const auto minutes = number_of<std::int64_t>(field(limit)); minutes && *minutes > 0)
       job.limit_s = std::min<std::int64_t>(*minutes, 1'000'000'000) * 60;
-    job.memory_bytes = memory_of(lines, job, field(Field::memory), field(Field::resources));
+    job.memory_bytes = memory_of(lines, job, field(memory), field(resources));
     listing.jobs.push_back(job);
   }
   // What waits still was last seen when the listing was made, which is no earlier than any time in

@@ -47,9 +47,7 @@ class QueueReplay {
         told_(waits.size(), untold) {}
 
   WaitForecast run() {
-    const auto [first, last] = std::minmax_element(
-        waits_.begin(), waits_.end(),
-        [](const Wait& a, const Wait& b) { return a.eligible_s < b.eligible_s; });
+    const auto [first, last] = std::ranges::minmax_element(waits_, {}, &Wait::eligible_s);
     forecast_.from_s = first->eligible_s;
     forecast_.to_s = last->eligible_s;
     forecast_.jobs = by_start_.size();

@@ -13,6 +13,7 @@ struct Wait {
   std::int64_t eligible_s = 0;  ///< from then on it could have started
   std::int64_t wait_s = 0;      ///< until it started, or until it was last seen waiting
   bool started = true;          ///< false: it waits still, or was cancelled before it started
+  std::size_t job = 0;          ///< its record, among those of a listing
 };
 
 /// The bounds that a job was told, or would have been, when it became eligible: from the jobs that

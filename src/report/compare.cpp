@@ -5,25 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
-#include <type_traits>
 #include <unordered_set>
 #include <utility>
 
 #include "core/answer.hpp"
 #include "core/id_list.hpp"
+#include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
 #include "core/printable.hpp"
-#include "core/result_columns.hpp"
 #include "node/local_machine.hpp"
-#include "report/finished_run.hpp"
-#include "report/result_export.hpp"
+#include "report/attributes.hpp"
 #include "report/row_table.hpp"
+#include "report/scaling.hpp"
 #include "report/summary.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
@@ -47,44 +44,35 @@ std::string head_of(std::string_view line) {
   return head;
 }
 
-/// The four numbers of a line, behind the id.
-bool read_statistics(const std::string& line, PlanResult& row) {
-  std::size_t end = line.size();
+/// The four numbers of a line, behind the id, which may hold commas.
+bool read_statistics(std::string_view line, PlanResult& row) {
   for (double* const value : {&row.statistics.pct_below_15, &row.statistics.pct_above_18,
                               &row.statistics.std_temp, &row.statistics.mean_temp}) {
-    const std::size_t comma = end == 0 ? std::string::npos : line.rfind(',', end - 1);
+    const std::size_t comma = line.rfind(',');
     if (comma == std::string::npos) return false;
-    const std::string word = trimmed(std::string_view(line).substr(comma + 1, end - comma - 1));
-    char* stop = nullptr;
-    *value = std::strtod(word.c_str(), &stop);
-    if (word.empty() || *stop != '\0') return false;
-    end = comma;
+    const auto number = number_of<double>(trimmed(line.substr(comma + 1)));
+    if (!number) return false;
+    *value = *number;
+    line = line.substr(0, comma);
   }
-  row.id = trimmed(std::string_view(line).substr(0, end));
+  row.id = trimmed(line);
   return !row.id.empty();
 }
 
-struct NumberColumn {
-  std::string name;
-  std::function<double(const PlanResult&)> of;
-};
-
 /// The answer's columns that are quantities; of a CSV the statistics alone.
-std::vector<NumberColumn> number_columns(bool statistics_only) {
-  std::vector<NumberColumn> columns;
-  for_each_column([&](const auto& column) {
-    if (column.use != ColumnUse::answer) return;
-    const auto of = column.of;
-    using Value = std::remove_cvref_t<decltype(of(std::declval<const PlanResult&>()))>;
-    if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, std::uint64_t>) {
-      const std::string name = column.name;
-      const bool in_csv = csv_format.beginning.find(name) != std::string_view::npos;
-      if (in_csv || !statistics_only)
-        columns.push_back(
-            {name, [of](const PlanResult& row) { return static_cast<double>(of(row)); }});
-    }
+std::vector<RowColumn> number_columns(bool statistics_only) {
+  std::vector<RowColumn> columns = all_columns();
+  std::erase_if(columns, [&](const RowColumn& column) {
+    const bool in_csv = csv_format.beginning.find(column.name) != std::string_view::npos;
+    return column.is_text || !column.is_answer || (statistics_only && !in_csv);
   });
   return columns;
+}
+
+double quantity_in(const RowColumn& column, const PlanResult& row) {
+  const Cell cell = column.cell(row);
+  const auto* const whole = std::get_if<std::int64_t>(&cell);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(cell);
 }
 
 /// Columns whose meaning is a solver's own: they say nothing beside another solver's.
@@ -96,13 +84,6 @@ bool is_of_one_solver(const std::string& column, const std::string& first,
   if (first == second) return false;
   const bool steady = first == "steady" || second == "steady";
   return own.contains(column) || (steady && (column == "iterations" || column == "last_delta"));
-}
-
-std::string solver_of(const Answers& answers) {
-  if (answers.reader == nullptr) return {};
-  const auto settings = answers.reader->settings();
-  const auto found = settings.find("solver");
-  return found == settings.end() ? std::string() : found->second;
 }
 
 /// What a file says of how its answers came to be.
@@ -122,52 +103,59 @@ std::map<std::string, std::string> facts_of(const Answers& answers) {
 }
 
 std::vector<Comparison::Setting> differing_settings(const Answers& first, const Answers& second) {
-  const auto in_first = facts_of(first);
-  const auto in_second = facts_of(second);
-  auto all = in_first;
-  all.insert(in_second.begin(), in_second.end());
-  const auto text_in = [](const std::map<std::string, std::string>& facts,
-                          const std::string& name) {
-    const auto found = facts.find(name);
-    return found == facts.end() ? "-" : found->second;
+  std::map<std::string, Comparison::Setting> all;
+  const auto setting = [&](const std::string& name) -> Comparison::Setting& {
+    return all.try_emplace(name, Comparison::Setting{name, "-", "-"}).first->second;
   };
+  for (const auto& [name, text] : facts_of(first)) setting(name).first = text;
+  for (const auto& [name, text] : facts_of(second)) setting(name).second = text;
   std::vector<Comparison::Setting> differing;
-  for (const auto& [name, text] : all) {
-    Comparison::Setting setting{name, text_in(in_first, name), text_in(in_second, name)};
-    if (setting.first != setting.second) differing.push_back(std::move(setting));
-  }
+  for (const auto& [name, both] : all)
+    if (both.first != both.second) differing.push_back(both);
   return differing;
 }
 
-/// Sums up absolute differences.
+/// How far values of a plan are apart.
+struct Distance {
+  bool same = true;  ///< bit by bit
+  double largest = 0;
+  double sum = 0;
+  std::size_t numbers = 0;  ///< in both
+
+  void add(double first, double second) {
+    same = same && same_value(first, second);
+    const double step = std::abs(second - first);
+    if (std::isnan(step)) return;
+    largest = std::max(largest, step);
+    sum += step;
+    ++numbers;
+  }
+};
+
+/// Sums up the distances of many plans.
 class Tally {
  public:
   explicit Tally(std::string name) { column_.name = std::move(name); }
-  void add(double first, double second, const std::string& plan) {
-    const double distance = std::abs(second - first);
-    add(same_value(first, second), distance, distance, std::isnan(distance) ? 0 : 1, plan);
-  }
-  /// `sum` over so many values, of which `largest` is the largest.
-  void add(bool same, double largest, double sum, std::size_t values, const std::string& plan) {
+  void add(const Distance& of_plan, const std::string& plan) {
+    const auto& [same, largest, sum, numbers] = of_plan;
     column_.differing += same ? 0 : 1;
     // What is larger than any before, or the first that differs though no number says by how much.
     if (!same && (column_.plan.empty() || largest > column_.largest)) column_.plan = plan;
-    if (values == 0) return;
     column_.largest = std::max(column_.largest, largest);
     sum_ += sum;
-    values_ += values;
+    numbers_ += numbers;
   }
   [[nodiscard]] Comparison::Column column() const {
     Comparison::Column column = column_;
-    if (values_ > 0) column.mean = sum_ / static_cast<double>(values_);
-    if (values_ == 0) column.largest = column.mean = std::nan("");  // no plan has a number in both
+    if (numbers_ > 0) column.mean = sum_ / static_cast<double>(numbers_);
+    if (numbers_ == 0) column.largest = column.mean = std::nan("");  // no plan has one in both
     return column;
   }
 
  private:
   Comparison::Column column_;
   double sum_ = 0;
-  std::size_t values_ = 0;
+  std::size_t numbers_ = 0;
 };
 
 /// A plan with an answer in both, by its places in the rows.
@@ -176,40 +164,19 @@ struct CommonPlan {
   std::size_t second = 0;
 };
 
-/// What the fields of a plan say.
-struct FieldDistance {
-  bool compared = false;
-  bool same = true;
-  double largest = 0;
-  double sum = 0;
-  std::size_t cells = 0;
-};
-
-FieldDistance distance(const Grid<double>& first, const Grid<double>& second) {
-  FieldDistance found;
-  found.compared = true;
-  for (std::size_t cell = 0; cell < first.cells.size(); ++cell) {
-    const double a = first.cells[cell];
-    const double b = second.cells[cell];
-    found.same = found.same && same_value(a, b);
-    const double step = std::abs(b - a);
-    if (std::isnan(step)) continue;
-    found.largest = std::max(found.largest, step);
-    found.sum += step;
-    ++found.cells;
-  }
-  return found;
-}
-
-std::vector<FieldDistance> field_distances(const Answers& first, const Answers& second,
-                                           const std::vector<CommonPlan>& plans) {
-  std::vector<FieldDistance> found(plans.size());
+/// Of the plans whose fields both have in one shape.
+std::vector<std::optional<Distance>> field_distances(const Answers& first, const Answers& second,
+                                                     const std::vector<CommonPlan>& plans) {
+  std::vector<std::optional<Distance>> found(plans.size());
   if (first.reader == nullptr || second.reader == nullptr) return found;
   parallel_for(local_machine().cores.size(), plans.size(), [&] {
     return [&](std::size_t i) {
       const auto a = first.reader->field(plans[i].first);
       const auto b = a ? second.reader->field(plans[i].second) : std::nullopt;
-      if (a && b && a->rows == b->rows && a->cols == b->cols) found[i] = distance(*a, *b);
+      if (!a || !b || a->rows != b->rows || a->cols != b->cols) return;
+      Distance& distance = found[i].emplace();
+      for (std::size_t cell = 0; cell < a->cells.size(); ++cell)
+        distance.add(a->cells[cell], b->cells[cell]);
     };
   });
   return found;
@@ -236,6 +203,13 @@ Plans plans_of(const Answers& answers, bool answered_only) {
   return plans;
 }
 
+void require_whole(const Answers& answers) {
+  if (answers.reader == nullptr || answers.reader->damage().empty()) return;
+  throw RunError(
+      fmt::format("{} is damaged, so it is not compared; 'wallheat repair' mends what it can: {}",
+                  answers.name, answers.reader->damage().front()));
+}
+
 std::vector<std::string> missing_in(const IdList& ids, const IdList& other) {
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < ids.size(); ++i)
@@ -244,14 +218,6 @@ std::vector<std::string> missing_in(const IdList& ids, const IdList& other) {
 }
 
 }  // namespace
-
-Answers answers_of(const std::string& file, const ResultReader& reader) {
-  if (!reader.damage().empty())
-    throw RunError(
-        fmt::format("{} is damaged, so it is not compared; 'wallheat repair' mends what it can: {}",
-                    file, reader.damage().front()));
-  return {file, {}, &reader};
-}
 
 bool is_reference_csv(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -297,6 +263,8 @@ Histogram Comparison::histogram() const {
 }
 
 Comparison compare(const Answers& first, const Answers& second) {
+  require_whole(first);
+  require_whole(second);
   const bool statistics_only = first.reader == nullptr || second.reader == nullptr;
   Comparison found;
   found.first = first.name;
@@ -324,7 +292,9 @@ Comparison compare(const Answers& first, const Answers& second) {
   Tally fields("field");
   auto columns = number_columns(statistics_only);
   if (!statistics_only) {
-    std::erase_if(columns, [&, a = solver_of(first), b = solver_of(second)](const auto& column) {
+    const std::string a = text_in(first.reader->settings(), "solver", "");
+    const std::string b = text_in(second.reader->settings(), "solver", "");
+    std::erase_if(columns, [&](const RowColumn& column) {
       if (!is_of_one_solver(column.name, a, b)) return false;
       found.left_out.push_back(column.name);
       return true;
@@ -332,24 +302,25 @@ Comparison compare(const Answers& first, const Answers& second) {
   }
   std::vector<Tally> tallies;
   tallies.reserve(columns.size());
-  for (const NumberColumn& column : columns) tallies.emplace_back(column.name);
+  for (const RowColumn& column : columns) tallies.emplace_back(column.name);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const PlanResult a = first.row(plans[i].first);
     const PlanResult b = second.row(plans[i].second);
-    bool same = distances[i].same;
+    bool same = !distances[i] || distances[i]->same;
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      tallies[c].add(columns[c].of(a), columns[c].of(b), a.id);
-      same = same && same_value(columns[c].of(a), columns[c].of(b));
+      Distance distance;
+      distance.add(quantity_in(columns[c], a), quantity_in(columns[c], b));
+      tallies[c].add(distance, a.id);
+      same = same && distance.same;
     }
     if (!statistics_only)
       same = same && a.status == b.status && a.input_hash == b.input_hash &&
              (!found.left_out.empty() || differences({a}, {b}).empty());
     found.identical += same ? 1 : 0;
     if (!statistics_only && a.input_hash != b.input_hash) found.other_inputs.push_back(a.id);
-    if (distances[i].compared) {
+    if (distances[i]) {
       ++found.compared_fields;
-      fields.add(distances[i].same, distances[i].largest, distances[i].sum, distances[i].cells,
-                 a.id);
+      fields.add(*distances[i], a.id);
     }
     const double step = b.statistics.mean_temp - a.statistics.mean_temp;
     if (std::isnan(step)) continue;
@@ -364,11 +335,7 @@ Comparison compare(const Answers& first, const Answers& second) {
 std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
   const WallTime wall = wall_time(reader.sessions());
   if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, {}, {}};
-  std::set<std::size_t> workers;
-  for (const Attributes& session : reader.sessions())
-    if (const auto count = workers_of(session)) workers.insert(*count);
-  if (workers.size() == 1) time.workers = *workers.begin();
+  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader), {}};
   ThreadTime spent;
   std::size_t plans = 0;
   reader.for_each_row([&](const PlanResult& row) {

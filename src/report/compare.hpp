@@ -8,6 +8,7 @@
 
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -21,8 +22,6 @@ struct Answers {
   [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
   [[nodiscard]] PlanResult row(std::size_t i) const { return reader ? reader->row(i) : listed[i]; }
 };
-/// `reader` must live as long as what it returns. Throws RunError if the file is damaged.
-[[nodiscard]] Answers answers_of(const std::string& file, const ResultReader& reader);
 /// True if a file begins as the reference program's CSV does.
 [[nodiscard]] bool is_reference_csv(const std::filesystem::path& file);
 /// Throws RunError, which names file and line: a line that is none, an id twice.
@@ -65,7 +64,7 @@ struct Comparison {
   /// Empty where all means are equal.
   [[nodiscard]] Histogram histogram() const;
 };
-/// Reads fields on all cores. Throws RunError where one is damaged.
+/// Reads fields on all cores. Throws RunError where a file is damaged.
 [[nodiscard]] Comparison compare(const Answers& first, const Answers& second);
 
 /// How fast a program solves plans.
@@ -106,9 +105,15 @@ struct TextTable {
 /// For people; lists name `longest_list` ids at most.
 void print_report(const CompareReport& report, std::size_t longest_list);
 /// One JSON object, with all ids.
-[[nodiscard]] std::string to_json_text(const CompareReport& report);
+[[nodiscard]] Json to_json(const CompareReport& report);
 /// A panel for each comparison whose means differ, with the histogram of their differences, and one
 /// with the seconds a plan of each program. Throws RunError where there is neither.
 [[nodiscard]] Plot compare_plot(const CompareReport& report);
+
+/// What differs between a run and another one: settings first, then times, answers, and where the
+/// time went. A part of the page. Throws RunError where a file is damaged, as compare.
+[[nodiscard]] std::string comparison_html(const Answers& run, const Answers& other);
+/// The same as data, with all ids.
+[[nodiscard]] Json comparison_json(const Answers& run, const Answers& other);
 
 }  // namespace wallheat

@@ -30,37 +30,23 @@ std::string list_text(const std::vector<std::string>& ids, std::size_t longest) 
 void print_histograms_of_both(const Comparison& found) {
   const Histogram histogram = found.histogram();
   if (histogram.bins.empty()) return;
-  std::size_t highest = 1;
-  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
   fmt::print("\n");
   print_line(fmt::format("plans by difference of mean_temp, {} less {}", found.second, found.first),
              4);
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [from, to, count] : histogram.bins) {
-    constexpr std::size_t width = 30;
-    const std::size_t bar = (count * width + highest - 1) / highest;
-    rows.push_back({fmt::format("{:.6g}", from), fmt::format("to {:.6g} °C", to),
-                    fmt::format("{}", count), std::string(bar, '#')});
-  }
-  print_table("rlrl", rows, table_margin);
-  if (!histogram.outliers.empty())
-    print_line(fmt::format("  far from the others: {}",
-                           [&] {
-                             std::vector<std::string> ids;
-                             for (const std::size_t i : histogram.outliers)
-                               ids.push_back(
-                                   fmt::format("{} ({:.6g} °C)", found.plans[i], found.means[i]));
-                             constexpr std::size_t most = 10;
-                             return list_text(ids, most);
-                           }()),
-               4);
+  constexpr int digits = 6;
+  print_histogram(histogram, digits);
+  if (histogram.outliers.empty()) return;
+  std::vector<std::string> outliers;
+  for (const std::size_t i : histogram.outliers)
+    outliers.push_back(fmt::format("{} ({:.6g} °C)", found.plans[i], found.means[i]));
+  constexpr std::size_t most = 10;
+  print_line(fmt::format("  far from the others: {}", list_text(outliers, most)), 4);
 }
 
 void print(const TextTable& table) {
   if (!table.rows.empty()) print_table(table.alignment, table.rows, 0);
 }
 
-/// JSON knows neither NaN nor infinity.
 Json to_json(const Comparison::Column& column) {
   return {{"column", column.name},
           {"plans", column.differing},
@@ -91,9 +77,7 @@ Json to_json(const Comparison& found) {
   json["fields"] = found.fields ? to_json(*found.fields) : Json(nullptr);
   json["compared_fields"] = found.compared_fields;
   const Histogram histogram = found.histogram();
-  json["histogram"] = Json::array();
-  for (const auto& [from, to, count] : histogram.bins)
-    json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
+  json["histogram"] = to_json(histogram);
   json["outliers"] = Json::array();
   for (const std::size_t i : histogram.outliers)
     json["outliers"].push_back({{"id", found.plans[i]}, {"mean_temp_difference", found.means[i]}});
@@ -102,30 +86,19 @@ Json to_json(const Comparison& found) {
 
 void add_histogram_panel(Plot& plot, const Comparison& found) {
   const Histogram histogram = found.histogram();
-  std::vector<std::vector<double>> rows;
-  double highest = 0;
-  for (const auto& [from, to, count] : histogram.bins) {
-    rows.push_back({(from + to) / 2, static_cast<double>(count)});
-    highest = std::max(highest, static_cast<double>(count));
-  }
-  const double from = histogram.bins.front().from;
-  const double to = histogram.bins.back().to;
-  const double width = histogram.bins.front().to - from;
-  const std::string data = plot.add_data(rows);
+  std::vector<std::vector<double>> bars;
+  for (const auto& [from, to, plans] : histogram.bins)
+    bars.push_back({(from + to) / 2, static_cast<double>(plans)});
+  const double width = histogram.bins.front().to - histogram.bins.front().from;
   std::string title = fmt::format("{} less {}", found.second, found.first);
   if (!histogram.outliers.empty())
     title += fmt::format(" ({} plan(s) beyond)", histogram.outliers.size());
   plot.add("set title " + Plot::quoted(title));
   plot.add("set xlabel 'difference of mean temperature, °C'");
   plot.add("set ylabel 'plans'");
-  plot.add("set ytics " + Plot::count_ticks(highest));
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", from, to));
-  plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
   plot.add("set format x '%g'");
-  plot.add("set xtics " +
-           fmt::format("{:.10g}", width * std::ceil(static_cast<double>(rows.size()) / 5)));
-  plot.add(fmt::format("set boxwidth {:.10g}", 0.92 * width));
-  plot.add("plot " + data + " with boxes linetype 1");
+  plot.add("set xtics {:.10g}", width * std::ceil(static_cast<double>(bars.size()) / 5));
+  plot.add_bars(bars, width);
 }
 
 /// Against the base: 1 and more where that is the slowest.
@@ -147,9 +120,8 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
   for (const ProgramTime& time : times) {
     const auto place = static_cast<double>(rows.size());
     names.emplace_back(time.name, place);
-    plot.add(fmt::format("set label {} {} at {},{:.10g} center offset 0,0.7", rows.size() + 1,
-                         Plot::quoted(seconds_text(time.seconds_a_plan)), place,
-                         time.seconds_a_plan));
+    plot.add("set label {} {} at {},{:.10g} center offset 0,0.7", rows.size() + 1,
+             Plot::quoted(seconds_text(time.seconds_a_plan)), place, time.seconds_a_plan);
     rows.push_back({place, time.seconds_a_plan});
     highest = std::max(highest, time.seconds_a_plan);
     lowest = std::min(lowest, time.seconds_a_plan);
@@ -160,16 +132,15 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
   plot.add("set title 'seconds a plan, wall time'");
   plot.add("unset xlabel");
   plot.add("set ylabel 'seconds a plan'; set ytics autofreq");
-  plot.add(fmt::format("set xtics {} rotate by {}", Plot::ticks(names),
-                       times.size() > most_upright ? -25 : 0));
-  plot.add(fmt::format("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4));
+  plot.add("set xtics {} rotate by {}", Plot::ticks(names), times.size() > most_upright ? -25 : 0);
+  plot.add("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4);
   if (logarithmic) {
     plot.add("set logscale y");
     plot.add("set format y '%g'");
     plot.add("set ylabel 'seconds a plan (logarithmic)'");
-    plot.add(fmt::format("set yrange [{:.10g}:{:.10g}]", lowest / 4, 3 * highest));
+    plot.add("set yrange [{:.10g}:{:.10g}]", lowest / 4, 3 * highest);
   } else {
-    plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
+    plot.add("set yrange [0:{:.10g}]", 1.15 * highest);
   }
   plot.add("set boxwidth 0.7");
   plot.add("plot " + data + " with boxes linetype 1");
@@ -223,13 +194,9 @@ TextTable columns_table(const Comparison& found) {
 }
 
 const ProgramTime& CompareReport::base_time() const {
-  const auto named = std::find_if(times.begin(), times.end(),
-                                  [&](const ProgramTime& time) { return time.name == base; });
+  const auto named = std::ranges::find(times, base, &ProgramTime::name);
   if (named != times.end()) return *named;
-  return *std::max_element(times.begin(), times.end(),
-                           [](const ProgramTime& a, const ProgramTime& b) {
-                             return a.seconds_a_plan < b.seconds_a_plan;
-                           });
+  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
 }
 
 TextTable times_table(const CompareReport& report) {
@@ -272,7 +239,7 @@ void print_report(const CompareReport& report, std::size_t longest_list) {
   print(times_table(report));
 }
 
-std::string to_json_text(const CompareReport& report) {
+Json to_json(const CompareReport& report) {
   Json json{{"comparisons", Json::array()}, {"times", Json::array()}, {"plans", report.plans}};
   for (const Comparison& found : report.comparisons) json["comparisons"].push_back(to_json(found));
   for (const ProgramTime& time : report.times) {
@@ -286,7 +253,7 @@ std::string to_json_text(const CompareReport& report) {
                              {"hours", all_s / seconds_an_hour}});
   }
   json["base"] = report.times.empty() ? Json(nullptr) : Json(report.base_time().name);
-  return json_text(json);
+  return json;
 }
 
 Plot compare_plot(const CompareReport& report) {
@@ -304,8 +271,7 @@ Plot compare_plot(const CompareReport& report) {
   const std::string layout =
       fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns);
   // An empty title would take room, too.
-  plot.add(fmt::format("if (heading eq '') {{ {} }} else {{ {} title heading font ',14' }}", layout,
-                       layout));
+  plot.add("if (heading eq '') {{ {} }} else {{ {} title heading font ',14' }}", layout, layout);
   for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
   if (times) add_times_panel(plot, report.times, panels == 1 ? 8 : 3);
   plot.add("unset multiplot");

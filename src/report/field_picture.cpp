@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -50,6 +51,7 @@ struct Scale {
   ColourRange range;
   std::string_view unit;
   std::string_view colours;  ///< of maps, where the picture names none
+  bool has_bar = false;      ///< it was drawn
 };
 
 Scale scale_of(const FieldPicture& picture, PanelScale of) {
@@ -78,12 +80,9 @@ Scale scale_of(const FieldPicture& picture, PanelScale of) {
                                                found.high <= study_range.high + rounding) {
     scale.range = study_range;
   }
-  const auto has_temperature = [&] {
-    return std::any_of(picture.panels.begin(), picture.panels.end(), [](const FieldPanel& panel) {
-      return panel.scale == PanelScale::temperature;
-    });
-  };
-  if (picture.range && (of == PanelScale::temperature || !has_temperature()))
+  const bool has_temperature =
+      std::ranges::count(picture.panels, PanelScale::temperature, &FieldPanel::scale) > 0;
+  if (picture.range && (of == PanelScale::temperature || !has_temperature))
     scale.range = *picture.range;
   if (!(scale.range.low < scale.range.high)) scale.range.high = scale.range.low + 1;  // all alike
   return scale;
@@ -125,10 +124,8 @@ class Page {
         columns_(std::clamp<std::size_t>(picture.columns, 1, std::max<std::size_t>(panels(), 1))),
         rows_((std::max<std::size_t>(panels(), 1) + columns_ - 1) / columns_) {
     for (const FieldPanel& panel : picture.panels)
-      if (panel.scale != PanelScale::mask &&
-          std::none_of(scales_.begin(), scales_.end(),
-                       [&](const Scale& scale) { return scale.of == panel.scale; }))
-        scales_.push_back(scale_of(picture, panel.scale));
+      if (!scales_.contains(panel.scale))
+        scales_.emplace(panel.scale, scale_of(picture, panel.scale));
     const std::size_t side = longest_side();
     const std::size_t dots = side * static_cast<std::size_t>(dpi) / usual_dpi;
     for (const FieldPanel& panel : picture.panels) {
@@ -152,23 +149,21 @@ class Page {
   std::string draw(PlotFormat format, int dpi) {
     Plot plot;
     plot.add("set multiplot");
-    plot.add(fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font ',15'",
-                         Plot::quoted(picture_.title), margin / width_, 1 - 0.45 * top / height_));
+    plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'", Plot::quoted(picture_.title),
+             margin / width_, 1 - 0.45 * top / height_);
     plot.add("unset border; unset tics; unset grid; unset key; set style fill solid 1 noborder");
     if (picture_.axes)
       plot.add(
           "set xtics out nomirror textcolor '#262a33'; set ytics out nomirror textcolor '#262a33'; "
           "set xlabel 'column, cells'; set ylabel 'row, cells' offset 1.5,0");
-    std::vector<PanelScale> with_bar;
+    std::size_t with_bar = 0;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const Scale scale = scale_in(picture_.panels[i].scale);
-      plot.add(fmt::format("set palette maxcolors 0 defined ({})", palette(scale)));
-      plot.add(fmt::format("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high));
+      Scale& scale = scales_.at(picture_.panels[i].scale);
+      plot.add("set palette maxcolors 0 defined ({})", palette(scale));
+      plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
       // A panel of nothing but ground draws no bar.
-      if (scale.of != PanelScale::mask && draws(i) &&
-          std::find(with_bar.begin(), with_bar.end(), scale.of) == with_bar.end()) {
-        add_colour_bar(plot, scale, with_bar.size());
-        with_bar.push_back(scale.of);
+      if (scale.of != PanelScale::mask && draws(i) && !std::exchange(scale.has_bar, true)) {
+        add_colour_bar(plot, scale, with_bar++);
       } else {
         plot.add("unset colorbox");
       }
@@ -190,13 +185,16 @@ class Page {
   static constexpr double ticks_below = 44;
 
   [[nodiscard]] std::size_t panels() const { return picture_.panels.size(); }
+  [[nodiscard]] std::size_t bars() const {
+    return scales_.size() - scales_.count(PanelScale::mask);
+  }
   [[nodiscard]] double left_of_panel() const { return picture_.axes ? ticks_left : 0; }
   [[nodiscard]] double below_panel() const { return picture_.axes ? ticks_below : 0; }
 
   /// What is not panels.
   [[nodiscard]] double around_width() const {
     return 2 * margin + static_cast<double>(columns_) * (left_of_panel() + gap) +
-           static_cast<double>(scales_.size()) * bar;
+           static_cast<double>(bars()) * bar;
   }
   [[nodiscard]] double around_height() const {
     return top + static_cast<double>(rows_) * (caption + below_panel()) + margin;
@@ -224,24 +222,16 @@ class Page {
     return static_cast<std::size_t>(side);
   }
 
-  [[nodiscard]] Scale scale_in(PanelScale of) const {
-    const auto found = std::find_if(scales_.begin(), scales_.end(),
-                                    [&](const Scale& scale) { return scale.of == of; });
-    return found == scales_.end() ? scale_of(picture_, of) : *found;
-  }
-
   [[nodiscard]] std::string_view palette(const Scale& scale) const {
     if (scale.of == PanelScale::mask) return grey_of_mask;
     const std::string_view wanted = picture_.colours.empty() ? scale.colours : picture_.colours;
-    const auto* found = std::find_if(maps.begin(), maps.end(),
-                                     [&](const ColourMap& map) { return map.name == wanted; });
+    const auto* found = std::ranges::find(maps, wanted, &ColourMap::name);
     return found == maps.end() ? maps.front().palette : found->palette;
   }
 
   [[nodiscard]] bool draws(std::size_t panel) const {
     const std::vector<double>& cells = fields_[panel].cells;
-    return std::any_of(cells.begin(), cells.end(),
-                       [](double value) { return std::isfinite(value); });
+    return std::ranges::any_of(cells, [](double value) { return std::isfinite(value); });
   }
 
   /// Where a panel's cells are drawn: in the middle of its place.
@@ -259,31 +249,30 @@ class Page {
 
   void add_colour_bar(Plot& plot, const Scale& scale, std::size_t number) const {
     const double tall = std::min(height_ - top - caption - below_panel() - margin, 600.0);
-    const double left = width_ - margin - static_cast<double>(scales_.size() - number) * bar + 12;
-    plot.add(fmt::format(
+    const double left = width_ - margin - static_cast<double>(bars() - number) * bar + 12;
+    plot.add(
         "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} noborder",
-        left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_));
+        left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_);
     plot.add("set cbtics out nomirror textcolor '#262a33'");
-    plot.add(fmt::format("set cblabel {} offset 1,0", Plot::quoted(scale.unit)));
+    plot.add("set cblabel {} offset 1,0", Plot::quoted(scale.unit));
   }
 
   void add_panel(Plot& plot, std::size_t number) const {
     const Grid<double>& field = fields_[number];
     const Box box = place_of(number);
     plot.add(
-        fmt::format("set lmargin at screen {:.6f}; set rmargin at screen {:.6f}; "
-                    "set bmargin at screen {:.6f}; set tmargin at screen {:.6f}",
-                    box.left / width_, (box.left + box.width) / width_, box.bottom / height_,
-                    (box.bottom + box.height) / height_));
-    plot.add(
-        fmt::format("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
-                    Plot::quoted(picture_.panels[number].caption), box.left / width_,
-                    (box.bottom + box.height + 10) / height_));
+        "set lmargin at screen {:.6f}; set rmargin at screen {:.6f}; "
+        "set bmargin at screen {:.6f}; set tmargin at screen {:.6f}",
+        box.left / width_, (box.left + box.width) / width_, box.bottom / height_,
+        (box.bottom + box.height) / height_);
+    plot.add("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
+             Plot::quoted(picture_.panels[number].caption), box.left / width_,
+             (box.bottom + box.height + 10) / height_);
     plot.add(
         "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle "
         "solid noborder behind");
     const Grid<double>& whole = picture_.panels[number].values;
-    plot.add(fmt::format("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows));
+    plot.add("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows);
     if (draws(number)) {
       plot.add_image(field, gathers_[number]);
     } else {
@@ -294,7 +283,7 @@ class Page {
   const FieldPicture& picture_;
   std::size_t columns_;
   std::size_t rows_;
-  std::vector<Scale> scales_;  // that have a bar
+  std::map<PanelScale, Scale> scales_;
   std::vector<Grid<double>> fields_;
   std::vector<double> gathers_;                   // cells of a plan along a side of a drawn one
   std::vector<std::pair<double, double>> sizes_;  // of each panel: width, height
@@ -334,6 +323,12 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
   for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
     if (!in_building(plan, cell)) shown.cells[cell] = unknown;
   return shown;
+}
+
+Grid<double> without_ground(Grid<double> field) {
+  for (double& value : field.cells)
+    if (value == 0) value = unknown;
+  return field;
 }
 
 Grid<double> interior_cells(const FloorPlan& plan) {

@@ -57,6 +57,8 @@ struct FieldPicture {
 /// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError where the
 /// shapes differ.
 [[nodiscard]] Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field);
+/// The same without the plan: what is neither wall nor room is 0 °C in a field, too.
+[[nodiscard]] Grid<double> without_ground(Grid<double> field);
 /// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
 [[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan);
 /// The plan's heat source, which it must have, with NaN where it does not count.

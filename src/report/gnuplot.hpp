@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -30,6 +32,13 @@ class Plot {
   void add_image(const Grid<double>& values, double cell);
   /// Adds a line of the script; `add` of text that is not the program's own goes through quoted().
   void add(std::string_view line);
+  template <class... Values>
+  requires(sizeof...(Values) > 0) void add(fmt::format_string<Values...> line, Values&&... values) {
+    add(std::string_view(fmt::format(line, std::forward<Values>(values)...)));
+  }
+  /// Draws bars of {middle, height}, all as wide, on axes that they fill. `more` goes on behind.
+  void add_bars(const std::vector<std::vector<double>>& bars, double width,
+                std::string_view more = {});
 
   /// The picture's title, which the script knows as `heading`: the last one given stands.
   void set_heading(std::string_view text) { heading_ = text; }

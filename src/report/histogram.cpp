@@ -1,7 +1,12 @@
 #include "report/histogram.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "view/json.hpp"
+#include "view/terminal.hpp"
 
 namespace wallheat {
 namespace {
@@ -61,8 +66,29 @@ Histogram histogram_of(const std::vector<double>& values, double unit) {
     histogram.bins.push_back({number * width, (number + 1) * width, 0});
   }
   for (const double value : numbers)
-    ++histogram.bins.at(static_cast<std::size_t>(std::floor(value / width) - first)).count;
+    ++histogram.bins.at(static_cast<std::size_t>(std::floor(value / width) - first)).plans;
   return histogram;
+}
+
+void print_histogram(const Histogram& histogram, int digits) {
+  std::size_t highest = 1;
+  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.plans);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [from, to, plans] : histogram.bins) {
+    constexpr std::size_t width = 30;
+    // Round up: a bin with a plan in it shows at least one mark.
+    const std::size_t bar = (plans * width + highest - 1) / highest;
+    rows.push_back({fmt::format("{:.{}g}", from, digits), fmt::format("to {:.{}g} °C", to, digits),
+                    fmt::format("{}", plans), std::string(bar, '#')});
+  }
+  print_table("rlrl", rows, table_margin);
+}
+
+Json to_json(const Histogram& histogram) {
+  Json json = Json::array();
+  for (const auto& [from, to, plans] : histogram.bins)
+    json.push_back({{"from", from}, {"to", to}, {"plans", plans}});
+  return json;
 }
 
 }  // namespace wallheat

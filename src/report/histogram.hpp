@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
+
+#include "view/json_forward.hpp"
 
 namespace wallheat {
 
@@ -11,7 +14,7 @@ struct Histogram {
   struct Bin {
     double from = 0;
     double to = 0;
-    std::size_t count = 0;
+    std::size_t plans = 0;
   };
   std::vector<Bin> bins;              ///< at most 20, ascending; empty where there is no bulk
   std::vector<std::size_t> outliers;  ///< places among the values; those that are no number as well
@@ -21,5 +24,10 @@ struct Histogram {
 /// Outliers are more than three interquartile ranges (and three units) beyond the quartiles, so
 /// three quarters of the numbers at least are in bins, whatever they are.
 [[nodiscard]] Histogram histogram_of(const std::vector<double>& values, double unit = 1);
+
+/// For people: a line a bin, with so many digits of its borders.
+void print_histogram(const Histogram& histogram, int digits);
+/// An array of the bins.
+[[nodiscard]] Json to_json(const Histogram& histogram);
 
 }  // namespace wallheat

@@ -62,7 +62,7 @@ Plot offload_plot(const Offload& offload) {
   plot.add("set logscale xy");
   plot.add("set format '%g'");
   plot.add("set samples 400");
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", middle / decades, middle * decades));
+  plot.add("set xrange [{:.10g}:{:.10g}]", middle / decades, middle * decades);
   std::string curves =
       fmt::format("plot x / {0:.10g} with lines linetype 1 title 'CPU'", offload.cpu_per_s * 1e-9);
   int colour = 2;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <set>
@@ -16,10 +15,10 @@
 
 #include "core/printable.hpp"
 #include "core/version.hpp"
+#include "report/attributes.hpp"
 #include "report/field_picture.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
-#include "report/page_comparison.hpp"
 #include "report/row_table.hpp"
 #include "report/summary.hpp"
 #include "report/time_ledger.hpp"
@@ -33,10 +32,10 @@ namespace {
 /// Values on a grid of bins, so that a page with a million plans is no larger than one with a
 /// thousand.
 struct Bins {
-  std::size_t across = 90;
-  std::size_t up = 50;
-  double left = 0, right = 1, bottom = 0, top = 1;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;
+  static constexpr std::size_t across = 90;
+  static constexpr std::size_t up = 50;
+  double left, right, bottom, top;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts = {};
 
   void add(double x, double y) {
     const auto bin = [](double value, double low, double high, std::size_t bins) {
@@ -66,15 +65,17 @@ void add_binned(Plot& plot, const Bins& bins) {
     for (const std::size_t count : {power, 2 * power, 5 * power})
       if (count <= most) counts.emplace_back(std::to_string(count), count);
   plot.add("set logscale cb; set cblabel 'plans'; set cbtics out nomirror " + Plot::ticks(counts));
-  plot.add(fmt::format("set cbrange [1:{}]", most));
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]; set yrange [{:.10g}:{:.10g}]", bins.left,
-                       bins.right, bins.bottom, bins.top));
+  plot.add("set cbrange [1:{}]", most);
+  plot.add("set xrange [{:.10g}:{:.10g}]; set yrange [{:.10g}:{:.10g}]", bins.left, bins.right,
+           bins.bottom, bins.top);
 }
+
+using Point = std::pair<double, double>;
 
 /// What the page draws of each plan, without the plans.
 struct Points {
-  std::vector<std::pair<double, double>> temperatures;  ///< mean and standard deviation, finite
-  std::vector<std::pair<double, float>> times;          ///< seconds, actual and predicted
+  std::vector<Point> temperatures;  ///< mean and standard deviation, finite
+  std::vector<Point> times;         ///< seconds, actual and predicted
   /// The few with the lowest and highest means, each with the number of its row.
   std::set<std::pair<double, std::size_t>> coldest, warmest;
 };
@@ -101,23 +102,18 @@ Points points_of(const Rows& rows) {
   return points;
 }
 
-std::string scatter(const std::vector<std::pair<double, double>>& temperatures) {
-  Bins bins;
-  bins.left = bins.bottom = 1e300;
-  bins.right = bins.top = -1e300;
-  for (const auto& [mean, deviation] : temperatures) {
-    bins.left = std::min(bins.left, std::floor(mean));
-    bins.right = std::max(bins.right, std::floor(mean) + 1);
-    bins.bottom = std::min(bins.bottom, std::floor(deviation));
-    bins.top = std::max(bins.top, std::floor(deviation) + 1);
-  }
-  if (bins.left > bins.right) return "";
+std::string scatter(const std::vector<Point>& temperatures) {
+  if (temperatures.empty()) return "";
+  const auto [left, right] = std::ranges::minmax(temperatures, {}, &Point::first);
+  const auto [low, high] = std::ranges::minmax(temperatures, {}, &Point::second);
+  Bins bins{std::floor(left.first), std::floor(right.first) + 1, std::floor(low.second),
+            std::floor(high.second) + 1};
   for (const auto& [mean, deviation] : temperatures) bins.add(mean, deviation);
   Plot plot;
   const std::string data = plot.add_data(bins.rows());
   add_binned(plot, bins);
   plot.add("set xlabel 'mean temperature, °C'; set ylabel 'standard deviation, °C'");
-  plot.add(fmt::format("plot {} using 1:2:3 with points pointtype 5 pointsize 0.8 palette", data));
+  plot.add("plot {} using 1:2:3 with points pointtype 5 pointsize 0.8 palette", data);
   return inline_plot(plot, 460);
 }
 
@@ -139,24 +135,21 @@ std::string ticks_of_seconds(double from, double to) {
   return Plot::ticks(ticks);
 }
 
-std::string predictions(const std::vector<std::pair<double, float>>& times) {
-  Bins bins;
-  bins.left = bins.bottom = 1e300;
-  bins.right = bins.top = -1e300;
-  std::vector<double> ratios;
-  ratios.reserve(times.size());
-  for (const auto& [actual, predicted] : times) {
-    ratios.push_back(actual / static_cast<double>(predicted));
-    for (const double value : {std::log10(actual), std::log10(static_cast<double>(predicted))}) {
-      bins.left = bins.bottom = std::min(bins.left, value - 0.1);
-      bins.right = bins.top = std::max(bins.right, value + 0.1);
-    }
-  }
-  if (ratios.empty())
+std::string predictions(const std::vector<Point>& times) {
+  if (times.empty())
     return "<p>No plan was predicted: the run was too short, or an earlier version made the "
            "file.</p>\n";
-  for (const auto& [actual, predicted] : times)
-    bins.add(std::log10(static_cast<double>(predicted)), std::log10(actual));
+  const auto [least, most] = std::ranges::minmax(times, {}, &Point::first);
+  const auto [least_predicted, most_predicted] = std::ranges::minmax(times, {}, &Point::second);
+  constexpr double room = 0.1;
+  const double low = std::log10(std::min(least.first, least_predicted.second)) - room;
+  const double high = std::log10(std::max(most.first, most_predicted.second)) + room;
+  Bins bins{low, high, low, high};
+  std::vector<double> ratios;
+  for (const auto& [actual, predicted] : times) {
+    ratios.push_back(actual / predicted);
+    bins.add(std::log10(predicted), std::log10(actual));
+  }
   std::sort(ratios.begin(), ratios.end());
   const auto quantile = [&](double share) {
     return ratios[static_cast<std::size_t>(share * static_cast<double>(ratios.size() - 1))];
@@ -172,11 +165,11 @@ std::string predictions(const std::vector<std::pair<double, float>>& times) {
   add_binned(plot, bins);
   plot.add("set xlabel 'predicted, s'; set ylabel 'actual, s'");
   const std::string ticks = ticks_of_seconds(bins.left, bins.right);
-  plot.add(fmt::format("set xtics {}; set ytics {}", ticks, ticks));
-  plot.add(fmt::format(
+  plot.add("set xtics {}; set ytics {}", ticks, ticks);
+  plot.add(
       "plot {} with lines linetype 4 dashtype 2, {} using 1:2:3 with points pointtype 5 "
       "pointsize 0.8 palette",
-      ideal, data));
+      ideal, data);
   return html + inline_plot(plot, 460);
 }
 
@@ -199,9 +192,8 @@ void add_utilisation(Plot& plot, std::span<const Lane> lanes, const TimeLedger& 
   for (std::size_t i = 0; i < bins; ++i)
     rows.push_back({(static_cast<double>(i) + 0.5) * ledger.wall_s / bins, busy[i]});
   plot.add("set ylabel 'threads at a plan, %'; set yrange [0:100]; set ytics 0, 25, 100");
-  plot.add(fmt::format("set boxwidth {:.10g}", ledger.wall_s / bins));
-  plot.add(
-      fmt::format("plot {} using 1:2 with boxes linecolor rgb '#8a6aa8'", plot.add_data(rows)));
+  plot.add("set boxwidth {:.10g}", ledger.wall_s / bins);
+  plot.add("plot {} using 1:2 with boxes linecolor rgb '#8a6aa8'", plot.add_data(rows));
 }
 
 /// Rectangles, each as long as its lane was equally busy: {left, lane, left, right, top, bottom,
@@ -264,14 +256,14 @@ std::string timeline(const std::vector<Lane>& lanes, const TimeLedger& ledger) {
   const double rows = each * static_cast<double>(names.size());
   const double height = above + curve + between + rows + below;
   const auto place = [&](double from_above, double tall) {
-    plot.add(fmt::format("set tmargin at screen {:.6f}; set bmargin at screen {:.6f}",
-                         1 - from_above / height, 1 - (from_above + tall) / height));
+    plot.add("set tmargin at screen {:.6f}; set bmargin at screen {:.6f}", 1 - from_above / height,
+             1 - (from_above + tall) / height);
   };
   plot.add("set multiplot");
-  plot.add(fmt::format("set lmargin at screen {:.6f}; set rmargin at screen {:.6f}",
-                       std::min(letter * static_cast<double>(longest) + 24, most_left) / page_width,
-                       1 - 24 / page_width));
-  plot.add(fmt::format("set xrange [0:{:.10g}]; set format x ''", ledger.wall_s));
+  plot.add("set lmargin at screen {:.6f}; set rmargin at screen {:.6f}",
+           std::min(letter * static_cast<double>(longest) + 24, most_left) / page_width,
+           1 - 24 / page_width);
+  plot.add("set xrange [0:{:.10g}]; set format x ''", ledger.wall_s);
   place(above, curve);
   add_utilisation(plot, shown, ledger);
   place(above + curve + between, rows);
@@ -286,9 +278,9 @@ std::string timeline(const std::vector<Lane>& lanes, const TimeLedger& ledger) {
   plot.add(
       "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor rgb '#f3f1f6' fillstyle solid "
       "noborder behind; set style fill solid 1 noborder");
-  plot.add(fmt::format("set yrange [{}.5:-0.5]; set ytics {}",
-                       static_cast<std::int64_t>(names.size()) - 1, Plot::ticks(names)));
-  plot.add(fmt::format("plot {} using 1:2:3:4:5:6:7 with boxxyerror fillcolor palette", data));
+  plot.add("set yrange [{}.5:-0.5]; set ytics {}", static_cast<std::int64_t>(names.size()) - 1,
+           Plot::ticks(names));
+  plot.add("plot {} using 1:2:3:4:5:6:7 with boxxyerror fillcolor palette", data);
   plot.add("unset multiplot");
   return html + inline_plot(plot, static_cast<int>(std::lround(height)));
 }
@@ -356,13 +348,9 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
 
 /// By which command, where and when.
 std::string origin(const std::vector<Lane>& lanes, const std::vector<Attributes>& sessions) {
-  const auto text = [](const Attributes& session, const char* name) {
-    const auto found = session.find(name);
-    return found == session.end() ? std::string("?") : found->second;
-  };
   std::vector<std::vector<std::string>> rows{{"", ""}};
   for (const Attributes& session : sessions)
-    if (const std::string command = text(session, "command_line");
+    if (const std::string command = text_in(session, "command_line");
         rows.back().back() != command && command != "?")
       rows.push_back({"command", command});
   std::set<std::string> hosts;
@@ -371,8 +359,8 @@ std::string origin(const std::vector<Lane>& lanes, const std::vector<Attributes>
     rows.push_back({hosts.size() == 1 ? "host" : fmt::format("{} hosts", hosts.size()),
                     fmt::format("{}", fmt::join(hosts, ", "))});
   if (!sessions.empty())
-    rows.push_back({"time", fmt::format("{} to {}", text(sessions.front(), "started_utc"),
-                                        text(sessions.back(), "ended_utc"))});
+    rows.push_back({"time", fmt::format("{} to {}", text_in(sessions.front(), "started_utc"),
+                                        text_in(sessions.back(), "ended_utc"))});
   return rows.size() > 1 ? table("ll", rows) : "";
 }
 
@@ -381,20 +369,17 @@ std::string sessions_table(const ResultReader& reader) {
       {"session", "started", "ended", "end", "solved", "failed", "wall time"}};
   const auto& sessions = reader.sessions();
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    const auto text = [&](const char* name) {
-      const auto found = sessions[i].find(name);
-      return found == sessions[i].end() ? std::string("?") : found->second;
-    };
-    const std::string seconds = text("seconds");
+    const auto text = [&](const char* name) { return text_in(sessions[i], name); };
+    const bool ended = sessions[i].contains("seconds");
     rows.push_back({std::to_string(i), text("started_utc"), text("ended_utc"),
                     sessions[i].contains("end") ? text("end") : "killed, or still running",
                     text("solved"), text("failed"),
-                    seconds == "?" ? "?" : duration_text(std::strtod(seconds.c_str(), nullptr))});
+                    ended ? duration_text(number_in(sessions[i], "seconds")) : "?"});
   }
   return table("llllrrr", rows);
 }
 
-std::string failures(const Summary& summary, const std::filesystem::path& file) {
+std::string failures(const Summary& summary, const std::string& file) {
   if (summary.failed.empty()) return "<p>None.</p>\n";
   std::map<std::string, std::vector<const FailedPlan*>> by_cause;
   for (const FailedPlan& plan : summary.failed) {
@@ -413,8 +398,7 @@ std::string failures(const Summary& summary, const std::filesystem::path& file) 
                     fmt::format("wallheat solve {} --data PLANS", plans.front()->id)});
   }
   return table("rlll", rows) + fmt::format("<p>All of them again: <code>{}{}</code></p>\n",
-                                           escaped(resume_command(file.string())),
-                                           and_retry_failed);
+                                           escaped(resume_command(file)), and_retry_failed);
 }
 
 std::string extremes(const Points& points, const ResultReader& reader) {
@@ -429,12 +413,9 @@ std::string extremes(const Points& points, const ResultReader& reader) {
     rows.push_back({plan.id, fmt::format("{:.3f} °C", s.mean_temp),
                     fmt::format("{:.1f} %", s.pct_below_15),
                     fmt::format("{:.1f} %", s.pct_above_18), std::to_string(plan.iterations)});
-    if (auto field = reader.field(number)) {
-      for (double& value : field->cells)
-        if (value == 0) value = std::nan("");  // neither wall nor room
-      picture.panels.push_back(
-          {fmt::format("{} mean {:.2f} °C", printable(plan.id), s.mean_temp), *std::move(field)});
-    }
+    if (auto field = reader.field(number))
+      picture.panels.push_back({fmt::format("{} mean {:.2f} °C", printable(plan.id), s.mean_temp),
+                                without_ground(*std::move(field))});
   }
   std::string html = table("lrrrr", rows);
   if (!picture.panels.empty()) {
@@ -447,7 +428,7 @@ std::string extremes(const Points& points, const ResultReader& reader) {
 
 /// All plans: the first ones in a table, and all as text that the page's script sorts and shows.
 /// Written row by row, as there may be millions.
-void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
+void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
   constexpr std::size_t first = 200;
   std::vector<std::vector<std::string>> top{{"plan", "status", "mean, °C", "deviation, °C",
                                              "below 15 °C, %", "above 18 °C, %", "iterations",
@@ -467,15 +448,15 @@ void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
                                     number(row.seconds)};
   };
   for (std::size_t i = 0; i < std::min(first, plans); ++i)
-    top.push_back(cells_of(run.reader.row(i)));
+    top.push_back(cells_of(run.reader->row(i)));
   out << "<section id=plans><h2>Plans</h2>\n";
   if (plans > first)
     out << fmt::format(
         "<p id=plans-shown>The first {} of {}; with JavaScript the page shows and sorts all. "
         "<code>wallheat list {}</code> prints them.</p>\n",
-        first, plans, escaped(run.file.string()));
+        first, plans, escaped(run.name));
   out << table("llrrrrrr", top) << "<pre id=plans-all hidden>\n";
-  run.reader.for_each_row([&](const PlanResult& row) {
+  run.reader->for_each_row([&](const PlanResult& row) {
     const char* separator = "";
     for (const std::string& cell : cells_of(row))
       out << std::exchange(separator, "\t") << escaped(cell);
@@ -486,24 +467,24 @@ void write_plans(const ReportedRun& run, std::size_t plans, std::ostream& out) {
 
 }  // namespace
 
-void write_report_page(const ReportedRun& run, const ReportedRun* other, std::ostream& out) {
-  const std::filesystem::path& file = run.file;
-  const ResultReader& reader = run.reader;
+void write_report_page(const Answers& run, const Answers* other, std::ostream& out) {
+  const ResultReader& reader = *run.reader;
   const Summary summary = summary_of(rows_of(reader));
   const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
   const Points points = points_of(rows_of(reader));
-  out << page_beginning(file.filename().string()) << origin(lanes, reader.sessions());
+  out << page_beginning(std::filesystem::path(run.name).filename().string())
+      << origin(lanes, reader.sessions());
   out << section("Answers", facts(summary, wall_time(reader.sessions()), reader));
   if (other != nullptr)
-    out << section("Compared with " + other->file.string(), comparison_html(run, *other));
+    out << section("Compared with " + other->name, comparison_html(run, *other));
   if (!summary.means.empty()) {
     out << section("Mean temperatures",
                    inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
     out << section("Mean and spread of each plan", scatter(points.temperatures));
     out << section("Coldest and warmest plans", extremes(points, reader));
   }
-  out << section("Failed plans", failures(summary, file));
+  out << section("Failed plans", failures(summary, run.name));
   for (const TimeLedger& ledger : ledgers) {
     const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
     out << section("Where the time went" + of, ledger_table(ledger));
@@ -517,12 +498,12 @@ void write_report_page(const ReportedRun& run, const ReportedRun* other, std::os
   out << fmt::format("<p class=small>wallheat {}</p>\n", version()) << page_end();
 }
 
-std::string report_json(const ReportedRun& run, const ReportedRun* other) {
-  const ResultReader& reader = run.reader;
+std::string report_json(const Answers& run, const Answers* other) {
+  const ResultReader& reader = *run.reader;
   const WallTime wall = wall_time(reader.sessions());
   const Summary summary = summary_of(rows_of(reader));
-  Json json{{"file", run.file.string()}};
-  json["summary"] = Json::parse(to_json_text(summary, &wall, reader.closed_well()));
+  Json json{{"file", run.name}};
+  json["summary"] = to_json(summary, &wall, reader.closed_well());
   json["settings"] = reader.settings();
   json["sessions"] = reader.sessions();
   const std::vector<Lane> lanes = lanes_of(rows_of(reader));
@@ -566,20 +547,16 @@ void write_trace(const ResultReader& reader, std::ostream& out) {
              {"dur", plan.seconds * us},
              {"args", {{"iterations", plan.iterations}, {"cells", plan.interior_cells}}}});
       double at = plan.started_s;
-      const PlanPhases& phases = plan.phases;
-      for (const auto& [name, seconds] : {std::pair{"read", phases.read_s},
-                                          {"hash", phases.hash_s},
-                                          {"solve", phases.solve_s},
-                                          {"statistics", phases.statistics_s},
-                                          {"compress", phases.compress_s}}) {
+      for (const Phase& phase : phases_of_a_plan) {
+        const auto seconds = static_cast<double>(plan.phases.*phase.seconds);
         if (seconds > 0)
           write({{"ph", "X"},
-                 {"name", name},
+                 {"name", phase.step},
                  {"pid", process},
                  {"tid", lane.thread},
                  {"ts", at * us},
-                 {"dur", static_cast<double>(seconds) * us}});
-        at += static_cast<double>(seconds);
+                 {"dur", seconds * us}});
+        at += seconds;
       }
     }
   }

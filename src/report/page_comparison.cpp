@@ -1,5 +1,3 @@
-#include "report/page_comparison.hpp"
-
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,14 +12,12 @@
 namespace wallheat {
 namespace {
 
-CompareReport compare_runs(const ReportedRun& run, const ReportedRun& other) {
-  const Answers first = answers_of(run.file.string(), run.reader);
-  const Answers second = answers_of(other.file.string(), other.reader);
+CompareReport compare_runs(const Answers& run, const Answers& other) {
   CompareReport report;
-  report.comparisons = {compare(first, second)};
-  report.plans = first.count();
-  for (const ReportedRun* of : {&run, &other})
-    if (auto time = time_of(of->file.string(), of->reader)) report.times.push_back(*time);
+  report.comparisons = {compare(run, other)};
+  report.plans = run.count();
+  for (const Answers* of : {&run, &other})
+    if (auto time = time_of(of->name, *of->reader)) report.times.push_back(*time);
   return report;
 }
 
@@ -31,10 +27,10 @@ struct ThreadTime {
   std::vector<std::pair<std::string, double>> entries;  ///< empty where no session tells
 };
 
-ThreadTime thread_time(const ReportedRun& run) {
+ThreadTime thread_time(const Answers& run) {
   ThreadTime time;
   for (const TimeLedger& ledger :
-       ledgers_of(lanes_of(rows_of(run.reader)), run.reader.sessions())) {
+       ledgers_of(lanes_of(rows_of(*run.reader)), run.reader->sessions())) {
     time.total_s += ledger.total_s();
     if (time.entries.empty()) {
       time.entries = ledger.entries;
@@ -46,15 +42,14 @@ ThreadTime thread_time(const ReportedRun& run) {
   return time;
 }
 
-std::string ledgers_html(const ReportedRun& run, const ReportedRun& other) {
+std::string ledgers_html(const Answers& run, const Answers& other) {
   const ThreadTime first = thread_time(run);
   const ThreadTime second = thread_time(other);
   for (const auto& [time, of] : {std::pair{&first, &run}, std::pair{&second, &other}})
     if (time->entries.empty())
-      return fmt::format("<p>{} does not tell where its time went.</p>\n",
-                         escaped(of->file.string()));
+      return fmt::format("<p>{} does not tell where its time went.</p>\n", escaped(of->name));
   std::vector<std::vector<std::string>> rows{
-      {"thread time", run.file.string(), "share", other.file.string(), "share"}};
+      {"thread time", run.name, "share", other.name, "share"}};
   const auto share = [](double seconds, const ThreadTime& of) {
     return fmt::format("{:.2f} %", 100 * seconds / of.total_s);
   };
@@ -77,17 +72,16 @@ std::string heading(const char* text) { return fmt::format("<h3>{}</h3>\n", text
 
 }  // namespace
 
-std::string comparison_html(const ReportedRun& run, const ReportedRun& other) {
+std::string comparison_html(const Answers& run, const Answers& other) {
   const CompareReport report = compare_runs(run, other);
   const Comparison& found = report.comparisons.front();
   std::string html = heading("Settings");
   html += found.settings.empty() ? "<p>Settings, version and devices are the same.</p>\n"
                                  : table_of(settings_table(found));
   html += heading("Times");
-  for (const ReportedRun* of : {&run, &other})
-    if (!time_of(of->file.string(), of->reader))
-      html +=
-          fmt::format("<p>No session of {} left its wall time.</p>\n", escaped(of->file.string()));
+  for (const Answers* of : {&run, &other})
+    if (!time_of(of->name, *of->reader))
+      html += fmt::format("<p>No session of {} left its wall time.</p>\n", escaped(of->name));
   html += table_of(times_table(report));
   html += heading("Answers that differ");
   constexpr std::size_t longest_list = 20;
@@ -104,10 +98,10 @@ std::string comparison_html(const ReportedRun& run, const ReportedRun& other) {
   return html + heading("Where the time went") + ledgers_html(run, other);
 }
 
-Json comparison_json(const ReportedRun& run, const ReportedRun& other) {
+Json comparison_json(const Answers& run, const Answers& other) {
   const CompareReport report = compare_runs(run, other);
-  Json json{{"file", other.file.string()}};
-  json.update(Json::parse(to_json_text(report)));
+  Json json{{"file", other.name}};
+  json.update(to_json(report));
   for (const auto& [name, of] :
        {std::pair{"thread_seconds", &run}, std::pair{"other_thread_seconds", &other}}) {
     json[name] = Json::object();

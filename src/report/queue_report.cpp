@@ -39,9 +39,7 @@ std::vector<const PartitionWaits*> chosen(const std::vector<PartitionWaits>& all
   if (names.empty())
     for (const PartitionWaits& partition : all) partitions.push_back(&partition);
   for (const std::string& name : names) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const PartitionWaits& partition) {
-      return partition.name == name;
-    });
+    const auto found = std::ranges::find(all, name, &PartitionWaits::name);
     if (found == all.end()) {
       std::vector<std::string> known;
       known.reserve(all.size());
@@ -68,7 +66,6 @@ std::string chance_text(const std::optional<double>& share) {
 
 std::string day_text(std::int64_t seconds) { return utc_text(seconds, "%Y-%m-%d %H:%M"); }
 
-/// JSON knows neither NaN nor infinity.
 std::size_t starts_in(const QueueReport& report) {
   std::size_t jobs = 0;
   for (const QueueRow& row : report.rows)
@@ -86,30 +83,39 @@ QueueReport queue_report(const JobListing& listing, const SizeClasses& classes,
   report.counts = waits_of(listing, qos);
   const auto names = classes.names();
   const auto add = [&](const std::string& partition, const std::string& size,
-                       const std::vector<Wait>& waits, const std::vector<std::size_t>& jobs) {
+                       const std::vector<Wait>& waits) {
     QueueRow row{partition, size, {}, mean_wait_of(waits)};
     std::function<void(const StatedWait&)> listener;
     if (tell)
       listener = [&](const StatedWait& stated) {
-        tell(row, listing.jobs[jobs[stated.job]], waits[stated.job], stated);
+        const Wait& wait = waits[stated.job];
+        tell(row, listing.jobs[wait.job], wait, stated);
       };
     row.forecast = forecast_waits(waits, listener);
     report.rows.push_back(std::move(row));
   };
   for (const PartitionWaits* partition : chosen(report.counts.partitions, partitions)) {
-    add(partition->name, all_sizes, partition->waits, partition->jobs);
-    std::array<PartitionWaits, SizeClasses::count> parts;
-    for (std::size_t i = 0; i < partition->waits.size(); ++i) {
-      const auto size = classes.of(listing.jobs[partition->jobs[i]]);
-      if (!size) continue;
-      parts.at(*size).waits.push_back(partition->waits[i]);
-      parts.at(*size).jobs.push_back(partition->jobs[i]);
-    }
-    for (std::size_t size = 0; size < parts.size(); ++size)
-      add(partition->name, names.at(size), parts.at(size).waits, parts.at(size).jobs);
+    add(partition->name, all_sizes, partition->waits);
+    std::array<std::vector<Wait>, SizeClasses::count> of_size;
+    for (const Wait& wait : partition->waits)
+      if (const auto size = classes.of(listing.jobs[wait.job])) of_size.at(*size).push_back(wait);
+    for (std::size_t size = 0; size < of_size.size(); ++size)
+      add(partition->name, names.at(size), of_size.at(size));
   }
   report.counts.partitions.clear();
   return report;
+}
+
+const WaitForecast* forecast_for(const QueueReport& report, const std::string& partition,
+                                 double core_hours) {
+  const std::string size = report.classes.names().at(report.classes.of_hours(core_hours));
+  const WaitForecast* any_size = nullptr;
+  for (const QueueRow& row : report.rows) {
+    if (row.partition != partition) continue;
+    if (row.size == all_sizes) any_size = &row.forecast;
+    if (row.size == size && row.forecast.bound_s(0.95)) return &row.forecast;
+  }
+  return any_size;
 }
 
 void print_queue_report(const QueueReport& report) {
@@ -244,8 +250,8 @@ Plot queue_plot(const QueueReport& report, bool means) {
   plot.add(
       "set ytics ('1 s' 1, '10 s' 10, '1 min' 60, '10 min' 600, '1 h' 3600, '6 h' 21600, '1 d' "
       "86400, '1 week' 604800)");
-  plot.add(fmt::format("set yrange [{}:*]", least_s));
-  plot.add(fmt::format("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4));
+  plot.add("set yrange [{}:*]", least_s);
+  plot.add("set xrange [-0.6:{}]", static_cast<double>(bars.size()) - 0.4);
   plot.add("set xtics " + Plot::ticks(names));
   std::string curves;
   const auto classes = report.classes.names();

@@ -40,6 +40,11 @@ struct UnknownPartition : RunError {
                                        const std::vector<std::string>& partitions,
                                        const std::string& qos, const StatedWaitSink& tell = {});
 
+/// The forecast for jobs of so many core hours: of their class of sizes where that has history
+/// enough for the 95 % bound, else of the partition; null where it has none.
+[[nodiscard]] const WaitForecast* forecast_for(const QueueReport& report,
+                                               const std::string& partition, double core_hours);
+
 /// For people.
 void print_queue_report(const QueueReport& report);
 /// One JSON object.

@@ -94,13 +94,13 @@ RecordingPlot recording_plot(const Recording& recording, const std::string& titl
   RecordingPlot picture;
   Plot& plot = picture.plot;
   plot.set_heading(title);
-  plot.add(fmt::format("set multiplot layout {},1 title heading font ',14'", drawn.size()));
+  plot.add("set multiplot layout {},1 title heading font ',14'", drawn.size());
   // All panels are equally wide, so that what happened at one time stands at one place.
   plot.add("set lmargin 11; set rmargin 18");
   double end = 0;
   for (const Series& series : recording.series)
     if (!series.seconds.empty()) end = std::max(end, series.seconds.back());
-  plot.add(fmt::format("set xrange [0:{:.10g}]", end > 0 ? end : 1));
+  plot.add("set xrange [0:{:.10g}]", end > 0 ? end : 1);
   for (const auto& [panel, all] : drawn) {
     if (all == drawn.back().second)
       plot.add(recording.has_times ? "set xlabel 's'" : "set xlabel 'sample'");

@@ -1,15 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "core/number_of.hpp"
 #include "core/printable.hpp"
+#include "forecast/job_listing.hpp"
+#include "forecast/listing_line.hpp"
 #include "report/recording.hpp"
 #include "report/unknown.hpp"
 #include "view/node_text.hpp"
@@ -39,33 +40,24 @@ Words words_in(std::string_view line, std::string_view separators) {
 /// What stands between commas, without the blanks around it; it may be empty.
 Words cells_in(std::string_view line) {
   Words cells;
-  for (bool more = true; more;) {
-    const std::size_t comma = line.find(',');
-    more = comma != std::string_view::npos;
-    const Words words = words_in(line.substr(0, comma), blanks);
-    cells.push_back(words.empty() ? std::string_view()
-                                  : std::string_view(words.front().data(),
-                                                     words.back().data() + words.back().size()));
-    if (more) line.remove_prefix(comma + 1);
+  split(line, ',', cells);
+  for (std::string_view& cell : cells) {
+    cell.remove_prefix(std::min(cell.find_first_not_of(blanks), cell.size()));
+    cell = cell.substr(0, cell.find_last_not_of(blanks) + 1);
   }
   return cells;
 }
 
 std::optional<double> finite_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
-      !std::isfinite(number))
-    return std::nullopt;
-  return number;
+  const auto number = number_of<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 /// Lines of one file, one after the other, into series.
 class Reader {
  public:
-  explicit Reader(const fs::path& file) : file_(file), stream_(file) {
-    if (!stream_) throw RunError(file_.string() + " cannot be opened");
-  }
+  explicit Reader(const fs::path& file)
+      : file_(file.string()), text_(text_of(file_)), lines_(file_, text_) {}
 
   Recording read() {
     if (!next_line()) refuse_all("is empty");
@@ -80,41 +72,29 @@ class Reader {
           "is neither a CSV of 'wallheat monitor' nor a listing of 'nvidia-smi dmon' or "
           "'nvidia-smi stats'");
     }
-    if (stream_.bad()) refuse_all("cannot be read to its end");
     for (const Series& series : recording_.series)
       if (!series.values.empty()) return std::move(recording_);
     refuse_all("holds no sample");
   }
 
  private:
-  [[noreturn]] void refuse_all(const std::string& why) const {
-    throw RunError(file_.string() + " " + why);
-  }
-  [[noreturn]] void refuse_line(const std::string& why) const {
-    throw RunError(fmt::format("{}, line {}: {}", file_.string(), number_, why));
-  }
+  [[noreturn]] void refuse_all(const std::string& why) const { throw RunError(file_ + " " + why); }
 
   /// Those with nothing on them aside.
   bool next_line() {
-    while (stream_.getline(text_.data(), static_cast<std::streamsize>(text_.size())) ||
-           stream_.gcount() > 0) {
-      ++number_;
-      if (stream_.fail()) refuse_line("it is longer than any of a recording");
-      line_.assign(text_.data(),
-                   static_cast<std::size_t>(stream_.gcount()) - (stream_.eof() ? 0 : 1));
+    while (lines_.next(line_))
       if (!words_in(line_, blanks).empty()) return true;
-    }
     return false;
   }
 
   [[nodiscard]] double number(std::string_view word) const {
     const auto value = finite_number(word);
-    if (!value) refuse_line(fmt::format("'{}' is no number", printable(word)));
+    if (!value) lines_.refuse(fmt::format("'{}' is no number", printable(word)));
     return *value;
   }
 
   void require_width(std::size_t found, std::size_t wanted) const {
-    if (found != wanted) refuse_line(fmt::format("{} values for {} columns", found, wanted));
+    if (found != wanted) lines_.refuse(fmt::format("{} values for {} columns", found, wanted));
   }
 
   Series& series(const std::string& name, std::string_view unit) {
@@ -124,10 +104,10 @@ class Reader {
   }
 
   void read_own() {
-    std::vector<std::string> names;
-    for (const std::string_view name : cells_in(line_)) names.emplace_back(name);
-    for (std::size_t i = 2; i < names.size(); ++i) (void)series(names[i], unit_of_column(names[i]));
-    if (recording_.series.size() + 2 != names.size()) refuse_line("a column is there twice");
+    const Words names = cells_in(line_);
+    for (std::size_t i = 2; i < names.size(); ++i)
+      (void)series(std::string(names[i]), unit_of_column(names[i]));
+    if (recording_.series.size() + 2 != names.size()) lines_.refuse("a column is there twice");
     while (next_line()) {
       const Words cells = cells_in(line_);
       require_width(cells.size(), names.size());
@@ -144,30 +124,28 @@ class Reader {
   /// units, which are there again and again.
   void read_dmon() {
     recording_.has_times = false;
-    std::vector<std::string> names;
-    std::vector<std::string> units;
+    Words names;
+    Words units;
     bool in_heading = false;
     do {
       std::string_view line = line_;
       const bool heading = line.starts_with('#');
       if (heading) line.remove_prefix(1);
-      const Words words = words_in(line, " \t\r,");
+      Words words = words_in(line, " \t\r,");
       if (heading) {
-        std::vector<std::string>& target = in_heading ? units : names;
-        target.assign(words.begin(), words.end());
+        (in_heading ? units : names) = std::move(words);
         in_heading = !in_heading;
         continue;
       }
       const auto gpu = std::find(names.begin(), names.end(), "gpu");
       if (gpu == names.end() || in_heading || units.size() != names.size())
-        refuse_line("there is no heading of 'nvidia-smi dmon' above, with names and units");
+        lines_.refuse("there is no heading of 'nvidia-smi dmon' above, with names and units");
       require_width(words.size(), names.size());
       add_dmon_row(names, units, words, static_cast<std::size_t>(gpu - names.begin()));
     } while (next_line());
   }
 
-  void add_dmon_row(const std::vector<std::string>& names, const std::vector<std::string>& units,
-                    const Words& words, std::size_t gpu) {
+  void add_dmon_row(const Words& names, const Words& units, const Words& words, std::size_t gpu) {
     (void)number(words[gpu]);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (i == gpu || names[i] == "Date" || names[i] == "Time") continue;
@@ -193,12 +171,10 @@ class Reader {
     } while (next_line());
   }
 
-  fs::path file_;
-  std::ifstream stream_;
-  std::vector<char> text_ =
-      std::vector<char>(std::size_t{1} << 20);  ///< a device has endless lines
-  std::string line_;
-  std::size_t number_ = 0;
+  std::string file_;
+  std::string text_;
+  ListingLines lines_;
+  std::string_view line_;
   Recording recording_;
   std::map<std::string, std::size_t> places_;  // of series, by name
 };

@@ -125,8 +125,7 @@ class RowExpression::Impl {
     std::string hint;
     if (error.GetCode() == mu::ecUNASSIGNABLE_TOKEN) {
       const std::string& name = error.GetToken();
-      const bool is_text = std::any_of(texts_.begin(), texts_.end(),
-                                       [&](const Text& text) { return text.name == name; });
+      const bool is_text = std::ranges::find(texts_, name, &Text::name) != texts_.end();
       hint = is_text ? fmt::format("; {0} is text: {0}(\"abc\") is true where abc is in it", name)
                      : did_you_mean(name, names_);
     }

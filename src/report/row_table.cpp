@@ -49,6 +49,21 @@ Json json_of(const Cell& cell) {
   return std::visit([](const auto& value) { return Json(value); }, cell);
 }
 
+constexpr std::string_view reference_csv_beginning =
+    "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
+
+void write_reference_csv(std::ostream& out, const Rows& rows) {
+  out << reference_csv_beginning;
+  rows([&](const PlanResult& row) {
+    if (!is_answer(row.status)) return;
+    out << row.id;
+    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp,
+                               row.statistics.pct_above_18, row.statistics.pct_below_15})
+      out << ", " << python_float(value);
+    out << '\n';
+  });
+}
+
 std::string short_text(const Cell& cell) {
   if (const auto* number = std::get_if<double>(&cell))
     return std::isnan(*number) ? "-" : fmt::format("{:.6g}", *number);
@@ -110,10 +125,10 @@ std::vector<RowColumn> all_columns() {
     const auto of = column.of;
     const PlanResult none;
     columns.push_back({column.name, std::holds_alternative<std::string>(cell_of(of(none))),
+                       column.use == ColumnUse::answer,
                        [of](const PlanResult& row) { return cell_of(of(row)); }});
   });
-  const auto id = std::find_if(columns.begin(), columns.end(),
-                               [](const RowColumn& column) { return column.name == "id"; });
+  const auto id = std::ranges::find(columns, "id", &RowColumn::name);
   std::rotate(columns.begin(), id, id + 1);
   return columns;
 }
@@ -131,8 +146,7 @@ std::vector<RowColumn> columns_named(const std::string& option, const std::strin
   for (const RowColumn& column : all) known.push_back(column.name);
   std::vector<RowColumn> columns;
   for (const std::string& name : words_of(names)) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const RowColumn& column) { return column.name == name; });
+    const auto found = std::ranges::find(all, name, &RowColumn::name);
     if (found == all.end()) refuse_value(option, name, known);
     columns.push_back(*found);
   }
@@ -171,6 +185,13 @@ void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn
   });
   out << (first ? "[]\n" : "\n]\n");
 }
+
+const ExportFormat csv_format{write_reference_csv, reference_csv_beginning};
+const ExportFormat plain_csv_format{
+    [](std::ostream& out, const Rows& rows) { write_csv(out, rows, all_columns()); }, "id,status,"};
+const ExportFormat json_format{
+    [](std::ostream& out, const Rows& rows) { write_json(out, rows, all_columns()); },
+    "[\n {\n  \"id\":"};
 
 void print_rows(const Rows& rows, const std::vector<RowColumn>& columns) {
   std::vector<std::string> names;

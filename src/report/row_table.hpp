@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -41,6 +42,7 @@ using Cell = std::variant<std::string, double, std::int64_t>;
 struct RowColumn {
   std::string name;
   bool is_text = false;
+  bool is_answer = false;  ///< two answers of a plan must agree in it
   std::function<Cell(const PlanResult&)> cell;
 };
 
@@ -56,6 +58,18 @@ struct RowColumn {
 void write_csv(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
 /// One array of objects; NaN is null.
 void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
+/// A form in which all results leave for other programs.
+struct ExportFormat {
+  void (*write)(std::ostream&, const Rows&) = nullptr;
+  std::string_view beginning;  ///< of any file of the format
+};
+/// The published program's CSV, byte for byte; plans without an answer are left out.
+extern const ExportFormat csv_format;
+/// All plans with all columns, as write_csv writes them.
+extern const ExportFormat plain_csv_format;
+/// All plans with all columns, as write_json writes them.
+extern const ExportFormat json_format;
+
 /// For people: aligned, with six digits at most.
 void print_rows(const Rows& rows, const std::vector<RowColumn>& columns);
 

@@ -6,12 +6,18 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "core/number_of.hpp"
+#include "report/attributes.hpp"
+#include "report/summary.hpp"
 #include "report/unknown.hpp"
+#include "store/results/merge.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
@@ -59,8 +65,8 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
     const auto [place, is_new] = best.emplace(workers, seconds);
     if (!is_new) place->second = std::min(place->second, seconds);
   }
-  const auto fastest = std::min_element(
-      best.begin(), best.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto fastest =
+      std::ranges::min_element(best, {}, [](const auto& point) { return point.second; });
   constexpr double more_than_noise = 1.05;
   Scaling scaling{std::move(name), {}, unknown,
                   longest_plan,    {}, {fastest->first, fastest->second}};
@@ -170,8 +176,8 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
   plot.add("set ylabel 'speed-up'");
   plot.add("set logscale xy 2");
   constexpr double room = 1.15;
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", 1 / room, most * room));
-  plot.add(fmt::format("set yrange [{:.10g}:{:.10g}]", least_speedup / room, most * room));
+  plot.add("set xrange [{:.10g}:{:.10g}]", 1 / room, most * room);
+  plot.add("set yrange [{:.10g}:{:.10g}]", least_speedup / room, most * room);
   plot.add("set samples 400");
   plot.add("set key outside below center horizontal");  // its texts are long
   std::string curves = "plot x with lines linetype 4 dashtype 3 title 'ideal'";
@@ -201,6 +207,61 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
   }
   plot.add(curves);
   return plot;
+}
+
+std::optional<std::size_t> workers_of(const Attributes& session) {
+  const auto count = number_of<std::size_t>(text_in(session, "plans_at_once"));
+  return count && *count > 0 ? count : std::nullopt;
+}
+
+std::optional<std::size_t> workers_of(const ResultReader& reader) {
+  std::set<std::size_t> workers;
+  for (const Attributes& session : reader.sessions())
+    if (const auto count = workers_of(session)) workers.insert(*count);
+  return workers.size() == 1 ? std::optional(*workers.begin()) : std::nullopt;
+}
+
+ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
+  const auto pending = static_cast<std::size_t>(
+      std::ranges::count(reader.rows(), PlanStatus::pending, &PlanResult::status));
+  if (pending > 0)
+    throw RunError(fmt::format("{}: {} of {} plans are not solved yet; finish it with --resume",
+                               file, pending, reader.rows().size()));
+  std::set<std::size_t> workers;
+  for (const Attributes& session : reader.sessions()) {
+    if (merged_parts(session) || is_from_part(session))
+      throw RunError(file +
+                     " was merged from parts, which may have run at the same time or not; name "
+                     "files of single runs");
+    const auto count = workers_of(session);
+    if (!count && text_in(session, "solved") == "0") continue;
+    if (!session.contains("seconds") || !count)
+      throw RunError(file +
+                     ": one of its sessions was killed and left no time; name files of runs that "
+                     "ended by themselves");
+    workers.insert(*count);
+  }
+  const double seconds = wall_time(reader.sessions()).seconds;
+  if (workers.empty() || !(seconds > 0)) throw RunError(file + " does not say how long it took");
+  if (workers.size() > 1)
+    throw RunError(fmt::format("{}: its sessions had {} and {} workers, so its time is of neither",
+                               file, *workers.begin(), *workers.rbegin()));
+  return {*workers.begin(), seconds};
+}
+
+void require_same_plans(const std::string& first_file, const ResultReader& first,
+                        const std::string& file, const ResultReader& reader) {
+  const auto refuse = [&](const std::string& why) {
+    throw RunError(
+        fmt::format("{} and {} {}, so their times cannot be compared", first_file, file, why));
+  };
+  if (first.settings() != reader.settings())
+    refuse("were solved with other settings ('wallheat compare' names them)");
+  const bool same =
+      std::ranges::equal(first.rows(), reader.rows(), [](const PlanResult& a, const PlanResult& b) {
+        return a.id == b.id && a.input_hash == b.input_hash;
+      });
+  if (!same) refuse("hold other plans");
 }
 
 }  // namespace wallheat

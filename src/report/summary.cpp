@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "core/answer.hpp"
+#include "report/attributes.hpp"
+#include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
 #include "store/results/merge.hpp"
 #include "view/advice.hpp"
@@ -47,25 +49,16 @@ double percent(std::size_t part, std::size_t whole) {
   return 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void print_histogram(const Summary& summary) {
+void print_means(const Summary& summary) {
   if (summary.means.empty()) return;
   const Histogram& histogram = summary.histogram;
-  std::size_t highest = 1;
-  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
   fmt::print("\nplans by mean temperature\n");
-  std::vector<std::vector<std::string>> rows;
-  for (const Histogram::Bin& bin : histogram.bins) {
-    constexpr std::size_t width = 30;
-    // Round up: a bin with a plan in it shows at least one mark.
-    const std::size_t bar = (bin.count * width + highest - 1) / highest;
-    rows.push_back({fmt::format("{:.15g}", bin.from), fmt::format("to {:.15g} °C", bin.to),
-                    fmt::format("{}", bin.count), std::string(bar, '#')});
-  }
-  print_table("rlrl", rows, table_margin);
+  constexpr int all_digits = 15;
+  print_histogram(histogram, all_digits);
 
   if (!histogram.outliers.empty()) print_line("  far from the others", indent);
   constexpr std::size_t most_outliers = 10;
-  rows.clear();
+  std::vector<std::vector<std::string>> rows;
   for (const std::size_t i : histogram.outliers) {
     if (rows.size() < most_outliers)
       rows.push_back({std::string(summary.ids[i]), fmt::format("{:.6g} °C", summary.means[i])});
@@ -84,32 +77,6 @@ void add_if_slow(std::vector<PlanResult>& slowest, const PlanResult& plan) {
   slowest.insert(behind, plan);
   if (slowest.size() > longest_list) slowest.pop_back();
 }
-
-/// Where the time of plans went.
-class Phases {
- public:
-  void add(const PlanResult& row) {
-    const PlanPhases& of = row.phases;
-    if (of.read_s == 0) return;  // solved by a version that did not tell
-    const std::array parts{of.read_s, of.hash_s, of.solve_s, of.statistics_s, of.compress_s};
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      phases_[i].second += static_cast<double>(parts.at(i));
-    seconds_ += row.seconds;
-  }
-  [[nodiscard]] std::vector<std::pair<std::string, double>> all() const {
-    if (seconds_ == 0) return {};
-    auto phases = phases_;
-    double other = seconds_;
-    for (const auto& phase : phases_) other -= phase.second;
-    phases.emplace_back("other", std::max(other, 0.0));
-    return phases;
-  }
-
- private:
-  double seconds_ = 0;
-  std::vector<std::pair<std::string, double>> phases_{
-      {"reading", 0}, {"hashing", 0}, {"solving", 0}, {"statistics", 0}, {"compressing", 0}};
-};
 
 void print_phases(const Summary& summary) {
   double all = 0;
@@ -146,10 +113,6 @@ void print_failed(const Summary& summary) {
 }  // namespace
 
 WallTime wall_time(const std::vector<Attributes>& sessions) {
-  const auto number = [](const Attributes& session, const char* name) {
-    const auto found = session.find(name);
-    return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
-  };
   WallTime time;
   std::vector<std::pair<double, double>> stretches;
   for (const Attributes& session : sessions) {
@@ -157,11 +120,9 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
     ++time.all_sessions;
     if (!session.contains("seconds")) continue;
     ++time.sessions;
-    time.plans += number(session, "solved");
-    const double seconds = number(session, "seconds");
-    const auto begin = session.find("started_utc");
-    const auto start = begin == session.end() ? std::nullopt : seconds_of_utc(begin->second);
-    if (start) {
+    time.plans += number_in(session, "solved");
+    const double seconds = number_in(session, "seconds");
+    if (const auto start = seconds_of_utc(text_in(session, "started_utc"))) {
       stretches.emplace_back(*start, *start + seconds);
     } else {
       time.seconds += seconds;
@@ -178,13 +139,17 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
 
 Summary summary_of(const Rows& rows) {
   Summary summary;
-  Phases phases;
+  PhaseSeconds in_phases{};
+  double in_plans = 0;
   std::vector<double> stds;
   rows([&](const PlanResult& row) {
     ++summary.plans;
     ++summary.by_status[row.status];
     summary.spent.add(row);
-    phases.add(row);
+    if (row.phases.read_s != 0) {  // else its solver did not tell
+      in_plans += row.seconds;
+      add_phases(row.phases, in_phases);
+    }
     if (row.status == PlanStatus::failed)
       summary.failed.push_back({row.id, row.attempts, row.error});
     if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
@@ -209,7 +174,11 @@ Summary summary_of(const Rows& rows) {
   summary.std_of_means = std_of(summary.means);
   summary.mean_of_stds = mean_of(stds);
   summary.histogram = histogram_of(summary.means);
-  summary.phases = phases.all();
+  for (std::size_t i = 0; in_plans != 0 && i < in_phases.size(); ++i) {
+    summary.phases.emplace_back(phases_of_a_plan.at(i).name, in_phases.at(i));
+    in_plans -= in_phases.at(i);
+  }
+  if (!summary.phases.empty()) summary.phases.emplace_back("other", std::max(in_plans, 0.0));
   return summary;
 }
 
@@ -262,13 +231,13 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   if (!closed_well)
     print_line("the file is still being written, or its writer was killed: go on with --resume",
                indent);
-  print_histogram(summary);
+  print_means(summary);
   print_phases(summary);
   print_slowest(summary);
   print_failed(summary);
 }
 
-std::string to_json_text(const Summary& summary, const WallTime* wall, bool closed_well) {
+Json to_json(const Summary& summary, const WallTime* wall, bool closed_well) {
   Json json{{"plans", summary.plans}};
   for (const PlanStatus status :
        {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
@@ -300,9 +269,7 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["phases"] = Json::object();
   for (const auto& [name, seconds] : summary.phases) json["phases"][name] = seconds;
   json["closed_well"] = closed_well;
-  json["histogram"] = Json::array();
-  for (const auto& [from, to, count] : summary.histogram.bins)
-    json["histogram"].push_back({{"from", from}, {"to", to}, {"plans", count}});
+  json["histogram"] = to_json(summary.histogram);
   json["outliers"] = Json::array();
   for (const std::size_t i : summary.histogram.outliers)
     json["outliers"].push_back({{"id", summary.ids[i]}, {"mean_temp", summary.means[i]}});
@@ -317,7 +284,7 @@ std::string to_json_text(const Summary& summary, const WallTime* wall, bool clos
   json["failed"] = Json::array();
   for (const FailedPlan& plan : summary.failed)
     json["failed"].push_back({{"id", plan.id}, {"attempts", plan.attempts}, {"error", plan.error}});
-  return json_text(json);
+  return json;
 }
 
 Plot histogram_plot(const Summary& summary, const std::string& title, std::size_t wanted_bins) {
@@ -345,36 +312,30 @@ Plot histogram_plot(const Summary& summary, const std::string& title, std::size_
     if (wanted_bins > 0 && mean > *low) bin = std::min(bin, static_cast<double>(wanted_bins - 1));
     ++bins[bin];
   }
-  std::vector<std::vector<double>> rows;
+  std::vector<std::vector<double>> bars;
   double highest = 0;
   for (const auto& [number, count] : bins) {
-    rows.push_back({origin + (number + 0.5) * width, count});
+    bars.push_back({origin + (number + 0.5) * width, count});
     highest = std::max(highest, count);
   }
   Plot plot;
-  const std::string data = plot.add_data(rows);
   const auto line = [&](double at) { return plot.add_data({{at, 0}, {at, 1.08 * highest}}); };
   const std::string mean = line(summary.mean_of_means);
   const std::string median = line(summary.median_of_means);
   const std::size_t solved = summary.means.size();
   plot.set_heading(fmt::format("{}: {} plans", title, solved));
-  plot.add(fmt::format(
-      R"(set title heading."\n".{})",
-      Plot::quoted(fmt::format(
-          "at least half of the cells below 15 °C: {:.1f} %, above 18 °C: {:.1f} %",
-          percent(summary.half_below_15, solved), percent(summary.half_above_18, solved)))));
+  plot.add(R"(set title heading."\n".{})",
+           Plot::quoted(fmt::format(
+               "at least half of the cells below 15 °C: {:.1f} %, above 18 °C: {:.1f} %",
+               percent(summary.half_below_15, solved), percent(summary.half_above_18, solved))));
   plot.add("set xlabel 'mean temperature of a plan, °C'");
-  plot.add(fmt::format("set ylabel 'plans in {:.3g} °C'", width));
-  plot.add(fmt::format("set xrange [{:.10g}:{:.10g}]", origin + bins.begin()->first * width,
-                       origin + (bins.rbegin()->first + 1) * width));
-  plot.add(fmt::format("set yrange [0:{:.10g}]", 1.15 * highest));
-  plot.add("set ytics " + Plot::count_ticks(highest));
-  plot.add(fmt::format("set boxwidth {:.10g}", 0.92 * width));
-  plot.add(
-      fmt::format("plot {} with boxes linetype 1 title 'plans', {} with lines linetype 2 title {}, "
-                  "{} with lines linetype 3 dashtype 2 title {}",
-                  data, mean, Plot::quoted(fmt::format("mean {:#.4g} °C", summary.mean_of_means)),
-                  median, Plot::quoted(fmt::format("median {:#.4g} °C", summary.median_of_means))));
+  plot.add("set ylabel 'plans in {:.3g} °C'", width);
+  plot.add_bars(
+      bars, width,
+      fmt::format(" title 'plans', {} with lines linetype 2 title {}, {} with lines linetype 3 "
+                  "dashtype 2 title {}",
+                  mean, Plot::quoted(fmt::format("mean {:#.4g} °C", summary.mean_of_means)), median,
+                  Plot::quoted(fmt::format("median {:#.4g} °C", summary.median_of_means))));
   return plot;
 }
 

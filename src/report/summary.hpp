@@ -11,6 +11,7 @@
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
 #include "report/row_table.hpp"
+#include "view/json_forward.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -63,8 +64,7 @@ struct Summary {
 /// For people; `wall` only where the summary is of all rows.
 void print_summary(const Summary& summary, const WallTime* wall, bool closed_well);
 /// One JSON object.
-[[nodiscard]] std::string to_json_text(const Summary& summary, const WallTime* wall,
-                                       bool closed_well);
+[[nodiscard]] Json to_json(const Summary& summary, const WallTime* wall, bool closed_well);
 
 /// The histogram of the means in so many bins, with lines at mean and median and the two shares. 0:
 /// bins of 1 °C; of a power of ten that makes 3 to 100 of them where these were too few or too

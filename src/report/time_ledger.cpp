@@ -1,23 +1,19 @@
 #include "report/time_ledger.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <tuple>
+
+#include "report/attributes.hpp"
 
 namespace wallheat {
 namespace {
 
-double number(const Attributes& session, const char* name) {
-  const auto found = session.find(name);
-  return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
-}
-
 /// What a lane's plans took, and the gaps around them.
 struct LaneTimes {
-  std::array<double, 6> in_plans{};  // reading, hashing, solving, statistics, compressing, other
+  PhaseSeconds in_plans{};
+  double other_in_plans = 0;
   double before_first = 0;
   double between = 0;
   double after_last = 0;
@@ -31,18 +27,17 @@ LaneTimes times_of(const Lane& lane, double wall_s) {
     const double start = std::clamp(plan.started_s, end, wall_s);
     const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
     (&plan == lane.plans.data() ? times.before_first : times.between) += start - end;
-    const PlanPhases& phases = plan.phases;
-    const std::array parts{phases.read_s, phases.hash_s, phases.solve_s, phases.statistics_s,
-                           phases.compress_s};
     // As much of each phase as the clamped stretch leaves room for.
     const double scale = plan.seconds > 0 ? (stop - start) / plan.seconds : 0;
     double left = stop - start;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const double part = std::min(static_cast<double>(parts.at(i)) * scale, left);
+    PhaseSeconds phases{};
+    add_phases(plan.phases, phases);
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const double part = std::min(phases.at(i) * scale, left);
       times.in_plans.at(i) += part;
       left -= part;
     }
-    times.in_plans.back() += left;
+    times.other_in_plans += left;
     end = stop;
   }
   times.after_last = wall_s - end;
@@ -70,8 +65,7 @@ std::vector<Lane> lanes_of(const Rows& rows) {
   });
   std::vector<Lane> all;
   for (auto& [key, lane] : lanes) {
-    std::stable_sort(lane.plans.begin(), lane.plans.end(),
-                     [](const auto& a, const auto& b) { return a.started_s < b.started_s; });
+    std::ranges::stable_sort(lane.plans, {}, &LanePlan::started_s);
     all.push_back(std::move(lane));
   }
   return all;
@@ -82,7 +76,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
   std::vector<TimeLedger> ledgers;
   for (std::uint32_t session = 0; session < sessions.size(); ++session) {
     const Attributes& facts = sessions[session];
-    TimeLedger ledger{session, 0, number(facts, "seconds"), {}, 0};
+    TimeLedger ledger{session, 0, number_in(facts, "seconds"), {}, 0};
     LaneTimes sum;
     std::size_t with_plans = 0;
     double all_idle_from = 0;  // when the last plan of all ended
@@ -91,6 +85,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
       const LaneTimes times = times_of(lane, ledger.wall_s);
       for (std::size_t i = 0; i < sum.in_plans.size(); ++i)
         sum.in_plans.at(i) += times.in_plans.at(i);
+      sum.other_in_plans += times.other_in_plans;
       ledger.cpu_s += lane.cpu_s;
       sum.before_first += times.before_first;
       sum.between += times.between;
@@ -99,14 +94,14 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
       ++with_plans;
     }
     if (with_plans == 0 || !(ledger.wall_s > 0)) continue;
-    ledger.threads = std::max(with_plans, static_cast<std::size_t>(number(facts, "threads")));
+    ledger.threads = std::max(with_plans, static_cast<std::size_t>(number_in(facts, "threads")));
     const auto idle = static_cast<double>(ledger.threads - with_plans) * ledger.wall_s;
     const double end_of_run = (ledger.wall_s - all_idle_from) * static_cast<double>(with_plans);
     // What failed, what another had answered, and what the end cut short left no row: it lies in
     // the gaps between and after a lane's plans.
     double gaps = sum.between + std::max(sum.after_last - end_of_run, 0.0) + idle;
     const auto taken = [&](const char* name) {
-      const double seconds = std::min(number(facts, name), gaps);
+      const double seconds = std::min(number_in(facts, name), gaps);
       gaps -= seconds;
       return seconds;
     };
@@ -119,7 +114,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
                       {"hashing", sum.in_plans[1]},
                       {"statistics", sum.in_plans[3]},
                       {"compressing", sum.in_plans[4]},
-                      {"other work on plans", sum.in_plans[5]},
+                      {"other work on plans", sum.other_in_plans},
                       {"start: until a thread's first plan", sum.before_first},
                       {"between plans: waiting for rank 0", between},
                       {"no work left for this thread", gaps - between},

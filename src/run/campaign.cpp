@@ -412,6 +412,7 @@ class Campaign {
                    {"failed", std::to_string(tally.failed)},
                    {"seconds", fmt::format("{:.3f}", monitor_->elapsed_s())},
                    {"threads", std::to_string(monitor_->solver_threads())},
+                   {"plans_at_once", std::to_string(monitor_->plans_at_once())},
                    {"failed_seconds", fmt::format("{:.3f}", tally.failed_seconds)},
                    {"repeated_seconds", fmt::format("{:.3f}", tally.repeated_seconds)},
                    {"abandoned_seconds", fmt::format("{:.3f}", tally.abandoned_seconds)}};

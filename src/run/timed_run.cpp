@@ -11,7 +11,7 @@
 
 #include "core/file_descriptor.hpp"
 #include "isolation/child_process.hpp"
-#include "report/finished_run.hpp"
+#include "report/scaling.hpp"
 #include "run/signals.hpp"
 #include "wallheat/error.hpp"
 

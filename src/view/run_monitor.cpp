@@ -237,6 +237,13 @@ void RunMonitor::on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample
   if (events_) events_->gpu_sample(worker, sample);
 }
 
+std::size_t RunMonitor::plans_at_once() const {
+  std::size_t plans = 0;
+  for (const WorkerInfo& worker : ready_)
+    plans += worker.device.starts_with("cpu") ? worker.threads : 1;
+  return plans;
+}
+
 std::size_t RunMonitor::solver_threads() const {
   std::size_t threads = 0;
   for (const WorkerInfo& worker : ready_) threads += worker.threads;

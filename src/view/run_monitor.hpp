@@ -91,6 +91,8 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] const std::string& predictions() const { return predictions_; }
   /// Of all workers that got ready.
   [[nodiscard]] std::size_t solver_threads() const;
+  /// Threads of CPU workers, and one for each GPU.
+  [[nodiscard]] std::size_t plans_at_once() const;
   /// What each GPU did, as lines of text; empty where none told anything.
   [[nodiscard]] std::vector<std::string> gpu_table() const;
   /// The workers that got ready, as lines of text; empty where none has.

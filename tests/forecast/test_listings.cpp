@@ -7,6 +7,7 @@
 #include "forecast/job_listing.hpp"
 #include "forecast/job_waits.hpp"
 #include "support/process.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
@@ -103,12 +104,7 @@ TEST(Sacct, takes_a_line_of_names_and_passes_over_steps) {
 }
 
 void expect_refused(const std::string& text, const std::string& part) {
-  try {
-    (void)sacct(text);
-    FAIL() << text;
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr(part));
-  }
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)sacct(text); }), HasSubstr(part));
 }
 
 TEST(Sacct, names_the_line_that_is_broken) {
@@ -119,7 +115,7 @@ TEST(Sacct, names_the_line_that_is_broken) {
   expect_refused("x|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n", "its JobIDRaw is 'x'");
   expect_refused("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|-3|1G|cpu=1\n", "AllocCPUS is '-3'");
   expect_refused("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", "its memory is 'x'");
-  expect_refused("JobIDRaw|JobID\n", "the field Partition is missing");
+  expect_refused("JobIDRaw|JobID\n", "the column Partition is missing");
   expect_refused("bash: sacct: command not found\n", "1 fields in place of 14");
 }
 
@@ -172,12 +168,9 @@ TEST(Bjobs, tells_waits_of_queues) {
   EXPECT_EQ(waits_in(listing), (std::vector<std::int64_t>{1800, 60}));
   EXPECT_EQ(waits_of(listing).waiting, 1U);
   EXPECT_EQ(waits_of(listing).never_eligible, 1U) << "held";
-  try {
-    (void)parse_lsf("bjobs.txt", header + "101|0|normal|DONE|yesterday|-|-|4|60\n", 1695800000);
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("bjobs.txt, line 2: 'yesterday' is no time"));
-  }
+  const std::string broken = header + "101|0|normal|DONE|yesterday|-|-|4|60\n";
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)parse_lsf("bjobs.txt", broken, 1695800000); }),
+              HasSubstr("bjobs.txt, line 2: 'yesterday' is no time"));
 }
 
 TEST(Bjobs, passes_over_the_letter_of_an_expected_time) {
@@ -271,12 +264,7 @@ TEST(History, keeps_names_with_commas_and_quotes) {
 
 TEST(History, of_another_version_or_broken_is_refused) {
   const auto refusal = [](const std::string& text) {
-    try {
-      (void)parse_history("h.csv", text);
-    } catch (const RunError& error) {
-      return std::string(error.what());
-    }
-    return std::string("not refused");
+    return refusal_of<RunError>([&] { (void)parse_history("h.csv", text); });
   };
   EXPECT_THAT(refusal("# wallheat queue history 2\n"), HasSubstr("h.csv, line 1: this is no"));
   const std::string good = history_text({});

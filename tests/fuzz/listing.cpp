@@ -31,6 +31,16 @@ std::vector<std::string> seeds() {
       "9999999999P|\n"};
 }
 
+/// By how it begins.
+JobListing parse_listing(std::string_view text) {
+  const std::string_view begins =
+      text.substr(std::min(text.find_first_not_of(" \r\n"), text.size()));
+  if (begins.starts_with(history_title)) return parse_history("history", text);
+  if (begins.starts_with("Job <") || begins.starts_with("JOBID"))
+    return parse_lsf("listing", text, 1'700'000'000);
+  return parse_sacct("listing", text);
+}
+
 }  // namespace wallheat::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -39,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = text_of(data, size);
   accepts<RunError>([&] { (void)parse_sinfo("sinfo", text); });
   accepts<RunError>([&] {
-    const JobListing listing = parse_listing("listing", text, 1'700'000'000);
+    const JobListing listing = parse_listing(text);
     const JobWaits waits = waits_of(listing);
     require(waits.records == listing.jobs.size(), "a record was lost");
     require(

@@ -3,15 +3,16 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "report/compare.hpp"
 #include "report/page.hpp"
-#include "report/result_export.hpp"
+#include "report/row_table.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -69,7 +70,7 @@ class TwoFiles : public testing::Test {
     const std::string b = make("b.h5", std::move(second));
     const ResultReader in_a(a);
     const ResultReader in_b(b);
-    return compare(answers_of(a, in_a), answers_of(b, in_b));
+    return compare({a, {}, &in_a}, {b, {}, &in_b});
   }
   std::string write(const std::string& name, const std::string& text) {
     std::ofstream(directory_ / name) << text;
@@ -199,7 +200,7 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
   EXPECT_TRUE(is_reference_csv(csv));
   EXPECT_FALSE(is_reference_csv(file));
   const ResultReader reader(file);
-  const Comparison found = compare(answers_of(file, reader), read_reference_csv(csv));
+  const Comparison found = compare({file, {}, &reader}, read_reference_csv(csv));
   EXPECT_TRUE(found.equal()) << "a CSV leaves plans without an answer out";
   EXPECT_EQ(found.identical, 2U);
   EXPECT_THAT(found.columns, SizeIs(4));
@@ -208,7 +209,7 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
       "b.csv",
       "building_id,mean_temp,std_temp,pct_above_18,pct_below_15\r\na,12.35,2.0,30.0,40.0\r\n");
   EXPECT_TRUE(is_reference_csv(by_pandas));
-  const Comparison other = compare(answers_of(file, reader), read_reference_csv(by_pandas));
+  const Comparison other = compare({file, {}, &reader}, read_reference_csv(by_pandas));
   EXPECT_NEAR(other.columns[0].largest, 0.25, 1e-12);
   EXPECT_THAT(other.only_first, ElementsAre("b,c"));
   EXPECT_FALSE(other.equal());
@@ -216,13 +217,8 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
 
 TEST_F(TwoFiles, that_are_no_such_csv_are_refused_with_their_line) {
   const std::string head = "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
-  const auto refusal = [&](const std::string& lines) -> std::string {
-    try {
-      (void)read_reference_csv(write("x.csv", head + lines));
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "(accepted)";
+  const auto refusal = [&](const std::string& lines) {
+    return refusal_of<RunError>([&] { (void)read_reference_csv(write("x.csv", head + lines)); });
   };
   EXPECT_THAT(refusal("a, 1, 2, 3, 4\na, 1, 2, 3\n"),
               HasSubstr("x.csv, line 3: there must be an id"));
@@ -251,7 +247,7 @@ TEST(Programs, take_the_hours_of_the_documents) {
   for (const auto& [name, seconds] :
        {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
     report.times.push_back({name, seconds / 10, {}, {}});
-  const auto json = nlohmann::json::parse(to_json_text(report));
+  const Json json = to_json(report);
   EXPECT_EQ(json["base"], "numpy");
   const double speeds[] = {1, 4.34, 6.69, 3.18};
   const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};
@@ -309,7 +305,7 @@ TEST_F(TwoFiles, make_a_page_whatever_their_times_are) {
   const std::string file = make("r.h5", content);
   const ResultReader reader(file);
   std::ostringstream page;
-  write_report_page({file, reader}, nullptr, page);
+  write_report_page({file, {}, &reader}, nullptr, page);
   EXPECT_THAT(page.str(), HasSubstr("1 plans were predicted"));
 }
 

@@ -16,7 +16,7 @@ using testing::SizeIs;
 std::size_t counted(const Histogram& histogram) {
   return std::accumulate(
       histogram.bins.begin(), histogram.bins.end(), std::size_t{0},
-      [](std::size_t sum, const Histogram::Bin& bin) { return sum + bin.count; });
+      [](std::size_t sum, const Histogram::Bin& bin) { return sum + bin.plans; });
 }
 
 TEST(HistogramOfTemperatures, has_a_bin_a_degree) {
@@ -24,8 +24,8 @@ TEST(HistogramOfTemperatures, has_a_bin_a_degree) {
   ASSERT_THAT(histogram.bins, SizeIs(4));
   EXPECT_EQ(histogram.bins[1].from, 12);
   EXPECT_EQ(histogram.bins[1].to, 13);
-  EXPECT_EQ(histogram.bins[1].count, 2U);
-  EXPECT_EQ(histogram.bins[2].count, 0U);
+  EXPECT_EQ(histogram.bins[1].plans, 2U);
+  EXPECT_EQ(histogram.bins[2].plans, 0U);
   EXPECT_THAT(histogram.outliers, IsEmpty());
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/recording.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
@@ -22,13 +23,8 @@ class Recordings : public testing::Test {
     std::ofstream(directory_ / "r.txt", std::ios::binary) << text;
     return read_recording(directory_ / "r.txt");
   }
-  [[nodiscard]] std::string refusal_of(const std::string& text) const {
-    try {
-      (void)read(text);
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "accepted";
+  [[nodiscard]] std::string refusal(const std::string& text) const {
+    return refusal_of<RunError>([&] { (void)read(text); });
   }
   TemporaryDirectory directory_;
 };
@@ -103,26 +99,26 @@ TEST_F(Recordings, with_samples_of_several_readings_have_one_start) {
 
 TEST_F(Recordings, that_are_damaged_are_refused_with_the_line) {
   const std::string own = "time,seconds,cpu\nT,1,50\n";
-  EXPECT_THAT(refusal_of(own + "T,2\n"),
+  EXPECT_THAT(refusal(own + "T,2\n"),
               AllOf(HasSubstr("r.txt, line 3"), HasSubstr("2 values for 3 columns")));
-  EXPECT_THAT(refusal_of(own + "\nT,2,x\n"), HasSubstr("line 4: 'x' is no number"));
-  EXPECT_THAT(refusal_of(own + "T,,5\n"), HasSubstr("line 3: '' is no number"));
-  EXPECT_THAT(refusal_of("time,seconds,cpu,cpu\n"), HasSubstr("a column is there twice"));
+  EXPECT_THAT(refusal(own + "\nT,2,x\n"), HasSubstr("line 4: 'x' is no number"));
+  EXPECT_THAT(refusal(own + "T,,5\n"), HasSubstr("line 3: '' is no number"));
+  EXPECT_THAT(refusal("time,seconds,cpu,cpu\n"), HasSubstr("a column is there twice"));
   const std::string dmon = "# gpu pwr\n# Idx W\n";
-  EXPECT_THAT(refusal_of(dmon + "0 5 6\n"), HasSubstr("line 3: 3 values for 2 columns"));
-  EXPECT_THAT(refusal_of(dmon + "0 nan\n"), HasSubstr("line 3: 'nan' is no number"));
-  EXPECT_THAT(refusal_of("# gpu pwr\n0 5\n"), HasSubstr("line 2: there is no heading"));
-  EXPECT_THAT(refusal_of("# pid pwr\n# Idx W\n0 5\n"), HasSubstr("line 3: there is no heading"));
-  EXPECT_THAT(refusal_of("0, gpuUtil , 1, 5\n0, gpuUtil , 2\n"),
+  EXPECT_THAT(refusal(dmon + "0 5 6\n"), HasSubstr("line 3: 3 values for 2 columns"));
+  EXPECT_THAT(refusal(dmon + "0 nan\n"), HasSubstr("line 3: 'nan' is no number"));
+  EXPECT_THAT(refusal("# gpu pwr\n0 5\n"), HasSubstr("line 2: there is no heading"));
+  EXPECT_THAT(refusal("# pid pwr\n# Idx W\n0 5\n"), HasSubstr("line 3: there is no heading"));
+  EXPECT_THAT(refusal("0, gpuUtil , 1, 5\n0, gpuUtil , 2\n"),
               HasSubstr("line 2: 3 values for 4 columns"));
 }
 
 TEST_F(Recordings, that_are_none_are_refused) {
-  EXPECT_THAT(refusal_of(""), HasSubstr("is empty"));
-  EXPECT_THAT(refusal_of(" \n\n"), HasSubstr("is empty"));
-  EXPECT_THAT(refusal_of("# gpu pwr\n# Idx W\n"), HasSubstr("holds no sample"));
-  EXPECT_THAT(refusal_of("time,seconds,cpu\n"), HasSubstr("holds no sample"));
-  EXPECT_THAT(refusal_of("building_id,mean_temp\n"), HasSubstr("is neither"));
+  EXPECT_THAT(refusal(""), HasSubstr("is empty"));
+  EXPECT_THAT(refusal(" \n\n"), HasSubstr("is empty"));
+  EXPECT_THAT(refusal("# gpu pwr\n# Idx W\n"), HasSubstr("holds no sample"));
+  EXPECT_THAT(refusal("time,seconds,cpu\n"), HasSubstr("holds no sample"));
+  EXPECT_THAT(refusal("building_id,mean_temp\n"), HasSubstr("is neither"));
   EXPECT_THROW((void)read_recording(directory_ / "none.txt"), RunError);
 }
 

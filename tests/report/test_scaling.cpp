@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/finished_run.hpp"
 #include "report/scaling.hpp"
 #include "store/results/result_store.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -109,28 +109,13 @@ TEST(SecondsText, has_five_digits_and_no_exponent) {
   EXPECT_EQ(seconds_text(std::nan("")), "-");
 }
 
-TEST(WorkersOfASession, are_threads_of_cpus_and_whole_gpus) {
-  const std::string table =
-      "rank  host   device         threads  cpus\n"
-      "   1  node1  cpu avx512          16  0-15\n"
-      "   2  n2     cpu reference        8  0-7  (shared: more workers than cores)\n"
-      "   3  n2     A GPU 2000          12  8-19";
-  EXPECT_EQ(workers_of({{"workers", table}}), 25U);
-  EXPECT_EQ(workers_of({{"workers", ""}}), std::nullopt);
-  EXPECT_EQ(workers_of({}), std::nullopt);
-}
-
 /// A result file of two plans.
 class FinishedRun : public testing::Test {
  protected:
   static constexpr const char* end_time = "2030-01-01T00:00:10.000Z";
 
   [[nodiscard]] static Attributes end(int threads, const std::string& seconds) {
-    return {{"workers", "rank  host  device  threads  cpus\n   1  a     cpu x   " +
-                            std::string(threads < 10 ? "      " : "     ") +
-                            std::to_string(threads) + "  0-9"},
-            {"solved", "1"},
-            {"seconds", seconds}};
+    return {{"plans_at_once", std::to_string(threads)}, {"solved", "1"}, {"seconds", seconds}};
   }
   [[nodiscard]] static PlanResult solved(std::uint32_t index) {
     PlanResult row;
@@ -156,12 +141,7 @@ class FinishedRun : public testing::Test {
     return file;
   }
   static std::string refusal(const std::string& file) {
-    try {
-      (void)finished_run(file, ResultReader(file));
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "(accepted)";
+    return refusal_of<RunError>([&] { (void)finished_run(file, ResultReader(file)); });
   }
   TemporaryDirectory directory_;
 };
@@ -186,12 +166,9 @@ TEST_F(FinishedRun, is_compared_with_runs_of_the_same_plans_only) {
   const std::string other = make("two.h5", {end(2, "2"), end(2, "2")}, "0.2");
   const ResultReader reader(first);
   require_same_plans(first, reader, first, reader);
-  try {
-    require_same_plans(first, reader, other, ResultReader(other));
-    FAIL() << "runs of two tolerances were compared";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("were solved with other settings"));
-  }
+  EXPECT_THAT(
+      refusal_of<RunError>([&] { require_same_plans(first, reader, other, ResultReader(other)); }),
+      HasSubstr("were solved with other settings"));
 }
 
 }  // namespace

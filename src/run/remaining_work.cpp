@@ -1,0 +1,113 @@
+#include "run/remaining_work.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_set>
+
+#include "core/answer.hpp"
+#include "core/cpu_time.hpp"
+#include "core/parallel_for.hpp"
+#include "node/local_machine.hpp"
+#include "run/catalogue.hpp"
+#include "run/forecast.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// The predicted updates of plans; NaN for one that cannot be read.
+std::vector<double> updates_of(const PlanSource& source, const std::vector<std::string>& ids,
+                               const SolverOptions& solver) {
+  std::vector<double> updates(ids.size(), std::nan(""));
+  parallel_for(local_machine().cores.size(), ids.size(), [&] {
+    return [&](std::size_t plan) {
+      const auto estimate = estimate_plan(source, ids[plan], solver.limits, solver.kind);
+      if (estimate) updates[plan] = estimate->updates;
+    };
+  });
+  return updates;
+}
+
+/// Puts the mean in place of what cannot be read.
+void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) {
+  std::vector<double> known = updates;
+  std::erase_if(known, [](double plan) { return std::isnan(plan); });
+  if (known.empty() && !updates.empty())
+    throw RunError(fmt::format("no plan of {} that is left can be read", data.string()));
+  const double mean =
+      std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
+  for (double& plan : updates)
+    if (std::isnan(plan)) plan = mean;
+}
+
+/// Learns from plans that a CPU has solved.
+void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
+                const PlanSource& source, const SolverOptions& solver) {
+  constexpr std::size_t enough = 256;
+  std::vector<std::string> ids;
+  std::vector<double> seconds;
+  for (const PlanResult& row : solved) {
+    if (!row.device.starts_with("cpu") || ids.size() == enough) continue;
+    ids.push_back(row.id);
+    seconds.push_back(seconds_on_own_core(row));
+  }
+  const std::vector<double> updates = updates_of(source, ids, solver);
+  std::size_t learnt = 0;
+  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
+    if (std::isnan(updates[plan])) continue;
+    work.core.observe(updates[plan], seconds[plan]);
+    ++learnt;
+  }
+  if (learnt > 0) work.speed_source = fmt::format("as {} solved plans took", learnt);
+}
+
+/// Solves a few plans here: a short one, the middle one and a long one.
+void measure_here(RemainingWork& work, const std::vector<std::string>& ids,
+                  const PlanSource& source, const SolverOptions& solver) {
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return work.updates[a] < work.updates[b]; });
+  const auto made = solver.make();
+  std::size_t measured = 0;
+  const std::size_t last = order.size() - 1;
+  for (const std::size_t place : {last / 2, last * 3 / 4, last / 4}) {
+    try {
+      const double start_s = thread_cpu_seconds();
+      const FloorPlan plan = source.load(ids[order[place]]);
+      (void)made->solve(plan, solver.limits, {});
+      work.core.observe(work.updates[order[place]], thread_cpu_seconds() - start_s);
+      ++measured;
+    } catch (const InputError&) {
+      // It cannot be read; another one tells as much.
+    }
+  }
+  if (measured == 0)
+    throw RunError(
+        "none of three plans can be solved here; say the speed of a core with "
+        "--partition NAME:core=SPEED");
+  work.speed_source = fmt::format("as {} plan(s) took on a core of this machine", measured);
+}
+
+}  // namespace
+
+RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved) {
+  const SharedPlanSource source = open_plan_source(run.data);
+  PlanIds wanted = requested_plans(*source, run.ids, run.ids_file, run.first);
+  std::unordered_set<std::string> done;
+  for (const PlanResult& row : solved) done.insert(row.id);
+  std::erase_if(wanted.ids, [&](const std::string& id) { return done.contains(id); });
+  RemainingWork work;
+  work.updates = updates_of(*source, wanted.ids, run.solver);
+  fill_gaps(work.updates, run.data);
+  learn_from(work, solved, *source, run.solver);
+  if (work.speed_source.empty() && !wanted.ids.empty())
+    measure_here(work, wanted.ids, *source, run.solver);
+  return work;
+}
+
+}  // namespace wallheat
