@@ -357,8 +357,8 @@ class Coordinator {
     queue_.expect_more_workers(expected() > 0);
     const auto orders = queue_.orders(left_s);
     if (orders.empty() && !queue_.any_busy() && !queue_.all_finished() &&
-        ranks_.count(Stage::working) > 0 && ranks_.count(Stage::leaving) == 0 &&
-        expected() == 0 && left_s < std::numeric_limits<double>::infinity()) {
+        ranks_.count(Stage::working) > 0 && ranks_.count(Stage::leaving) == 0 && expected() == 0 &&
+        left_s < std::numeric_limits<double>::infinity()) {
       begin_stop(RunEnd::out_of_time, "no plan is left that would end within the time limit");
       return;
     }
