@@ -46,59 +46,72 @@ class MemorySink final : public ResultSink {
   bool fail_ = false;
 };
 
-class Recorder final : public RunObserver {
+class Recorder final {
  public:
-  void on_worker_ready(const WorkerInfo& worker) override {
-    workers_.push_back(worker);
-    settle(worker.rank);
-    if (when_ready_) when_ready_(worker.rank);
-  }
-  void on_abandoned(const AbandonedPlan& plan) override { abandoned_.push_back(plan); }
-  void on_leased(const WorkerInfo&, const Task&) override { ++leased_; }
-  void on_started(const WorkerInfo& worker, const Task& task) override {
-    if (++started_ == interrupt_after_) interrupted_ = true;
-    if (when_started_) when_started_(worker, task);
-  }
-  void on_stored(const PlanResult& result) override {
-    ++stored_;
-    last_[result.id] = result.status;
-  }
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
-    left_[worker.rank] = reason;
-    settle(worker.rank);
-    if (when_left_) when_left_(worker.rank);
-  }
-  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override {
-    refused_[worker.rank] = reason;
-    settle(worker.rank);
-    if (when_refused_) when_refused_();
-  }
-  void on_repeated(const PlanResult&) override {}
-  void on_failed_try(const PlanResult& result) override { failed_tries_.push_back(result); }
-  void on_conflict(const PlanResult& failed) override {
-    conflicts_.push_back(failed);
-    if (when_conflict_) when_conflict_();
-  }
-  void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress> running) override {
-    for (const PlanProgress& progress : running)
-      if (when_progress_) when_progress_(progress);
-  }
-  void on_gpu_sample(const WorkerInfo&, const GpuSample& sample) override {
-    if (when_gpu_sample_) when_gpu_sample_(sample);
-  }
-  void on_worker_lost(const WorkerInfo& worker, double) override {
-    lost_.push_back(worker.rank);
-    ++lost_count_;
-    if (when_lost_) when_lost_(worker.rank);
-  }
-  void on_worker_back(const WorkerInfo& worker) override {
-    back_.push_back(worker.rank);
-    if (when_back_) when_back_(worker.rank);
-  }
-  void on_stopping(const std::string& reason) override { stop_reason_ = reason; }
-  void on_predictions_judged(const PredictionQuality&) override {}
-  void on_tick(double) override {
-    if (when_tick_) when_tick_();
+  void hear(const Event& event) {
+    const int rank = event.worker ? event.worker->rank : 0;
+    const PlanResult& result = event.result;
+    switch (event.kind) {
+      case Event::Kind::worker_ready:
+        workers_.push_back(*event.worker);
+        settle(rank);
+        if (when_ready_) when_ready_(rank);
+        return;
+      case Event::Kind::abandoned:
+        return abandoned_.push_back(event);
+      case Event::Kind::leased:
+        leased_ += static_cast<int>(event.tasks.size());
+        return;
+      case Event::Kind::started:
+        for (const Task& task : event.tasks) {
+          if (++started_ == interrupt_after_) interrupted_ = true;
+          if (when_started_) when_started_(*event.worker, task);
+        }
+        return;
+      case Event::Kind::stored:
+        ++stored_;
+        last_[result.id] = result.status;
+        return;
+      case Event::Kind::worker_left:
+        left_[rank] = event.reason;
+        settle(rank);
+        if (when_left_) when_left_(rank);
+        return;
+      case Event::Kind::worker_refused:
+        refused_[rank] = event.reason;
+        settle(rank);
+        if (when_refused_) when_refused_();
+        return;
+      case Event::Kind::failed_try:
+        return failed_tries_.push_back(result);
+      case Event::Kind::conflict:
+        conflicts_.push_back(result);
+        if (when_conflict_) when_conflict_();
+        return;
+      case Event::Kind::heartbeat:
+        for (const PlanProgress& progress : event.heartbeat.running)
+          if (when_progress_) when_progress_(progress);
+        if (event.heartbeat.gpu && when_gpu_sample_) when_gpu_sample_(*event.heartbeat.gpu);
+        return;
+      case Event::Kind::worker_lost:
+        lost_.push_back(rank);
+        ++lost_count_;
+        if (when_lost_) when_lost_(rank);
+        return;
+      case Event::Kind::worker_back:
+        back_.push_back(rank);
+        if (when_back_) when_back_(rank);
+        return;
+      case Event::Kind::stopping:
+        stop_reason_ = event.reason;
+        return;
+      case Event::Kind::tick:
+        if (when_tick_) when_tick_();
+        return;
+      case Event::Kind::repeated:
+      case Event::Kind::predictions_judged:
+        return;
+    }
   }
 
   /// Waits until so many workers are ready, or are known not to become so.
@@ -107,7 +120,7 @@ class Recorder final : public RunObserver {
   }
 
   std::vector<WorkerInfo> workers_;
-  std::vector<AbandonedPlan> abandoned_;
+  std::vector<Event> abandoned_;
   std::map<int, std::string> left_;
   std::map<int, std::string> refused_;
   std::vector<PlanResult> failed_tries_;
@@ -115,7 +128,7 @@ class Recorder final : public RunObserver {
   std::vector<int> lost_;
   std::vector<int> back_;
   std::string stop_reason_;
-  std::map<std::string, PlanStatus> last_;  ///< of on_stored
+  std::map<std::string, PlanStatus> last_;  ///< that was stored
   std::function<void(int rank)> when_ready_;
   std::function<void(const WorkerInfo&, const Task&)> when_started_;
   std::function<void()> when_tick_;
@@ -163,7 +176,7 @@ class LocalRun {
     parts_.samples = {{"plan0", "the cells of plan0"}};
     parts_.timeouts.worker_s = worker_timeout_s;
     parts_.sink = &sink_;
-    parts_.observer = &recorder_;
+    parts_.observer = [this](const Event& event) { recorder_.hear(event); };
     parts_.differences = differences_with_fields;
     parts_.interrupted = [this] { return recorder_.interrupted_.load(); };
     for (int rank = 1; rank <= workers; ++rank) {
@@ -337,8 +350,8 @@ TEST(Coordinator, stores_that_abandoned_plans_were_started) {
   EXPECT_EQ(row.status, PlanStatus::pending);
   EXPECT_EQ(row.attempts, 5);
   ASSERT_EQ(run.recorder_.abandoned_.size(), 1U);
-  EXPECT_EQ(run.recorder_.abandoned_[0].task.id, "plan0");
-  EXPECT_EQ(run.recorder_.abandoned_[0].attempts, 5);
+  EXPECT_EQ(run.recorder_.abandoned_[0].result.id, "plan0");
+  EXPECT_EQ(run.recorder_.abandoned_[0].result.attempts, 5);
   EXPECT_EQ(run.recorder_.stored_, 0) << "that is no result";
 }
 

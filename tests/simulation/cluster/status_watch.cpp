@@ -1,7 +1,6 @@
 #include "simulation/cluster/status_watch.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,9 +30,6 @@ StatusWatch::StatusWatch(Campaign& campaign, Process& rank0)
     : campaign_(campaign),
       rank0_(rank0),
       ids_(ids_of(campaign)),
-      // Without a sink: what is said is not for this test.
-      logger_(std::make_shared<spdlog::logger>("simulated")),
-      line_(logger_),
       facts_{"results.h5", &ids_, "", "host0", ""},
       oldest_s_(10 + 3 * rank0.poll_s() + 20 * campaign.options().store_s) {}
 
@@ -44,13 +40,13 @@ void StatusWatch::see(const RunStatus& status) {
 }
 
 void StatusWatch::starts() {
-  live_status_.emplace([this](const RunStatus& status) { see(status); }, logger_, rank0_);
+  live_status_.emplace([this](const RunStatus& status) { see(status); }, log_, rank0_);
   live_status_->keep(first_status(facts_));
 }
 
 RunMonitor& StatusWatch::solves() {
-  return monitor_.emplace(logger_, line_, ProgressStyle::lines, std::nullopt, facts_,
-                          tally_of(campaign_), *live_status_, rank0_);
+  return monitor_.emplace(log_, ProgressStyle::lines, std::nullopt, facts_, tally_of(campaign_),
+                          *live_status_, rank0_);
 }
 
 void StatusWatch::closes() { live_status_->keep(monitor_->status("closing", std::nan(""))); }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +34,7 @@ class StatusWatch {
   Campaign& campaign_;
   Process& rank0_;
   std::vector<std::string> ids_;
-  std::shared_ptr<spdlog::logger> logger_;
-  StatusLine line_;
+  Log log_;  // what is said is not for this test
   RunFacts facts_;
   Seconds oldest_s_;               ///< that a status may grow
   std::optional<Seconds> seen_s_;  ///< nothing where rank 0 has none
