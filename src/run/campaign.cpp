@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -114,6 +115,18 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
           {"shard", options.shard.text()},
           {"data", std::filesystem::absolute(options.data).string()},
           {"started_utc", started_utc}};
+}
+
+/// The status of a run of which no more is known yet.
+RunStatus first_status(const RunOptions& options) {
+  RunStatus status;
+  status.file = options.out.string();
+  status.started_utc = status.written_utc = utc_now();
+  status.state = "starting";
+  status.host = host_name();
+  status.pid = ::getpid();
+  if (options.shard.count > 1) status.shard = options.shard.text();
+  return status;
 }
 
 /// A path as a shell takes it.
@@ -258,8 +271,7 @@ class Campaign {
   Campaign(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
-        facts_{options.out, &ids_.ids, utc_now(), host_name(),
-               options.shard.count > 1 ? options.shard.text() : ""},
+        status_(first_status(options)),
         live_status_([file = status_file(options.out)](
                          const RunStatus& status) { write_run_status(file, status); },
                      logger),
@@ -269,7 +281,7 @@ class Campaign {
     ResultClaim claim(options.out, resuming_           ? Opening::resume
                                    : options.overwrite ? Opening::overwrite
                                                        : Opening::create);
-    live_status_.keep(first_status(facts_));
+    live_status_.keep(status_);
     try {
       prepare(surroundings, std::move(claim));
     } catch (...) {
@@ -340,7 +352,7 @@ class Campaign {
       logger_.warn("plan {} is named more than once; it is solved once", id);
     std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
     if (!options.events.empty()) events.emplace(options.events);
-    const Attributes session = session_start(options, surroundings, facts_.started_utc);
+    const Attributes session = session_start(options, surroundings, status_.started_utc);
     open_store(std::move(claim), session);
 
     RunTally tally;
@@ -349,7 +361,8 @@ class Campaign {
     warn_of_unknown_spacing();
     device_ = device_for(options, *source_, plans_, logger_);
     if (surroundings.ranks > 1) take_samples();
-    monitor_.emplace(logger_, options.progress, std::move(events), facts_, tally, live_status_);
+    monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
+                     live_status_);
     std::vector<std::uint32_t> in_order;
     for (const QueuedPlan& plan : plans_) in_order.push_back(plan.task.index);
     forecast_.emplace(source_, ids_.ids, std::move(in_order), options.solver.limits,
@@ -469,7 +482,7 @@ class Campaign {
   Log& logger_;
   SharedPlanSource source_;
   PlanIds ids_;
-  RunFacts facts_;
+  RunStatus status_;  // as it starts
   LiveStatus live_status_;
   bool resuming_;
   std::optional<ResultStore> store_;

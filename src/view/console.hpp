@@ -31,24 +31,12 @@ class Log {
     if (level >= least_) write(level, fmt::format(format, std::forward<Values>(values)...));
   }
   template <class... Values>
-  void trace(fmt::format_string<Values...> format, Values&&... values) {
-    log(LogLevel::trace, format, std::forward<Values>(values)...);
-  }
-  template <class... Values>
-  void debug(fmt::format_string<Values...> format, Values&&... values) {
-    log(LogLevel::debug, format, std::forward<Values>(values)...);
-  }
-  template <class... Values>
   void info(fmt::format_string<Values...> format, Values&&... values) {
     log(LogLevel::info, format, std::forward<Values>(values)...);
   }
   template <class... Values>
   void warn(fmt::format_string<Values...> format, Values&&... values) {
     log(LogLevel::warning, format, std::forward<Values>(values)...);
-  }
-  template <class... Values>
-  void error(fmt::format_string<Values...> format, Values&&... values) {
-    log(LogLevel::error, format, std::forward<Values>(values)...);
   }
 
   /// The progress bar: the last line of a terminal, redrawn in place. What is said clears it first,

@@ -22,11 +22,13 @@ Json line(const std::string& event, const Json& what = Json::object()) {
   return json;
 }
 
-Json facts_of(const WorkerInfo& worker) {
+template <class Worker>
+Json facts_of(const Worker& worker) {
   return {{"rank", worker.rank}, {"host", worker.host}, {"device", worker.device}};
 }
 
-Json worker_line(const std::string& event, const WorkerInfo& worker, const Json& what) {
+template <class Worker>
+Json worker_line(const std::string& event, const Worker& worker, const Json& what) {
   Json json = line(event, facts_of(worker));
   json.update(what);
   return json;
@@ -142,8 +144,8 @@ void EventLog::add(const Event& event) {
   }
 }
 
-void EventLog::gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans) {
-  put(worker_line("gpu_usage", worker, to_json(usage, plans)));
+void EventLog::gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) {
+  put(worker_line("gpu_usage", worker, to_json(usage, worker.plans)));
 }
 
 void EventLog::run(const std::string& event) { put(line(event)); }

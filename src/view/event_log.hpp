@@ -7,6 +7,7 @@
 #include "core/gpu_usage.hpp"
 #include "queue/event.hpp"
 #include "view/json_forward.hpp"
+#include "view/run_status.hpp"
 
 namespace wallheat {
 
@@ -20,8 +21,8 @@ class EventLog {
 
   /// Those that change nothing (a tick, a repeated answer) have no line.
   void add(const Event& event);
-  /// At the end: what a worker's GPU did over the run, in which it solved so many plans.
-  void gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans);
+  /// At the end: what a worker's GPU did over the run.
+  void gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
   /// The run itself: it begins or ends.
   void run(const std::string& event);
   /// Writes what has gathered. Throws RunError if the file cannot be written; then it is of no use

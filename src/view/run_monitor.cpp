@@ -57,18 +57,6 @@ std::string cpus_text(const WorkerInfo& worker) {
 
 }  // namespace
 
-RunStatus first_status(const RunFacts& facts) {
-  RunStatus status;
-  status.file = facts.out.string();
-  status.started_utc = facts.started_utc;
-  status.written_utc = utc_now();
-  status.state = "starting";
-  status.host = facts.host;
-  status.pid = ::getpid();
-  status.shard = facts.shard;
-  return status;
-}
-
 void RunTally::add(const Event& event) {
   const PlanResult& result = event.result;
   switch (event.kind) {
@@ -105,18 +93,20 @@ void RunTally::add(const Event& event) {
 }
 
 RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events,
-                       RunFacts facts, const RunTally& start, LiveStatus& live_status,
-                       Runtime& runtime)
+                       RunStatus status, const std::vector<std::string>& ids, const RunTally& start,
+                       LiveStatus& live_status, Runtime& runtime)
     : log_(log),
       style_(style),
       events_(std::move(events)),
-      facts_(std::move(facts)),
+      status_(std::move(status)),
+      ids_(ids),
       tally_(start),
       live_status_(live_status),
       runtime_(runtime) {
   if (events_) events_->run("run_started");
+  status_.state = "running";
   // A launcher watches for it.
-  live_status_.write(status(state_, std::numeric_limits<double>::quiet_NaN()));
+  live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
 }
 
 void RunMonitor::hear(const Event& event) {
@@ -127,13 +117,17 @@ void RunMonitor::hear(const Event& event) {
   if (events_) events_->add(event);
 }
 
-double RunMonitor::elapsed_s() const {
-  return std::chrono::duration<double>(runtime_.now() - start_).count();
+double RunMonitor::seconds_since(Clock::time_point time) const {
+  return std::chrono::duration<double>(runtime_.now() - time).count();
 }
 
 RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
   const auto [share, is_new] = shares_.try_emplace(rank);
-  if (is_new) share->second.heard = runtime_.now();
+  if (is_new) {
+    share->second.status.rank = rank;
+    share->second.status.state = "working";
+    share->second.heard = runtime_.now();
+  }
   return share->second;
 }
 
@@ -184,7 +178,7 @@ void RunMonitor::say(const Event& event) {
       return log_.warn("plan {} failed (failure {}, to be tried again): {}", result.id,
                        result.failures, result.error);
     case Event::Kind::conflict:
-      return log_.error("plan {}: {}", result.id, result.error);
+      return log_.log(LogLevel::error, "plan {}: {}", result.id, result.error);
     case Event::Kind::worker_refused:
       return log_.warn("rank {} on {} takes no part in this run: {}", rank, host, event.reason);
     case Event::Kind::worker_left:
@@ -198,13 +192,14 @@ void RunMonitor::say(const Event& event) {
       return log_.warn("stopping ({}): abandoning the plans at hand, storing the rest",
                        event.reason);
     case Event::Kind::abandoned:
-      return log_.debug(
+      return log_.log(
+          LogLevel::debug,
           "plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
           result.id, event.last.iterations, duration_text(event.last.seconds), result.attempts);
     case Event::Kind::heartbeat:
       for (const PlanProgress& plan : event.heartbeat.running)
-        log_.trace("rank {}: plan number {} for {}, iteration {}, delta {:.3g}", rank, plan.index,
-                   duration_text(plan.seconds), plan.iterations, plan.delta);
+        log_.log(LogLevel::trace, "rank {}: plan number {} for {}, iteration {}, delta {:.3g}",
+                 rank, plan.index, duration_text(plan.seconds), plan.iterations, plan.delta);
       return;
     default:
       return;
@@ -229,40 +224,45 @@ void RunMonitor::say(const PlanResult& stored) {
   if (is_far_from_steady(stored) && ++early_stops_ == 1)
     log_.warn("plan {} stopped after {} iterations, {} (said once)", stored.id, stored.iterations,
               far_from_steady);
-  log_.debug("plan {}: {} after {} iterations in {:.3f} s on rank {}", stored.id,
-             to_string(stored.status), stored.iterations, stored.seconds, stored.rank);
+  log_.log(LogLevel::debug, "plan {}: {} after {} iterations in {:.3f} s on rank {}", stored.id,
+           to_string(stored.status), stored.iterations, stored.seconds, stored.rank);
 }
 
 /// What each worker, and the run, is at.
 void RunMonitor::follow(const Event& event) {
   switch (event.kind) {
     case Event::Kind::stored:
-      ++share_of(event.result.rank).plans;
+      ++share_of(event.result.rank).status.plans;
       [[fallthrough]];
     case Event::Kind::failed_try:
     case Event::Kind::repeated:
       return share_of(event.result.rank).spent.add(event.result);
-    case Event::Kind::worker_ready:
+    case Event::Kind::worker_ready: {
       ready_.push_back(*event.worker);
       last_ready_ = runtime_.now();
-      share_of(event.worker->rank).worker = *event.worker;
-      [[fallthrough]];
+      WorkerStatus& status = share_of(event.worker->rank).status;
+      status.host = event.worker->host;
+      status.device = event.worker->device;
+      status.threads = event.worker->threads;
+      status.state = "working";
+      return;
+    }
     case Event::Kind::worker_back:
-      share_of(event.worker->rank).state = "working";
+      share_of(event.worker->rank).status.state = "working";
       return;
     case Event::Kind::worker_refused:
       if (!shares_.contains(event.worker->rank)) return;
       [[fallthrough]];
     case Event::Kind::worker_left:
-      share_of(event.worker->rank).state = "left";
+      share_of(event.worker->rank).status.state = "left";
       return;
     case Event::Kind::worker_lost:
-      share_of(event.worker->rank).state = "lost";
+      share_of(event.worker->rank).status.state = "lost";
       return;
     case Event::Kind::heartbeat:
       return follow(share_of(event.worker->rank), event.heartbeat);
     case Event::Kind::stopping:
-      state_ = "draining";
+      status_.state = "draining";
       return;
     case Event::Kind::abandoned:
       abandoned_.push_back(event);
@@ -275,18 +275,22 @@ void RunMonitor::follow(const Event& event) {
 }
 
 void RunMonitor::follow(WorkerShare& share, const Heartbeat& heartbeat) {
-  const std::vector<PlanProgress>& running = heartbeat.running;
   share.heard = runtime_.now();
-  share.running_plans = running.size();
-  share.running.resize(std::min(running.size(), most_running_told));
+  WorkerStatus& status = share.status;
+  const std::vector<PlanProgress>& running = heartbeat.running;
+  status.running_plans = running.size();
+  std::vector<PlanProgress> longest(std::min(running.size(), most_running_told));
   std::partial_sort_copy(
-      running.begin(), running.end(), share.running.begin(), share.running.end(),
+      running.begin(), running.end(), longest.begin(), longest.end(),
       [](const PlanProgress& a, const PlanProgress& b) { return a.seconds > b.seconds; });
-  if (share.state == "working" || share.state == "idle")
-    share.state = running.empty() ? "idle" : "working";
+  status.running.clear();
+  for (const PlanProgress& plan : longest)
+    status.running.push_back({ids_.at(plan.index), plan.iterations, plan.delta, plan.seconds});
+  if (status.state == "working" || status.state == "idle")
+    status.state = running.empty() ? "idle" : "working";
   if (!heartbeat.gpu) return;
   share.gpu.add(*heartbeat.gpu);
-  share.gpu_now = heartbeat.gpu;
+  status.gpu = heartbeat.gpu;
 }
 
 void RunMonitor::judge_predictions(const PredictionQuality& quality) {
@@ -296,7 +300,7 @@ void RunMonitor::judge_predictions(const PredictionQuality& quality) {
       "{} plans took {:.2f} times as long as predicted (median), nine of ten within a factor of "
       "{:.2f}",
       quality.plans, quality.median_ratio, quality.factor_90);
-  log_.debug("{}", predictions_);
+  log_.log(LogLevel::debug, "{}", predictions_);
 }
 
 std::size_t RunMonitor::solver_threads() const {
@@ -310,13 +314,14 @@ std::vector<std::string> RunMonitor::gpu_table() const {
   for (const auto& [rank, share] : shares_) {
     if (share.gpu.samples == 0) continue;
     if (table.empty()) table.push_back(gpu_header());
-    table.push_back(gpu_row(rank, share.worker.host, share.gpu, share.plans));
+    table.push_back(gpu_row(rank, share.status.host, share.gpu, share.status.plans));
   }
   return table;
 }
 
 RunStatus RunMonitor::status(const std::string& state, double seconds_left) const {
-  RunStatus status = first_status(facts_);
+  RunStatus status = status_;
+  status.written_utc = utc_now();
   status.state = state;
   status.total = tally_.total;
   status.restored = tally_.restored;
@@ -325,36 +330,23 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
   status.left = tally_.left();
   status.plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
-  for (const auto& [rank, share] : shares_) ++status.worker_states[share.state];
+  for (const auto& [rank, share] : shares_) ++status.worker_states[share.status.state];
   for (const int rank : ranks_to_tell_of()) {
     const WorkerShare& share = shares_.at(rank);
-    WorkerStatus worker{rank,
-                        share.worker.host,
-                        share.worker.device,
-                        share.worker.threads,
-                        share.plans,
-                        std::chrono::duration<double>(runtime_.now() - share.heard).count(),
-                        share.state,
-                        {},
-                        share.gpu_now,
-                        share.running_plans};
-    for (const PlanProgress& plan : share.running)
-      worker.running.push_back(
-          {facts_.ids->at(plan.index), plan.iterations, plan.delta, plan.seconds});
-    status.workers.push_back(std::move(worker));
+    status.workers.push_back(share.status);
+    status.workers.back().last_heard_s = seconds_since(share.heard);
   }
   return status;
 }
 
 /// In order. Of many, those about which one would ask.
 std::vector<int> RunMonitor::ranks_to_tell_of() const {
-  const auto now = runtime_.now();
   std::vector<std::pair<double, int>> found;  // the less, the more to be told of
   for (const auto& [rank, share] : shares_) {
-    double concern = std::chrono::duration<double>(now - share.heard).count();
-    for (const PlanProgress& plan : share.running) concern = std::max(concern, plan.seconds);
-    if (share.state == "lost") concern = std::numeric_limits<double>::infinity();
-    if (share.state == "left") concern = 0;
+    double concern = seconds_since(share.heard);
+    for (const RunningPlan& plan : share.status.running) concern = std::max(concern, plan.seconds);
+    if (share.status.state == "lost") concern = std::numeric_limits<double>::infinity();
+    if (share.status.state == "left") concern = 0;
     found.emplace_back(-concern, rank);
   }
   const std::size_t told = std::min(found.size(), most_workers_told);
@@ -383,7 +375,7 @@ void RunMonitor::tick(double seconds_left) {
   if (now - last_ready_ >= all_at_once) show_workers();
   if (now - status_written_ >= status_interval) {
     status_written_ = now;
-    live_status_.write(status(state_, seconds_left));
+    live_status_.write(status(status_.state, seconds_left));
   }
   const std::chrono::duration<double> interval =
       style_ == ProgressStyle::bar ? std::chrono::duration<double>(bar_interval)
@@ -418,9 +410,9 @@ void RunMonitor::finish(const std::string& event) {
   std::vector<std::vector<std::string>> rows{{"rank", "host", "plans", "CPU time", "busy"}};
   for (const auto& [rank, share] : shares_) {
     const double available_s =
-        elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.worker.threads));
-    rows.push_back({fmt::format("{}", rank), share.worker.host, fmt::format("{}", share.plans),
-                    duration_text(share.spent.cpu_seconds()),
+        elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.status.threads));
+    rows.push_back({fmt::format("{}", rank), share.status.host,
+                    fmt::format("{}", share.status.plans), duration_text(share.spent.cpu_seconds()),
                     fmt::format("{:.0f} %", 100 * share.spent.seconds() / available_s)});
   }
   if (shares_.size() == 1) {
@@ -435,7 +427,7 @@ void RunMonitor::finish(const std::string& event) {
   for (const std::string& row : gpu_table()) log_.info("{}", row);
   if (!events_) return;
   for (const auto& [rank, share] : shares_)
-    if (share.gpu.samples > 0) events_->gpu_usage(share.worker, share.gpu, share.plans);
+    if (share.gpu.samples > 0) events_->gpu_usage(share.status, share.gpu);
   events_->run(event);
   flush_events();
 }

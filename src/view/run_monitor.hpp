@@ -38,23 +38,14 @@ struct RunTally {
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
-/// What a run is, for observers.
-struct RunFacts {
-  std::filesystem::path out;                      ///< the result file
-  const std::vector<std::string>* ids = nullptr;  ///< of the whole campaign; outlives the monitor
-  std::string started_utc;
-  std::string host;
-  std::string shard;  ///< "K/N"; empty: all plans
-};
-
-/// The status of a run of which no more is known yet.
-[[nodiscard]] RunStatus first_status(const RunFacts& facts);
-
 /// Tells people, the event log and the status file what a run is doing.
 class RunMonitor {
  public:
-  RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunFacts facts,
-             const RunTally& start, LiveStatus& live_status, Runtime& runtime = system_runtime());
+  /// `status` says what the run is; the rest of it is filled in here. `ids`, of the whole campaign,
+  /// must outlive this.
+  RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunStatus status,
+             const std::vector<std::string>& ids, const RunTally& start, LiveStatus& live_status,
+             Runtime& runtime = system_runtime());
   ~RunMonitor() { flush_events(); }
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
@@ -70,7 +61,7 @@ class RunMonitor {
   /// The plans that were at hand when the run had to stop.
   [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
-  [[nodiscard]] double elapsed_s() const;
+  [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
   /// A sentence on how good the predictions were; empty where there were too few.
   [[nodiscard]] const std::string& predictions() const { return predictions_; }
   /// Of all workers that got ready.
@@ -83,15 +74,10 @@ class RunMonitor {
  private:
   using Clock = Runtime::Clock;
   struct WorkerShare {
-    WorkerInfo worker;
-    std::size_t plans = 0;
+    WorkerStatus status;
     ThreadTime spent;
-    std::string state = "working";
     Clock::time_point heard;
-    std::vector<PlanProgress> running;  // those that it is longest at
-    std::size_t running_plans = 0;      // all of them
     GpuUsage gpu;
-    std::optional<GpuSample> gpu_now;
   };
   void say(const Event& event);
   void say(const PlanResult& stored);
@@ -104,15 +90,16 @@ class RunMonitor {
   void flush_events();
   /// Of a worker that was not known yet, too.
   WorkerShare& share_of(int rank);
+  [[nodiscard]] double seconds_since(Clock::time_point time) const;
   [[nodiscard]] std::vector<int> ranks_to_tell_of() const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
 
   Log& log_;
   ProgressStyle style_;
   std::optional<EventLog> events_;
-  RunFacts facts_;
+  RunStatus status_;  // as it began, but for its state
+  const std::vector<std::string>& ids_;
   RunTally tally_;
-  std::string state_ = "running";
   std::size_t odd_temperatures_ = 0;  // plans
   std::size_t early_stops_ = 0;       // plans
   Clock::time_point status_written_;

@@ -62,9 +62,8 @@ class MonitoredRun : public testing::Test {
   }
   void begin(const std::vector<std::string>& ids, std::optional<EventLog> events,
              ProgressStyle style = ProgressStyle::none, Runtime& runtime = system_runtime()) {
-    monitor_.emplace(said_, style, std::move(events),
-                     RunFacts{directory_ / "results.h5", &ids, "", "node0", ""}, two_plans(),
-                     live_status_, runtime);
+    monitor_.emplace(said_, style, std::move(events), RunStatus{}, ids, two_plans(), live_status_,
+                     runtime);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
@@ -102,21 +101,6 @@ class MonitoredRun : public testing::Test {
                           said_};
   std::optional<RunMonitor> monitor_;
 };
-
-TEST_F(MonitoredRun, counts_each_plan_once_whatever_becomes_of_it) {
-  begin();
-  hear({.kind = Event::Kind::failed_try, .result = result(0, 1, PlanStatus::failed)});
-  hear({.kind = Event::Kind::stored, .result = result(0, 1, PlanStatus::failed)});
-  EXPECT_EQ(monitor_->tally().failed, 1U);
-  solve(0, 2);  // late, but an answer
-  EXPECT_EQ(monitor_->tally().failed, 0U);
-  EXPECT_EQ(monitor_->tally().solved, 1U);
-  EXPECT_EQ(monitor_->tally().left(), 1U);
-  hear({.kind = Event::Kind::conflict, .result = result(0, 2, PlanStatus::failed)});
-  EXPECT_EQ(monitor_->tally().failed, 1U);
-  EXPECT_EQ(monitor_->tally().solved, 0U);
-  EXPECT_EQ(monitor_->tally().left(), 1U);
-}
 
 TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   begin();
@@ -192,11 +176,17 @@ TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
   EXPECT_THAT(said_.all, HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
 }
 
-TEST_F(MonitoredRun, of_one_worker_has_no_tables) {
-  begin(ids_, std::nullopt);
+TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_warn_of) {
+  begin(ids_, EventLog(directory_ / "events.jsonl"));
   gets_ready(cpu_);
-  solve(0, 1);
+  beats(cpu_, {});
+  solve(0, 1, {.mean_temp = 16, .std_temp = 5});
+  solve(1, 1);  // a plan without a room has no temperatures
   monitor_->finish("run_finished");
+  EXPECT_EQ(said_.warnings, "");
+  EXPECT_THAT(events("gpu_sample"), IsEmpty());
+  EXPECT_THAT(events("gpu_usage"), IsEmpty());
+  EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
   EXPECT_THAT(said_.all, AllOf(HasSubstr("thread(s) of cpu avx2 on node1, cpus 0-1"),
                                HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
 }
@@ -209,16 +199,6 @@ TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
   EXPECT_EQ(rate_text(0), "no plan yet");
 }
 
-TEST_F(MonitoredRun, without_gpus_says_nothing_of_them) {
-  begin();
-  solve(0, 1);
-  beats(cpu_, {});
-  monitor_->finish("run_finished");
-  EXPECT_THAT(events("gpu_sample"), IsEmpty());
-  EXPECT_THAT(events("gpu_usage"), IsEmpty());
-  EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
-}
-
 TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
   begin();
   solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
@@ -229,14 +209,6 @@ TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
   said_.warnings.clear();
   monitor_->finish("run_finished");
   EXPECT_THAT(said_.warnings, HasSubstr("2 plans have temperatures"));
-}
-
-TEST_F(MonitoredRun, does_not_warn_of_usual_temperatures) {
-  begin();
-  solve(0, 1, {.mean_temp = 16, .std_temp = 5});
-  solve(1, 1);  // a plan without a room has none
-  monitor_->finish("run_finished");
-  EXPECT_EQ(said_.warnings, "");
 }
 
 TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {

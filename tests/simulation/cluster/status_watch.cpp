@@ -30,7 +30,6 @@ StatusWatch::StatusWatch(Campaign& campaign, Process& rank0)
     : campaign_(campaign),
       rank0_(rank0),
       ids_(ids_of(campaign)),
-      facts_{"results.h5", &ids_, "", "host0", ""},
       oldest_s_(10 + 3 * rank0.poll_s() + 20 * campaign.options().store_s) {}
 
 void StatusWatch::see(const RunStatus& status) {
@@ -41,11 +40,11 @@ void StatusWatch::see(const RunStatus& status) {
 
 void StatusWatch::starts() {
   live_status_.emplace([this](const RunStatus& status) { see(status); }, log_, rank0_);
-  live_status_->keep(first_status(facts_));
+  live_status_->keep({});
 }
 
 RunMonitor& StatusWatch::solves() {
-  return monitor_.emplace(log_, ProgressStyle::lines, std::nullopt, facts_, tally_of(campaign_),
+  return monitor_.emplace(log_, ProgressStyle::lines, std::nullopt, {}, ids_, tally_of(campaign_),
                           *live_status_, rank0_);
 }
 
