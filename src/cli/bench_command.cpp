@@ -10,7 +10,6 @@
 #include "core/generator.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
-#include "view/solver_report.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -109,7 +108,7 @@ int bench_command(const Arguments& arguments) {
     if (json) {
       fmt::print("{}", to_json_text(comparisons, solver.device_text()));
     } else {
-      print_table_of(comparisons, solver.device_text());
+      print_tables(comparisons, solver.device_text());
     }
     return exit_done;
   }

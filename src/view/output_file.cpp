@@ -9,7 +9,9 @@
 #include <cstring>
 #include <fstream>
 #include <span>
+#include <streambuf>
 #include <string>
+#include <vector>
 
 #include "io/posix_file.hpp"
 #include "store/results/result_path.hpp"
@@ -26,18 +28,36 @@ bool is_stream(const fs::path& file) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-void append(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
-  std::ofstream stream;
-  try {
-    stream.exceptions(std::ios::badbit | std::ios::failbit);
-    stream.open(file, std::ios::binary | std::ios::app);
-    stream.exceptions(std::ios::badbit);
-    write(stream);
-    stream.flush();
-  } catch (const std::ios::failure&) {
+void write_stream(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
+  std::ofstream stream(file, std::ios::binary);
+  write(stream);
+  stream.flush();
+  if (!stream)
     throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
-  }
 }
+
+/// Gathers what is put out and appends it to a file.
+class Appending final : public std::streambuf {
+ public:
+  explicit Appending(PosixFile& file) : file_(file) {
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+  }
+
+ private:
+  int_type overflow(int_type letter) override {
+    sync();
+    if (traits_type::eq_int_type(letter, traits_type::eof())) return traits_type::not_eof(letter);
+    return sputc(traits_type::to_char_type(letter));
+  }
+  int sync() override {
+    file_.append(std::as_bytes(std::span(pbase(), pptr())));
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return 0;
+  }
+
+  PosixFile& file_;
+  std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 18);
+};
 
 }  // namespace
 
@@ -67,13 +87,17 @@ void write_output(const fs::path& file, std::string_view bytes) {
 }
 
 void write_output(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
-  if (is_stream(file)) return append(file, write);
+  if (is_stream(file)) return write_stream(file, write);
   const fs::path path = result_path(file);
   const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
   PosixFile out(real_system(), temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
   try {
     take_rights_of(real_system(), path, temporary, out.fd());
-    append(temporary, write);
+    Appending buffer(out);
+    std::ostream stream(&buffer);
+    stream.exceptions(std::ios::badbit);  // passes on what the file throws
+    write(stream);
+    stream.flush();
     out.sync_all();
     rename_durably(real_system(), temporary, path);
   } catch (...) {

@@ -1,11 +1,7 @@
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -291,26 +287,6 @@ TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
   const RunStatus status = read_run_status(file).value();
   EXPECT_EQ(status.worker_states.at("working"), 10'000U);
   EXPECT_FALSE(status.workers.empty());
-}
-
-TEST_F(MonitoredRun, goes_on_without_events_once_nobody_reads_them) {
-  (void)std::signal(SIGPIPE, SIG_IGN);  // as the program does
-  const std::string pipe = directory_ / "events.jsonl";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
-  begin();
-  tick();
-  EXPECT_EQ(said_.warnings, "");
-  ::close(reader);
-  for (std::uint32_t plan = 0; plan < 2; ++plan) {
-    solve(plan, 1);
-    tick();
-  }
-  monitor_->finish("run_finished");
-  EXPECT_THAT(said_.warnings,
-              HasSubstr("cannot be written: Broken pipe; the run goes on without it"));
-  EXPECT_EQ(said_.warnings.find("event log"), said_.warnings.rfind("event log")) << "once";
-  EXPECT_EQ(monitor_->tally().solved, 2U);
 }
 
 TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {

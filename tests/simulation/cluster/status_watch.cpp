@@ -44,8 +44,8 @@ void StatusWatch::starts() {
 }
 
 RunMonitor& StatusWatch::solves() {
-  return monitor_.emplace(log_, ProgressStyle::lines, std::nullopt, {}, ids_, tally_of(campaign_),
-                          *live_status_, rank0_);
+  return monitor_.emplace(log_, ProgressStyle::lines, std::nullopt, RunStatus{}, ids_,
+                          tally_of(campaign_), *live_status_, rank0_);
 }
 
 void StatusWatch::closes() { live_status_->keep(monitor_->status("closing", std::nan(""))); }
