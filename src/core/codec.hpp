@@ -15,6 +15,7 @@
 // A record is described once, by a function beside it,
 //   template <class Visit, Is<Task> R>
 //   void fields_of(Visit& visit, R& task) { visit(task.index, task.id); }
+// or in it: static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
 // Encoder and Decoder walk the same list, so that they cannot disagree.
 namespace wallheat {
 
@@ -23,6 +24,10 @@ concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 template <class Record, class T>
 concept Is = std::same_as<std::remove_const_t<Record>, T>;
+
+template <class Visit, class Record>
+requires requires(Visit& visit, Record& record) { Record::fields(visit, record); }
+void fields_of(Visit& visit, Record& record) { Record::fields(visit, record); }
 
 /// Turns records into bytes.
 class Encoder {

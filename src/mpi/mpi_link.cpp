@@ -66,19 +66,6 @@ class MpiLink final : public Link {
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
     signs_of_life_.resize(static_cast<std::size_t>(size_));
   }
-  /// MPI goes on reading from what is on its way, and writing into what has not arrived, where MPI
-  /// itself still lives.
-  ~MpiLink() override {
-    // NOLINTBEGIN(bugprone-unhandled-exception-at-new): without memory for a few bytes it ends at
-    // once, as it should
-    if (!incoming_.empty()) new std::list<Incoming>(std::move(incoming_));
-    if (!sent_.empty()) new auto(std::move(sent_));
-    if (!all_are_taken()) new auto(std::move(signs_of_life_));
-    // NOLINTEND(bugprone-unhandled-exception-at-new)
-  }
-  MpiLink(const MpiLink&) = delete;
-  MpiLink& operator=(const MpiLink&) = delete;
-
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] std::uint64_t system_of(int rank) const override {
@@ -114,7 +101,8 @@ class MpiLink final : public Link {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
       forget_sent();
-      if (auto envelope = receive_now()) {
+      accept_announced();
+      if (auto envelope = take_arrived()) {
         backoff_.reset();
         return envelope;
       }
@@ -145,11 +133,6 @@ class MpiLink final : public Link {
     int done = 0;
     check(MPI_Test(&sign.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     return done != 0;
-  }
-  /// As far as was looked.
-  [[nodiscard]] bool all_are_taken() const {
-    return std::all_of(signs_of_life_.begin(), signs_of_life_.end(),
-                       [](const SignOfLife& each) { return each.request == MPI_REQUEST_NULL; });
   }
 
   /// A piece of a message that a peer has announced. Its sender may be killed or stopped in the
@@ -187,11 +170,6 @@ class MpiLink final : public Link {
       sent_.pop_back();
     }
     next_look_ += looks;
-  }
-
-  std::optional<Envelope> receive_now() {
-    accept_announced();
-    return take_arrived();
   }
 
   /// Takes note of what has been announced, and gives room to what is small. Never waits for any
@@ -397,8 +375,9 @@ int MpiSession::size() const {
   return size;
 }
 
-std::unique_ptr<Link> MpiSession::link(std::size_t longest_piece) {
-  return std::make_unique<MpiLink>(longest_piece, systems_);
+Link& MpiSession::link(std::size_t longest_piece) {
+  if (!link_) link_ = std::make_unique<MpiLink>(longest_piece, systems_);
+  return *link_;
 }
 
 void MpiSession::leave_without_the_lost(int status, bool wrapped) {

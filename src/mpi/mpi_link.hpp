@@ -35,8 +35,9 @@ class MpiSession {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
-  /// Messages of more bytes than `longest_piece` travel in several pieces.
-  [[nodiscard]] std::unique_ptr<Link> link(std::size_t longest_piece = std::size_t{64} << 20);
+  /// This rank's, as long as the session lasts. Messages of more bytes than `longest_piece` travel
+  /// in several pieces.
+  [[nodiscard]] Link& link(std::size_t longest_piece = std::size_t{64} << 20);
   /// Ends MPI; the destructor does where nobody else did. Where the end takes too long, this
   /// process leaves with `status`.
   void end(int status);
@@ -50,6 +51,8 @@ class MpiSession {
   [[maybe_unused]] std::chrono::duration<double> timeout_;
   [[maybe_unused]] bool ended_ = false;
   [[maybe_unused]] std::vector<std::uint64_t> systems_;  ///< by rank, see Link::system_of
+  /// Until MPI has ended it reads from what is on its way, and writes into what has not arrived.
+  std::unique_ptr<Link> link_;
 };
 
 /// The MPI library's own name and version, for provenance.

@@ -7,12 +7,6 @@ namespace wallheat {
 Answers::Answers(CoordinatorParts& parts, WorkQueue& queue, Recorder& recorder)
     : parts_(parts), queue_(queue), recorder_(recorder) {}
 
-QueuedPlan& Answers::plan_of(std::uint32_t plan) { return parts_.plans[*queue_.position(plan)]; }
-
-const Task& Answers::task(std::uint32_t plan) const {
-  return parts_.plans[*queue_.position(plan)].task;
-}
-
 void Answers::started(int worker, std::uint32_t plan) {
   if (!is_known(plan) || !queue_.plan_started(worker, plan)) return;
   ++plan_of(plan).attempts;
@@ -58,7 +52,7 @@ void Answers::take_answer(int worker, PlanResult& result) {
 
 void Answers::take_failure(int worker, PlanResult& result) {
   const auto failure = queue_.plan_failed(worker, result.index, result.may_pass);
-  if (failure == WorkQueue::Failure::of_a_copy) return forget_what_is_not_copied(result.index);
+  if (failure == WorkQueue::Failure::of_a_copy) return forget_what_is_not_copied();
   started_.erase(result.index);
   result.attempts = plan_of(result.index).attempts;
   result.failures = queue_.failures(result.index);
@@ -72,7 +66,7 @@ void Answers::compare(const PlanResult& second) {
   const auto found = copied_.find(second.index);
   if (found == copied_.end()) return;
   const std::vector<Difference> differences = parts_.differences(found->second, second);
-  if (differences.empty()) return forget_what_is_not_copied(second.index);
+  if (differences.empty()) return forget_what_is_not_copied();
   PlanResult failed = std::move(found->second);
   copied_.erase(found);
   const auto worker = [](const PlanResult& answer) {
@@ -89,17 +83,13 @@ void Answers::compare(const PlanResult& second) {
 }
 
 /// An answer is kept as long as another may come.
-void Answers::forget_what_is_not_copied(std::uint32_t plan) {
-  if (!queue_.is_late_copy(plan)) copied_.erase(plan);
-}
-
 void Answers::forget_what_is_not_copied() {
   std::erase_if(copied_, [this](const auto& each) { return !queue_.is_late_copy(each.first); });
 }
 
 void Answers::returned(int worker, const std::vector<std::uint32_t>& plans) {
   queue_.plans_returned(worker, plans);
-  for (const std::uint32_t plan : plans) forget_what_is_not_copied(plan);
+  forget_what_is_not_copied();
 }
 
 void Answers::worker_left(int worker) {

@@ -24,7 +24,7 @@ class Answers {
     return queue_.position(plan).has_value();
   }
   /// Of a known plan.
-  [[nodiscard]] const Task& task(std::uint32_t plan) const;
+  [[nodiscard]] const Task& task(std::uint32_t plan) const { return plan_of(plan).task; }
 
   // Events, of any plan.
   void started(int worker, std::uint32_t plan);
@@ -40,11 +40,12 @@ class Answers {
   void record_abandoned();
 
  private:
-  [[nodiscard]] QueuedPlan& plan_of(std::uint32_t plan);
+  [[nodiscard]] QueuedPlan& plan_of(std::uint32_t plan) const {
+    return parts_.plans[*queue_.position(plan)];
+  }
   void take_answer(int worker, PlanResult& result);
   void take_failure(int worker, PlanResult& result);
   void compare(const PlanResult& second);
-  void forget_what_is_not_copied(std::uint32_t plan);
   void forget_what_is_not_copied();
 
   CoordinatorParts& parts_;

@@ -8,8 +8,6 @@ BackgroundThread::BackgroundThread(Runtime& runtime)
     : changed_(runtime.make_condition()),
       thread_(runtime.start_thread([this](const std::stop_token& stop) { live(stop); })) {}
 
-bool BackgroundThread::is_free() { return is_free_within(std::chrono::milliseconds{0}); }
-
 bool BackgroundThread::is_free_within(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (!changed_->wait_for(lock, {}, timeout, [this] { return !piece_; })) return false;

@@ -20,13 +20,11 @@ class BackgroundThread {
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-  /// True where no piece is at hand. Throws, once, what the last one threw.
-  [[nodiscard]] bool is_free();
-  /// The same after waiting for at most `timeout`.
+  /// True where no piece is at hand after at most so long. Throws, once, what the last one threw.
   [[nodiscard]] bool is_free_within(std::chrono::milliseconds timeout);
   /// Waits until no piece is at hand; what the last one threw is lost.
   void wait();
-  /// Begins with a piece; only where is_free().
+  /// Begins with a piece; only where none is at hand.
   void run(std::function<void()> piece);
 
  private:

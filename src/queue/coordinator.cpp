@@ -25,7 +25,7 @@ using Stage = Ranks::Stage;
 constexpr std::chrono::milliseconds look_interval{5};
 // mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
 // long.
-constexpr std::chrono::seconds stop_timeout{10};
+constexpr double stop_timeout_s = 10;
 // So many messages are taken in before anything else is looked at.
 constexpr std::size_t most_messages = 1024;
 
@@ -53,7 +53,6 @@ class Coordinator {
         answers_(parts_, queue_, recorder_),
         watch_(runtime_, parts_.timeouts.longest_lap_s()),
         start_(runtime_.now()),
-        report_deadline_(start_deadline()),
         recorder_(*parts_.sink, parts_.observer, runtime_) {}
 
   RunEnd run() {
@@ -66,7 +65,7 @@ class Coordinator {
       record();
       if (!stop_ && parts_.interrupted()) begin_stop(RunEnd::interrupted, asked_to());
       if (!stop_ && time_left_s() <= 0) begin_stop(RunEnd::out_of_time, "the time limit");
-      if (stop_ && (at_work() == 0 || now() > stop_deadline_)) break;
+      if (stop_ && (at_work() == 0 || now_s() > stop_deadline_s_)) break;
       if (at_work() + expected() == 0 && !queue_.all_finished()) {
         if (!source_away_.empty()) {
           begin_stop(RunEnd::source_away, source_away_);
@@ -97,22 +96,15 @@ class Coordinator {
     return result;
   }
 
-  [[nodiscard]] Clock::time_point now() const { return runtime_.now(); }
-
-  [[nodiscard]] double elapsed_s() const {
-    return parts_.elapsed_s ? parts_.elapsed_s()
-                            : std::chrono::duration<double>(now() - start_).count();
+  /// Since coordinate() was called.
+  [[nodiscard]] double now_s() const {
+    return std::chrono::duration<double>(runtime_.now() - start_).count();
   }
+
+  [[nodiscard]] double elapsed_s() const { return parts_.elapsed_s ? parts_.elapsed_s() : now_s(); }
 
   [[nodiscard]] double time_left_s() const {
     return parts_.time_left_s ? parts_.time_left_s() : std::numeric_limits<double>::infinity();
-  }
-
-  [[nodiscard]] Clock::time_point start_deadline() const {
-    const std::chrono::duration<double> timeout(parts_.timeouts.start_s);
-    return timeout < Clock::time_point::max() - now()
-               ? now() + std::chrono::duration_cast<Clock::duration>(timeout)
-               : Clock::time_point::max();
   }
 
   // Who is here.
@@ -129,7 +121,7 @@ class Coordinator {
 
   /// Those whose machines are known, where nobody of the same system is awaited any more.
   void place() {
-    if (now() > report_deadline_) {
+    if (now_s() > parts_.timeouts.start_s) {
       for (const int rank : ranks_.those(Stage::awaited))
         lose_before_start(rank, "report", parts_.timeouts.start_s);
     }
@@ -151,7 +143,7 @@ class Coordinator {
       ranks_.send(ranks[i], Placed{placements[i], sample_ids});
     }
     any_placed_ = true;
-    ready_deadline_ = start_deadline();
+    ready_deadline_s_ = now_s() + parts_.timeouts.start_s;
   }
 
   /// What is known of a worker once it is placed.
@@ -208,7 +200,7 @@ class Coordinator {
     const double passed_s = watch_.lap_s();
     queue_.time_passed(passed_s);
     for (const int rank : ranks_.time_passed(passed_s)) give_up(rank);
-    if (ranks_.count(Stage::placed) > 0 && now() > ready_deadline_) {
+    if (ranks_.count(Stage::placed) > 0 && now_s() > ready_deadline_s_) {
       for (const int rank : ranks_.those(Stage::placed))
         lose_before_start(rank, "get ready", parts_.timeouts.start_s);
     }
@@ -363,8 +355,9 @@ class Coordinator {
     const double left_s = time_left_s();
     queue_.expect_more_workers(expected() > 0);
     const auto orders = queue_.orders(left_s);
-    if (orders.empty() && !queue_.any_busy() && !queue_.all_finished() && at_work() > 0 &&
-        expected() == 0 && left_s < std::numeric_limits<double>::infinity()) {
+    if (orders.empty() && !queue_.any_busy() && !queue_.all_finished() &&
+        ranks_.count(Stage::working) > 0 && ranks_.count(Stage::leaving) == 0 && expected() == 0 &&
+        left_s < std::numeric_limits<double>::infinity()) {
       begin_stop(RunEnd::out_of_time, "no plan is left that would end within the time limit");
       return;
     }
@@ -384,9 +377,9 @@ class Coordinator {
   /// Hands over what has happened since the last time, where that is done with.
   void record() {
     if (!recorder_.is_free_within(std::chrono::milliseconds{0})) return;
-    constexpr std::chrono::milliseconds foresight{500};  // it looks at all plans at hand
-    if (const auto time = now(); time >= next_foresight_) {
-      next_foresight_ = time + foresight;
+    constexpr double foresight_interval_s = 0.5;  // it looks at all plans at hand
+    if (now_s() >= next_foresight_s_) {
+      next_foresight_s_ = now_s() + foresight_interval_s;
       left_s_ = queue_.seconds_left();
     }
     recorder_.hand_over(left_s_);
@@ -394,9 +387,17 @@ class Coordinator {
 
   /// Waits until all is stored and told, while the workers are told that rank 0 lives.
   void finish_recording() {
-    while (!recorder_.is_free_within(look_interval)) ranks_.tell_that_rank_0_lives();
+    const auto wait = [this] {
+      while (!recorder_.is_free_within(look_interval)) {
+        // Nothing that they say counts any more, but that they live: then they are told the same.
+        while (const auto envelope = link_.receive(std::chrono::microseconds{0}))
+          ranks_.heard(envelope->from);
+        ranks_.tell_that_rank_0_lives();
+      }
+    };
+    wait();
     recorder_.hand_over(left_s_);
-    while (!recorder_.is_free_within(look_interval)) ranks_.tell_that_rank_0_lives();
+    wait();
   }
 
   [[nodiscard]] const char* asked_to() const {
@@ -405,7 +406,7 @@ class Coordinator {
 
   void begin_stop(RunEnd end, const std::string& reason) {
     stop_ = end;
-    stop_deadline_ = now() + stop_timeout;
+    stop_deadline_s_ = now_s() + stop_timeout_s;
     recorder_.add({.kind = Event::Kind::stopping, .reason = reason});
     for (const Stage stage : {Stage::working, Stage::leaving})
       for (const int rank : ranks_.those(stage)) ranks_.send(rank, Stop{});
@@ -419,15 +420,14 @@ class Coordinator {
   Answers answers_;
   Stopwatch watch_;
   Clock::time_point start_;
-  Clock::time_point report_deadline_;
-  Clock::time_point ready_deadline_;
+  double ready_deadline_s_ = 0;
   bool any_placed_ = false;
   std::string last_reason_;
   std::string source_away_;     // why a worker cannot read the plans; empty where all can
   std::optional<RunEnd> stop_;  // once it has to end early
-  Clock::time_point stop_deadline_;
+  double stop_deadline_s_ = 0;
   double left_s_ = std::numeric_limits<double>::quiet_NaN();
-  Clock::time_point next_foresight_;
+  double next_foresight_s_ = 0;
   Recorder recorder_;  // last: what it tells refers to what is above
 };
 

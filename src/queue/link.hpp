@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "core/bytes.hpp"
 
@@ -23,9 +24,9 @@ class Link {
   [[nodiscard]] virtual std::uint64_t system_of(int /*rank*/) const { return 0; }
   /// Hands a message over; never waits for the peer.
   virtual void send(int peer, Bytes message) = 0;
-  /// The same for a message that says little more than that its sender lives. It is left out while
-  /// the peer has not taken the one before: one that is stopped or dead holds up one at most.
-  virtual void send_sign_of_life(int peer, Bytes message) = 0;
+  /// The same for a message that says little more than that its sender lives. Where the peer may be
+  /// stopped or dead, it is left out while the peer has not taken the one before.
+  virtual void send_sign_of_life(int peer, Bytes message) { send(peer, std::move(message)); }
   /// The next message from anyone, in order per sender; nothing if none comes within `timeout`.
   /// Sleeps while it waits.
   [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds timeout) = 0;

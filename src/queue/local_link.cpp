@@ -11,8 +11,14 @@ class LocalNetwork::LocalLink final : public Link {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(network_.mailboxes_.size()); }
 
-  void send(int peer, Bytes message) override { put(peer, std::move(message), false); }
-  void send_sign_of_life(int peer, Bytes message) override { put(peer, std::move(message), true); }
+  void send(int peer, Bytes message) override {
+    Mailbox& mailbox = *network_.mailboxes_.at(static_cast<std::size_t>(peer));
+    {
+      const std::scoped_lock lock(mailbox.mutex);
+      mailbox.messages.push_back({rank_, std::move(message)});
+    }
+    mailbox.arrived.notify_one();
+  }
 
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
     Mailbox& mailbox = *network_.mailboxes_[static_cast<std::size_t>(rank_)];
@@ -20,25 +26,14 @@ class LocalNetwork::LocalLink final : public Link {
     if (!mailbox.arrived.wait_for(lock, timeout, [&] { return !mailbox.messages.empty(); })) {
       return std::nullopt;
     }
-    Letter letter = std::move(mailbox.messages.front());
+    Envelope envelope = std::move(mailbox.messages.front());
     mailbox.messages.pop_front();
-    if (letter.is_sign_of_life) mailbox.signs_of_life_from.erase(letter.envelope.from);
-    return std::move(letter.envelope);
+    return envelope;
   }
 
   void flush(std::chrono::milliseconds) override {}
 
  private:
-  void put(int peer, Bytes message, bool is_sign_of_life) {
-    Mailbox& mailbox = *network_.mailboxes_.at(static_cast<std::size_t>(peer));
-    {
-      const std::scoped_lock lock(mailbox.mutex);
-      if (is_sign_of_life && !mailbox.signs_of_life_from.insert(rank_).second) return;
-      mailbox.messages.push_back({{rank_, std::move(message)}, is_sign_of_life});
-    }
-    mailbox.arrived.notify_one();
-  }
-
   LocalNetwork& network_;
   int rank_;
 };

@@ -4,7 +4,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include "queue/link.hpp"
@@ -19,15 +18,10 @@ class LocalNetwork {
   [[nodiscard]] std::unique_ptr<Link> link(int rank);
 
  private:
-  struct Letter {
-    Envelope envelope;
-    bool is_sign_of_life = false;
-  };
   struct Mailbox {
     std::mutex mutex;
     std::condition_variable arrived;
-    std::deque<Letter> messages;
-    std::set<int> signs_of_life_from;  ///< that are among them
+    std::deque<Envelope> messages;
   };
   class LocalLink;
 

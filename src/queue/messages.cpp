@@ -7,7 +7,8 @@
 
 namespace wallheat {
 
-// Each type is described once, as the list of its fields: see core/codec.hpp.
+// The types of other folders; each is described once, as the list of its fields: see
+// core/codec.hpp.
 template <class Visit, Is<Core> R>
 void fields_of(Visit& visit, R& core) {
   visit(core.cpu, core.socket, core.numa);
@@ -25,38 +26,10 @@ void fields_of(Visit& visit, R& machine) {
   visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
         machine.host_cores, machine.quotas);
 }
-template <class Visit, Is<Placement> R>
-void fields_of(Visit& visit, R& placement) {
-  visit(placement.cpus, placement.gpu, placement.shared, placement.threads, placement.limit);
-}
-template <class Visit, Is<Task> R>
-void fields_of(Visit& visit, R& task) {
-  visit(task.index, task.id);
-}
 template <class Visit, Is<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
   for_each_column([&](const auto& column) { visit(column.of(result)); });
   visit(result.may_pass, result.field);
-}
-template <class Visit, Is<Fact> R>
-void fields_of(Visit& visit, R& fact) {
-  visit(fact.name, fact.value);
-}
-template <class Visit, Is<Hello> R>
-void fields_of(Visit& visit, R& hello) {
-  visit(hello.terms, hello.machine);
-}
-template <class Visit, Is<Ready> R>
-void fields_of(Visit& visit, R& ready) {
-  visit(ready.host, ready.device, ready.threads, ready.bound_cpus, ready.samples);
-}
-template <class Visit, Is<Report> R>
-void fields_of(Visit& visit, R& report) {
-  visit(report.started, report.results);
-}
-template <class Visit, Is<PlanProgress> R>
-void fields_of(Visit& visit, R& progress) {
-  visit(progress.index, progress.iterations, progress.delta, progress.seconds);
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {
@@ -65,55 +38,9 @@ void fields_of(Visit& visit, R& sample) {
         sample.temperature_c, sample.memory_temperature_c, sample.sm_clock_mhz,
         sample.memory_clock_mhz, sample.energy_j, sample.uncorrected_ecc_errors, sample.slowdown);
 }
-template <class Visit, Is<Heartbeat> R>
-void fields_of(Visit& visit, R& heartbeat) {
-  visit(heartbeat.running, heartbeat.gpu);
-}
-template <class Visit, Is<Goodbye> R>
-void fields_of(Visit& visit, R&) {
-  visit();
-}
-template <class Visit, Is<Returned> R>
-void fields_of(Visit& visit, R& returned) {
-  visit(returned.plans);
-}
-template <class Visit, Is<Leaving> R>
-void fields_of(Visit& visit, R& leaving) {
-  visit(leaving.interrupted);
-}
-template <class Visit, Is<Farewell> R>
-void fields_of(Visit& visit, R& farewell) {
-  visit(farewell.reason, farewell.interrupted);
-}
-template <class Visit, Is<Placed> R>
-void fields_of(Visit& visit, R& placed) {
-  visit(placed.placement, placed.samples);
-}
-template <class Visit, Is<Assign> R>
-void fields_of(Visit& visit, R& assign) {
-  visit(assign.tasks);
-}
-template <class Visit, Is<Retract> R>
-void fields_of(Visit& visit, R& retract) {
-  visit(retract.count);
-}
-template <class Visit, Is<CoordinatorHeartbeat> R>
-void fields_of(Visit& visit, R&) {
-  visit();
-}
-template <class Visit, Is<Stop> R>
-void fields_of(Visit& visit, R&) {
-  visit();
-}
-template <class Visit, Is<Finish> R>
-void fields_of(Visit& visit, R&) {
-  visit();
-}
-
-template <class Visit, Is<Leave> R>
-void fields_of(Visit& visit, R& leave) {
-  visit(leave.together);
-}
+template <class Visit, class R>
+requires std::is_empty_v<R>
+void fields_of(Visit&, R&) {}
 
 namespace {
 

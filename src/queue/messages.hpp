@@ -24,6 +24,7 @@ namespace wallheat {
 struct Task {
   std::uint32_t index = 0;  ///< in the list of ids
   std::string id;
+  static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
   friend bool operator==(const Task&, const Task&) = default;
 };
 
@@ -32,6 +33,7 @@ struct Task {
 struct Fact {
   std::string name;
   std::string value;
+  static void fields(auto& visit, auto& self) { visit(self.name, self.value); }
   friend bool operator==(const Fact&, const Fact&) = default;
 };
 
@@ -39,6 +41,7 @@ struct Fact {
 struct Hello {
   Machine machine;
   std::vector<Fact> terms{};  ///< version of the program, settings
+  static void fields(auto& visit, auto& self) { visit(self.terms, self.machine); }
 };
 struct Ready {
   std::string host;
@@ -46,10 +49,14 @@ struct Ready {
   std::uint32_t threads = 0;    ///< how many plans it solves at a time
   std::vector<int> bound_cpus;  ///< read back from the system: all that its threads may use
   std::vector<Fact> samples{};  ///< of the plans that Placed names, what the worker finds there
+  static void fields(auto& visit, auto& self) {
+    visit(self.host, self.device, self.threads, self.bound_cpus, self.samples);
+  }
 };
 struct Report {
   std::vector<std::uint32_t> started;
   std::vector<PlanResult> results;
+  static void fields(auto& visit, auto& self) { visit(self.started, self.results); }
 };
 /// How far a running plan is.
 struct PlanProgress {
@@ -57,24 +64,31 @@ struct PlanProgress {
   std::int64_t iterations = 0;
   double delta = 0;    ///< °C, looked at last; NaN before that
   double seconds = 0;  ///< since it was started
+  static void fields(auto& visit, auto& self) {
+    visit(self.index, self.iterations, self.delta, self.seconds);
+  }
 };
 /// The worker lives; its running plans, and what its GPU tells, if it has one.
 struct Heartbeat {
   std::vector<PlanProgress> running;
   std::optional<GpuSample> gpu{};
+  static void fields(auto& visit, auto& self) { visit(self.running, self.gpu); }
 };
 /// Answers every Retract; also sent after Stop with whatever was not finished.
 struct Returned {
   std::vector<std::uint32_t> plans;
+  static void fields(auto& visit, auto& self) { visit(self.plans); }
 };
 /// The worker takes no more plans, and gives back those that it has by and by.
 struct Leaving {
   bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
+  static void fields(auto& visit, auto& self) { visit(self.interrupted); }
 };
 /// It is at nothing any more; whatever it still held is free again.
 struct Farewell {
   std::string reason;
   bool interrupted = false;  ///< a later run may go on: a stop, or plans that are out of reach
+  static void fields(auto& visit, auto& self) { visit(self.reason, self.interrupted); }
 };
 
 /// A worker's last word.
@@ -84,13 +98,16 @@ struct Goodbye {};
 struct Placed {
   Placement placement;
   std::vector<std::string> samples{};  ///< ids of plans to look at
+  static void fields(auto& visit, auto& self) { visit(self.placement, self.samples); }
 };
 struct Assign {
   std::vector<Task> tasks;
+  static void fields(auto& visit, auto& self) { visit(self.tasks); }
 };
 /// Gives back the last `count` of the plans that it has not started.
 struct Retract {
   std::uint64_t count = 0;
+  static void fields(auto& visit, auto& self) { visit(self.count); }
 };
 /// Rank 0 lives.
 struct CoordinatorHeartbeat {};
@@ -99,6 +116,7 @@ struct Finish {};
 /// Rank 0's last word. `together`: all ranks are there, so they can end MPI together.
 struct Leave {
   bool together = false;
+  static void fields(auto& visit, auto& self) { visit(self.together); }
 };
 
 using FromWorker =

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
-#include <utility>
 #include <vector>
 
 namespace wallheat {
@@ -27,79 +27,59 @@ class PendingPlans {
     }
   };
 
-  [[nodiscard]] bool empty() const { return runs_.empty(); }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
 
   /// A key that is not there yet.
   void insert(const Key& key) {
     auto run = run_of(key);
-    if (run == runs_.end()) {
-      start_run(key);
-      return;
+    if (std::ssize(run->second) == longest_run) {
+      std::vector<Key>& keys = run->second;
+      // Keys that come in order fill one run after the other.
+      const bool is_last = keys.back() < key;
+      const auto middle = keys.begin() + (is_last ? longest_run : longest_run / 2);
+      runs_[is_last ? key : *middle].assign(middle, keys.end());
+      keys.erase(middle, keys.end());
+      run = run_of(key);
     }
     std::vector<Key>& keys = run->second;
-    if (keys.size() == longest_run) {
-      // Keys that come in order fill one run after the other.
-      if (keys.back() < key) {
-        start_run(key);
-        return;
-      }
-      const auto middle = keys.begin() + longest_run / 2;
-      std::vector<Key>& upper = start_run(*middle);
-      upper.assign(middle, keys.end());
-      keys.erase(middle, keys.end());
-      if (!(key < upper.front())) return insert_sorted(upper, key);
-    }
-    insert_sorted(keys, key);
+    keys.insert(std::lower_bound(keys.begin(), keys.end(), key), key);
+    ++size_;
   }
 
   /// Returns false if it is not there.
   bool erase(const Key& key) {
     const auto run = run_of(key);
-    if (run == runs_.end()) return false;
     std::vector<Key>& keys = run->second;
     const auto found = std::lower_bound(keys.begin(), keys.end(), key);
     if (found == keys.end() || *found != key) return false;
     keys.erase(found);
-    if (keys.empty()) runs_.erase(run);
+    if (keys.empty() && run != runs_.begin()) runs_.erase(run);
+    --size_;
     return true;
   }
 
   /// The first that is not before `key`; none: nullptr. Valid until the next change.
   [[nodiscard]] const Key* at_or_after(const Key& key) const {
-    auto run = runs_.upper_bound(key);
-    if (run != runs_.begin()) {
-      const std::vector<Key>& keys = std::prev(run)->second;
-      const auto found = std::lower_bound(keys.begin(), keys.end(), key);
-      if (found != keys.end()) return &*found;
-    }
-    return run == runs_.end() ? nullptr : &run->second.front();
+    const auto after = runs_.upper_bound(key);
+    const std::vector<Key>& keys = std::prev(after)->second;
+    const auto found = std::lower_bound(keys.begin(), keys.end(), key);
+    if (found != keys.end()) return &*found;
+    return after == runs_.end() ? nullptr : &after->second.front();
   }
 
  private:
-  static constexpr std::size_t longest_run = 128;
-  /// By a key that none of the run's is before; no run is empty.
+  static constexpr std::ptrdiff_t longest_run = 128;
+  static constexpr Key before_all{std::numeric_limits<std::int32_t>::min(), 0,
+                                  std::numeric_limits<double>::infinity()};
+  /// By a key that none of the run's is before. The first is always there; no other is empty.
   using Runs = std::map<Key, std::vector<Key>>;
 
-  /// Where the key is or belongs; end() where there is no run at all.
-  Runs::iterator run_of(const Key& key) {
-    const auto after = runs_.upper_bound(key);
-    if (after != runs_.begin()) return std::prev(after);
-    if (after == runs_.end()) return after;
-    // Before all others: the first run begins earlier now.
-    auto first = runs_.extract(after);
-    first.key() = key;
-    return runs_.insert(std::move(first)).position;
-  }
-  std::vector<Key>& start_run(const Key& key) {
-    std::vector<Key>& keys = runs_[key];
-    keys.push_back(key);
-    return keys;
-  }
-  static void insert_sorted(std::vector<Key>& keys, const Key& key) {
-    keys.insert(std::lower_bound(keys.begin(), keys.end(), key), key);
-  }
+  /// Where the key is or belongs.
+  Runs::iterator run_of(const Key& key) { return std::prev(runs_.upper_bound(key)); }
 
-  Runs runs_;
+  Runs runs_{{before_all, {}}};
+  std::size_t size_ = 0;
 };
 
 }  // namespace wallheat

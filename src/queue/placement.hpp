@@ -17,6 +17,9 @@ struct Placement {
   std::optional<int> threads{};  ///< where a CPU quota leaves time for fewer threads than cpus: so
                                  ///< many, each bound to all cpus
   std::string limit{};  ///< a clause on what keeps it from more cores, where it may be unmeant
+  static void fields(auto& visit, auto& self) {
+    visit(self.cpus, self.gpu, self.shared, self.threads, self.limit);
+  }
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 

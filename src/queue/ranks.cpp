@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace wallheat {
+namespace {
+
+// Of ten thousand ranks not all may be looked at whenever something is said.
+constexpr int looks_an_interval = 8;
+
+}  // namespace
 
 Ranks::Ranks(Link& link, const Timeouts& timeouts, const Runtime& runtime)
     : link_(link),
@@ -44,47 +50,39 @@ void Ranks::report(int rank, Machine machine) {
 
 Machine Ranks::take_machine(int rank) { return std::move(*std::exchange(at(rank).machine, {})); }
 
+/// Whatever a rank is told says that rank 0 lives.
 void Ranks::send(int rank, const ToWorker& message) {
   link_.send(rank, encode(message));
-  told(at(rank));
-}
-
-/// Whatever it was told says that rank 0 lives.
-void Ranks::told(Rank& rank) {
-  rank.told = runtime_.now();
-  if (rank.speaks) by_told_.splice(by_told_.end(), by_told_, rank.by_told);
+  at(rank).told = runtime_.now();
 }
 
 void Ranks::heard(int rank) {
   Rank& speaker = at(rank);
   speaker.heard_s = clock_s_;
-  if (std::exchange(speaker.speaks, true)) {
-    by_silence_.splice(by_silence_.end(), by_silence_, speaker.by_silence);
-  } else {
-    speaker.by_silence = by_silence_.insert(by_silence_.end(), rank);
-    speaker.by_told = by_told_.insert(by_told_.begin(), rank);
-    speaker.told = {};
-  }
+  if (!std::exchange(speaker.speaks, true)) speaker.told = {};
 }
 
 std::vector<int> Ranks::time_passed(double seconds) {
   clock_s_ += seconds;
   std::vector<int> silent;
-  while (!by_silence_.empty() && clock_s_ - at(by_silence_.front()).heard_s > timeout_s_) {
-    Rank& rank = at(silent.emplace_back(by_silence_.front()));
-    rank.speaks = false;
-    by_silence_.pop_front();
-    by_told_.erase(rank.by_told);
+  if (clock_s_ < next_look_s_) return silent;
+  next_look_s_ = clock_s_ + std::chrono::duration<double>(interval_).count() / looks_an_interval;
+  for (int rank = 1; rank < link_.size(); ++rank) {
+    if (!at(rank).speaks || clock_s_ - at(rank).heard_s <= timeout_s_) continue;
+    at(rank).speaks = false;
+    silent.push_back(rank);
   }
   return silent;
 }
 
 void Ranks::tell_that_rank_0_lives() {
-  const auto due = runtime_.now() - interval_;
-  while (!by_told_.empty() && at(by_told_.front()).told <= due) {
-    const int rank = by_told_.front();
+  const auto now = runtime_.now();
+  if (now < next_telling_) return;
+  next_telling_ = now + interval_ / looks_an_interval;
+  for (int rank = 1; rank < link_.size(); ++rank) {
+    if (!at(rank).speaks || at(rank).told > now - interval_) continue;
     link_.send_sign_of_life(rank, encode(CoordinatorHeartbeat{}));
-    told(at(rank));  // it is the last now
+    at(rank).told = now;
   }
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <vector>
 
@@ -64,22 +63,20 @@ class Ranks {
     std::unique_ptr<Machine> machine;
     double heard_s = 0;  ///< on the clock of time_passed()
     Runtime::Clock::time_point told;
-    bool speaks = false;  ///< it lives: it is in both lists
-    std::list<int>::iterator by_silence{}, by_told{};
+    bool speaks = false;  ///< it lives
   };
   [[nodiscard]] Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] const Rank& at(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
-  void told(Rank& rank);
 
   Link& link_;
   const Runtime& runtime_;
   double timeout_s_;
   Runtime::Clock::duration interval_;
   double clock_s_ = 0;
+  double next_look_s_ = 0;  ///< for the silent
+  Runtime::Clock::time_point next_telling_{};
   std::vector<Rank> ranks_;  ///< by number; rank 0's is not used
   std::array<std::size_t, static_cast<std::size_t>(Stage::refused) + 1> counts_{};
-  std::list<int> by_silence_;  ///< those that live: whoever was not heard for longest is first
-  std::list<int> by_told_;     ///< the same: whoever was told nothing for longest is first
 };
 
 }  // namespace wallheat

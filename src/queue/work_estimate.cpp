@@ -50,84 +50,42 @@ class ColumnDistances {
   Grid<Steps> steps_;
 };
 
-/// The largest squared distance to a cell that is not interior within one run of interior cells of
-/// a row, bounded by one such cell on either side: the lower envelope of the parabolas that stand
-/// on the column distances (Felzenszwalb and Huttenlocher, Distance Transforms of Sampled
-/// Functions, 2012).
-class RunEnvelope {
- public:
-  std::int64_t largest(std::span<const Steps> run) {
-    const auto count = static_cast<std::int64_t>(run.size());
-    // Place 0 and count + 1 are the bounding cells.
-    const auto height = [&](std::int64_t place) {
-      if (place == 0 || place == count + 1) return std::int64_t{0};
-      const std::int64_t steps = run[static_cast<std::size_t>(place - 1)];
-      return steps * steps;
-    };
-    feet_.clear();
-    for (std::int64_t place = 0; place <= count + 1; ++place) {
-      const auto is_hidden = [&] {
-        const Foot& last = feet_.back();
-        return feet_.size() > 1 &&
-               last.from >= crossing(last.place, last.height, place, height(place));
-      };
-      while (!feet_.empty() && is_hidden()) feet_.pop_back();
-      const std::int64_t from =
-          feet_.empty() ? 0
-                        : crossing(feet_.back().place, feet_.back().height, place, height(place));
-      feet_.push_back({place, height(place), from});
-    }
-    std::int64_t most = 0;
-    for (std::size_t foot = 0, place = 1; place <= run.size(); ++place) {
-      const auto at = static_cast<std::int64_t>(place);
-      while (foot + 1 < feet_.size() && feet_[foot + 1].from <= at) ++foot;
-      const std::int64_t along = at - feet_[foot].place;
-      most = std::max(most, along * along + feet_[foot].height);
-    }
-    return most;
-  }
-
- private:
-  struct Foot {
-    std::int64_t place;
-    std::int64_t height;
-    std::int64_t from;  ///< the first place where this parabola is lowest
+/// The squared distance from a cell of a run of interior cells of a row, bounded by a cell that is
+/// not interior on either side, to the nearest such cell; any smaller number where it is `enough`
+/// or less.
+std::int64_t nearest_squared(std::span<const Steps> run, std::ptrdiff_t at, std::int64_t enough) {
+  const auto squared_steps = [&](std::ptrdiff_t place) {
+    if (place < 0 || place >= std::ssize(run)) return std::int64_t{0};
+    const std::int64_t steps = run[static_cast<std::size_t>(place)];
+    return steps * steps;
   };
-
-  /// The first place where the parabola on b, to the right of a, is not above the one on a.
-  static std::int64_t crossing(std::int64_t a, std::int64_t height_a, std::int64_t b,
-                               std::int64_t height_b) {
-    const std::int64_t numerator = height_b - height_a + b * b - a * a;
-    const std::int64_t denominator = 2 * (b - a);
-    if (numerator <= 0) return 0;
-    return (numerator + denominator - 1) / denominator;
+  std::int64_t nearest = squared_steps(at);
+  for (std::ptrdiff_t along = 1; along * along < nearest && nearest > enough; ++along) {
+    const std::int64_t beside = std::min(squared_steps(at - along), squared_steps(at + along));
+    nearest = std::min(nearest, along * along + beside);
   }
-
-  std::vector<Foot> feet_;
-};
+  return nearest;
+}
 
 }  // namespace
 
 std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior) {
   if (interior.cells.empty()) return 0;
   const ColumnDistances distances(interior);
-  RunEnvelope envelope;
-  std::int64_t widest = 0;
-  const auto can_be_wider = [&](std::int64_t distance) { return distance * distance > widest; };
+  std::int64_t widest = 0;  // the square of `reach`, the largest distance so far, or more
+  std::ptrdiff_t reach = 0;
   for (std::size_t row = 0; row < interior.rows; ++row) {
     const auto steps = distances.row(row);
-    if (!can_be_wider(*std::max_element(steps.begin(), steps.end()))) continue;
-    for (auto cell = steps.begin(); cell != steps.end();) {
-      const auto first = std::find_if(cell, steps.end(), [](Steps s) { return s != 0; });
-      const auto last = std::find(first, steps.end(), Steps{0});
-      const std::span run(first, last);
-      // No cell is farther from the run's nearer end than half of it, nor from what lies above or
-      // below: most runs need no envelope.
-      if (can_be_wider((static_cast<std::int64_t>(run.size()) + 1) / 2) &&
-          can_be_wider(*std::max_element(first, last))) {
-        widest = std::max(widest, envelope.largest(run));
+    for (auto end = steps.begin(); end != steps.end();) {
+      const auto first = std::find_if(end, steps.end(), [](Steps s) { return s != 0; });
+      end = std::find(first, steps.end(), Steps{0});
+      // What is as close to an end of its run as the reach is no wider: few cells are looked at.
+      for (std::ptrdiff_t at = reach; at < (end - first) - reach; ++at) {
+        const auto nearest = nearest_squared({first, end}, at, widest);
+        if (nearest <= widest) continue;
+        widest = nearest;
+        while ((reach + 1) * (reach + 1) <= widest) ++reach;
       }
-      cell = last;
     }
   }
   return widest;

@@ -14,7 +14,7 @@ struct WorkEstimate {
   double updates = 0;           ///< jacobi's: their product; time is proportional to it
 };
 
-/// Predicts the work from the mask alone, in time linear in its cells.
+/// Predicts the work from the mask alone, in a few looks at each of its cells.
 ///
 /// After a while the largest change of an iteration shrinks by the factor 1 - lambda / 4 each time,
 /// lambda being the smallest eigenvalue of the five-point Laplacian of the rooms with zeros on all

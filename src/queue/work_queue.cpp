@@ -23,11 +23,21 @@ constexpr double wait_for_others_s = 60;
 // a gamble that must not cost much.
 constexpr std::size_t most_looks = 64;
 constexpr int most_fruitless = 3;  // one holds the plan, at another it failed
+// Whoever got nothing is asked again after so long: what keeps a plan from it passes with time.
+constexpr double ask_again_s = 1;
 constexpr std::uint32_t not_here = std::numeric_limits<std::uint32_t>::max();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
+
+std::size_t WorkQueue::Plan::holders() const {
+  std::size_t count = 0;
+  for (const Lease* lease = leases; lease != nullptr; lease = lease->next) ++count;
+  return count;
+}
+
+double WorkQueue::Worker::speed() const { return mean_s > 0 ? mean_s : infinity; }
 
 std::size_t WorkQueue::Worker::prefetch() const {
   if (mean_s <= 0 || mean_s > long_plan_s) return 0;
@@ -90,62 +100,50 @@ PendingPlans::Key WorkQueue::key(const Plan& plan) const {
 void WorkQueue::worker_joined(int id, std::size_t threads, const std::string& kind) {
   const auto [known, is_new] = workers_.try_emplace(id);
   Worker& worker = known->second;
-  if (!is_new) set_standing(id, worker, {});
+  if (is_new) {
+    worker.id = id;
+    changed_.push_back(id);
+  }
+  change(worker);
   worker.threads = std::max<std::size_t>(1, threads);
-  worker.kind = &kinds_[kind];
-  if (std::exchange(worker.leaving, false)) --leaving_;
-  for (const auto& [number, lease] : worker.leases) plan_changed(number);
-  worker_changed(id, worker);
-  wake_starved();
+  worker.cost = &costs_[kind];
+  worker.leaving = false;
+  ask_again();
 }
 
 void WorkQueue::worker_leaving(int id) {
   Worker* const worker = find_worker(id);
-  if (worker == nullptr || std::exchange(worker->leaving, true)) return;
-  ++leaving_;
-  for (const auto& [number, lease] : worker->leases) plan_changed(number);
-  worker_changed(id, *worker);
-}
-
-void WorkQueue::worker_left(int id) {
-  Worker* const worker = find_worker(id);
   if (worker == nullptr) return;
-  for (const auto& [number, lease] : worker->leases) {
-    Plan& plan = plan_of(number);
-    forget_lease(number, plan, id, lease);
-    if (plan.state == State::leased && plan.holders == 0) add_pending(plan);
-  }
-  drop(id, *worker);
+  change(*worker);
+  worker->leaving = true;
 }
 
-std::vector<std::uint32_t> WorkQueue::worker_lost(int id) {
+void WorkQueue::worker_left(int id) { (void)remove_worker(id, false); }
+
+std::vector<std::uint32_t> WorkQueue::worker_lost(int id) { return remove_worker(id, true); }
+
+std::vector<std::uint32_t> WorkQueue::remove_worker(int id, bool is_lost) {
   std::vector<std::uint32_t> given_up;
   Worker* const worker = find_worker(id);
   if (worker == nullptr) return given_up;
+  change(*worker);
   for (const auto& [number, lease] : worker->leases) {
     Plan& plan = plan_of(number);
-    forget_lease(number, plan, id, lease);
+    unlink(plan, lease);
     if (plan.state != State::leased) continue;
-    if (lease.running) ++plan.lost_workers;
+    if (is_lost && lease.running) ++plan.lost_workers;
     if (plan.lost_workers >= max_attempts_) {  // whoever has a copy may still answer it
-      finish(number, plan, State::failed);
+      finish(plan, State::failed);
       given_up.push_back(number);
-    } else if (plan.holders == 0) {
+    } else if (plan.leases == nullptr) {
       add_pending(plan);
     }
   }
-  drop(id, *worker);
-  return given_up;
-}
-
-/// Its plans are seen to.
-void WorkQueue::drop(int id, Worker& worker) {
-  set_standing(id, worker, {});
-  leases_ -= worker.leases.size();
-  retracting_ -= worker.retracting ? 1 : 0;
-  leaving_ -= worker.leaving ? 1 : 0;
+  leases_ -= worker->leases.size();
+  retracting_ -= worker->retracting ? 1 : 0;
   workers_.erase(id);
-  wake_starved();  // one may be alone now
+  ask_again();  // one may be alone now
+  return given_up;
 }
 
 bool WorkQueue::plan_started(int id, std::uint32_t number, double since_s) {
@@ -153,19 +151,17 @@ bool WorkQueue::plan_started(int id, std::uint32_t number, double since_s) {
   if (plan == nullptr) return true;
   if (Worker* const worker = find_worker(id)) {
     const auto found = worker->leases.find(number);
-    Lease& lease = found != worker->leases.end() ? found->second : hold(number, *plan, id, *worker);
-    if (!std::exchange(lease.running, true)) {
+    Lease& lease = found != worker->leases.end() ? found->second : hold(number, *plan, *worker);
+    if (!lease.running) {
+      change(*worker);
+      lease.running = true;
       lease.started_s = clock_s_ - since_s;
       ++worker->running;
-      plan_changed(number);
-      worker_changed(id, *worker);
     }
   }
-  bool is_first = !plan->finished();
-  for_each_holder(number, *plan, [&](int holder, const Worker&, const Lease& lease) {
-    if (holder != id && lease.running) is_first = false;
-  });
-  return is_first;
+  for (const Lease* lease = plan->leases; lease != nullptr; lease = lease->next)
+    if (lease->worker->id != id && lease->running) return false;
+  return !plan->finished();
 }
 
 double WorkQueue::predicted_s(int worker, std::uint32_t number) const {
@@ -180,18 +176,18 @@ WorkQueue::Answer WorkQueue::plan_finished(int id, std::uint32_t number, double 
   release(number, *plan, id);
   Worker* const worker = find_worker(id);
   if (worker != nullptr) {
+    change(*worker);
     double& mean = worker->mean_s;
     constexpr double weight = 0.2;
     mean = mean > 0 ? mean + weight * (seconds - mean) : seconds;
-    worker_changed(id, *worker);
   }
   if (plan->state == State::answered) return Answer::repeated;
-  if (worker != nullptr && plan->updates > 0 && worker->kind->cost.observe(plan->updates, seconds))
-    wake_starved();
+  if (worker != nullptr && plan->updates > 0 && worker->cost->observe(plan->updates, seconds))
+    ask_again();
   if (plan->state == State::failed) {
     plan->state = State::answered;  // late, but as good as any
   } else {
-    finish(number, *plan, State::answered);
+    finish(*plan, State::answered);
   }
   return Answer::first;
 }
@@ -204,31 +200,30 @@ WorkQueue::Failure WorkQueue::plan_failed(int id, std::uint32_t number, bool may
   remove_pending(*plan);  // where it is pending it gets another place
   ++plan->failures;
   plan->failed_at = id;
+  if (Worker* const worker = find_worker(id)) worker->failed_s = clock_s_;
   if (may_pass && plan->failures < max_attempts_) {
-    if (plan->holders == 0) add_pending(*plan);  // somebody is at it otherwise
+    if (plan->leases == nullptr) add_pending(*plan);  // somebody is at it otherwise
     return Failure::to_be_tried_again;
   }
-  // Whoever has a copy may still answer it after all.
-  plan->state = State::leased;  // not among the pending ones any more
-  finish(number, *plan, State::failed);
+  finish(*plan, State::failed);  // whoever has a copy may still answer it after all
   return Failure::final;
 }
 
 void WorkQueue::expect_more_workers(bool expected) {
-  if (std::exchange(more_are_expected_, expected) != expected) wake_starved();
+  if (std::exchange(more_are_expected_, expected) != expected) ask_again();
 }
 
 void WorkQueue::plans_returned(int id, const std::vector<std::uint32_t>& plans) {
-  if (Worker* const worker = find_worker(id);
-      worker != nullptr && std::exchange(worker->retracting, false)) {
+  if (Worker* const worker = find_worker(id); worker != nullptr && worker->retracting) {
+    change(*worker);
+    worker->retracting = false;
     --retracting_;
-    worker_changed(id, *worker);
   }
   for (const std::uint32_t number : plans) {
     Plan* const plan = find(number);
     if (plan == nullptr) continue;
     release(number, *plan, id);
-    if (plan->state == State::leased && plan->holders == 0) add_pending(*plan);
+    if (plan->state == State::leased && plan->leases == nullptr) add_pending(*plan);
   }
 }
 
@@ -241,14 +236,13 @@ void WorkQueue::set_work(std::uint32_t number, double updates) {
   known_updates_ += updates - plan->updates;
   plan->updates = updates;
   if (pending) add_pending(*plan);
-  plan_changed(number);
 }
 
-bool WorkQueue::any_busy() const { return leases_ > 0 || retracting_ > 0 || leaving_ > 0; }
+bool WorkQueue::any_busy() const { return leases_ > 0 || retracting_ > 0; }
 
 bool WorkQueue::is_late_copy(std::uint32_t number) const {
   const Plan* const plan = find(number);
-  return plan != nullptr && plan->finished() && plan->holders > 0;
+  return plan != nullptr && plan->finished() && plan->leases != nullptr;
 }
 
 std::int32_t WorkQueue::failures(std::uint32_t number) const {
@@ -258,14 +252,15 @@ std::int32_t WorkQueue::failures(std::uint32_t number) const {
 
 /// NaN where nothing is known.
 double WorkQueue::expected_s(const Plan& plan, const Worker& worker) {
-  return plan.updates > 0 ? worker.kind->cost.predict_s(plan.updates) : nan;
+  return plan.updates > 0 ? worker.cost->predict_s(plan.updates) : nan;
 }
 
 /// How long a running plan will still take there. One that takes longer than was expected may be on
-/// a sick machine: it may take as long again.
-double WorkQueue::left_s(const Plan& plan, const Worker& worker, const Lease& lease) const {
+/// a sick machine: it may take as long again. What was given to a thread and is not said to run
+/// counts as running: it may never start.
+double WorkQueue::left_s(const Plan& plan, const Lease& lease) const {
   const double elapsed = clock_s_ - lease.started_s;
-  const double left = expected_s(plan, worker) - elapsed;
+  const double left = expected_s(plan, *lease.worker) - elapsed;
   return left > 0 ? left : elapsed;
 }
 
@@ -276,91 +271,63 @@ double WorkQueue::start_delay_s(const Worker& worker) {
                                  static_cast<double>(worker.threads);
 }
 
-void WorkQueue::worker_changed(int id, Worker& worker) {
-  worker.starved = false;
-  if (std::exchange(worker.changed, true)) return;
-  changed_workers_.push_back(id);
+bool WorkQueue::waits_for_others(const Worker& worker) const {
+  return clock_s_ - worker.failed_s <= wait_for_others_s;
+}
+
+/// To be called before a worker changes. Until it is counted again, as orders() does, it is in none
+/// of the sums and sets.
+void WorkQueue::change(Worker& worker) {
+  if (std::exchange(worker.counted, false)) {
+    changed_.push_back(worker.id);
+    all_prefetch_ -= worker.prefetch();
+    all_spare_ -= worker.spare();
+    if (!worker.passed_over) idle_threads_ -= worker.idle();
+    if (worker.idle() > 0) idle_.erase(&worker);
+    if (worker.takes_more()) unsaturated_.erase(&worker);
+  }
+  worker.passed_over = false;
+}
+
+void WorkQueue::count_changed() {
+  for (const int id : changed_) {
+    Worker* const worker = find_worker(id);
+    if (worker == nullptr || std::exchange(worker->counted, true)) continue;
+    all_prefetch_ += worker->prefetch();
+    all_spare_ += worker->spare();
+    if (!worker->passed_over) idle_threads_ += worker->idle();
+    if (worker->idle() > 0) idle_.insert(worker);
+    if (worker->takes_more()) unsaturated_.insert(worker);
+  }
+  changed_.clear();
 }
 
 /// Something may be for those that got nothing before.
-void WorkQueue::wake_starved() {
-  for (const int id : starved_) {
-    if (Worker* const worker = find_worker(id); worker != nullptr && worker->starved)
-      worker_changed(id, *worker);
+void WorkQueue::ask_again() {
+  asked_again_s_ = clock_s_;
+  for (const int id : passed_over_) {
+    if (Worker* const worker = find_worker(id); worker != nullptr && worker->passed_over)
+      change(*worker);
   }
-  starved_.clear();
-}
-
-/// They have waited for others long enough.
-void WorkQueue::wake_where_plans_failed() {
-  for (; !failed_since_.empty() && clock_s_ - failed_since_.front().first > wait_for_others_s;
-       failed_since_.pop_front()) {
-    const int id = failed_since_.front().second;
-    if (Worker* const worker = find_worker(id); worker != nullptr && pending_.contains(id))
-      worker_changed(id, *worker);
-  }
-}
-
-void WorkQueue::settle_workers() {
-  for (const int id : changed_workers_) {
-    Worker* const worker = find_worker(id);
-    if (worker == nullptr || !std::exchange(worker->changed, false)) continue;
-    const std::size_t idle = worker->idle();
-    double speed = worker->mean_s;
-    if (speed <= 0) speed = infinity;
-    set_standing(id, *worker,
-                 {speed, worker->prefetch(), idle, tail_ ? worker->spare() : 0,
-                  !worker->starved && (idle > 0 || worker->room(0) > 0), worker->starved ? idle : 0,
-                  worker->threads, static_cast<double>(worker->threads) / speed});
-  }
-  changed_workers_.clear();
-}
-
-void WorkQueue::set_standing(int id, Worker& worker, const Standing& next) {
-  Standing& last = worker.standing;
-  const Speed old_speed{last.speed, id};
-  const Speed speed{next.speed, id};
-  const bool moves = old_speed != speed;
-  const auto enter = [&](std::set<Speed>& set, bool was, bool is) {
-    if (was && (moves || !is)) set.erase(old_speed);
-    if (is && (moves || !was)) set.insert(speed);
-  };
-  enter(idle_, last.idle > 0, next.idle > 0);
-  enter(hungry_, last.hungry, next.hungry);
-  if (last.spare != next.spare) {
-    if (last.spare > 0) spare_.erase({last.spare, -id});
-    if (next.spare > 0) spare_.insert({next.spare, -id});
-  }
-  all_prefetch_ += next.prefetch - last.prefetch;
-  idle_threads_ += next.idle - last.idle;
-  idle_in_vain_ += next.idle_in_vain - last.idle_in_vain;
-  if (worker.kind != nullptr) {
-    Kind& kind = *worker.kind;
-    kind.threads += next.threads - last.threads;
-    kind.rate = kind.threads > 0 ? kind.rate + next.rate - last.rate : 0;
-  }
-  last = next;
+  passed_over_.clear();
 }
 
 std::vector<Order> WorkQueue::orders(double time_left_s) {
   std::vector<Order> orders;
-  if (time_left_s > last_time_left_s_) wake_starved();
+  if (time_left_s > last_time_left_s_ || clock_s_ - asked_again_s_ > ask_again_s) ask_again();
   last_time_left_s_ = time_left_s;
-  wake_where_plans_failed();
-  settle_workers();
-  while (pending_count_ > 0 && !feed(time_left_s, orders)) settle_workers();
+  count_changed();
+  while (!pending_.empty() && !feed(time_left_s, orders)) count_changed();
   // Nobody else has time enough for what is left.
-  if (orders.empty() && pending_count_ > 0 && !any_busy() && !more_are_expected_) {
-    for (const auto& [speed, id] : idle_) {
-      Worker& worker = workers_.at(id);
-      assign(id, worker, worker.idle(), Takes::any_plan, time_left_s, orders);
+  if (orders.empty() && !pending_.empty() && !any_busy() && !more_are_expected_) {
+    for (auto next = idle_.begin(); next != idle_.end();) {
+      Worker& worker = **next++;  // it is not among them any more once it gets something
+      assign(worker, worker.idle(), true, time_left_s, orders);
     }
   }
-  if (!orders.empty() || idle_threads_ == 0) return orders;
-  if (!tail_) begin_tail();
-  settle_workers();
-  retract_for_the_idle(orders);
-  if (orders.empty()) copy_for_the_idle(orders, time_left_s);
+  count_changed();
+  if (orders.empty()) retract_for_the_idle(orders);
+  if (orders.empty()) copy_for_the_idle(time_left_s, orders);
   return orders;
 }
 
@@ -368,27 +335,26 @@ std::vector<Order> WorkQueue::orders(double time_left_s) {
 /// Returns false where some were not asked, as the plans seemed to be enough for others alone.
 bool WorkQueue::feed(double time_left_s, std::vector<Order>& orders) {
   struct Grant {
-    int id;
     Worker* worker;
     std::size_t count;
   };
   std::vector<Grant> grants;
-  std::size_t left = pending_count_;
-  for (const auto& [speed, id] : hungry_) {
+  std::size_t left = pending_.size();
+  for (Worker* const worker : unsaturated_) {
     if (left == 0) break;
-    Worker& worker = workers_.at(id);
-    grants.push_back({id, &worker, std::min(worker.idle(), left)});
+    grants.push_back({worker, std::min(worker->idle(), left)});
     left -= grants.back().count;
   }
+  const bool all_are_asked = grants.size() == unsaturated_.size();
   // What is left over waits at the workers; each gets at most half of its fair share, so that the
   // batches shrink towards the end.
   const std::size_t to_share = left;
   std::size_t asked = 0;
-  for (auto& [id, worker, count] : grants) {
+  for (auto& [worker, count] : grants) {
     if (left == 0) break;
     ++asked;
     // Where time is short and nothing can be foretold, nothing waits: what waits will be started.
-    if (std::isfinite(time_left_s) && !std::isfinite(worker->kind->cost.predict_s(1))) continue;
+    if (std::isfinite(time_left_s) && !std::isfinite(worker->cost->predict_s(1))) continue;
     const std::size_t room = worker->room(count);
     if (room == 0) continue;
     const std::size_t fair = to_share * worker->prefetch() / (2 * all_prefetch_);
@@ -397,209 +363,153 @@ bool WorkQueue::feed(double time_left_s, std::vector<Order>& orders) {
     left -= more;
   }
   const bool is_alone = workers_.size() == 1 && !more_are_expected_;
-  const Takes takes = is_alone ? Takes::any_plan : Takes::what_failed_elsewhere;
-  for (const auto& [id, worker, count] : grants)
-    assign(id, *worker, count, takes, time_left_s, orders);
+  for (const auto& [worker, count] : grants) assign(*worker, count, is_alone, time_left_s, orders);
   // Some plans were not for the worker that they were granted to: anyone idle may have them.
-  for (const auto& [id, worker, count] : grants)
-    assign(id, *worker, worker->idle(), takes, time_left_s, orders);
+  for (const auto& [worker, count] : grants)
+    assign(*worker, worker->idle(), is_alone, time_left_s, orders);
   // Nobody looks for these again before something has changed.
-  for (std::size_t i = 0; i < grants.size() && pending_count_ > 0; ++i) {
-    const auto& [id, worker, count] = grants[i];
-    if (worker->changed || (count == 0 && i >= asked)) continue;  // it got some, or was not asked
-    worker_changed(id, *worker);
-    worker->starved = true;
-    starved_.push_back(id);
+  for (std::size_t i = 0; i < grants.size() && !pending_.empty(); ++i) {
+    const auto& [worker, count] = grants[i];
+    // It got some, or was not asked.
+    if (!worker->counted || (count == 0 && i >= asked)) continue;
+    change(*worker);
+    worker->passed_over = true;
+    passed_over_.push_back(worker->id);
   }
-  return grants.size() == hungry_.size();
+  return all_are_asked;
 }
 
-void WorkQueue::assign(int id, Worker& worker, std::size_t count, Takes takes, double time_left_s,
+/// Gives a worker pending plans; `any_plan`: those as well that failed there last.
+void WorkQueue::assign(Worker& worker, std::size_t count, bool any_plan, double time_left_s,
                        std::vector<Order>& orders) {
-  if (count == 0 || pending_count_ == 0 || time_left_s <= 0) return;
-  Order order{Order::Kind::assign, id, {}, 0};
-  for (auto next = pending_.begin(); next != pending_.end() && order.plans.size() < count;) {
-    const auto at = next++;
-    auto& [plans, since_s] = at->second;
-    if (takes == Takes::any_plan || at->first != id || clock_s_ - since_s > wait_for_others_s)
-      assign_from(plans, id, worker, count, time_left_s, order);
-    if (plans.empty()) pending_.erase(at);
+  if (time_left_s <= 0) return;
+  Order order{Order::Kind::assign, worker.id, {}, 0};
+  const bool keeps_for_others = !any_plan && waits_for_others(worker);
+  PendingPlans::Key from{std::numeric_limits<std::int32_t>::min(), 0, infinity};
+  for (std::size_t looks = 0; order.plans.size() < count && looks < most_looks;) {
+    const PendingPlans::Key* const next = pending_.at_or_after(from);
+    if (next == nullptr) break;
+    from = {next->trouble, next->position + 1, next->updates};
+    const double left_s = time_left_s - start_delay_s(worker);
+    // False where nothing is known: NaN.
+    if (next->updates > 0 && caution * worker.cost->predict_s(next->updates) > left_s) {
+      // So are all that are longer: the next to look at is the longest that fits. Plans of unknown
+      // length come last.
+      const double fits = std::max(0.0, worker.cost->updates_within(left_s / caution));
+      const PendingPlans::Key longest{next->trouble, 0, fits};
+      if (from < longest) from = longest;
+    } else if (keeps_for_others && plans_[next->position].failed_at == worker.id) {
+      ++looks;
+    } else {
+      lease(numbers_[next->position], worker, order);
+    }
   }
   if (!order.plans.empty()) orders.push_back(std::move(order));
 }
 
-void WorkQueue::assign_from(PendingPlans& pending, int id, Worker& worker, std::size_t count,
-                            double time_left_s, Order& order) {
-  PendingPlans::Key from{std::numeric_limits<std::int32_t>::min(), 0, infinity};
-  while (order.plans.size() < count) {
-    const PendingPlans::Key* const next = pending.at_or_after(from);
-    if (next == nullptr) return;
-    from = {next->trouble, next->position + 1, next->updates};
-    const double left_s = time_left_s - start_delay_s(worker);
-    // False where nothing is known: NaN.
-    if (next->updates > 0 && caution * worker.kind->cost.predict_s(next->updates) > left_s) {
-      // So are all that are longer: the next to look at is the longest that fits. Plans of unknown
-      // length come last.
-      const double fits = std::max(0.0, worker.kind->cost.updates_within(left_s / caution));
-      const PendingPlans::Key longest{next->trouble, 0, fits};
-      if (from < longest) from = longest;
-      continue;
-    }
-    --pending_count_;
-    const PendingPlans::Key taken = *next;
-    pending.erase(taken);
-    lease(numbers_[taken.position], id, worker, order);
-  }
-}
-
-/// A plan that is not among the pending ones any more.
-void WorkQueue::lease(std::uint32_t number, int id, Worker& worker, Order& order) {
-  Plan& plan = plan_of(number);
-  plan.state = State::leased;
-  hold(number, plan, id, worker);
+void WorkQueue::lease(std::uint32_t number, Worker& worker, Order& order) {
+  hold(number, plan_of(number), worker);
   order.plans.push_back(number);
 }
 
 /// A lease of a plan that the worker does not have yet.
-WorkQueue::Lease& WorkQueue::hold(std::uint32_t number, Plan& plan, int id, Worker& worker) {
-  if (plan.state == State::pending) {
-    remove_pending(plan);
-    plan.state = State::leased;
-  }
-  ++plan.holders;
+WorkQueue::Lease& WorkQueue::hold(std::uint32_t number, Plan& plan, Worker& worker) {
+  remove_pending(plan);
+  change(worker);
   ++leases_;
-  plan_changed(number);
-  worker_changed(id, worker);
-  const int next = std::exchange(plan.first_holder, id);
-  return worker.leases[number] = {false, next, clock_s_};
-}
-
-/// `look` is given the worker's id, the worker and its lease; it changes nothing.
-template <class Look>
-void WorkQueue::for_each_holder(std::uint32_t number, const Plan& plan, Look look) {
-  for (int id = plan.first_holder; id != no_worker;) {
-    Worker& worker = workers_.at(id);
-    Lease& lease = worker.leases.at(number);
-    look(id, worker, lease);
-    id = lease.next_holder;
-  }
-}
-
-void WorkQueue::begin_tail() {
-  tail_ = true;
-  for (auto& [id, worker] : workers_) {
-    worker_changed(id, worker);
-    for (const auto& [number, lease] : worker.leases) plan_changed(number);
-  }
+  Lease& lease = worker.leases[number] = {&worker, plan.leases, clock_s_, false};
+  plan.leases = &lease;
+  return lease;
 }
 
 void WorkQueue::retract_for_the_idle(std::vector<Order>& orders) {
-  if (retracting_ > 0) return;  // its answer may be enough
-  // What is not for those that were just asked would come back, and be retracted again and again.
-  std::size_t idle = idle_threads_ - idle_in_vain_;
-  for (auto busiest = spare_.rbegin(); busiest != spare_.rend() && idle > 0; ++busiest) {
-    const int id = -busiest->second;
-    const std::size_t count = std::min(idle, busiest->first);
-    orders.push_back({Order::Kind::retract, id, {}, count});
-    Worker& worker = workers_.at(id);
+  // Where workers are asked already, their answer may be enough. What is not for those that were
+  // passed over would come back, and be retracted again and again.
+  if (retracting_ > 0 || idle_threads_ == 0 || all_spare_ == 0) return;
+  std::vector<std::pair<std::size_t, int>> busiest;
+  for (const auto& [id, worker] : workers_)
+    if (worker.spare() > 0) busiest.emplace_back(worker.spare(), -id);
+  std::sort(busiest.rbegin(), busiest.rend());
+  std::size_t idle = idle_threads_;
+  for (auto next = busiest.begin(); next != busiest.end() && idle > 0; ++next) {
+    Worker& worker = workers_.at(-next->second);
+    const std::size_t count = std::min(idle, next->first);
+    orders.push_back({Order::Kind::retract, worker.id, {}, count});
+    change(worker);
     worker.retracting = true;
     ++retracting_;
-    worker_changed(id, worker);
     idle -= count;
   }
 }
 
-/// Where it is looked at for copies.
-void WorkQueue::plan_changed(std::uint32_t number) {
-  if (tail_) changed_plans_.push_back(number);
-}
-
-void WorkQueue::settle_running() {
-  for (const std::uint32_t number : changed_plans_) place_running(number);
-  changed_plans_.clear();
-  for (const RunningPlans* const plans : {&held_once_, &held_twice_}) {
-    while (const auto number = plans->overdue(clock_s_)) place_running(*number);
+void WorkQueue::list_copyable() {
+  // The order of many is much the same a moment later.
+  constexpr std::size_t few = 1000;
+  constexpr double s_per_lease = 1e-5;
+  if (leases_ > few && clock_s_ - copyable_s_ < s_per_lease * static_cast<double>(leases_)) return;
+  copyable_s_ = clock_s_;
+  for (auto& candidates : copyable_) candidates.clear();
+  for (const auto& [id, worker] : workers_) {
+    for (const auto& [number, lease] : worker.leases) {
+      const Plan& plan = plan_of(number);
+      const bool is_first = plan.leases == &lease;  // so that each plan is listed once
+      if (!is_first || plan.finished() || plan.holders() > copyable_.size()) continue;
+      // Of the holder that will be done first, as far as is known now.
+      double least_s = infinity;
+      for (const Lease* each = plan.leases; each != nullptr; each = each->next)
+        if (!each->worker->leaving) least_s = std::min(least_s, left_s(plan, *each));
+      copyable_.at(plan.holders() - 1).push_back({least_s, number});
+    }
   }
+  for (auto& candidates : copyable_) std::sort(candidates.rbegin(), candidates.rend());
 }
-
-/// By the holder that will be done first, as far as is known now. What was given to a thread and
-/// is not said to run counts as running: it may never start.
-void WorkQueue::place_running(std::uint32_t number) {
-  held_once_.remove(number);
-  held_twice_.remove(number);
-  const Plan& plan = plan_of(number);
-  if (plan.state != State::leased || plan.holders >= most_holders) return;
-  double least_s = infinity;
-  RunningPlans::Place place{false, infinity};
-  for_each_holder(number, plan, [&](int, const Worker& worker, const Lease& lease) {
-    if (worker.leaving) return;
-    const double left = left_s(plan, worker, lease);
-    if (!(left < least_s)) return;
-    least_s = left;
-    const double end_s = lease.started_s + expected_s(plan, worker);
-    place = end_s > clock_s_ ? RunningPlans::Place{false, end_s}
-                             : RunningPlans::Place{true, lease.started_s};
-  });
-  (plan.holders == 1 ? held_once_ : held_twice_).put(number, place);
-}
-
-/// Running plans of which idle workers may get a copy, what takes longest from now first.
-struct WorkQueue::Copyable {
-  RunningPlans::Cursor once;                         ///< those that one worker has
-  std::vector<RunningPlans::Candidate> passed_over;  ///< of these: not for the workers so far
-  const std::vector<RunningPlans::Candidate> twice;  ///< those that two workers have
-};
 
 /// Fills a worker's idle threads, as far as there are copies for it.
-Order WorkQueue::copies_for(int id, Worker& worker, Copyable& plans, double time_left_s) {
-  using Candidate = RunningPlans::Candidate;
-  Order order{Order::Kind::assign, id, {}, 0};
-  const auto take = [&](const Candidate& candidate, std::size_t holders, double within_s) {
-    const Plan& plan = plan_of(candidate.number);
-    const double expected = caution * expected_s(plan, worker);
-    const bool suits = plan.holders == holders && plan.failed_at != id &&
-                       !worker.leases.contains(candidate.number) && !(expected > time_left_s) &&
-                       (holders == 1 || expected < within_s);
-    if (suits) lease(candidate.number, id, worker, order);
-    return suits;
-  };
-  // One copy costs nothing and may save much.
-  std::vector<Candidate>& passed_over = plans.passed_over;
-  for (auto at = passed_over.begin(); at != passed_over.end() && worker.idle() > 0;)
-    at = take(*at, 1, infinity) ? passed_over.erase(at) : at + 1;
-  while (worker.idle() > 0 && passed_over.size() < most_looks + worker.threads) {
-    const auto candidate = plans.once.next();
-    if (!candidate) break;
-    if (!take(*candidate, 1, infinity)) passed_over.push_back(*candidate);
-  }
-  // Another only where it should be done well before: plans that slow workers copied from each
-  // other must not be kept from a fast one.
-  for (const Candidate& candidate : plans.twice) {
-    if (worker.idle() == 0) break;
-    take(candidate, 2, candidate.left_s / 2);
+Order WorkQueue::copies_for(Worker& worker, double time_left_s) {
+  Order order{Order::Kind::assign, worker.id, {}, 0};
+  for (std::size_t holders = 1; holders <= copyable_.size(); ++holders) {
+    auto& candidates = copyable_.at(holders - 1);
+    std::size_t looks = 0;
+    for (auto at = candidates.begin();
+         at != candidates.end() && worker.idle() > 0 && looks < most_looks + worker.threads;) {
+      const auto [left_s, number] = *at;
+      const Plan& plan = plan_of(number);
+      const bool is_listed_rightly = !plan.finished() && plan.holders() == holders;
+      const double expected = caution * expected_s(plan, worker);
+      // One copy costs nothing and may save much. Another only where it should be done well before:
+      // plans that slow workers copied from each other must not be kept from a fast one.
+      const bool suits = plan.failed_at != worker.id && !worker.leases.contains(number) &&
+                         !(expected > time_left_s) && (holders == 1 || expected < left_s / 2);
+      if (is_listed_rightly && suits) lease(number, worker, order);
+      if (is_listed_rightly && !suits) {
+        ++looks;
+        ++at;
+      } else {
+        at = candidates.erase(at);
+      }
+    }
   }
   return order;
 }
 
-void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s) {
-  if (idle_threads_ == 0 || workers_.size() < 2 || time_left_s <= 0) return;
+void WorkQueue::copy_for_the_idle(double time_left_s, std::vector<Order>& orders) {
+  if (idle_.empty() || workers_.size() < 2 || time_left_s <= 0) return;
   // What is on its way back must not be copied.
   if (retracting_ > 0) return;
-  settle_running();
-  Copyable plans{
-      {held_once_, clock_s_}, {}, RunningPlans::Cursor(held_twice_, clock_s_).next(most_looks)};
-  std::map<const Kind*, int> fruitless;
+  list_copyable();
+  std::map<const CostModel*, int> fruitless;
   std::size_t looks = 0;
-  for (const auto& [speed, id] : idle_) {
-    if (pending_.contains(id)) continue;  // it tries again soon what failed there
-    Worker& worker = workers_.at(id);
-    if (fruitless[worker.kind] >= most_fruitless) {
-      if (++looks > most_looks) break;
+  for (auto next = idle_.begin(); next != idle_.end() && looks <= most_looks;) {
+    Worker& worker = **next++;  // it is not among them any more once it gets something
+    // It tries again soon what failed there.
+    if (!pending_.empty() && waits_for_others(worker)) continue;
+    if (fruitless[worker.cost] >= most_fruitless) {
+      ++looks;
       continue;
     }
-    Order order = copies_for(id, worker, plans, time_left_s);
+    Order order = copies_for(worker, time_left_s);
     if (order.plans.empty()) {
-      ++fruitless[worker.kind];
+      ++fruitless[worker.cost];
     } else {
       orders.push_back(std::move(order));
     }
@@ -609,74 +519,73 @@ void WorkQueue::copy_for_the_idle(std::vector<Order>& orders, double time_left_s
 double WorkQueue::seconds_left() const {
   const double mean_updates =
       known_plans_ > 0 ? known_updates_ / static_cast<double>(known_plans_) : 0;
-  // What was predicted for the work of each kind, and what it took: plans at hand count, too, as
-  // they may be held up for longer than any that has ended.
-  std::map<const Kind*, CostModel::Totals> totals;
-  for (const auto& [name, kind] : kinds_) totals[&kind] = kind.cost.latest();
+  // What was predicted for the work of each kind of device, and what it took: plans at hand count,
+  // too, as they may be held up for longer than any that has ended.
+  struct Pace {
+    CostModel::Totals totals;
+    double threads = 0;
+    double rate = 0;  ///< plans a second, as far as its workers have solved some
+  };
+  std::map<const CostModel*, Pace> paces;
+  for (const auto& [name, cost] : costs_) paces[&cost].totals = cost.latest();
   double done = 0;  // of the running plans, in plans of mean work
   double longest_s = 0;
   // Of so many, enough have just ended to tell as much, and to look at all would take long.
   constexpr std::size_t most_looked_at = 10'000;
   for (const auto& [id, worker] : workers_) {
-    if (leases_ > most_looked_at) break;
-    CostModel::Totals& of_kind = totals[worker.kind];
+    Pace& pace = paces[worker.cost];
+    pace.threads += static_cast<double>(worker.threads);
+    pace.rate += static_cast<double>(worker.threads) / worker.speed();
+    if (leases_ > most_looked_at) continue;
     for (const auto& [number, lease] : worker.leases) {
       const Plan& plan = plans_[position_of_[number]];
       const double predicted_s = expected_s(plan, worker);
       if (!lease.running || plan.finished() || !(predicted_s > 0)) continue;
       const double elapsed_s = clock_s_ - lease.started_s;
       const double covered_s = std::min(elapsed_s, predicted_s);
-      of_kind.seconds += elapsed_s;
-      of_kind.predicted_s += covered_s;
-      done += covered_s / predicted_s * plan.updates / mean_updates / plan.holders;
-      if (plan.holders == 1) longest_s = std::max(longest_s, predicted_s - covered_s);
+      const auto holders = static_cast<double>(plan.holders());
+      pace.totals.seconds += elapsed_s;
+      pace.totals.predicted_s += covered_s;
+      done += covered_s / predicted_s * plan.updates / mean_updates / holders;
+      if (plan.holders() == 1) longest_s = std::max(longest_s, predicted_s - covered_s);
     }
   }
   double rate = 0;
-  for (const auto& [name, kind] : kinds_) {
-    const auto& [seconds, predicted_s] = totals[&kind];
+  for (const auto& [cost, pace] : paces) {
+    const auto& [seconds, predicted_s] = pace.totals;
     const double held_up = predicted_s > 0 ? seconds / predicted_s : 1;
-    const double foreseen_s = mean_updates > 0 ? kind.cost.predict_s(mean_updates) * held_up : nan;
-    rate += foreseen_s > 0 ? static_cast<double>(kind.threads) / foreseen_s : kind.rate;
+    const double foreseen_s = mean_updates > 0 ? cost->predict_s(mean_updates) * held_up : nan;
+    rate += foreseen_s > 0 ? pace.threads / foreseen_s : pace.rate;
   }
-  constexpr double none = 1e-12;  // what rounding leaves of sums
-  if (!(rate > none)) return nan;
+  if (!(rate > 0)) return nan;
   return std::max((static_cast<double>(unfinished_) - done) / rate, longest_s);
 }
 
 PredictionQuality WorkQueue::prediction_quality() const {
   std::vector<double> ratios;
-  for (const auto& [name, kind] : kinds_)
-    ratios.insert(ratios.end(), kind.cost.ratios().begin(), kind.cost.ratios().end());
+  for (const auto& [name, cost] : costs_)
+    ratios.insert(ratios.end(), cost.ratios().begin(), cost.ratios().end());
   return judge_predictions(std::move(ratios));
 }
 
 void WorkQueue::add_pending(Plan& plan) {
   plan.state = State::pending;
-  Failed& group = pending_[plan.failed_at];
-  group.since_s = clock_s_;
-  group.plans.insert(key(plan));
-  if (plan.failed_at != no_worker) failed_since_.emplace_back(clock_s_, plan.failed_at);
-  ++pending_count_;
-  wake_starved();
+  pending_.insert(key(plan));
+  ask_again();
 }
 
-/// Does nothing where it is not pending. The caller gives it another state, or adds it again.
-void WorkQueue::remove_pending(const Plan& plan) {
+/// Where it is pending, it counts as leased from now on.
+void WorkQueue::remove_pending(Plan& plan) {
   if (plan.state != State::pending) return;
-  const auto group = pending_.find(plan.failed_at);
-  group->second.plans.erase(key(plan));
-  --pending_count_;
-  if (group->second.plans.empty()) pending_.erase(group);
+  pending_.erase(key(plan));
+  plan.state = State::leased;
 }
 
-/// On the plan's side; on the worker's it is still there.
-void WorkQueue::forget_lease(std::uint32_t number, Plan& plan, int id, const Lease& lease) {
-  plan_changed(number);
-  --plan.holders;
-  int* link = &plan.first_holder;
-  while (*link != id) link = &workers_.at(*link).leases.at(number).next_holder;
-  *link = lease.next_holder;
+/// The plan forgets the lease; the worker still has it.
+void WorkQueue::unlink(Plan& plan, const Lease& lease) {
+  Lease** link = &plan.leases;
+  while (*link != &lease) link = &(*link)->next;
+  *link = lease.next;
 }
 
 /// The worker does not have the plan any more, if it had.
@@ -685,18 +594,17 @@ void WorkQueue::release(std::uint32_t number, Plan& plan, int id) {
   if (worker == nullptr) return;
   const auto lease = worker->leases.find(number);
   if (lease == worker->leases.end()) return;
+  change(*worker);
+  unlink(plan, lease->second);
   worker->running -= lease->second.running ? 1 : 0;
-  forget_lease(number, plan, id, lease->second);
   worker->leases.erase(lease);
   --leases_;
-  worker_changed(id, *worker);
 }
 
 /// Copies that others still solve stay with them: their threads are busy until they answer.
-void WorkQueue::finish(std::uint32_t number, Plan& plan, State state) {
+void WorkQueue::finish(Plan& plan, State state) {
   remove_pending(plan);
   plan.state = state;
-  plan_changed(number);
   --unfinished_;
   if (plan.updates <= 0) return;
   known_updates_ -= plan.updates;

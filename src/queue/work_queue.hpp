@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -14,7 +15,6 @@
 
 #include "queue/cost_model.hpp"
 #include "queue/pending_plans.hpp"
-#include "queue/running_plans.hpp"
 
 namespace wallheat {
 
@@ -47,7 +47,8 @@ struct Order {
 /// An event costs O(log n) for n workers and plans; orders() costs as much for each worker that
 /// changed since the last call and for each plan that it hands out. Where time is so short that
 /// nobody may have a plan, each worker that would have it is asked once for each plan that comes
-/// back: 0.3 ms where there are 1,000.
+/// back: 0.3 ms where there are 1,000. Where threads are idle and nothing is pending for them, it
+/// looks at all leases; where these are many, only now and then.
 class WorkQueue {
  public:
   struct Item {
@@ -130,60 +131,40 @@ class WorkQueue {
  private:
   enum class State : std::uint8_t { pending, leased, answered, failed };
   static constexpr int no_worker = -1;
-  /// A plan is copied once, and once more for a worker that is much quicker.
-  static constexpr std::size_t most_holders = 3;
 
+  struct Worker;
+  struct Lease {
+    Worker* worker = nullptr;
+    Lease* next = nullptr;  ///< another worker's lease of the plan
+    double started_s = 0;   ///< on the queue's clock; given, where it is not running
+    bool running = false;
+  };
   /// There may be tens of millions of these: small members only.
   struct Plan {
-    double updates = 0;  ///< 0 where not known
+    double updates = 0;       ///< 0 where not known
+    Lease* leases = nullptr;  ///< the first of all; late copies where it is finished
     std::int32_t failures = 0;
     std::int32_t lost_workers = 0;
-    int failed_at = no_worker;     ///< the worker of the last failure: to be tried elsewhere
-    int first_holder = no_worker;  ///< of the workers that have a lease of it, see Lease
-    std::uint16_t holders = 0;     ///< how many these are; late copies where it is finished
+    int failed_at = no_worker;  ///< the worker of the last failure: to be tried elsewhere
     State state = State::pending;
     [[nodiscard]] bool finished() const {
       return state == State::answered || state == State::failed;
     }
-  };
-  struct Lease {
-    bool running = false;
-    int next_holder = no_worker;  ///< another worker that has a lease of the plan
-    double started_s = 0;         ///< on the queue's clock; given, where it is not running
-  };
-  /// Plans that failed last at one worker.
-  struct Failed {
-    PendingPlans plans;
-    double since_s = 0;  ///< when the last was added, on the queue's clock
-  };
-  /// Devices of one name.
-  struct Kind {
-    CostModel cost;
-    std::size_t threads = 0;
-    double rate = 0;  ///< plans a second, as far as its workers have solved some
-  };
-  /// What the sums and sets below say of a worker; all 0 where they leave it out.
-  struct Standing {
-    double speed = 0;  ///< its key in the sets: mean seconds a plan, infinite where not known
-    std::size_t prefetch = 0;
-    std::size_t idle = 0;
-    std::size_t spare = 0;
-    bool hungry = false;
-    std::size_t idle_in_vain = 0;  ///< of the starved
-    std::size_t threads = 0;
-    double rate = 0;  ///< plans a second
+    [[nodiscard]] std::size_t holders() const;
   };
   struct Worker {
+    int id = 0;
     std::size_t threads = 1;
-    Kind* kind = nullptr;                             ///< in kinds_
+    CostModel* cost = nullptr;                        ///< in costs_
     std::unordered_map<std::uint32_t, Lease> leases;  ///< of all that it has, late copies included
     std::size_t running = 0;                          ///< of its leases
     double mean_s = 0;  ///< moving average of its plans' seconds; 0 before the first
+    double failed_s = -std::numeric_limits<double>::infinity();  ///< when a plan failed there last
     bool retracting = false;
     bool leaving = false;
-    Standing standing;
-    bool changed = false;  ///< since `standing`: it is in changed_workers_
-    bool starved = false;  ///< it would take plans, and none was for it: it is in starved_
+    bool counted = false;      ///< in the sums and sets over all workers; else in changed_
+    bool passed_over = false;  ///< it would take plans, and none was for it: it is in passed_over_
+    [[nodiscard]] double speed() const;  ///< mean seconds a plan, infinite where not known
     [[nodiscard]] std::size_t load() const { return leases.size(); }
     [[nodiscard]] std::size_t waiting() const { return leases.size() - running; }
     [[nodiscard]] std::size_t idle() const {
@@ -195,8 +176,19 @@ class WorkQueue {
     [[nodiscard]] std::size_t room(std::size_t count) const;
     /// How many of those waiting can be taken back.
     [[nodiscard]] std::size_t spare() const;
+    [[nodiscard]] bool takes_more() const { return !passed_over && (idle() > 0 || room(0) > 0); }
   };
-  using Speed = std::pair<double, int>;  ///< Standing::speed, id: the fastest first
+  struct FastestFirst {
+    bool operator()(const Worker* a, const Worker* b) const {
+      return std::pair(a->speed(), a->id) < std::pair(b->speed(), b->id);
+    }
+  };
+  using WorkerSet = std::set<Worker*, FastestFirst>;
+  struct Candidate {
+    double left_s;
+    std::uint32_t number;
+    friend auto operator<=>(const Candidate&, const Candidate&) = default;
+  };
 
   [[nodiscard]] Plan* find(std::uint32_t number);
   [[nodiscard]] const Plan* find(std::uint32_t number) const;
@@ -204,80 +196,62 @@ class WorkQueue {
   [[nodiscard]] Worker* find_worker(int id);
   [[nodiscard]] PendingPlans::Key key(const Plan& plan) const;
   [[nodiscard]] static double expected_s(const Plan& plan, const Worker& worker);
-  [[nodiscard]] double left_s(const Plan& plan, const Worker& worker, const Lease& lease) const;
+  [[nodiscard]] double left_s(const Plan& plan, const Lease& lease) const;
   [[nodiscard]] static double start_delay_s(const Worker& worker);
+  /// Whether plans that failed there last are kept for others.
+  [[nodiscard]] bool waits_for_others(const Worker& worker) const;
   void add_pending(Plan& plan);
-  void remove_pending(const Plan& plan);
-  template <class Look>
-  void for_each_holder(std::uint32_t number, const Plan& plan, Look look);
-  Lease& hold(std::uint32_t number, Plan& plan, int id, Worker& worker);
-  void forget_lease(std::uint32_t number, Plan& plan, int id, const Lease& lease);
+  void remove_pending(Plan& plan);
+  Lease& hold(std::uint32_t number, Plan& plan, Worker& worker);
+  static void unlink(Plan& plan, const Lease& lease);
   void release(std::uint32_t number, Plan& plan, int id);
-  void finish(std::uint32_t number, Plan& plan, State state);
-  void lease(std::uint32_t number, int id, Worker& worker, Order& order);
-  void drop(int id, Worker& worker);
+  void finish(Plan& plan, State state);
+  void lease(std::uint32_t number, Worker& worker, Order& order);
+  std::vector<std::uint32_t> remove_worker(int id, bool is_lost);
 
-  void worker_changed(int id, Worker& worker);
-  void plan_changed(std::uint32_t number);
-  void wake_starved();
-  void wake_where_plans_failed();
-  void settle_workers();
-  void set_standing(int id, Worker& worker, const Standing& next);
+  void change(Worker& worker);
+  void count_changed();
+  void ask_again();
 
-  /// Whether a worker takes plans that failed last on itself.
-  enum class Takes { what_failed_elsewhere, any_plan };
   [[nodiscard]] bool feed(double time_left_s, std::vector<Order>& orders);
-  void assign(int id, Worker& worker, std::size_t count, Takes takes, double time_left_s,
+  void assign(Worker& worker, std::size_t count, bool any_plan, double time_left_s,
               std::vector<Order>& orders);
-  void assign_from(PendingPlans& pending, int id, Worker& worker, std::size_t count,
-                   double time_left_s, Order& order);
-
-  void begin_tail();
   void retract_for_the_idle(std::vector<Order>& orders);
-  void settle_running();
-  void place_running(std::uint32_t number);
-  struct Copyable;
-  [[nodiscard]] Order copies_for(int id, Worker& worker, Copyable& plans, double time_left_s);
-  void copy_for_the_idle(std::vector<Order>& orders, double time_left_s);
+  void list_copyable();
+  [[nodiscard]] Order copies_for(Worker& worker, double time_left_s);
+  void copy_for_the_idle(double time_left_s, std::vector<Order>& orders);
 
   int max_attempts_;
   std::vector<Plan> plans_;                 ///< by position
   std::vector<std::uint32_t> numbers_;      ///< by position
   std::vector<std::uint32_t> position_of_;  ///< by number; not_here: not in this queue
-  /// By the worker where they failed last, which takes none of its own for a while: nobody looks
-  /// through plans that are not for it. None is empty.
-  std::map<int, Failed> pending_;
-  std::deque<std::pair<double, int>> failed_since_;  ///< Failed::since_s, worker: in order
-  std::size_t pending_count_ = 0;
+  PendingPlans pending_;
   std::size_t unfinished_;
   double known_updates_ = 0;     ///< of unfinished plans
   std::size_t known_plans_ = 0;  ///< unfinished plans whose work is known
 
-  std::map<std::string, Kind> kinds_;  ///< references stay valid
-  std::unordered_map<int, Worker> workers_;
+  std::map<std::string, CostModel> costs_;   ///< by device; references stay valid
+  std::unordered_map<int, Worker> workers_;  ///< references stay valid
   bool more_are_expected_ = false;
   double clock_s_ = 0;
   std::size_t leases_ = 0;      ///< of all workers
   std::size_t retracting_ = 0;  ///< workers
-  std::size_t leaving_ = 0;     ///< workers
 
   // orders() looks only at workers that changed, and finds the others it needs here.
-  std::vector<int> changed_workers_;
+  std::vector<int> changed_;
   std::size_t all_prefetch_ = 0;
-  std::size_t idle_threads_ = 0;
-  std::size_t idle_in_vain_ = 0;  ///< of these
-  std::set<Speed> idle_;          ///< workers with idle threads
-  std::set<Speed> hungry_;        ///< workers that would take more plans, but for the starved
-  std::vector<int> starved_;
+  std::size_t all_spare_ = 0;
+  std::size_t idle_threads_ = 0;  ///< of workers that were not passed over
+  WorkerSet idle_;                ///< workers with idle threads
+  WorkerSet unsaturated_;         ///< workers that take more
+  std::vector<int> passed_over_;
+  double asked_again_s_ = 0;
   double last_time_left_s_ = 0;
 
-  // The tail of a run begins when threads are idle and nothing pending is for them. What only it
-  // needs is kept from then on.
-  bool tail_ = false;
-  std::set<std::pair<std::size_t, int>> spare_;  ///< workers with waiting plans to spare
-  std::vector<std::uint32_t> changed_plans_;
-  RunningPlans held_once_;
-  RunningPlans held_twice_;
+  /// Leased plans of which idle workers may get a copy, what takes longest from now first: those
+  /// that one worker has, those that two have. They may have others by now.
+  std::array<std::deque<Candidate>, 2> copyable_;
+  double copyable_s_ = -std::numeric_limits<double>::infinity();  ///< when they were listed
 };
 
 }  // namespace wallheat

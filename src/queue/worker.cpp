@@ -22,12 +22,6 @@ constexpr std::size_t message_size_bytes = 32U << 20;
 constexpr std::chrono::seconds goodbye_timeout{5};
 constexpr double leave_timeout_s = 20;
 
-/// So that run_worker does not try to take leave of it.
-class Rank0Lost : public RunError {
- public:
-  using RunError::RunError;
-};
-
 /// Nothing where the messages of rank 0 are not understood, as those of another version of wallheat
 /// would be: then it only lives.
 std::optional<ToWorker> message_of(const Envelope& envelope) {
@@ -55,37 +49,48 @@ class Worker {
   void run() {
     send(Hello{parts_.machine, parts_.terms});
     while (!finished_) {
-      if (const auto envelope = link_.receive(worker_look_interval)) {
-        silent_s_ = 0;
-        const auto message = message_of(*envelope);
-        if (!message)
-          throw RunError(
-              "the messages of rank 0 are not understood, as those of another version of wallheat "
-              "would be");
-        std::visit([this](const auto& each) { on(each); }, *message);
-      }
+      const auto envelope = link_.receive(worker_look_interval);
       const double passed_s = watch_.lap_s();
-      silent_s_ += passed_s;
+      silent_s_ = envelope ? 0 : silent_s_ + passed_s;
       if (silent_s_ > parts_.timeouts.rank0_s())
-        throw Rank0Lost("rank 0 has said nothing for " +
-                        std::to_string(static_cast<int>(silent_s_)) +
-                        " s and seems to be gone; what was stored is safe, go on with --resume");
-      take_start();
-      report_news();
-      next_heartbeat_s_ -= passed_s;
-      if (next_heartbeat_s_ <= 0) {
-        const FromWorker heartbeat =
-            Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
-                      pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt};
-        link_.send_sign_of_life(0, encode(heartbeat));
-        next_heartbeat_s_ = parts_.timeouts.heartbeat_s();
+        throw RunError("rank 0 has said nothing for " +
+                       std::to_string(static_cast<int>(silent_s_)) +
+                       " s and seems to be gone; what was stored is safe, go on with --resume");
+      try {
+        look(envelope, passed_s);
+      } catch (const std::exception& error) {
+        if (leaving_) throw;
+        leave(error.what());
       }
-      if (!leaving_ && parts_.interrupted()) leave("interrupted");
     }
   }
 
  private:
   void send(const FromWorker& message) { link_.send(0, encode(message)); }
+
+  void look(const std::optional<Envelope>& envelope, double passed_s) {
+    if (const auto message = envelope ? message_of(*envelope) : std::nullopt) {
+      std::visit([this](const auto& each) { on(each); }, *message);
+    } else if (envelope && !leaving_) {
+      throw RunError(
+          "the messages of rank 0 are not understood, as those of another version of wallheat "
+          "would be");
+    }
+    take_start();
+    report_news();
+    tell_that_it_lives(passed_s);
+    if (!leaving_ && parts_.interrupted()) leave("interrupted");
+  }
+
+  void tell_that_it_lives(double passed_s) {
+    next_heartbeat_s_ -= passed_s;
+    if (next_heartbeat_s_ > 0) return;
+    next_heartbeat_s_ = parts_.timeouts.heartbeat_s();
+    const FromWorker heartbeat =
+        Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
+                  pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt};
+    link_.send_sign_of_life(0, encode(heartbeat));
+  }
 
   /// Loads solvers, which may take minutes, while this thread tells that the worker lives.
   void on(const Placed& placed) {
@@ -117,7 +122,7 @@ class Worker {
   void take_start() {
     if (!starting_) return;
     try {
-      if (!starter_.is_free()) return;
+      if (!starter_.is_free_within(std::chrono::milliseconds{0})) return;
     } catch (const std::exception& error) {
       starting_ = false;
       if (!leaving_) leave(error.what());
@@ -221,38 +226,11 @@ bool leaves_together(Link& link, const WorkerParts& parts) {
   return false;
 }
 
-/// Waits for Finish, but not for a rank 0 that is gone: the run may go on for hours without this
-/// worker, which tells that it lives.
-void wait_for_finish(Link& link, const WorkerParts& parts) {
-  Stopwatch watch(*parts.runtime, parts.timeouts.longest_lap_s());
-  double next_heartbeat_s = 0;
-  for (double silent_s = 0; silent_s < parts.timeouts.rank0_s();) {
-    if (const auto envelope = link.receive(worker_look_interval)) {
-      const auto message = message_of(*envelope);
-      if (message && std::holds_alternative<Finish>(*message)) return;
-      silent_s = 0;
-    }
-    const double passed_s = watch.lap_s();
-    silent_s += passed_s;
-    next_heartbeat_s -= passed_s;
-    if (next_heartbeat_s > 0) continue;
-    link.send_sign_of_life(0, encode(Heartbeat{}));
-    next_heartbeat_s = parts.timeouts.heartbeat_s();
-  }
-}
-
 }  // namespace
 
 bool run_worker(Link& link, const WorkerParts& parts) {
   Worker worker(link, parts);  // its threads may take a while to end: Goodbye is sent first
-  try {
-    worker.run();
-  } catch (const Rank0Lost&) {
-    throw;
-  } catch (const std::exception& error) {
-    link.send(0, encode(Farewell{error.what(), false}));
-    wait_for_finish(link, parts);
-  }
+  worker.run();
   link.send(0, encode(Goodbye{}));
   link.flush(goodbye_timeout);
   return leaves_together(link, parts);

@@ -101,10 +101,10 @@ int run(const RunOptions& options) {
   const Timeouts timeouts{options.worker_timeout_s};
   MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
-  const auto link = mpi.link();
-  if (mpi.rank() != 0) return work(mpi, *link, options);
+  Link& link = mpi.link();
+  if (mpi.rank() != 0) return work(mpi, link, options);
   const RunOutcome outcome =
-      coordinate_and_dismiss(*link, options, {mpi.size(), mpi_library(), timeouts});
+      coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
   // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
   const bool wrapped = !options.exit_status_file.empty();
   const int status = wrapped ? exit_done : outcome.status;

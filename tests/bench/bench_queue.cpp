@@ -260,11 +260,11 @@ void run_in_one_process(const Settings& settings) {
 }
 
 void run_as_rank(MpiSession& mpi, const Settings& settings) {
-  const auto link = mpi.link();
+  Link& link = mpi.link();
   if (mpi.rank() == 0) {
-    measure_and_dismiss(*link, settings);
+    measure_and_dismiss(link, settings);
   } else {
-    (void)run_worker(*link, worker_parts(settings, mpi.size()));
+    (void)run_worker(link, worker_parts(settings, mpi.size()));
   }
 }
 

@@ -1,21 +1,35 @@
 #include <gmock/gmock.h>
 #include <malloc.h>
 
+#include <cmath>
+
+#include "io/deflate.hpp"
 #include "queue/answers.hpp"
+#include "store/results/field_codec.hpp"
 
 namespace wallheat {
 namespace {
 
-class NoSink final : public ResultSink {
+class LastRow final : public ResultSink {
  public:
-  std::vector<PlanResult> store(std::span<const PlanResult>) override { return {}; }
+  std::vector<PlanResult> store(std::span<const PlanResult> rows) override {
+    status = rows.back().status;
+    error = rows.back().error;
+    return {};
+  }
   void publish() override {}
+
+  PlanStatus status = PlanStatus::pending;
+  std::string error;
 };
 
 /// Plan 0 is at worker 1, and a copy of it at worker 2.
 struct CopiedPlan {
   CopiedPlan() {
     parts.plans = {{{0, "plan0"}, 0, 0}};
+    parts.differences = [](const PlanResult&, const PlanResult&) {
+      return std::vector<Difference>{};
+    };
     for (const int worker : {1, 2}) {
       queue.worker_joined(worker, 1);
       EXPECT_EQ(queue.orders().size(), 1U);
@@ -25,6 +39,9 @@ struct CopiedPlan {
 
   void answer(int worker, std::size_t field_bytes) {
     PlanResult result;
+    result.id = "plan0";
+    result.host = "n" + std::to_string(worker);
+    result.device = "gpu";
     result.status = PlanStatus::converged;
     result.field.resize(field_bytes);
     answers.ended(worker, result);
@@ -38,7 +55,7 @@ struct CopiedPlan {
     }
   }
 
-  NoSink sink;
+  LastRow sink;
   int heartbeats = 0;
   std::int64_t last_iterations = 0;
   CoordinatorParts parts;
@@ -62,9 +79,6 @@ TEST(Answers, keeps_no_answer_for_a_copy_that_will_not_come) {
     SCOPED_TRACE(way);
     const std::size_t before = large_blocks_bytes();
     CopiedPlan plan;
-    plan.parts.differences = [](const PlanResult&, const PlanResult&) {
-      return std::vector<Difference>{};
-    };
     plan.answer(1, field_bytes);
     plan.write_all();
     EXPECT_GE(large_blocks_bytes(), before + field_bytes) << "to be compared with the other's";
@@ -77,6 +91,34 @@ TEST(Answers, keeps_no_answer_for_a_copy_that_will_not_come) {
     if (way == "answered") plan.answer(2, 0);
     EXPECT_LT(large_blocks_bytes(), before + field_bytes);
   }
+}
+
+TEST(Answers, stores_a_plan_as_failed_that_two_workers_answer_otherwise) {
+  CopiedPlan plan;
+  plan.parts.differences = [](const PlanResult&, const PlanResult&) {
+    return std::vector<Difference>{{"mean_temp", "1.0", "2.0"}};
+  };
+  plan.answer(1, 0);
+  plan.answer(2, 0);
+  plan.write_all();
+  EXPECT_EQ(plan.sink.status, PlanStatus::failed);
+  EXPECT_EQ(plan.sink.error,
+            "plan plan0: rank 1 (gpu on n1) and rank 2 (gpu on n2) gave different answers, so one "
+            "of these devices is faulty: mean_temp is 1.0 by the first, 2.0 by the second");
+}
+
+TEST(Answers, are_equal_though_their_fields_are_compressed_otherwise) {
+  Grid<double> field(60, 70);
+  for (std::size_t i = 0; i < field.cells.size(); ++i)
+    field.cells[i] = std::sin(static_cast<double>(i));
+  PlanResult one;
+  one.rows = 60;
+  one.cols = 70;
+  PlanResult other = one;
+  one.field = compress_field(field);
+  other.field = deflate(shuffle<double>(field.cells), Effort::best);
+  EXPECT_NE(one.field, other.field);
+  EXPECT_THAT(differences_with_fields(one, other), testing::IsEmpty());
 }
 
 TEST(Recorder, keeps_one_heartbeat_of_a_worker_while_the_disk_hangs) {

@@ -1,39 +1,24 @@
 #include <gmock/gmock.h>
 
-#include <random>
-
+#include "core/result_columns.hpp"
 #include "queue/messages.hpp"
 
 namespace wallheat {
 namespace {
 
+/// A result with another value in each column.
 PlanResult full_result() {
   PlanResult result;
-  result.index = 7;
-  result.id = "10000";
+  int next = 0;
+  for_each_column([&](const auto& column) {
+    auto& value = column.of(result);
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>) value = static_cast<Value>(++next);
+    if constexpr (std::is_same_v<Value, std::string>) value = column.name;
+  });
   result.status = PlanStatus::converged;
-  result.statistics = {14.5, 6.25, 30.5, 55.5};
-  result.iterations = 3602;
-  result.last_delta = 9.9e-5;
-  result.interior_cells = 55302;
-  result.rows = 512;
-  result.cols = 511;
-  result.seconds = 0.07;
-  result.attempts = 2;
-  result.failures = 1;
-  result.may_pass = true;
-  result.rank = 3;
-  result.host = "node7";
-  result.device = "cpu avx512";
-  result.solver = "jacobi 1";
-  result.input_hash = 0x123456789abcdef0;
   result.input_stamps = {FileStamp{2097280, 5}, FileStamp{262272, 6}};
-  result.error = "none, really";
-  result.fell_back = 1;
-  result.error_bound = 1e-9;
-  result.error_estimate = 0.25;
-  result.cpu_s = 1.5;
-  result.cells_in_doubt = 12;
+  result.may_pass = true;
   result.field = {std::byte{1}, std::byte{0}, std::byte{255}};
   return result;
 }
@@ -117,27 +102,10 @@ TEST(Messages, carry_every_column_of_a_result) {
   const PlanResult expected = full_result();
   const auto message = decode_from_worker(encode(Report{{}, {expected}}));
   const PlanResult result = std::get<Report>(message).results.at(0);
-  EXPECT_EQ(result.index, expected.index);
-  EXPECT_EQ(result.id, expected.id);
-  EXPECT_EQ(result.status, expected.status);
-  EXPECT_EQ(result.statistics.mean_temp, expected.statistics.mean_temp);
-  EXPECT_EQ(result.statistics.std_temp, expected.statistics.std_temp);
-  EXPECT_EQ(result.statistics.pct_above_18, expected.statistics.pct_above_18);
-  EXPECT_EQ(result.statistics.pct_below_15, expected.statistics.pct_below_15);
-  EXPECT_EQ(result.iterations, expected.iterations);
-  EXPECT_EQ(result.last_delta, expected.last_delta);
-  EXPECT_EQ(result.interior_cells, expected.interior_cells);
-  EXPECT_EQ(result.rows, expected.rows);
-  EXPECT_EQ(result.cols, expected.cols);
-  EXPECT_EQ(result.seconds, expected.seconds);
-  EXPECT_EQ(result.attempts, expected.attempts);
-  EXPECT_EQ(result.rank, expected.rank);
-  EXPECT_EQ(result.host, expected.host);
-  EXPECT_EQ(result.device, expected.device);
-  EXPECT_EQ(result.solver, expected.solver);
-  EXPECT_EQ(result.input_hash, expected.input_hash);
-  EXPECT_EQ(result.input_stamps, expected.input_stamps);
-  EXPECT_EQ(result.error, expected.error);
+  for_each_column([&](const auto& column) {
+    EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
+  });
+  EXPECT_EQ(result.may_pass, expected.may_pass);
   EXPECT_EQ(result.field, expected.field);
 }
 
@@ -178,29 +146,6 @@ TEST(Messages, are_refused_with_trailing_bytes_or_of_an_unknown_kind) {
   EXPECT_THROW((void)decode_to_worker(bytes), DecodeError);
   EXPECT_THROW((void)decode_to_worker(Bytes{std::byte{200}}), DecodeError);
   EXPECT_THROW((void)decode_from_worker(Bytes{std::byte{100}}), DecodeError);
-}
-
-TEST(Messages, survive_flipped_bits) {
-  // Whatever a message turns into, reading it either works or throws; the sanitizers see the rest.
-  std::mt19937 random(1);
-  std::size_t refused = 0;
-  for (const Bytes& original : all_bytes()) {
-    for (int trial = 0; trial < 2000; ++trial) {
-      Bytes bytes = original;
-      bytes[random() % bytes.size()] ^= static_cast<std::byte>(1U << random() % 8);
-      try {
-        (void)decode_from_worker(bytes);
-      } catch (const DecodeError&) {
-        ++refused;
-      }
-      try {
-        (void)decode_to_worker(bytes);
-      } catch (const DecodeError&) {
-        ++refused;
-      }
-    }
-  }
-  EXPECT_GT(refused, 0U);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(PendingPlans, puts_the_untroubled_before_the_troubled_and_long_before_short
 }
 
 TEST(PendingPlans, is_a_sorted_set_whatever_is_done_in_whatever_order) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
     std::mt19937 random(seed);
     PendingPlans plans;
     std::set<Key> truth;
@@ -51,7 +51,9 @@ TEST(PendingPlans, is_a_sorted_set_whatever_is_done_in_whatever_order) {
       const auto expected = truth.lower_bound(from);
       const Key* const found = plans.at_or_after(from);
       ASSERT_EQ(found == nullptr, expected == truth.end()) << "seed " << seed;
-      if (found != nullptr) ASSERT_EQ(*found, *expected) << "seed " << seed;
+      if (found != nullptr) {
+        ASSERT_EQ(*found, *expected) << "seed " << seed;
+      }
       ASSERT_EQ(plans.empty(), truth.empty());
     }
   }
