@@ -69,7 +69,7 @@ only_in node 'hwloc|nvml'
 only_in store 'hdf5|H5'
 only_in io 'libdeflate\.h'
 only_in mpi 'mpi\.h'
-only_in view 'spdlog/|nlohmann/'
+only_in view 'nlohmann/'
 only_in report 'muParser'
 only_in cli 'boost/'
 only_in python 'pybind11/'
@@ -83,8 +83,7 @@ heavy() { # heavy 'FILE|FILE' PATTERN
 }
 heavy 'cli/options\.cpp' 'boost/.*'
 heavy 'view/json\.hpp' 'nlohmann/json\.hpp'
-heavy 'view/(console\.cpp|logger\.hpp)' 'spdlog/(logger|async|sinks/.*|spdlog)\.h'
-heavy '.*\.cpp' 'view/(json|logger)\.hpp'
+heavy '.*\.cpp' 'view/json\.hpp'
 heavy 'run/batch_job\.cpp' 'regex'
 heavy '.*\.cpp' 'iostream'
 

@@ -13,7 +13,6 @@
 #include "node/local_machine.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
-#include "view/solver_report.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -156,7 +155,7 @@ int bench_command(const Arguments& arguments) {
     if (json) {
       fmt::print("{}", to_json_text(comparisons, solver.device_text()));
     } else {
-      print_table_of(comparisons, solver.device_text());
+      print_tables(comparisons, solver.device_text());
     }
     return exit_done;
   }

@@ -29,7 +29,7 @@ int watch_file(const fs::path& file, std::chrono::duration<double> interval) {
       print_line(status);
     }
     flush_stdout();
-    if (status.state != FileState::being_written) return status.exit_status();
+    if (status.state != RunState::being_written) return status.exit_status();
     std::this_thread::sleep_for(interval);
   }
 }

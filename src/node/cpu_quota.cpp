@@ -14,16 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> words(const std::string& text, char separator) {
-  std::vector<std::string> found;
-  std::istringstream stream(text);
-  for (std::string word; std::getline(stream, word, separator);) found.push_back(word);
-  return found;
-}
-
+/// `list` has commas between its words.
 bool holds(const std::string& list, const std::string& word) {
-  const std::vector<std::string> all = words(list, ',');
-  return std::find(all.begin(), all.end(), word) != all.end();
+  return ("," + list + ",").find("," + word + ",") != std::string::npos;
 }
 
 /// Where a hierarchy of cgroups is mounted: all of it, or what a container sees of it.
@@ -39,7 +32,8 @@ std::vector<Mount> cgroup_mounts(const fs::path& process) {
   std::ifstream file(process / "mountinfo");
   for (std::string line; std::getline(file, line);) {
     // 32 31 0:29 ROOT FOLDER options [more fields] - type source super-options
-    const std::vector<std::string> fields = words(line, ' ');
+    std::istringstream words(line);
+    const std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (fields.size() < 6 || std::distance(dash, fields.end()) < 4) continue;
     const bool version_2 = dash[1] == "cgroup2";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/gpu_usage.hpp"
+#include "node/nvml.hpp"
 
 namespace wallheat {
 
@@ -19,19 +20,22 @@ class GpuTelemetry {
   /// hides. Throws RunError, with a clause that says why, where there is no NVML or it does not
   /// know this GPU; a slice of one (MIG) has no readings of its own.
   explicit GpuTelemetry(const std::string& uuid, const std::string& library = "libnvidia-ml.so.1");
-  ~GpuTelemetry();
-  GpuTelemetry(GpuTelemetry&&) noexcept;
-  GpuTelemetry& operator=(GpuTelemetry&&) noexcept;
-  GpuTelemetry(const GpuTelemetry&) = delete;
-  GpuTelemetry& operator=(const GpuTelemetry&) = delete;
 
   /// Where the GPU does not count its energy (before Volta), the power is integrated over the time
   /// between samples (trapezoidal rule). Throws RunError if the GPU does not answer any more.
   [[nodiscard]] GpuSample sample();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  template <class... Arguments>
+  bool read(const char* function, Arguments... arguments) const;
+  double integrated_energy_j(double power_w);
+
+  std::shared_ptr<void> nvml_;
+  nvml::Device device_ = nullptr;
+  double first_counter_j_ = GpuSample::unknown;
+  double last_power_w_ = GpuSample::unknown;
+  std::chrono::steady_clock::time_point last_time_;
+  double integrated_j_ = 0;
 };
 
 /// A GPU of this node as NVML, and so nvidia-smi, knows it, hidden by CUDA_VISIBLE_DEVICES or not.

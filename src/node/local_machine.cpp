@@ -99,27 +99,10 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
 // --- Binding: Linux's own calls, since a topology per solver thread would cost milliseconds each
 // --
 
-/// A set of cpus for Linux's calls, with room for `size` of them.
-class CpuMask {
- public:
-  explicit CpuMask(int size) : size_(size), bits_(CPU_ALLOC(size)) {
-    if (bits_ == nullptr) throw std::bad_alloc();
-    CPU_ZERO_S(bytes(), bits_);
-  }
-  ~CpuMask() { CPU_FREE(bits_); }
-  CpuMask(const CpuMask&) = delete;
-  CpuMask& operator=(const CpuMask&) = delete;
+/// A bit a cpu, as Linux's calls take it.
+using CpuMask = std::vector<cpu_set_t>;
 
-  void add(int cpu) { CPU_SET_S(cpu, bytes(), bits_); }
-  [[nodiscard]] bool has(int cpu) const { return CPU_ISSET_S(cpu, bytes(), bits_) != 0; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] std::size_t bytes() const { return CPU_ALLOC_SIZE(size_); }
-  cpu_set_t* bits() { return bits_; }
-
- private:
-  int size_;
-  cpu_set_t* bits_;
-};
+std::size_t bytes_of(const CpuMask& mask) { return mask.size() * sizeof(cpu_set_t); }
 
 constexpr int most_cpus = 1 << 20;  // far beyond what Linux can count
 
@@ -165,9 +148,9 @@ void bind_this_thread(const std::vector<int>& cpus) {
   if (wanted.empty() || wanted.front() < 0 || wanted.back() >= most_cpus) {
     throw RunError("a thread cannot be bound to the cpus '" + text(cpus) + "'");
   }
-  CpuMask mask(wanted.back() + 1);
-  for (const int cpu : wanted) mask.add(cpu);
-  if (sched_setaffinity(0, mask.bytes(), mask.bits()) != 0) {
+  CpuMask mask(static_cast<std::size_t>(wanted.back()) / CPU_SETSIZE + 1);
+  for (const int cpu : wanted) CPU_SET_S(cpu, bytes_of(mask), mask.data());
+  if (sched_setaffinity(0, bytes_of(mask), mask.data()) != 0) {
     fail("a thread cannot be bound to cpu " + text(wanted) + " of " + host_name(), errno);
   }
   // Linux leaves out cpus that it does not have or that the cgroup withholds, and reports success.
@@ -180,12 +163,12 @@ void bind_this_thread(const std::vector<int>& cpus) {
 
 std::vector<int> bound_cpus() {
   // Linux refuses a mask that is smaller than its own and does not tell how large that is.
-  for (int size = 1024; size <= most_cpus; size *= 2) {
-    CpuMask mask(size);
-    if (sched_getaffinity(0, mask.bytes(), mask.bits()) == 0) {
+  for (int size = CPU_SETSIZE; size <= most_cpus; size *= 2) {
+    CpuMask mask(static_cast<std::size_t>(size / CPU_SETSIZE));
+    if (sched_getaffinity(0, bytes_of(mask), mask.data()) == 0) {
       std::vector<int> cpus;
-      for (int cpu = 0; cpu < mask.size(); ++cpu) {
-        if (mask.has(cpu)) cpus.push_back(cpu);
+      for (int cpu = 0; cpu < size; ++cpu) {
+        if (CPU_ISSET_S(cpu, bytes_of(mask), mask.data())) cpus.push_back(cpu);
       }
       return cpus;
     }

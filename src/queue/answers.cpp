@@ -38,7 +38,7 @@ void Answers::take_answer(int worker, PlanResult& result) {
     case WorkQueue::Answer::repeated:
       compare(result);
       result.field.clear();
-      recorder_.observe([result](RunObserver& observer) { observer.on_repeated(result); });
+      recorder_.add({.kind = Event::Kind::repeated, .result = std::move(result)});
       return;
     case WorkQueue::Answer::first:
       break;
@@ -47,7 +47,7 @@ void Answers::take_answer(int worker, PlanResult& result) {
   result.attempts = plan_of(result.index).attempts;
   result.failures = queue_.failures(result.index);
   if (queue_.is_late_copy(result.index)) copied_.emplace(result.index, result);
-  recorder_.add(Records::Kind::result, std::move(result));
+  recorder_.add({.kind = Event::Kind::stored, .result = std::move(result)});
 }
 
 void Answers::take_failure(int worker, PlanResult& result) {
@@ -56,9 +56,9 @@ void Answers::take_failure(int worker, PlanResult& result) {
   started_.erase(result.index);
   result.attempts = plan_of(result.index).attempts;
   result.failures = queue_.failures(result.index);
-  recorder_.add(failure == WorkQueue::Failure::to_be_tried_again ? Records::Kind::failed_try
-                                                                 : Records::Kind::result,
-                std::move(result));
+  recorder_.add({.kind = failure == WorkQueue::Failure::to_be_tried_again ? Event::Kind::failed_try
+                                                                          : Event::Kind::stored,
+                 .result = std::move(result)});
 }
 
 /// The second answer to a plan that was copied for an idle worker.
@@ -79,7 +79,7 @@ void Answers::compare(const PlanResult& second) {
                  to_text(differences, "by the first", "by the second");
   ++failed.failures;
   failed.field.clear();
-  recorder_.add(Records::Kind::conflict, std::move(failed));
+  recorder_.add({.kind = Event::Kind::conflict, .result = std::move(failed)});
 }
 
 /// An answer is kept as long as another may come.
@@ -111,7 +111,7 @@ void Answers::worker_lost(const WorkerInfo& worker, const std::string& where) {
     result.failures = parts_.max_attempts;
     result.error = "was running at " + std::to_string(parts_.max_attempts) +
                    " workers when they fell silent, last at " + where;
-    recorder_.add(Records::Kind::result, std::move(result));
+    recorder_.add({.kind = Event::Kind::stored, .result = std::move(result)});
   }
   forget_what_is_not_copied();
 }
@@ -123,7 +123,7 @@ void Answers::record_abandoned() {
     result.id = task(plan).id;
     result.attempts = plan_of(plan).attempts;
     result.failures = queue_.failures(plan);
-    recorder_.add(Records::Kind::abandoned, std::move(result), progress);
+    recorder_.add({.kind = Event::Kind::abandoned, .result = std::move(result), .last = progress});
   }
 }
 

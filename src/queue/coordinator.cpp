@@ -53,7 +53,7 @@ class Coordinator {
         answers_(parts_, queue_, recorder_),
         watch_(runtime_, parts_.timeouts.longest_lap_s()),
         start_(runtime_.now()),
-        recorder_(*parts_.sink, *parts_.observer, runtime_) {}
+        recorder_(*parts_.sink, parts_.observer, runtime_) {}
 
   RunEnd run() {
     while (!queue_.all_finished()) {
@@ -83,7 +83,10 @@ class Coordinator {
     return stopped ? *stop_ : RunEnd::finished;
   }
 
-  void judge_predictions() { parts_.observer->on_predictions_judged(queue_.prediction_quality()); }
+  void judge_predictions() {
+    parts_.observer(
+        {.kind = Event::Kind::predictions_judged, .quality = queue_.prediction_quality()});
+  }
 
  private:
   static std::vector<WorkQueue::Item> items(const std::vector<QueuedPlan>& plans) {
@@ -163,16 +166,15 @@ class Coordinator {
     answers_.worker_left(rank);
     recorder_.forget_heartbeat(rank);
     last_reason_ = "rank " + std::to_string(rank) + " on " + info->host + " is refused: " + reason;
-    recorder_.observe([=](RunObserver& observer) { observer.on_worker_refused(*info, reason); });
+    recorder_.add({.kind = Event::Kind::worker_refused, .worker = info, .reason = reason});
   }
 
   void lose_before_start(int rank, const char* what, double timeout_s) {
     ranks_.move(rank, Stage::overdue);
     last_reason_ = "rank " + std::to_string(rank) + " did not " + what + " within " +
                    std::to_string(std::lround(timeout_s)) + " s";
-    recorder_.observe([info = ranks_.info(rank), timeout_s](RunObserver& observer) {
-      observer.on_worker_lost(*info, timeout_s);
-    });
+    recorder_.add(
+        {.kind = Event::Kind::worker_lost, .worker = ranks_.info(rank), .seconds = timeout_s});
   }
 
   void join(const WorkerPointer& worker) {
@@ -186,7 +188,7 @@ class Coordinator {
   /// is at may still be the first answer, and keeps its threads from other plans.
   void take_back(int rank, const Heartbeat& heartbeat) {
     const WorkerPointer info = ranks_.info(rank);
-    recorder_.observe([info](RunObserver& observer) { observer.on_worker_back(*info); });
+    recorder_.add({.kind = Event::Kind::worker_back, .worker = info});
     ranks_.send(rank, Retract{std::numeric_limits<std::uint64_t>::max()});
     join(info);
     for (const PlanProgress& progress : heartbeat.running)
@@ -221,8 +223,7 @@ class Coordinator {
     last_reason_ = "rank " + std::to_string(rank) + " on " + info->host + " fell silent";
     ranks_.move(rank, ranks_.stage(rank) == Stage::working ? Stage::lost : Stage::left);
     recorder_.forget_heartbeat(rank);
-    recorder_.observe(
-        [info, silent_s](RunObserver& observer) { observer.on_worker_lost(*info, silent_s); });
+    recorder_.add({.kind = Event::Kind::worker_lost, .worker = info, .seconds = silent_s});
     answers_.worker_lost(*info, last_reason_);
   }
 
@@ -283,7 +284,7 @@ class Coordinator {
     const std::string difference = difference_between(parts_.samples, ready.samples, "plan ");
     if (!difference.empty()) return refuse(rank, difference);
     const WorkerPointer joined = ranks_.info(rank);
-    recorder_.observe([joined](RunObserver& observer) { observer.on_worker_ready(*joined); });
+    recorder_.add({.kind = Event::Kind::worker_ready, .worker = joined});
     join(joined);
   }
 
@@ -291,10 +292,9 @@ class Coordinator {
     std::erase_if(report.started, [&](std::uint32_t plan) { return !answers_.is_known(plan); });
     for (const std::uint32_t plan : report.started) answers_.started(rank, plan);
     if (ranks_.stage(rank) == Stage::working && !report.started.empty())
-      recorder_.observe([this, info = ranks_.info(rank),
-                         plans = std::move(report.started)](RunObserver& observer) {
-        for (const std::uint32_t plan : plans) observer.on_started(*info, answers_.task(plan));
-      });
+      recorder_.add({.kind = Event::Kind::started,
+                     .worker = ranks_.info(rank),
+                     .tasks = tasks(report.started)});
     for (PlanResult& result : report.results) {
       result.started_s = elapsed_s() - static_cast<double>(result.phases.send_s) - result.seconds;
       answers_.ended(rank, result);
@@ -307,7 +307,9 @@ class Coordinator {
     if (ranks_.stage(rank) == Stage::lost) take_back(rank, heartbeat);
     if (ranks_.stage(rank) != Stage::working && ranks_.stage(rank) != Stage::leaving) return;
     answers_.progressed(heartbeat.running);
-    recorder_.add(ranks_.info(rank), heartbeat);
+    recorder_.add({.kind = Event::Kind::heartbeat,
+                   .worker = ranks_.info(rank),
+                   .heartbeat = std::move(heartbeat)});
   }
 
   void on(int rank, const Returned& returned) { answers_.returned(rank, returned.plans); }
@@ -326,9 +328,8 @@ class Coordinator {
     ranks_.move(rank, Stage::left);
     answers_.worker_left(rank);
     recorder_.forget_heartbeat(rank);
-    recorder_.observe([info = ranks_.info(rank), reason = farewell.reason](RunObserver& observer) {
-      observer.on_worker_left(*info, reason);
-    });
+    recorder_.add(
+        {.kind = Event::Kind::worker_left, .worker = ranks_.info(rank), .reason = farewell.reason});
     // A worker that leaves because of a signal has said so when it was Leaving. The run goes on as
     // long as others can read the plans.
     if (farewell.interrupted) source_away_ = farewell.reason;
@@ -337,6 +338,12 @@ class Coordinator {
   void on(int, const Goodbye&) {}  // out of place, which is no reason to stop the others
 
   // What is done.
+
+  [[nodiscard]] std::vector<Task> tasks(const std::vector<std::uint32_t>& plans) const {
+    std::vector<Task> tasks;
+    for (const std::uint32_t plan : plans) tasks.push_back(answers_.task(plan));
+    return tasks;
+  }
 
   void take_estimates() {
     if (!parts_.new_estimates) return;
@@ -359,13 +366,11 @@ class Coordinator {
         ranks_.send(order.worker, Retract{order.count});
         continue;
       }
-      Assign assign;
-      for (const std::uint32_t plan : order.plans) assign.tasks.push_back(answers_.task(plan));
+      Assign assign{tasks(order.plans)};
       ranks_.send(order.worker, assign);
-      recorder_.observe(
-          [this, info = ranks_.info(order.worker), plans = order.plans](RunObserver& observer) {
-            for (const std::uint32_t plan : plans) observer.on_leased(*info, answers_.task(plan));
-          });
+      recorder_.add({.kind = Event::Kind::leased,
+                     .worker = ranks_.info(order.worker),
+                     .tasks = std::move(assign.tasks)});
     }
   }
 
@@ -402,7 +407,7 @@ class Coordinator {
   void begin_stop(RunEnd end, const std::string& reason) {
     stop_ = end;
     stop_deadline_s_ = now_s() + stop_timeout_s;
-    recorder_.observe([reason](RunObserver& observer) { observer.on_stopping(reason); });
+    recorder_.add({.kind = Event::Kind::stopping, .reason = reason});
     for (const Stage stage : {Stage::working, Stage::leaving})
       for (const int rank : ranks_.those(stage)) ranks_.send(rank, Stop{});
   }

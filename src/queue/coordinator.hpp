@@ -9,11 +9,10 @@
 
 #include "core/answer.hpp"
 #include "core/runtime.hpp"
-#include "queue/cost_model.hpp"
+#include "queue/event.hpp"
 #include "queue/link.hpp"
 #include "queue/messages.hpp"
 #include "queue/worker.hpp"
-#include "queue/worker_info.hpp"
 
 namespace wallheat {
 
@@ -27,52 +26,6 @@ class ResultSink {
   [[nodiscard]] virtual std::vector<PlanResult> store(std::span<const PlanResult> results) = 0;
   /// Called every now and then: other readers of the file may see what is new.
   virtual void publish() = 0;
-};
-
-/// A plan that was given up in the middle because the run had to stop.
-struct AbandonedPlan {
-  Task task;
-  std::int32_t attempts = 0;  ///< starts over all sessions
-  PlanProgress last{};        ///< how far it was when its worker last said so
-};
-
-/// Hears what happens, in order; for logs and progress. Called by the thread that stores.
-class RunObserver {
- public:
-  virtual ~RunObserver() = default;
-  /// It has joined and gets work.
-  virtual void on_worker_ready(const WorkerInfo& worker) = 0;
-  virtual void on_leased(const WorkerInfo& worker, const Task& task) = 0;
-  virtual void on_started(const WorkerInfo& worker, const Task& task) = 0;
-  /// The result is on disk. It may come after a failure of the same plan that was stored before.
-  virtual void on_stored(const PlanResult& result) = 0;
-  /// A second answer to a plan, which another worker was given so that it did not idle.
-  virtual void on_repeated(const PlanResult& result) = 0;
-  /// The failure is on disk, and the plan will be tried again.
-  virtual void on_failed_try(const PlanResult& result) = 0;
-  /// Two workers gave different answers, so one of their devices is faulty. The plan, which was
-  /// stored before, is now stored as failed.
-  virtual void on_conflict(const PlanResult& failed) = 0;
-  /// How far its running plans are. Where the disk is slow, some of this is left out.
-  virtual void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) = 0;
-  /// What its GPU tells, about once a second.
-  virtual void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) = 0;
-  /// It differs from rank 0 in what must be the same, and takes no part.
-  virtual void on_worker_refused(const WorkerInfo& worker, const std::string& reason) = 0;
-  /// Its plans are pending again.
-  virtual void on_worker_left(const WorkerInfo& worker, const std::string& reason) = 0;
-  /// It left without a word; its plans are pending again.
-  virtual void on_worker_lost(const WorkerInfo& worker, double silent_s) = 0;
-  /// It was thought lost and speaks again.
-  virtual void on_worker_back(const WorkerInfo& worker) = 0;
-  /// The plans at hand are abandoned because of this.
-  virtual void on_stopping(const std::string& reason) = 0;
-  /// At the end of a run that is stopped early; that it was started is on disk.
-  virtual void on_abandoned(const AbandonedPlan& plan) = 0;
-  /// At the end: how good the predictions of plans' times were.
-  virtual void on_predictions_judged(const PredictionQuality& quality) = 0;
-  /// Called every few milliseconds; seconds_left is NaN while it cannot be estimated.
-  virtual void on_tick(double seconds_left) = 0;
 };
 
 /// One plan to be solved, and how often it was started and failed before.
@@ -101,7 +54,7 @@ struct CoordinatorParts {
   std::function<std::vector<Difference>(const PlanResult& first, const PlanResult& second)>
       differences;
   ResultSink* sink = nullptr;
-  RunObserver* observer = nullptr;
+  Observer observer;
   Interrupted interrupted;
   Runtime* runtime = &system_runtime();
 };

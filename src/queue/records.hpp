@@ -2,52 +2,36 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "queue/background_thread.hpp"
 #include "queue/coordinator.hpp"
-#include "queue/messages.hpp"
 
 namespace wallheat {
 
 /// What is to be stored and told, in order.
 struct Records {
-  enum class Kind { result, failed_try, conflict, abandoned };
-  struct Record {
-    Kind kind = Kind::result;
-    PlanResult result;
-    PlanProgress last{};  ///< of an abandoned plan
-    Runtime::Clock::time_point added{};
-  };
-  std::vector<std::function<void(RunObserver&)>> events;
-  std::vector<Record> results;
-  std::size_t bytes = 0;  ///< of fields
+  std::vector<Event> events;   ///< told first
+  std::vector<Event> results;  ///< stored, then told
+  std::size_t bytes = 0;       ///< of fields
   /// The last of each worker: told after all else.
-  std::map<int, std::pair<WorkerPointer, Heartbeat>> heartbeats;
+  std::map<int, Event> heartbeats;
 };
 
 /// Tells the observer of the events, stores the results, and tells of these. A result that the sink
 /// stores otherwise than asked is told as it is stored. Throws what sink and observer throw.
-void work_off(Records& records, ResultSink& sink, RunObserver& observer, const Runtime& runtime);
+void work_off(Records& records, ResultSink& sink, const Observer& observer, const Runtime& runtime);
 
 /// Takes what is to be stored and told from a thread that must never wait, and has it done by
 /// another, all that has come together at a time.
 class Recorder {
  public:
-  Recorder(ResultSink& sink, RunObserver& observer, Runtime& runtime);
+  Recorder(ResultSink& sink, Observer observer, Runtime& runtime);
 
-  /// `event` is called with the observer, later and in another thread.
-  template <class Event>
-  void observe(Event event) {
-    news_.events.emplace_back(std::move(event));
-  }
-  void add(Records::Kind kind, PlanResult result, const PlanProgress& last = {});
-  /// Takes the place of the worker's last one, where that was not told yet: they must not pile up
-  /// while a disk hangs.
-  void add(const WorkerPointer& worker, const Heartbeat& heartbeat);
+  /// A heartbeat takes the place of the worker's last one, where that was not told yet: they must
+  /// not pile up while a disk hangs.
+  void add(Event event);
   /// Nothing more is told of how far its plans are.
   void forget_heartbeat(int rank) { news_.heartbeats.erase(rank); }
 
@@ -66,7 +50,7 @@ class Recorder {
   }
 
   ResultSink& sink_;
-  RunObserver& observer_;
+  Observer observer_;
   const Runtime& runtime_;
   Records news_;
   BackgroundThread thread_;  // last: it uses what is above

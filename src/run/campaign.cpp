@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +31,6 @@
 #include "store/results/result_store.hpp"
 #include "view/advice.hpp"
 #include "view/live_status.hpp"
-#include "view/logger.hpp"
 #include "view/run_monitor.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -117,6 +117,18 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
           {"started_utc", started_utc}};
 }
 
+/// The status of a run of which no more is known yet.
+RunStatus first_status(const RunOptions& options) {
+  RunStatus status;
+  status.file = options.out.string();
+  status.started_utc = status.written_utc = utc_now();
+  status.state = "starting";
+  status.host = host_name();
+  status.pid = ::getpid();
+  if (options.shard.count > 1) status.shard = options.shard.text();
+  return status;
+}
+
 /// A path as a shell takes it.
 std::string shell_word(const std::filesystem::path& path) {
   std::string text = path.string();
@@ -143,7 +155,7 @@ std::string next_step(const RunTally& tally, const RunOptions& options, bool int
 }
 
 /// The last lines of a run: the result and the file.
-void report_end(const RunMonitor& monitor, const RunOptions& options, spdlog::logger& logger) {
+void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logger) {
   const RunTally& tally = monitor.tally();
   const double elapsed = monitor.elapsed_s();
   if (tally.given_up > 0)
@@ -165,7 +177,7 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, spdlog::lo
 
 /// What `auto` means for these plans.
 DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
-                        const std::vector<QueuedPlan>& plans, spdlog::logger& logger) {
+                        const std::vector<QueuedPlan>& plans, Log& logger) {
   if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
   std::vector<GridShape> shapes;
   bool any_source = false;
@@ -230,7 +242,7 @@ double seconds_until(Clock::time_point time) {
 
 /// When to stop, so that there is time for storing and closing before the limit strikes: a
 /// twentieth of what is left, at most a minute (Slurm may strike half a minute early).
-Clock::time_point stop_time(Clock::time_point limit, spdlog::logger& logger) {
+Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
   using std::chrono::seconds;
   const auto kept =
       std::clamp<Clock::duration>((limit - Clock::now()) / 20, seconds(1), seconds(60));
@@ -255,22 +267,20 @@ constexpr const char* more_time =
 class Campaign {
  public:
   /// Opens the plans and the result file, and looks for changed inputs. Throws StopRequested.
-  Campaign(const RunOptions& options, const RunSurroundings& surroundings, Console& console)
+  Campaign(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
-        console_(console),
-        logger_(*console.logger()),
-        facts_{options.out, &ids_.ids, utc_now(), host_name(),
-               options.shard.count > 1 ? options.shard.text() : ""},
+        logger_(logger),
+        status_(first_status(options)),
         live_status_([file = status_file(options.out)](
                          const RunStatus& status) { write_run_status(file, status); },
-                     console.logger()),
+                     logger),
         resuming_(options.resume && has_results(options.out)) {
     check_gpu_choice(options, surroundings.ranks);
     // First of all, as what follows may take long: nobody else shall write the file or its status.
     ResultClaim claim(options.out, resuming_           ? Opening::resume
                                    : options.overwrite ? Opening::overwrite
                                                        : Opening::create);
-    live_status_.keep(first_status(facts_));
+    live_status_.keep(status_);
     try {
       prepare(surroundings, std::move(claim));
     } catch (...) {
@@ -299,7 +309,7 @@ class Campaign {
     parts.new_estimates = [this] { return forecast_->take(); };
     parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
     parts.sink = &sink;
-    parts.observer = &*monitor_;
+    parts.observer = [this](const Event& event) { monitor_->hear(event); };
     parts.differences = differences_with_fields;
     parts.interrupted = stop_requested;
     end_ = coordinate(link, std::move(parts));
@@ -316,7 +326,7 @@ class Campaign {
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
-    logger_.log(interrupted ? spdlog::level::warn : spdlog::level::info, "{}",
+    logger_.log(interrupted ? LogLevel::warning : LogLevel::info, "{}",
                 next_step(tally, options_, interrupted));
     if (interrupted) return exit_work_left;
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
@@ -341,7 +351,7 @@ class Campaign {
       logger_.warn("plan {} is named more than once; it is solved once", id);
     std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
     if (!options.events.empty()) events.emplace(options.events);
-    const Attributes session = session_start(options, surroundings, facts_.started_utc);
+    const Attributes session = session_start(options, surroundings, status_.started_utc);
     open_store(std::move(claim), session);
 
     RunTally tally;
@@ -350,8 +360,8 @@ class Campaign {
     warn_of_unknown_spacing();
     device_ = device_for(options, *source_, plans_, logger_);
     if (surroundings.ranks > 1) take_samples();
-    monitor_.emplace(console_.logger(), console_.line(), options.progress, std::move(events),
-                     facts_, tally, live_status_);
+    monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
+                     live_status_);
     std::vector<std::uint32_t> in_order;
     for (const QueuedPlan& plan : plans_) in_order.push_back(plan.task.index);
     forecast_.emplace(source_, ids_.ids, std::move(in_order), options.solver.limits,
@@ -430,8 +440,8 @@ class Campaign {
     if (end_ == RunEnd::source_away) return false;
     const auto& abandoned = monitor_->abandoned();
     return end_ == RunEnd::out_of_time || abandoned.empty() ||
-           std::all_of(abandoned.begin(), abandoned.end(), [&](const AbandonedPlan& plan) {
-             return plan.attempts >= options_.max_attempts;
+           std::all_of(abandoned.begin(), abandoned.end(), [&](const Event& plan) {
+             return plan.result.attempts >= options_.max_attempts;
            });
   }
 
@@ -444,7 +454,7 @@ class Campaign {
           more_time);
     constexpr std::size_t shown = 3;
     std::vector<std::string> plans;
-    for (const AbandonedPlan& plan : abandoned) {
+    for (const Event& plan : abandoned) {
       if (plans.size() == shown) break;
       plans.push_back(time_needed(plan));
     }
@@ -456,11 +466,11 @@ class Campaign {
         fmt::join(plans, "; "), more_time);
   }
 
-  [[nodiscard]] std::string time_needed(const AbandonedPlan& plan) const {
-    std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.task.id,
-                                  plan.attempts, duration_text(plan.last.seconds));
+  [[nodiscard]] std::string time_needed(const Event& plan) const {
+    std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.result.id,
+                                  plan.result.attempts, duration_text(plan.last.seconds));
     const auto estimate =
-        estimate_plan(*source_, plan.task.id, options_.solver.limits, options_.solver.kind);
+        estimate_plan(*source_, plan.result.id, options_.solver.limits, options_.solver.kind);
     if (!estimate || plan.last.iterations < 1) return had;
     const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
                             static_cast<double>(plan.last.iterations);
@@ -469,11 +479,10 @@ class Campaign {
   }
 
   const RunOptions& options_;
-  Console& console_;
-  spdlog::logger& logger_;
+  Log& logger_;
   SharedPlanSource source_;
   PlanIds ids_;
-  RunFacts facts_;
+  RunStatus status_;  // as it starts
   LiveStatus live_status_;
   bool resuming_;
   std::optional<ResultStore> store_;
@@ -488,13 +497,13 @@ class Campaign {
 }  // namespace
 
 int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
-                 Console& console) {
+                 Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
     keep_workers_waiting(link, surroundings.timeouts, std::move(work));
   };
   std::optional<Campaign> campaign;
   try {
-    in_background([&] { campaign.emplace(options, surroundings, console); });
+    in_background([&] { campaign.emplace(options, surroundings, logger); });
   } catch (const StopRequested&) {
     throw RunError(
         fmt::format("the run was asked to stop before any plan could start; {}", more_time));

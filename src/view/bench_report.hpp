@@ -1,10 +1,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
 #include "bench/reference_profile.hpp"
+#include "bench/solver_bench.hpp"
 
 namespace wallheat {
 
@@ -19,5 +21,9 @@ void print_tables(const ReferenceProfile& profile, const std::string& id,
                   const std::string& solver);
 [[nodiscard]] std::string to_json_text(const ReferenceProfile& profile, const std::string& id,
                                        const std::string& solver);
+
+[[nodiscard]] std::string to_json_text(const std::vector<SolverComparison>& comparisons,
+                                       const std::string& device);
+void print_tables(const std::vector<SolverComparison>& comparisons, const std::string& device);
 
 }  // namespace wallheat

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -17,28 +16,59 @@
 namespace wallheat {
 namespace {
 
-Json line(const std::string& event) { return {{"time", utc_now()}, {"event", event}}; }
-
-void add_line(std::string& lines, const Json& json) {
-  // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  lines += json_line(json) + '\n';
+Json line(const std::string& event, const Json& what = Json::object()) {
+  Json json{{"time", utc_now()}, {"event", event}};
+  json.update(what);
+  return json;
 }
 
-void add_worker(Json& json, const WorkerInfo& worker) {
-  json["rank"] = worker.rank;
-  json["host"] = worker.host;
-  json["device"] = worker.device;
+template <class Worker>
+Json facts_of(const Worker& worker) {
+  return {{"rank", worker.rank}, {"host", worker.host}, {"device", worker.device}};
+}
+
+template <class Worker>
+Json worker_line(const std::string& event, const Worker& worker, const Json& what) {
+  Json json = line(event, facts_of(worker));
+  json.update(what);
+  return json;
+}
+
+Json joining_line(const std::string& event, const WorkerInfo& worker) {
+  Json json =
+      worker_line(event, worker, {{"threads", worker.threads}, {"cpus", worker.bound_cpus}});
+  if (const auto& gpu = worker.gpu)
+    json["gpu"] = {{"ordinal", gpu->ordinal},
+                   {"name", gpu->name},
+                   {"uuid", gpu->uuid},
+                   {"memory_bytes", gpu->memory_bytes},
+                   {"numa", gpu->numa}};
+  return json;
+}
+
+Json leaving_line(const WorkerInfo& worker, const std::string& reason) {
+  return worker_line("worker_left", worker, {{"reason", reason}});
+}
+
+Json plan_line(const std::string& event, const WorkerInfo& worker, const Task& task) {
+  Json json = line(event, {{"id", task.id}});
+  json.update(facts_of(worker));
+  return json;
 }
 
 Json result_line(const std::string& event, const PlanResult& result) {
-  Json json = line(event);
-  json["id"] = result.id;
-  json["rank"] = result.rank;
-  json["host"] = result.host;
-  json["device"] = result.device;
-  json["status"] = to_string(result.status);
-  json["seconds"] = result.seconds;
-  json["attempts"] = result.attempts;
+  Json json = line(event, {{"id", result.id},
+                           {"rank", result.rank},
+                           {"host", result.host},
+                           {"device", result.device},
+                           {"status", to_string(result.status)},
+                           {"seconds", result.seconds},
+                           {"attempts", result.attempts}});
+  if (result.status == PlanStatus::failed) {
+    json.update({{"failures", result.failures}, {"error", result.error}});
+  } else {
+    json.update({{"iterations", result.iterations}, {"last_delta", result.last_delta}});
+  }
   return json;
 }
 
@@ -69,78 +99,56 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
     lines_ = "\n";
 }
 
-void EventLog::worker(const std::string& event, const WorkerInfo& worker) {
-  Json json = line(event);
-  add_worker(json, worker);
-  json["threads"] = worker.threads;
-  json["cpus"] = worker.bound_cpus;
-  if (worker.gpu) {
-    json["gpu"] = {{"ordinal", worker.gpu->ordinal},
-                   {"name", worker.gpu->name},
-                   {"uuid", worker.gpu->uuid},
-                   {"memory_bytes", worker.gpu->memory_bytes},
-                   {"numa", worker.gpu->numa}};
+void EventLog::put(const Json& json) { lines_ += json_line(json) + '\n'; }
+
+void EventLog::add(const Event& event) {
+  using enum Event::Kind;
+  const PlanResult& result = event.result;
+  switch (event.kind) {
+    case worker_ready:
+      return put(joining_line("worker_ready", *event.worker));
+    case worker_back:
+      return put(joining_line("worker_back", *event.worker));
+    case worker_refused:
+      return put(leaving_line(*event.worker, "refused: " + event.reason));
+    case worker_left:
+      return put(leaving_line(*event.worker, event.reason));
+    case worker_lost:
+      return put(leaving_line(*event.worker, "silent for " + duration_text(event.seconds)));
+    case leased:
+    case started:
+      for (const Task& task : event.tasks)
+        put(plan_line(event.kind == leased ? "assigned" : "start", *event.worker, task));
+      return;
+    case heartbeat:
+      if (const auto& gpu = event.heartbeat.gpu)
+        put(worker_line("gpu_sample", *event.worker, to_json(*gpu)));
+      return;
+    case stored:
+      return put(result_line(result.status == PlanStatus::failed ? "failure" : "result", result));
+    case failed_try:
+      return put(result_line("failed_try", result));
+    case conflict:
+      return put(result_line("conflict", result));
+    case stopping:
+      return put(line("stopping", {{"reason", event.reason}}));
+    case abandoned:
+      return put(line("abandoned", {{"id", result.id},
+                                    {"attempts", result.attempts},
+                                    {"seconds", event.last.seconds},
+                                    {"iterations", event.last.iterations}}));
+    case repeated:
+    case predictions_judged:
+    case tick:
+      return;
   }
-  add_line(lines_, json);
 }
 
-void EventLog::worker_left(const WorkerInfo& worker, const std::string& reason) {
-  Json json = line("worker_left");
-  add_worker(json, worker);
-  json["reason"] = reason;
-  add_line(lines_, json);
+void EventLog::gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) {
+  put(worker_line("gpu_usage", worker, to_json(usage, worker.plans)));
 }
 
-void EventLog::plan(const std::string& event, const WorkerInfo& worker, const Task& task) {
-  Json json = line(event);
-  json["id"] = task.id;
-  add_worker(json, worker);
-  add_line(lines_, json);
-}
-
-void EventLog::result(const PlanResult& result) {
-  if (result.status == PlanStatus::failed) return failure("failure", result);
-  Json json = result_line("result", result);
-  json["iterations"] = result.iterations;
-  json["last_delta"] = result.last_delta;
-  add_line(lines_, json);
-}
-
-void EventLog::failure(const std::string& event, const PlanResult& result) {
-  Json json = result_line(event, result);
-  json["failures"] = result.failures;
-  json["error"] = result.error;
-  add_line(lines_, json);
-}
-
-void EventLog::abandoned(const AbandonedPlan& plan) {
-  Json json = line("abandoned");
-  json["id"] = plan.task.id;
-  json["attempts"] = plan.attempts;
-  json["seconds"] = plan.last.seconds;
-  json["iterations"] = plan.last.iterations;
-  add_line(lines_, json);
-}
-
-void EventLog::gpu_sample(const WorkerInfo& worker, const GpuSample& sample) {
-  Json json = line("gpu_sample");
-  add_worker(json, worker);
-  json.update(to_json(sample));
-  add_line(lines_, json);
-}
-
-void EventLog::gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans) {
-  Json json = line("gpu_usage");
-  add_worker(json, worker);
-  json.update(to_json(usage, plans));
-  add_line(lines_, json);
-}
-
-void EventLog::run(const std::string& event, const std::string& reason) {
-  Json json = line(event);
-  if (!reason.empty()) json["reason"] = reason;
-  add_line(lines_, json);
-}
+void EventLog::run(const std::string& event) { put(line(event)); }
 
 void EventLog::flush() {
   for (std::string_view left = lines_; !left.empty();) {

@@ -4,7 +4,10 @@
 #include <string>
 
 #include "core/file_descriptor.hpp"
-#include "queue/coordinator.hpp"
+#include "core/gpu_usage.hpp"
+#include "queue/event.hpp"
+#include "view/json_forward.hpp"
+#include "view/run_status.hpp"
 
 namespace wallheat {
 
@@ -16,22 +19,19 @@ class EventLog {
   /// something else.
   explicit EventLog(const std::filesystem::path& file);
 
-  void worker(const std::string& event, const WorkerInfo& worker);
-  void worker_left(const WorkerInfo& worker, const std::string& reason);
-  void plan(const std::string& event, const WorkerInfo& worker, const Task& task);
-  void result(const PlanResult& result);
-  /// A failure that is not the last word, or one that was found out later.
-  void failure(const std::string& event, const PlanResult& result);
-  void abandoned(const AbandonedPlan& plan);
-  void gpu_sample(const WorkerInfo& worker, const GpuSample& sample);
-  /// At the end: what a worker's GPU did over the run, in which it solved so many plans.
-  void gpu_usage(const WorkerInfo& worker, const GpuUsage& usage, std::size_t plans);
-  void run(const std::string& event, const std::string& reason = {});
+  /// Those that change nothing (a tick, a repeated answer) have no line.
+  void add(const Event& event);
+  /// At the end: what a worker's GPU did over the run.
+  void gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
+  /// The run itself: it begins or ends.
+  void run(const std::string& event);
   /// Writes what has gathered. Throws RunError if the file cannot be written; then it is of no use
   /// any more.
   void flush();
 
  private:
+  void put(const Json& line);
+
   std::filesystem::path file_;
   FileDescriptor descriptor_;
   std::string lines_;

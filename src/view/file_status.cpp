@@ -28,40 +28,41 @@ namespace {
 constexpr double fresh_s = 30;
 constexpr std::size_t longest_list = 20;
 
-std::string_view to_string(FileState state) {
+std::string_view to_string(RunState state) {
   switch (state) {
-    case FileState::closed:
+    case RunState::closed:
       return "closed";
-    case FileState::being_written:
+    case RunState::being_written:
       return "being written";
-    case FileState::killed:
+    case RunState::killed:
       return "killed";
-    case FileState::unknown:
+    case RunState::unknown:
       break;
   }
   return "unknown";
 }
 
-RunStatusFile run_status_of(const fs::path& file, const Attributes& session) {
-  const fs::path path = status_file(file);
-  RunStatusFile look;
+void read_status_file(FileStatus& look) {
+  const fs::path path = status_file(look.file);
   try {
-    look.status = read_run_status(path);
-    if (!look.status) return look;
+    look.run = read_run_status(path);
+    if (!look.run) return;
     std::error_code gone;
     const auto written = fs::last_write_time(path, gone);
-    if (gone) return {};
+    if (gone) return look.run.reset();
     look.age_s = std::chrono::duration<double>(fs::file_time_type::clock::now() - written).count();
   } catch (const DecodeError&) {
-    return {{}, 0, path.string() + " is damaged and was passed over"};
+    look.note = path.string() + " is damaged and was passed over";
+    return;
   } catch (const RunError& error) {
-    return {{}, 0, error.what()};
+    look.note = error.what();
+    return;
   }
   // These texts sort as the times they name. A session is in the file from its first result on.
-  const auto started = session.find("started_utc");
-  if (started != session.end() && look.status->started_utc < started->second)
-    return {{}, 0, path.string() + " is of an earlier session and was passed over"};
-  return look;
+  const auto started = look.session.find("started_utc");
+  if (started == look.session.end() || look.run->started_utc >= started->second) return;
+  look.run.reset();
+  look.note = path.string() + " is of an earlier session and was passed over";
 }
 
 /// Which rows are to be solved in this file; the others are in other files.
@@ -77,22 +78,22 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
   }
 }
 
-FileState state_of(bool closed_well, const Writer& writer) {
-  if (writer.life == Writer::Life::lives) return FileState::being_written;
-  if (closed_well) return FileState::closed;
-  return writer.life == Writer::Life::unknown ? FileState::unknown : FileState::killed;
+RunState state_of(bool closed_well, const Writer& writer) {
+  if (writer.life == Writer::Life::lives) return RunState::being_written;
+  if (closed_well) return RunState::closed;
+  return writer.life == Writer::Life::unknown ? RunState::unknown : RunState::killed;
 }
 
 std::string state_text(const FileStatus& look) {
   std::string text(to_string(look.state));
-  if (look.state == FileState::closed) {
+  if (look.state == RunState::closed) {
     if (const auto parts = merged_parts(look.session))
       return fmt::format("{}; merged from {} part(s)", text, *parts);
     const auto ended = look.session.find("ended_utc");
     return ended == look.session.end() ? text : text + " at " + ended->second;
   }
-  if (look.state == FileState::killed) text = "left open: its writer was killed";
-  if (look.state == FileState::unknown) text = "left open: its writer does not answer";
+  if (look.state == RunState::killed) text = "left open: its writer was killed";
+  if (look.state == RunState::unknown) text = "left open: its writer does not answer";
   if (!look.writer.pid.empty())
     text += fmt::format(", process {} on host {}", look.writer.pid, look.writer.host);
   if (!look.writer.job.empty()) text += ", job " + look.writer.job;
@@ -110,10 +111,10 @@ std::string plan_text(const RunningPlan& plan, double age_s) {
 void print_file_fact(const char* name, const std::string& text) { print_fact(name, text, 11); }
 
 void print_workers(const FileStatus& look) {
-  const RunStatus& status = *look.status.status;
+  const RunStatus& status = *look.run;
   // Of a run that lives, times go on since the status was written; of a dead one they stand still.
-  const bool lives = look.state == FileState::being_written;
-  const double age_s = lives ? std::max(0.0, look.status.age_s) : 0;
+  const bool lives = look.state == RunState::being_written;
+  const double age_s = lives ? std::max(0.0, look.age_s) : 0;
   if (status.workers.empty()) return;
   std::vector<std::vector<std::string>> rows{
       {"rank", "host", "device", "threads", "plans", "heard ago", "state", "at work on"}};
@@ -162,19 +163,17 @@ void print_failed(const FileStatus& look) {
 }  // namespace
 
 std::optional<double> FileStatus::plans_per_s() const {
-  if (status.status && status.status->state == "starting") return std::nullopt;
-  if (status.status) return status.status->plans_per_s;
+  if (run) return run->state == "starting" ? std::nullopt : std::optional(run->plans_per_s);
   const auto number = [&](const char* name) {
     const auto found = session.find(name);
     return found == session.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
   };
-  if (state != FileState::closed || number("seconds") <= 0) return std::nullopt;
+  if (state != RunState::closed || number("seconds") <= 0) return std::nullopt;
   return number("solved") / number("seconds");
 }
 
 std::optional<double> FileStatus::seconds_left() const {
-  return status.status && state == FileState::being_written ? status.status->seconds_left
-                                                            : std::nullopt;
+  return run && state == RunState::being_written ? run->seconds_left : std::nullopt;
 }
 
 std::string FileStatus::advice() const {
@@ -184,23 +183,23 @@ std::string FileStatus::advice() const {
                : resume_same + more;
   };
   switch (state) {
-    case FileState::closed:
+    case RunState::closed:
       if (pending > 0) return "to go on, " + go_on();
       if (!failed.empty())
         return "mend the input of the failed plans, then " + go_on(and_retry_failed);
       return "nothing to do";
-    case FileState::being_written:
-      if (status.status && status.age_s > fresh_s)
+    case RunState::being_written:
+      if (run && age_s > fresh_s)
         return fmt::format(
             "wait; but it has not written its status for {}: see whether it is stopped or waits "
             "for a file system",
-            duration_text(status.age_s));
+            duration_text(age_s));
       return "wait";
-    case FileState::killed:
+    case RunState::killed:
       return "nothing stored is lost: to go on, " + go_on() +
              ", or make the file whole with 'wallheat "
              "repair'";
-    case FileState::unknown:
+    case RunState::unknown:
       break;
   }
   return fmt::format(
@@ -210,7 +209,7 @@ std::string FileStatus::advice() const {
 }
 
 int FileStatus::exit_status() const {
-  if (state != FileState::closed || pending > 0) return exit_work_left;
+  if (state != RunState::closed || pending > 0) return exit_work_left;
   return failed.empty() ? exit_done : exit_some_plans_failed;
 }
 
@@ -220,20 +219,20 @@ FileStatus status_of(const fs::path& file) {
   // Before the file itself, so that a run that ends in between is not taken for killed.
   look.writer = writer_of(real_system(), result_path(file));
   if (look.writer.life == Writer::Life::lives && !has_results(file)) {  // it is being started
-    look.state = FileState::being_written;
-    look.status = run_status_of(file, {});
+    look.state = RunState::being_written;
+    read_status_file(look);
     return look;
   }
   const ResultReader reader(file);
   if (!reader.sessions().empty()) look.session = reader.sessions().back();
-  look.status = run_status_of(file, look.session);
+  read_status_file(look);
   for (const char* name : {"solver", "solver_version"}) {
     const auto found = reader.settings().find(name);
     if (found != reader.settings().end())
       look.solver += (look.solver.empty() ? "" : " ") + found->second;
   }
   look.state = state_of(reader.closed_well(), look.writer);
-  if (look.state == FileState::closed) look.status.status.reset();  // it is over
+  if (look.state == RunState::closed) look.run.reset();  // it is over
   look.shard = shard_of(file, look.session);
   reader.for_each_row([&](const PlanResult& row) {
     if (!look.shard.holds(row.index)) return;
@@ -245,7 +244,7 @@ FileStatus status_of(const fs::path& file) {
 }
 
 void print_text(const FileStatus& look) {
-  const bool lives = look.state == FileState::being_written;
+  const bool lives = look.state == RunState::being_written;
   print_line(fmt::format("{}: {}", look.file.string(), state_text(look)), 2);
   const std::size_t total = look.solved + look.failed.size() + look.pending;
   print_file_fact(
@@ -258,13 +257,12 @@ void print_text(const FileStatus& look) {
   if (const auto rate = look.plans_per_s())
     print_file_fact("rate", rate_text(*rate) + (lives ? "" : " at last"));
   if (const auto left = look.seconds_left()) print_file_fact("left", duration_text(*left));
-  if (look.status.status)
-    print_file_fact("status",
-                    fmt::format("{}written {} ago", lives ? look.status.status->state + ", " : "",
-                                duration_text(std::max(0.0, look.status.age_s))));
-  if (!look.status.note.empty()) print_file_fact("note", look.status.note);
+  if (look.run)
+    print_file_fact("status", fmt::format("{}written {} ago", lives ? look.run->state + ", " : "",
+                                          duration_text(std::max(0.0, look.age_s))));
+  if (!look.note.empty()) print_file_fact("note", look.note);
   print_file_fact("advice", look.advice());
-  if (look.status.status) print_workers(look);
+  if (look.run) print_workers(look);
   print_failed(look);
 }
 
@@ -292,13 +290,12 @@ void print_json(const FileStatus& look) {
   for (const PlanResult& plan : look.failed)
     json["failed_plans"].push_back(
         {{"id", plan.id}, {"attempts", plan.attempts}, {"error", plan.error}});
-  json["status_age_s"] = look.status.status ? Json(look.status.age_s) : Json(nullptr);
-  json["status"] =
-      look.status.status ? Json::parse(to_json_text(*look.status.status)) : Json(nullptr);
+  json["status_age_s"] = look.run ? Json(look.age_s) : Json(nullptr);
+  json["status"] = look.run ? Json::parse(to_json_text(*look.run)) : Json(nullptr);
   // What it was doing then is not what it does now.
-  if (look.status.status && look.state != FileState::being_written)
+  if (look.run && look.state != RunState::being_written)
     json["status"]["state"] = to_string(look.state);
-  if (!look.status.note.empty()) json["note"] = look.status.note;
+  if (!look.note.empty()) json["note"] = look.note;
   fmt::print("{}", json_text(json));
 }
 

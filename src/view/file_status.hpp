@@ -13,21 +13,17 @@
 
 namespace wallheat {
 
-enum class FileState { closed, being_written, killed, unknown };
-
-/// The status file, and what there is to say about it.
-struct RunStatusFile {
-  std::optional<RunStatus> status;
-  double age_s = 0;
-  std::string note;  ///< why there is no status; may be empty
-};
+/// What has become of a file's last run.
+enum class RunState { closed, being_written, killed, unknown };
 
 /// Everything that is known of a file at one moment.
 struct FileStatus {
   std::filesystem::path file;
-  FileState state = FileState::unknown;
+  RunState state = RunState::unknown;
   Writer writer;
-  RunStatusFile status;
+  std::optional<RunStatus> run;  ///< as the status file says
+  double age_s = 0;              ///< of the status file
+  std::string note;              ///< why there is none; may be empty
   Shard shard;
   std::string solver;  ///< name and version; empty if the file does not say
   Attributes session;  ///< the last one's

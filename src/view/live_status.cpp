@@ -2,18 +2,13 @@
 
 #include <utility>
 
-#include "view/logger.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
-LiveStatus::LiveStatus(std::function<void(const RunStatus&)> write,
-                       std::shared_ptr<spdlog::logger> logger, Runtime& runtime)
-    : write_(std::move(write)),
-      logger_(std::move(logger)),
-      runtime_(runtime),
-      never_(runtime.make_condition()) {}
+LiveStatus::LiveStatus(std::function<void(const RunStatus&)> write, Log& log, Runtime& runtime)
+    : write_(std::move(write)), log_(log), runtime_(runtime), never_(runtime.make_condition()) {}
 
 void LiveStatus::write(const RunStatus& status) {
   rest();
@@ -41,7 +36,7 @@ void LiveStatus::write_now(const RunStatus& status) {
   try {
     write_(status);
   } catch (const RunError& error) {
-    if (!std::exchange(failed_, true)) logger_->warn("{}", error.what());
+    if (!std::exchange(failed_, true)) log_.warn("{}", error.what());
   }
 }
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <spdlog/fwd.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 
 #include "core/runtime.hpp"
+#include "view/console.hpp"
 #include "view/run_status.hpp"
 
 namespace wallheat {
@@ -18,7 +17,7 @@ namespace wallheat {
 class LiveStatus {
  public:
   /// `write` replaces the status; where it throws RunError, this is said once.
-  LiveStatus(std::function<void(const RunStatus&)> write, std::shared_ptr<spdlog::logger> logger,
+  LiveStatus(std::function<void(const RunStatus&)> write, Log& log,
              Runtime& runtime = system_runtime());
   ~LiveStatus() { rest(); }
   LiveStatus(const LiveStatus&) = delete;
@@ -35,7 +34,7 @@ class LiveStatus {
   void repeat(RunStatus& status, const std::stop_token& stop);
 
   std::function<void(const RunStatus&)> write_;
-  std::shared_ptr<spdlog::logger> logger_;
+  Log& log_;
   Runtime& runtime_;
   bool failed_ = false;  // said once
   std::mutex mutex_;

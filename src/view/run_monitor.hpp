@@ -1,7 +1,5 @@
 #pragma once
 
-#include <spdlog/fwd.h>
-
 #include <chrono>
 #include <map>
 #include <memory>
@@ -10,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "queue/coordinator.hpp"
+#include "queue/event.hpp"
 #include "view/console.hpp"
 #include "view/event_log.hpp"
 #include "view/live_status.hpp"
@@ -34,48 +32,25 @@ struct RunTally {
   double failed_seconds = 0;     ///< of these, spent on failures
   double repeated_seconds = 0;   ///< spent on answers that another worker had given before
   double abandoned_seconds = 0;  ///< spent on plans that the end cut short
+  std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
+
+  void add(const Event& event);
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
-/// What a run is, for observers.
-struct RunFacts {
-  std::filesystem::path out;                      ///< the result file
-  const std::vector<std::string>* ids = nullptr;  ///< of the whole campaign; outlives the monitor
-  std::string started_utc;
-  std::string host;
-  std::string shard;  ///< "K/N"; empty: all plans
-};
-
-/// The status of a run of which no more is known yet.
-[[nodiscard]] RunStatus first_status(const RunFacts& facts);
-
 /// Tells people, the event log and the status file what a run is doing.
-class RunMonitor final : public RunObserver {
+class RunMonitor {
  public:
-  RunMonitor(std::shared_ptr<spdlog::logger> logger, StatusLine& line, ProgressStyle style,
-             std::optional<EventLog> events, RunFacts facts, const RunTally& start,
-             LiveStatus& live_status, Runtime& runtime = system_runtime());
-  ~RunMonitor() override { flush_events(); }
+  /// `status` says what the run is; the rest of it is filled in here. `ids`, of the whole campaign,
+  /// must outlive this.
+  RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunStatus status,
+             const std::vector<std::string>& ids, const RunTally& start, LiveStatus& live_status,
+             Runtime& runtime = system_runtime());
+  ~RunMonitor() { flush_events(); }
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  void on_worker_ready(const WorkerInfo& worker) override;
-  void on_leased(const WorkerInfo& worker, const Task& task) override;
-  void on_started(const WorkerInfo& worker, const Task& task) override;
-  void on_stored(const PlanResult& result) override;
-  void on_repeated(const PlanResult& result) override;
-  void on_failed_try(const PlanResult& result) override;
-  void on_conflict(const PlanResult& failed) override;
-  void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
-  void on_gpu_sample(const WorkerInfo& worker, const GpuSample& sample) override;
-  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override;
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
-  void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
-  void on_worker_back(const WorkerInfo& worker) override;
-  void on_stopping(const std::string& reason) override;
-  void on_abandoned(const AbandonedPlan& plan) override;
-  void on_predictions_judged(const PredictionQuality& quality) override;
-  void on_tick(double seconds_left) override;
+  void hear(const Event& event);
 
   /// Ends the display, logs what each worker did, and flushes the event log.
   void finish(const std::string& event);
@@ -83,10 +58,10 @@ class RunMonitor final : public RunObserver {
   [[nodiscard]] const RunTally& tally() const { return tally_; }
   /// What the run is doing, with a word of the caller's for it; seconds_left may be NaN.
   [[nodiscard]] RunStatus status(const std::string& state, double seconds_left) const;
-  /// What was at hand when the run had to stop.
-  [[nodiscard]] const std::vector<AbandonedPlan>& abandoned() const { return abandoned_; }
+  /// The plans that were at hand when the run had to stop.
+  [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
-  [[nodiscard]] double elapsed_s() const;
+  [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
   /// A sentence on how good the predictions were; empty where there were too few.
   [[nodiscard]] const std::string& predictions() const { return predictions_; }
   /// Of all workers that got ready.
@@ -101,33 +76,32 @@ class RunMonitor final : public RunObserver {
  private:
   using Clock = Runtime::Clock;
   struct WorkerShare {
-    WorkerInfo worker;
-    std::size_t plans = 0;
+    WorkerStatus status;
     ThreadTime spent;
-    std::string state = "working";
     Clock::time_point heard;
-    std::vector<PlanProgress> running;  // those that it is longest at
-    std::size_t running_plans = 0;      // all of them
     GpuUsage gpu;
-    std::optional<GpuSample> gpu_now;
   };
+  void say(const Event& event);
+  void say(const PlanResult& stored);
+  void follow(const Event& event);
+  void follow(WorkerShare& share, const Heartbeat& heartbeat);
+  void judge_predictions(const PredictionQuality& quality);
+  void tick(double seconds_left);
   void show_workers();
   /// An event log that cannot be written is done without, and this is said.
   void flush_events();
   /// Of a worker that was not known yet, too.
   WorkerShare& share_of(int rank);
+  [[nodiscard]] double seconds_since(Clock::time_point time) const;
   [[nodiscard]] std::vector<int> ranks_to_tell_of() const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
-  void warn_of_odd_temperature(const PlanResult& result);
-  void warn_of_early_stop(const PlanResult& result);
 
-  std::shared_ptr<spdlog::logger> logger_;
-  StatusLine& line_;
+  Log& log_;
   ProgressStyle style_;
   std::optional<EventLog> events_;
-  RunFacts facts_;
+  RunStatus status_;  // as it began, but for its state
+  const std::vector<std::string>& ids_;
   RunTally tally_;
-  std::string state_ = "running";
   std::size_t odd_temperatures_ = 0;  // plans
   std::size_t early_stops_ = 0;       // plans
   Clock::time_point status_written_;
@@ -136,10 +110,9 @@ class RunMonitor final : public RunObserver {
   Clock::time_point start_ = runtime_.now();
   Clock::time_point shown_ = start_;
   Clock::time_point last_ready_;
-  std::vector<WorkerInfo> ready_;   // those shown first, then by rank
-  std::size_t shown_workers_ = 0;   // of these
-  std::set<std::uint32_t> failed_;  // plans that count as failed: each may still be answered
-  std::vector<AbandonedPlan> abandoned_;
+  std::vector<WorkerInfo> ready_;  // those shown first, then by rank
+  std::size_t shown_workers_ = 0;  // of these
+  std::vector<Event> abandoned_;
   std::string predictions_;
   std::map<int, WorkerShare> shares_;  // by rank
 };

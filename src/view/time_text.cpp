@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 
 #include "core/utc_text.hpp"
 
@@ -19,23 +20,10 @@ std::string utc_now() {
 }
 
 std::optional<double> seconds_of_utc(const std::string& text) {
-  int year = 0;
-  int month = 0;
-  int day = 0;
-  int hour = 0;
-  int minute = 0;
-  double second = 0;
-  if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ", &year, &month, &day, &hour, &minute,
-                  &second) != 6) {
-    return std::nullopt;
-  }
-  using namespace std::chrono;
-  const year_month_day date{std::chrono::year(year),
-                            std::chrono::month(static_cast<unsigned>(month)),
-                            std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return std::nullopt;
-  const auto midnight = duration<double>(sys_days(date).time_since_epoch());
-  return midnight.count() + 3600.0 * hour + 60.0 * minute + second;
+  std::tm whole{};
+  const char* fraction = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &whole);
+  if (fraction == nullptr) return std::nullopt;
+  return static_cast<double>(::timegm(&whole)) + std::strtod(fraction, nullptr);
 }
 
 std::string seconds_text(double seconds) {

@@ -64,37 +64,6 @@ class MeasuredSink final : public ResultSink {
   ResultStore* store_;
 };
 
-class Silent final : public RunObserver {
- public:
-  void on_worker_ready(const WorkerInfo&) override {
-    if (start == Clock::time_point{}) start = Clock::now();
-  }
-  void on_abandoned(const AbandonedPlan&) override {}
-  void on_leased(const WorkerInfo&, const Task&) override {}
-  void on_started(const WorkerInfo&, const Task&) override {}
-  void on_stored(const PlanResult&) override {}
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override {
-    std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", worker.rank, reason.c_str());
-  }
-  void on_worker_refused(const WorkerInfo&, const std::string&) override {}
-  void on_repeated(const PlanResult&) override {}
-  void on_failed_try(const PlanResult&) override {}
-  void on_conflict(const PlanResult& failed) override {
-    std::fprintf(stderr, "bench_queue: plan %s: %s\n", failed.id.c_str(), failed.error.c_str());
-  }
-  void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress>) override {}
-  void on_gpu_sample(const WorkerInfo&, const GpuSample&) override {}
-  void on_worker_lost(const WorkerInfo& worker, double) override {
-    std::fprintf(stderr, "bench_queue: rank %d is lost\n", worker.rank);
-  }
-  void on_worker_back(const WorkerInfo&) override {}
-  void on_stopping(const std::string&) override {}
-  void on_predictions_judged(const PredictionQuality&) override {}
-  void on_tick(double) override {}
-
-  Clock::time_point start = Clock::now();  ///< of the exchange: before it the workers start
-};
-
 /// A result such as a real plan has, without the solving.
 PlanResult answer(const Task& task) {
   const auto start = Clock::now();
@@ -170,15 +139,24 @@ void measure(Link& link, const Settings& settings) {
   }
   parts.threads_per_worker = settings.threads;
   MeasuredSink sink(store ? &*store : nullptr);
-  Silent observer;
   parts.sink = &sink;
-  parts.observer = &observer;
+  parts.observer = [&](const Event& event) {
+    const char* reason = event.reason.c_str();
+    if (event.kind == Event::Kind::worker_left)
+      std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", event.worker->rank, reason);
+    if (event.kind == Event::Kind::worker_lost)
+      std::fprintf(stderr, "bench_queue: rank %d is lost\n", event.worker->rank);
+    if (event.kind == Event::Kind::conflict)
+      std::fprintf(stderr, "bench_queue: plan %s: %s\n", event.result.id.c_str(),
+                   event.result.error.c_str());
+  };
   parts.differences = [](const PlanResult& first, const PlanResult& second) {
     return differences(Answer{first}, Answer{second});
   };
   parts.interrupted = [] { return false; };
+  const auto start = Clock::now();
   static_cast<void>(coordinate(link, parts));
-  const double run_s = seconds_since(observer.start);
+  const double run_s = seconds_since(start);
 
   const auto start_of_close = Clock::now();
   if (store) store->close({{"end", "finished"}});

@@ -23,33 +23,6 @@ class LastRow final : public ResultSink {
   std::string error;
 };
 
-class NoObserver final : public RunObserver {
- public:
-  void on_worker_ready(const WorkerInfo&) override {}
-  void on_leased(const WorkerInfo&, const Task&) override {}
-  void on_started(const WorkerInfo&, const Task&) override {}
-  void on_stored(const PlanResult&) override {}
-  void on_repeated(const PlanResult&) override {}
-  void on_failed_try(const PlanResult&) override {}
-  void on_conflict(const PlanResult&) override {}
-  void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress> running) override {
-    ++heartbeats;
-    last_iterations = running.front().iterations;
-  }
-  void on_gpu_sample(const WorkerInfo&, const GpuSample&) override {}
-  void on_worker_refused(const WorkerInfo&, const std::string&) override {}
-  void on_worker_left(const WorkerInfo&, const std::string&) override {}
-  void on_worker_lost(const WorkerInfo&, double) override {}
-  void on_worker_back(const WorkerInfo&) override {}
-  void on_stopping(const std::string&) override {}
-  void on_abandoned(const AbandonedPlan&) override {}
-  void on_predictions_judged(const PredictionQuality&) override {}
-  void on_tick(double) override {}
-
-  int heartbeats = 0;
-  std::int64_t last_iterations = 0;
-};
-
 /// Plan 0 is at worker 1, and a copy of it at worker 2.
 struct CopiedPlan {
   CopiedPlan() {
@@ -83,10 +56,17 @@ struct CopiedPlan {
   }
 
   LastRow sink;
-  NoObserver observer;
+  int heartbeats = 0;
+  std::int64_t last_iterations = 0;
   CoordinatorParts parts;
   WorkQueue queue{{{0, 0}}};
-  Recorder recorder{sink, observer, system_runtime()};
+  Recorder recorder{sink,
+                    [this](const Event& event) {
+                      if (event.kind != Event::Kind::heartbeat) return;
+                      ++heartbeats;
+                      last_iterations = event.heartbeat.running.front().iterations;
+                    },
+                    system_runtime()};
   Answers answers{parts, queue, recorder};
 };
 
@@ -146,10 +126,12 @@ TEST(Recorder, keeps_one_heartbeat_of_a_worker_while_the_disk_hangs) {
   const auto worker =
       std::make_shared<const WorkerInfo>(WorkerInfo{1, "host", "device", {}, false});
   for (int second = 0; second < 1000; ++second)
-    plan.recorder.add(worker, Heartbeat{{{0, second, 0.5, 1.0 * second}}});
+    plan.recorder.add({.kind = Event::Kind::heartbeat,
+                       .worker = worker,
+                       .heartbeat = {{{0, second, 0.5, 1.0 * second}}}});
   plan.write_all();
-  EXPECT_EQ(plan.observer.heartbeats, 1);
-  EXPECT_EQ(plan.observer.last_iterations, 999);
+  EXPECT_EQ(plan.heartbeats, 1);
+  EXPECT_EQ(plan.last_iterations, 999);
 }
 
 }  // namespace

@@ -30,35 +30,38 @@ class MemorySink final : public ResultSink {
   std::map<std::string, std::vector<PlanResult>> stored_;
 };
 
-class Recorder final : public RunObserver {
+class Recorder final {
  public:
-  void on_worker_ready(const WorkerInfo& worker) override { settle(worker.rank); }
-  void on_abandoned(const AbandonedPlan&) override {}
-  void on_leased(const WorkerInfo&, const Task&) override { ++leased_; }
-  void on_started(const WorkerInfo&, const Task&) override { ++started_; }
-  void on_stored(const PlanResult&) override { ++stored_; }
-  void on_worker_left(const WorkerInfo& worker, const std::string&) override {
-    settle(worker.rank);
+  void hear(const Event& event) {
+    const int rank = event.worker ? event.worker->rank : 0;
+    switch (event.kind) {
+      case Event::Kind::worker_refused:
+        refused_[rank] = event.reason;
+        [[fallthrough]];
+      case Event::Kind::worker_ready:
+      case Event::Kind::worker_left:
+        return settle(rank);
+      case Event::Kind::leased:
+        leased_ += static_cast<int>(event.tasks.size());
+        return;
+      case Event::Kind::started:
+        started_ += static_cast<int>(event.tasks.size());
+        return;
+      case Event::Kind::stored:
+        ++stored_;
+        return;
+      case Event::Kind::heartbeat:
+        for (const PlanProgress& progress : event.heartbeat.running)
+          if (when_progress_) when_progress_(progress);
+        if (event.heartbeat.gpu && when_gpu_sample_) when_gpu_sample_(*event.heartbeat.gpu);
+        return;
+      case Event::Kind::stopping:
+        stop_reason_ = event.reason;
+        return;
+      default:
+        return;
+    }
   }
-  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override {
-    refused_[worker.rank] = reason;
-    settle(worker.rank);
-  }
-  void on_repeated(const PlanResult&) override {}
-  void on_failed_try(const PlanResult&) override {}
-  void on_conflict(const PlanResult&) override {}
-  void on_heartbeat(const WorkerInfo&, std::span<const PlanProgress> running) override {
-    for (const PlanProgress& progress : running)
-      if (when_progress_) when_progress_(progress);
-  }
-  void on_gpu_sample(const WorkerInfo&, const GpuSample& sample) override {
-    if (when_gpu_sample_) when_gpu_sample_(sample);
-  }
-  void on_worker_lost(const WorkerInfo&, double) override {}
-  void on_worker_back(const WorkerInfo&) override {}
-  void on_stopping(const std::string& reason) override { stop_reason_ = reason; }
-  void on_predictions_judged(const PredictionQuality&) override {}
-  void on_tick(double) override {}
 
   void settle(int rank) {
     if (!ranks_.insert(rank).second) return;
@@ -117,7 +120,7 @@ class LocalRun {
     parts_.terms = terms;
     parts_.samples = {{"plan0", "the cells of plan0"}};
     parts_.sink = &sink_;
-    parts_.observer = &recorder_;
+    parts_.observer = [this](const Event& event) { recorder_.hear(event); };
     parts_.differences = [](const PlanResult&, const PlanResult&) {
       return std::vector<Difference>{};
     };

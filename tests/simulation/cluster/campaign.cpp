@@ -157,19 +157,78 @@ std::vector<PlanResult> Witness::store(std::span<const PlanResult> results) {
   return otherwise;
 }
 
-void Witness::on_worker_ready(const WorkerInfo& worker) {
-  monitor_->on_worker_ready(worker);
-  ready_s_.emplace(worker.rank, rank0_.world().now());
-  expect(!ready_.contains(worker.rank), "a worker gets ready once", std::to_string(worker.rank));
-  expect(!gone_.contains(worker.rank), "who left for good does not come back",
-         std::to_string(worker.rank));
-  ready_.emplace(worker.rank, rank0_.world().now());
+void Witness::hear(const Event& event) {
+  monitor_->hear(event);
+  const int rank = event.worker ? event.worker->rank : 0;
+  switch (event.kind) {
+    case Event::Kind::worker_ready:
+      return worker_ready(rank);
+    case Event::Kind::worker_refused:
+      campaign_.reached(ready_.contains(rank) ? "a worker suddenly speaks otherwise"
+                                              : "a worker is refused");
+      ready_.erase(rank);
+      gone_.insert(rank);
+      return;
+    case Event::Kind::worker_left:
+      return worker_left(rank, event.reason);
+    case Event::Kind::worker_lost:
+      return worker_lost(*event.worker, event.seconds);
+    case Event::Kind::worker_back:
+      campaign_.reached("a lost worker is back");
+      expect(!ready_.contains(rank), "only the lost come back", std::to_string(rank));
+      ready_.emplace(rank, rank0_.world().now());
+      return;
+    case Event::Kind::leased:
+      for (const Task& task : event.tasks) leased(rank, task);
+      return;
+    case Event::Kind::started:
+      for (const Task& task : event.tasks) {
+        expect(leased_.contains(task.index) && leased_[task.index].contains(rank),
+               "a worker starts what it was given",
+               fmt::format("plan {} at rank {}", task.id, rank));
+        runs_[rank].insert(task.index);
+      }
+      return;
+    case Event::Kind::heartbeat:
+      for (const PlanProgress& plan : event.heartbeat.running)
+        expect(plan.index < campaign_.rows().size(), "a heartbeat names plans",
+               std::to_string(rank));
+      return;
+    case Event::Kind::stored:
+      return stored(event.result);
+    case Event::Kind::failed_try:
+      return failed_try(event.result);
+    case Event::Kind::repeated:
+      return repeated(event.result);
+    case Event::Kind::conflict:
+      return conflict(event.result);
+    case Event::Kind::stopping:
+      campaign_.reached("stopped early: " + event.reason.substr(0, event.reason.find(" is ")));
+      stopping_ = true;
+      return;
+    case Event::Kind::abandoned:
+      campaign_.reached("a plan is abandoned");
+      expect(!answered_.contains(event.result.index), "what is answered is not abandoned",
+             event.result.id);
+      return;
+    case Event::Kind::predictions_judged:
+      if (event.quality.plans > 0) campaign_.reached("predictions are judged");
+      return;
+    case Event::Kind::tick:
+      return tick(event.seconds);
+  }
 }
 
-void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
-  monitor_->on_leased(worker, task);
-  const std::string what = fmt::format("plan {} to rank {}", task.id, worker.rank);
-  expect(ready_.contains(worker.rank), "only workers that are there get plans", what);
+void Witness::worker_ready(int rank) {
+  ready_s_.emplace(rank, rank0_.world().now());
+  expect(!ready_.contains(rank), "a worker gets ready once", std::to_string(rank));
+  expect(!gone_.contains(rank), "who left for good does not come back", std::to_string(rank));
+  ready_.emplace(rank, rank0_.world().now());
+}
+
+void Witness::leased(int rank, const Task& task) {
+  const std::string what = fmt::format("plan {} to rank {}", task.id, rank);
+  expect(ready_.contains(rank), "only workers that are there get plans", what);
   expect(!answered_.contains(task.index), "what is answered is not handed out again", what);
   expect(!stopping_, "nothing is handed out while the run stops", what);
   expect(lost_workers_[task.index] <= campaign_.options().max_attempts,
@@ -177,24 +236,15 @@ void Witness::on_leased(const WorkerInfo& worker, const Task& task) {
   // Whoever is about to leave takes nothing more, and others may have no time, or be busy for long.
   constexpr Seconds long_s = 50;
   const auto failed = failed_at_.find(task.index);
-  if (failed != failed_at_.end() && failed->second.first == worker.rank && ready_.size() > 1 &&
+  if (failed != failed_at_.end() && failed->second.first == rank && ready_.size() > 1 &&
       rank0_.world().now() < failed->second.second + long_s && campaign_.all_workers_stay())
     doubts_[task.index] = what;
   auto& holders = leased_[task.index];
-  if (!holders.empty() && !holders.contains(worker.rank)) campaign_.reached("handed out again");
-  holders.insert(worker.rank);
+  if (!holders.empty() && !holders.contains(rank)) campaign_.reached("handed out again");
+  holders.insert(rank);
 }
 
-void Witness::on_started(const WorkerInfo& worker, const Task& task) {
-  monitor_->on_started(worker, task);
-  expect(leased_.contains(task.index) && leased_[task.index].contains(worker.rank),
-         "a worker starts what it was given",
-         fmt::format("plan {} at rank {}", task.id, worker.rank));
-  runs_[worker.rank].insert(task.index);
-}
-
-void Witness::on_stored(const PlanResult& result) {
-  monitor_->on_stored(result);
+void Witness::stored(const PlanResult& result) {
   runs_[result.rank].erase(result.index);
   const bool again = !stored_.insert(result.index).second;
   const bool answer = is_answer(result.status);
@@ -215,8 +265,7 @@ void Witness::on_stored(const PlanResult& result) {
   campaign_.acknowledge(result);
 }
 
-void Witness::on_repeated(const PlanResult& result) {
-  monitor_->on_repeated(result);
+void Witness::repeated(const PlanResult& result) {
   runs_[result.rank].erase(result.index);
   campaign_.reached("a copy's answer comes second");
   // Of one that has failed in between, the first answer may be the second that came.
@@ -225,8 +274,7 @@ void Witness::on_repeated(const PlanResult& result) {
     expect(row.value == result.statistics.mean_temp, "a copy's answer equals the first", result.id);
 }
 
-void Witness::on_failed_try(const PlanResult& result) {
-  monitor_->on_failed_try(result);
+void Witness::failed_try(const PlanResult& result) {
   runs_[result.rank].erase(result.index);
   doubts_.erase(result.index);
   campaign_.reached("a plan is tried again");
@@ -236,41 +284,23 @@ void Witness::on_failed_try(const PlanResult& result) {
   failed_at_[result.index] = {result.rank, rank0_.world().now()};
 }
 
-void Witness::on_conflict(const PlanResult& failed) {
-  monitor_->on_conflict(failed);
+void Witness::conflict(const PlanResult& failed) {
   campaign_.reached("two workers give different answers");
   expect(campaign_.options().liars > 0, "devices that do not lie do not conflict", failed.error);
   expect(conflicts_.insert(failed.index).second, "a conflict is told once", failed.id);
   answered_.erase(failed.index);
 }
 
-void Witness::on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) {
-  monitor_->on_heartbeat(worker, running);
-  for (const PlanProgress& plan : running)
-    expect(plan.index < campaign_.rows().size(), "a heartbeat names plans",
-           std::to_string(worker.rank));
-}
-
-void Witness::on_worker_refused(const WorkerInfo& worker, const std::string& reason) {
-  monitor_->on_worker_refused(worker, reason);
-  campaign_.reached(ready_.contains(worker.rank) ? "a worker suddenly speaks otherwise"
-                                                 : "a worker is refused");
-  ready_.erase(worker.rank);
-  gone_.insert(worker.rank);
-}
-
-void Witness::on_worker_left(const WorkerInfo& worker, const std::string& reason) {
-  monitor_->on_worker_left(worker, reason);
+void Witness::worker_left(int rank, const std::string& reason) {
   expect(!campaign_.only_deadly_plans_fail() ||
              reason.find("with several plans at once") == std::string::npos,
          "who may have killed a solver process is tried alone", reason);
   campaign_.reached("a worker leaves");
-  ready_.erase(worker.rank);
-  gone_.insert(worker.rank);
+  ready_.erase(rank);
+  gone_.insert(rank);
 }
 
-void Witness::on_worker_lost(const WorkerInfo& worker, double silent_s) {
-  monitor_->on_worker_lost(worker, silent_s);
+void Witness::worker_lost(const WorkerInfo& worker, double silent_s) {
   for (const std::uint32_t plan : runs_[worker.rank]) ++lost_workers_[plan];
   runs_[worker.rank].clear();
   const bool too_slow = silent_s == Timeouts{}.start_s;
@@ -281,32 +311,7 @@ void Witness::on_worker_lost(const WorkerInfo& worker, double silent_s) {
   ready_.erase(worker.rank);
 }
 
-void Witness::on_worker_back(const WorkerInfo& worker) {
-  monitor_->on_worker_back(worker);
-  campaign_.reached("a lost worker is back");
-  expect(!ready_.contains(worker.rank), "only the lost come back", std::to_string(worker.rank));
-  ready_.emplace(worker.rank, rank0_.world().now());
-}
-
-void Witness::on_stopping(const std::string& reason) {
-  monitor_->on_stopping(reason);
-  campaign_.reached("stopped early: " + reason.substr(0, reason.find(" is ")));
-  stopping_ = true;
-}
-
-void Witness::on_abandoned(const AbandonedPlan& plan) {
-  monitor_->on_abandoned(plan);
-  campaign_.reached("a plan is abandoned");
-  expect(!answered_.contains(plan.task.index), "what is answered is not abandoned", plan.task.id);
-}
-
-void Witness::on_predictions_judged(const PredictionQuality& quality) {
-  monitor_->on_predictions_judged(quality);
-  if (quality.plans > 0) campaign_.reached("predictions are judged");
-}
-
-void Witness::on_tick(double seconds_left) {
-  monitor_->on_tick(seconds_left);
+void Witness::tick(double seconds_left) {
   const RunTally& tally = monitor_->tally();
   expect(tally.solved == answered_.size() && tally.failed == stored_.size() - answered_.size(),
          "the monitor counts what is stored",

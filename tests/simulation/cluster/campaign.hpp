@@ -82,29 +82,13 @@ class Campaign {
 };
 
 /// Looks at one session from rank 0's side: stores for it, and hears what it tells.
-class Witness : public ResultSink, public RunObserver {
+class Witness : public ResultSink {
  public:
   Witness(Campaign& campaign, Process& rank0, Random random, bool with_faults);
 
   std::vector<PlanResult> store(std::span<const PlanResult> results) override;
   void publish() override {}
-  void on_worker_ready(const WorkerInfo& worker) override;
-  void on_leased(const WorkerInfo& worker, const Task& task) override;
-  void on_started(const WorkerInfo& worker, const Task& task) override;
-  void on_stored(const PlanResult& result) override;
-  void on_repeated(const PlanResult& result) override;
-  void on_failed_try(const PlanResult& result) override;
-  void on_conflict(const PlanResult& failed) override;
-  void on_heartbeat(const WorkerInfo& worker, std::span<const PlanProgress> running) override;
-  void on_gpu_sample(const WorkerInfo&, const GpuSample&) override {}
-  void on_worker_refused(const WorkerInfo& worker, const std::string& reason) override;
-  void on_worker_left(const WorkerInfo& worker, const std::string& reason) override;
-  void on_worker_lost(const WorkerInfo& worker, double silent_s) override;
-  void on_worker_back(const WorkerInfo& worker) override;
-  void on_stopping(const std::string& reason) override;
-  void on_abandoned(const AbandonedPlan& plan) override;
-  void on_predictions_judged(const PredictionQuality& quality) override;
-  void on_tick(double seconds_left) override;
+  void hear(const Event& event);
 
   /// From now on a monitor hears all that the witness hears, and is to count the same.
   void hear_with(RunMonitor& monitor) { monitor_ = &monitor; }
@@ -118,6 +102,15 @@ class Witness : public ResultSink, public RunObserver {
   [[nodiscard]] const std::map<int, Seconds>& ready_s() const { return ready_s_; }
 
  private:
+  void worker_ready(int rank);
+  void leased(int rank, const Task& task);
+  void stored(const PlanResult& result);
+  void repeated(const PlanResult& result);
+  void failed_try(const PlanResult& result);
+  void conflict(const PlanResult& failed);
+  void worker_left(int rank, const std::string& reason);
+  void worker_lost(const WorkerInfo& worker, double silent_s);
+  void tick(double seconds_left);
   void expect(bool kept, const char* invariant, const std::string& details);
 
   Campaign& campaign_;

@@ -380,7 +380,7 @@ class Session {
       return differences({first}, {second});
     };
     parts.sink = &*witness_;
-    parts.observer = &*witness_;
+    parts.observer = [this](const Event& event) { witness_->hear(event); };
     parts.interrupted = [this] { return world_.now() >= stop_heard_s_[0]; };
     parts.runtime = &rank0();
     return parts;

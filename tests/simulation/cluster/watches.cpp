@@ -1,7 +1,6 @@
 #include "simulation/cluster/watches.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <cmath>
@@ -69,10 +68,6 @@ StatusWatch::StatusWatch(Campaign& campaign, Process& rank0)
     : campaign_(campaign),
       rank0_(rank0),
       ids_(ids_of(campaign)),
-      // Without a sink: what is said is not for this test.
-      logger_(std::make_shared<spdlog::logger>("simulated")),
-      line_(logger_),
-      facts_{"results.h5", &ids_, "", "host0", ""},
       oldest_s_(10 + 3 * rank0.poll_s() + 20 * campaign.options().store_s) {}
 
 void StatusWatch::see(const RunStatus& status) {
@@ -82,12 +77,12 @@ void StatusWatch::see(const RunStatus& status) {
 }
 
 void StatusWatch::starts() {
-  live_status_.emplace([this](const RunStatus& status) { see(status); }, logger_, rank0_);
-  live_status_->keep(first_status(facts_));
+  live_status_.emplace([this](const RunStatus& status) { see(status); }, log_, rank0_);
+  live_status_->keep({});
 }
 
 RunMonitor& StatusWatch::solves() {
-  return monitor_.emplace(logger_, line_, ProgressStyle::lines, std::nullopt, facts_,
+  return monitor_.emplace(log_, ProgressStyle::lines, std::nullopt, RunStatus{}, ids_,
                           tally_of(campaign_), *live_status_, rank0_);
 }
 

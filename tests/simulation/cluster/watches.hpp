@@ -77,9 +77,7 @@ class StatusWatch {
   Campaign& campaign_;
   Process& rank0_;
   std::vector<std::string> ids_;
-  std::shared_ptr<spdlog::logger> logger_;
-  StatusLine line_;
-  RunFacts facts_;
+  Log log_;                        // what is said is not for this test
   Seconds oldest_s_;               ///< that a status may grow
   std::optional<Seconds> seen_s_;  ///< nothing where rank 0 has none
   std::optional<LiveStatus> live_status_;
