@@ -125,7 +125,7 @@ void measure_here(Campaign& campaign, const std::vector<std::string>& ids, const
 }
 
 Campaign campaign_of(const RunOptions& run) {
-  const SharedPlanSource source = open_plan_source(run.data);
+  const SharedPlanSource source = open_plan_source(run.job.data);
   PlanIds wanted = requested_plans(*source, run.ids, run.ids_file, run.first);
   Campaign campaign;
   std::vector<PlanResult> solved;
@@ -137,11 +137,11 @@ Campaign campaign_of(const RunOptions& run) {
   std::unordered_set<std::string> done;
   for (const PlanResult& row : solved) done.insert(row.id);
   std::erase_if(wanted.ids, [&](const std::string& id) { return done.contains(id); });
-  campaign.updates = updates_of(*source, wanted.ids, run.solver);
-  fill_gaps(campaign.updates, run.data);
-  learn_from(campaign, solved, *source, run.solver);
+  campaign.updates = updates_of(*source, wanted.ids, run.job.solver);
+  fill_gaps(campaign.updates, run.job.data);
+  learn_from(campaign, solved, *source, run.job.solver);
   if (campaign.speed_source.empty() && !wanted.ids.empty())
-    measure_here(campaign, wanted.ids, *source, run.solver);
+    measure_here(campaign, wanted.ids, *source, run.job.solver);
   return campaign;
 }
 
@@ -275,7 +275,7 @@ int advise_command(const Arguments& arguments) {
   source.name_files(files);
   if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
   if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
-  files.reads_plans("--data", run->data);
+  files.reads_plans("--data", run->job.data);
   files.check();
 
   const std::vector<Place> places = places_of(advise);

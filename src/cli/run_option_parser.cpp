@@ -123,7 +123,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                   "and writes, the other ranks solve; without mpirun one process does both.\nExit "
                   "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
                   "failed, 75 stopped early with work left (run again with --resume).");
-  options.add("data,d", value(run.data, "PLANS"),
+  options.add("data,d", value(run.job.data, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and, for plans with heat sources, "
               "ID_source.npy, or a file that 'wallheat pack' made of one");
   options.add("out,o", value(run.out, "FILE"), "the result file");
@@ -142,7 +142,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
       "threads,t", value(run.threads, "N", 0),
       "each worker uses at most N cores of its share, one plan per core; 0: the whole share. On a "
       "GPU: at most N threads that feed it");
-  options.add("save-fields", flag(run.save_fields), "also store the temperature fields");
+  options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
               "continue an existing result file: keep what is done, solve the rest");
   options.add("overwrite", flag(run.overwrite), "replace an existing result file");
@@ -157,7 +157,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
               "give up a plan after it has failed or killed its solver N times, over all sessions");
   options.add("retry-failed", flag(run.retry_failed),
               "with --resume: also try plans again that were given up");
-  options.add("plan-timeout", value(run.plan_timeout_s, "SECONDS", 600),
+  options.add("plan-timeout", value(run.job.plan_timeout_s, "SECONDS", 600),
               "kill the solver of a plan that makes no iteration for this long; 0: never");
   options.add(
       "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30),
@@ -202,7 +202,8 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   if (first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
-  if (!(run.plan_timeout_s >= 0)) throw UsageError("--plan-timeout must be at least 0 (seconds)");
+  if (!(run.job.plan_timeout_s >= 0))
+    throw UsageError("--plan-timeout must be at least 0 (seconds)");
   if (!(run.worker_timeout_s >= 0.1))
     throw UsageError("--worker-timeout must be at least 0.1 (seconds)");
   if (shard == "auto") {
@@ -224,19 +225,19 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
       {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
   if (run.json && run.check == CheckFor::nothing) throw UsageError("--json goes with --check");
   run.first = static_cast<std::size_t>(first);
-  run.solver = solver.finish(run.data);
+  run.job.solver = solver.finish(run.job.data);
   run.device = choose<DeviceChoice>(
       "device", device,
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}});
-  if (run.solver.reference && run.device == DeviceChoice::gpu)
+  if (run.job.solver.reference && run.device == DeviceChoice::gpu)
     throw UsageError("--solver-backend reference runs on the CPU, so leave out --device gpu");
-  if (run.solver.kind != SolverKind::jacobi && run.device == DeviceChoice::gpu)
+  if (run.job.solver.kind != SolverKind::jacobi && run.device == DeviceChoice::gpu)
     throw UsageError(fmt::format("--solver {} runs on the CPU, so leave out --device gpu",
-                                 to_string(run.solver.kind)));
-  if (run.solver.limits.norm != Norm::max && run.device == DeviceChoice::gpu)
+                                 to_string(run.job.solver.kind)));
+  if (run.job.solver.limits.norm != Norm::max && run.device == DeviceChoice::gpu)
     throw UsageError("--norm l2 runs on the CPU, so leave out --device gpu");
-  if (run.solver.reference || run.solver.limits.norm != Norm::max ||
-      run.solver.kind != SolverKind::jacobi)
+  if (run.job.solver.reference || run.job.solver.limits.norm != Norm::max ||
+      run.job.solver.kind != SolverKind::jacobi)
     run.device = DeviceChoice::cpu;
   const ProgressStyle automatic = can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines;
   run.progress = choose<ProgressStyle>("progress", progress,

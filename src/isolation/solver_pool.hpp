@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/runtime.hpp"
 #include "io/print_error.hpp"
@@ -40,11 +39,9 @@ struct SolverPoolParts {
 /// plans at once, is itself to blame, and given up: its jobs throw RunError with the reason.
 class SolverPool {
  public:
-  /// Starts a child with `lanes` lanes (0: as many as keep the device busy) whose threads are bound
-  /// to `cpus` (empty: as the calling thread is). A child ends with the thread that started it:
-  /// this one, or one that a job runs in. Throws RunError if no child can be started.
-  SolverPool(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
-             std::size_t lanes, const std::vector<int>& cpus, SolverPoolParts parts = {});
+  /// Starts a child. It ends with the thread that started it: this one, or one that a job runs in.
+  /// Throws RunError if no child can be started.
+  explicit SolverPool(const JobSettings& settings, SolverPoolParts parts = {});
 
   [[nodiscard]] std::size_t lanes() const;
   /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
@@ -53,16 +50,8 @@ class SolverPool {
   [[nodiscard]] PlanJob job(std::size_t lane) const;
 
  private:
-  class Shared;
-  class Lane;
-  std::shared_ptr<Shared> shared_;
+  class Impl;
+  std::shared_ptr<Impl> impl_;
 };
-
-/// The same for one thread with a child of its own. `plan_timeout` 0: never too long.
-///
-/// To be made, used and destroyed by one thread.
-[[nodiscard]] PlanJob make_isolated_job(const JobSettings& settings,
-                                        std::chrono::duration<double> plan_timeout,
-                                        SolverPoolParts parts = {});
 
 }  // namespace wallheat

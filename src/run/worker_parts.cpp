@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "io/print_error.hpp"
 #include "isolation/solver_pool.hpp"
@@ -22,19 +23,25 @@
 namespace wallheat {
 namespace {
 
+/// What the jobs of a worker are told.
+JobSettings settings_for(const RunOptions& options, const std::string& host, std::string device) {
+  JobSettings settings = options.job;
+  settings.host = host;
+  settings.device = std::move(device);
+  return settings;
+}
+
 /// The threads of a CPU worker, with a child process each: one on each core, or fewer on all of
 /// them, so that no core is crowded by others while they use another.
 WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
                       const Placement& placement) {
-  const JobSettings settings{options.data, options.solver, options.save_fields, host,
-                             options.solver.device_text()};
-  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
+  const JobSettings settings = settings_for(options, host, options.job.solver.device_text());
   const std::size_t threads = placement.threads ? *placement.threads : placement.cpus.size();
-  return {settings.device, threads, [settings, plan_timeout, placement](std::size_t thread) {
+  return {settings.device, threads, [settings, placement](std::size_t thread) {
             const std::vector<int>& cpus = placement.cpus;
             bind_this_thread(placement.threads ? cpus : std::vector<int>{cpus.at(thread)});
             // Its child process inherits the binding.
-            return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
+            return ThreadParts{SolverPool(settings).job(0), bound_cpus()};
           }};
 }
 
@@ -43,10 +50,11 @@ WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
 class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
  public:
   CpuFallback(const RunOptions& options, const std::string& host, std::vector<int> cpus)
-      : settings_{options.data, options.solver, options.save_fields, host,
-                  options.solver.device_text() + " (in place of a failed GPU)"},
-        plan_timeout_(options.plan_timeout_s),
-        cpus_(std::move(cpus)) {}
+      : settings_(settings_for(options, host,
+                               options.job.solver.device_text() + " (in place of a failed GPU)")) {
+    settings_.lanes = static_cast<std::uint32_t>(cpus.size());
+    settings_.cpus = std::move(cpus);
+  }
 
   /// What a job does if the GPU's own throws RunError; once one has, all go to the CPU.
   [[nodiscard]] PlanJob instead_of(PlanJob on_gpu) {
@@ -75,7 +83,7 @@ class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
   PlanResult solve(const Task& task, const SolveControl& control) {
     std::unique_lock lock(mutex_);
     if (!pool_) {
-      pool_ = std::make_unique<SolverPool>(settings_, plan_timeout_, cpus_.size(), cpus_);
+      pool_.emplace(settings_);
       for (std::size_t lane = 0; lane < pool_->lanes(); ++lane) free_.push_back(pool_->job(lane));
     }
     if (!freed_.wait(lock, control.stop, [this] { return !free_.empty(); }))
@@ -100,12 +108,10 @@ class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
   }
 
   JobSettings settings_;
-  std::chrono::duration<double> plan_timeout_;
-  std::vector<int> cpus_;
   std::atomic<bool> begun_ = false;
   std::mutex mutex_;
   std::condition_variable_any freed_;
-  std::unique_ptr<SolverPool> pool_;
+  std::optional<SolverPool> pool_;
   std::vector<PlanJob> free_;  // one a lane that no thread uses
 };
 
@@ -113,17 +119,16 @@ class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
 /// child process for all. Throws RunError if the GPU cannot be used.
 WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, int ordinal,
                              const std::vector<int>& cpus) {
-  SolverOptions solver = options.solver;
-  solver.gpu = ordinal;
   const auto gpu = std::find_if(machine.gpus.begin(), machine.gpus.end(),
                                 [&](const Gpu& each) { return each.ordinal == ordinal; });
   if (gpu == machine.gpus.end()) throw RunError(fmt::format("there is no GPU {} here", ordinal));
-  const JobSettings settings{options.data, solver, options.save_fields, machine.host,
-                             "gpu " + gpu->name};
-  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
-  std::shared_ptr<SolverPool> shared;
+  JobSettings settings = settings_for(options, machine.host, "gpu " + gpu->name);
+  settings.solver.gpu = ordinal;
+  settings.lanes = 0;
+  settings.cpus = cpus;
+  std::optional<SolverPool> shared;
   try {
-    shared = std::make_shared<SolverPool>(settings, plan_timeout, 0, cpus);
+    shared.emplace(settings);
   } catch (const RunError& error) {
     throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}", ordinal, gpu->name, gpu->uuid,
                                error.what()));
@@ -165,7 +170,7 @@ WorkerParts worker_parts(const RunOptions& options) {
     return open_device(options, machine, placement);
   };
   parts.terms = options.terms();
-  parts.sample = [data = options.data](const std::string& id) -> std::string {
+  parts.sample = [data = options.job.data](const std::string& id) -> std::string {
     try {
       return plan_sample(*open_plan_source(data), id);
     } catch (const std::exception& error) {

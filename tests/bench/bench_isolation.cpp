@@ -61,11 +61,11 @@ int main(int argc, char** argv) {
   }
   SolverOptions solver;
   solver.isa = available_isas().back();
-  const JobSettings settings{directory.path(), solver, false, "host", "cpu"};
+  const JobSettings settings{directory.path(), solver, false, "host", "cpu", 60};
   const PlanJob plain = make_plan_job(settings);
   const auto start = Clock::now();
-  const PlanJob isolated = make_isolated_job(settings, std::chrono::seconds(60),
-                                             {.start = SolverProgram{argv[1], {"solver-process"}}});
+  const PlanJob isolated =
+      SolverPool(settings, {.start = SolverProgram{argv[1], {"solver-process"}}}).job(0);
   fmt::print("start of a child      {:8.1f} ms\n",
              std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   print_memory();

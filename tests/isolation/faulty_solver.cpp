@@ -124,9 +124,8 @@ int main(int argc, char** argv) {
   const auto begun = [&](std::int64_t, double) { std::ofstream(directory / "begun") << ""; };
   SolverProgram program;
   program.arguments = {};
-  const std::chrono::duration<double> limit(std::stod(words[2]));
-  const PlanJob job =
-      make_isolated_job({directory, {}, false, "host", "cpu"}, limit, {.start = program});
+  const JobSettings settings{directory, {}, false, "host", "cpu", std::stod(words[2])};
+  const PlanJob job = SolverPool(settings, {.start = program}).job(0);
   if (words[1] == "nothing") {
     begun(0, 0);
     ::pause();

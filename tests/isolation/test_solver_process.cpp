@@ -75,7 +75,9 @@ class IsolatedJobTest : public testing::Test {
   IsolatedJobTest() { save_floor_plan(directory_.path(), "sound", room(20, 30)); }
 
   PlanJob make(std::chrono::duration<double> timeout = 0s) {
-    return make_isolated_job(settings(), timeout, {.start = program_});
+    JobSettings job = settings();
+    job.plan_timeout_s = timeout.count();
+    return SolverPool(job, {.start = program_}).job(0);
   }
   [[nodiscard]] JobSettings settings() const {
     return {directory_.path(), {}, true, "host", "cpu"};
@@ -335,13 +337,13 @@ TEST_F(IsolatedJobTest, says_at_once_why_no_child_can_be_started) {
     JobSettings job = settings();
     job.device = device;
     try {
-      (void)make_isolated_job(job, 0s, {.start = program});
+      (void)SolverPool(job, {.start = program});
     } catch (const RunError& error) {
       return error.what();
     }
     return "none";
   };
-  EXPECT_THAT(reason({directory_ / "none", {}}, "cpu"),
+  EXPECT_THAT(reason({(directory_ / "none").string(), {}}, "cpu"),
               AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
   EXPECT_THAT(reason({"/bin/false", {}}, "cpu"),
               HasSubstr("ended with exit status 1 at its start"));
@@ -400,7 +402,7 @@ class SourceAwayTest : public IsolatedJobTest {
   void take_away() const { std::filesystem::rename(plans_, directory_ / "away"); }
   void bring_back() const { std::filesystem::rename(directory_ / "away", plans_); }
   PlanJob make(std::chrono::duration<double> source_timeout = SolverPoolParts().source_timeout) {
-    return make_isolated_job(settings(), 0s, {.start = program_, .source_timeout = source_timeout});
+    return SolverPool(settings(), {.start = program_, .source_timeout = source_timeout}).job(0);
   }
   [[nodiscard]] JobSettings settings() const { return {plans_, {}, true, "host", "cpu"}; }
 
@@ -469,25 +471,21 @@ TEST_F(IsolatedJobTest, keeps_the_memory_it_needs_over_many_plans) {
   EXPECT_LT(status_number(child(), "VmRSS"), child_kib + 4096);
 }
 
-TEST(SolverSetup, comes_through_unchanged_and_is_refused_when_torn) {
-  const SolverSetup setup{
-      {"some where", {{0.1, 77}, true, Isa::avx2, 3}, true, "host 1", "cpu avx2"},
-      4711,
-      125ms,
-      64,
-      {8, 9}};
-  const Bytes bytes = encode(setup);
-  const SolverSetup copy = decode_setup(bytes);
+TEST(JobSettings, come_through_unchanged_and_are_refused_when_torn) {
+  const JobSettings settings{
+      "some where", {{0.1, 77}, true, Isa::avx2, 3}, true, "host 1", "cpu avx2", 0.5, 64, {8, 9}};
+  const Bytes bytes = encode(settings);
+  const JobSettings copy = decode_settings(bytes);
   EXPECT_EQ(encode(copy), bytes);
-  EXPECT_EQ(copy.settings.data, "some where");
-  EXPECT_EQ(copy.settings.solver.limits.tolerance, 0.1);
-  EXPECT_EQ(copy.settings.solver.isa, Isa::avx2);
-  EXPECT_EQ(copy.settings.solver.gpu, 3);
-  EXPECT_EQ(copy.parent, 4711);
+  EXPECT_EQ(copy.data, "some where");
+  EXPECT_EQ(copy.solver.limits.tolerance, 0.1);
+  EXPECT_EQ(copy.solver.isa, Isa::avx2);
+  EXPECT_EQ(copy.solver.gpu, 3);
+  EXPECT_EQ(copy.plan_timeout_s, 0.5);
   EXPECT_EQ(copy.lanes, 64U);
   EXPECT_THAT(copy.cpus, ElementsAre(8, 9));
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_THROW((void)decode_setup(std::span(bytes).first(size)), DecodeError);
+    EXPECT_THROW((void)decode_settings(std::span(bytes).first(size)), DecodeError);
 }
 
 TEST(SolverProcess, is_not_for_people) {
@@ -502,7 +500,7 @@ TEST(SolverProcess, of_the_program_itself_solves_like_the_plain_job) {
   save_floor_plan(directory.path(), "7", room(40, 50));
   const JobSettings settings{directory.path(), {}, true, "host", "cpu"};
   const SolverProgram program{WALLHEAT_PROGRAM, SolverProgram().arguments};
-  const PlanJob job = make_isolated_job(settings, 0s, {.start = program});
+  const PlanJob job = SolverPool(settings, {.start = program}).job(0);
   EXPECT_TRUE(same(job({1, "7"}, {}), make_plan_job(settings)({1, "7"}, {})));
 }
 

@@ -43,7 +43,11 @@ class GpuWorkerTest : public testing::Test {
 
   void open(std::chrono::duration<double> plan_timeout = 0s) {
     pool_.reset();
-    solver_.emplace(settings(), plan_timeout, 0, local_cpus(), SolverPoolParts{.start = program_});
+    JobSettings job = settings();
+    job.plan_timeout_s = plan_timeout.count();
+    job.lanes = 0;
+    job.cpus = local_cpus();
+    solver_.emplace(job, SolverPoolParts{.start = program_});
     pool_.emplace(solver_->lanes(), [this](std::size_t lane) { return solver_->job(lane); });
   }
   [[nodiscard]] JobSettings settings() const {
