@@ -103,6 +103,8 @@ ChildProcess::ChildProcess(const ProgramStart& start) {
   orders.give(start.in, STDIN_FILENO, O_RDONLY);
   orders.give(start.out, STDOUT_FILENO, O_WRONLY);
   if (start.messages >= 0) orders.give(start.messages, STDERR_FILENO, O_WRONLY);
+  // From a file to itself: it stays open in the program that is started.
+  for (const int file : start.files) orders.give(file, file, 0);
   // Other programs expect these two to kill, as they do outside of this one.
   const sigset_t usual = set_of({SIGPIPE, SIGXFSZ});
   // Blocked from its first instruction on, which it could not do itself.

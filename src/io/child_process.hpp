@@ -18,6 +18,7 @@ struct ProgramStart {
   int in = -1;                     ///< a file for its stdin; -1: there is nothing to read
   int out = -1;                    ///< for its stdout; -1: nobody reads it
   int messages = -1;               ///< for its stderr; -1: this process's
+  std::vector<int> files{};        ///< it has these, too, under the numbers that they have here
   /// NAME=VALUE, set anew in this process's environment.
   std::vector<std::string> environment{};
   /// It never hears the signals by which launchers and schedulers stop a job: they go to whole

@@ -67,7 +67,7 @@ std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
 
   ProgramOutput output;
   try {
-    ChildProcess child({program, words, in.get(), out.get(), messages.get(), environment});
+    ChildProcess child({program, words, in.get(), out.get(), messages.get(), {}, environment});
     while (!child.wait(std::chrono::hours(1))) {
     }
     output.status = child.succeeded() ? 0 : 1;

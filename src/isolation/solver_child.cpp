@@ -64,23 +64,26 @@ bool poll(std::span<pollfd> files, SilenceLeft& left) {
 
 class SolverProcess : public SolverChild {
  public:
-  SolverProcess(const SolverProgram& program, const JobSettings& settings) {
+  SolverProcess(const SolverProgram& program, JobSettings settings) {
+    // Only the process finds out how many its device likes to have. No device likes more.
+    constexpr std::size_t most_lanes = 128;
     auto [ours, theirs] = socket_pair();
     lanes_.emplace_back(std::move(ours));
+    std::vector<FileDescriptor> others;
+    while (lanes_.size() < (settings.lanes == 0 ? most_lanes : settings.lanes)) {
+      auto [our_end, their_end] = socket_pair();
+      lanes_.emplace_back(std::move(our_end));
+      settings.sockets.push_back(their_end.get());
+      others.push_back(std::move(their_end));
+    }
     std::vector<std::string> words{"wallheat"};
     words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-    process_.emplace(ProgramStart{
-        .program = program.file, .words = words, .in = theirs.get(), .hears_no_stop = true});
+    process_.emplace(ProgramStart{.program = program.file,
+                                  .words = words,
+                                  .in = theirs.get(),
+                                  .files = settings.sockets,
+                                  .hears_no_stop = true});
     SolverProcess::send(0, encode(settings));
-  }
-
-  void open_lanes(std::size_t lanes) override {
-    while (lanes_.size() < lanes) {
-      auto [ours, theirs] = socket_pair();
-      // Where nobody listens, the next wait finds that out.
-      (void)lanes_.front().channel.send_file(theirs);
-      lanes_.emplace_back(std::move(ours));
-    }
   }
 
   void send(std::size_t lane, const Bytes& message) override {

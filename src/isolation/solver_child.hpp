@@ -34,9 +34,6 @@ class SolverChild {
  public:
   virtual ~SolverChild() = default;
 
-  /// Hands over the other lanes once it is ready; the first is there from the start.
-  virtual void open_lanes(std::size_t lanes) = 0;
-
   /// Where nobody listens, that is found out by the next wait.
   virtual void send(std::size_t lane, const Bytes& message) = 0;
   /// Takes the time that it waits off what is left.

@@ -38,8 +38,15 @@ struct Child {
   bool over = false;         ///< somebody has found it dead, or killed it
   std::size_t plans = 0;     ///< given to it and not answered yet
   std::size_t suspects = 0;  ///< how many of them may have killed it
+  std::vector<std::size_t> free_lanes{};
 };
 using ChildPointer = std::shared_ptr<Child>;
+
+/// Where a plan is solved.
+struct Place {
+  ChildPointer child;  ///< null: a stop was requested
+  std::size_t lane = 0;
+};
 
 /// Which of its plans may have killed a child.
 enum class Suspects { none, all_others, all };
@@ -93,14 +100,14 @@ class SolverPool::Impl {
   [[nodiscard]] std::size_t lanes() const { return settings_.lanes; }
 
   /// Waits for the source where it is away.
-  PlanResult solve(std::size_t lane, const Task& task, const SolveControl& control) {
+  PlanResult solve(const Task& task, const SolveControl& control) {
     constexpr std::chrono::milliseconds longest_pause{5000};
     std::chrono::milliseconds pause_time{100};
     const auto first_try = parts_.runtime->now();
     for (;;) {
       PlanResult result = pending_result(settings_, task);
       try {
-        result = try_to_solve(lane, task, control);
+        result = try_to_solve(task, control);
       } catch (const SourceUnavailable& away) {  // so that no child comes up
         result.error = away.what();
       }
@@ -141,12 +148,14 @@ class SolverPool::Impl {
     Impl& pool_;
   };
 
-  PlanResult try_to_solve(std::size_t lane, const Task& task, const SolveControl& control) {
+  PlanResult try_to_solve(const Task& task, const SolveControl& control) {
     const auto start_time = parts_.runtime->now();
     PlanResult result = pending_result(settings_, task);
     std::unique_ptr<TriedAlone> alone;
-    while (const ChildPointer child = begin(lane, task, alone != nullptr, control.stop)) {
-      const Verdict verdict = follow(child, lane, alone != nullptr, task, control, result);
+    for (;;) {
+      const Place place = begin(task, alone != nullptr, control.stop);
+      if (!place.child) break;
+      const Verdict verdict = follow(place, alone != nullptr, task, control, result);
       if (verdict == Verdict::done) break;
       alone.reset();
       if (verdict == Verdict::again_alone) alone = std::make_unique<TriedAlone>(*this);
@@ -155,43 +164,47 @@ class SolverPool::Impl {
     return result;
   }
 
-  /// Hands the task to a child that has begun with it. Returns nothing where a stop was requested.
-  /// Throws RunError if no child gets that far, or the device is given up.
-  ChildPointer begin(std::size_t lane, const Task& task, bool alone, const std::stop_token& stop) {
-    while (const ChildPointer child = enter(alone, stop)) {
-      child->process->send(lane, encode(Assign{{task}}));
+  /// Hands the task to a child that has begun with it. Throws RunError if no child gets that far,
+  /// or the device is given up.
+  Place begin(const Task& task, bool alone, const std::stop_token& stop) {
+    for (;;) {
+      const Place place = enter(alone, stop);
+      if (!place.child) return {};
+      SolverChild& process = *place.child->process;
+      process.send(place.lane, encode(Assign{{task}}));
       SilenceLeft left = std::min(start_limit, plan_limit_);  // it has nothing to load any more
-      const SolverEvent event = child->process->wait(lane, stop, left);
+      const SolverEvent event = process.wait(place.lane, stop, left);
       const auto* report = message_in<Report>(event);
       if (report != nullptr && report->started == std::vector{task.index}) {
         failed_starts_ = 0;
-        return child;
+        return place;
       }
       if (std::holds_alternative<Stopped>(event)) {
-        (void)finish(child, Suspects::none, "");
-        return nullptr;
+        (void)finish(place.child, Suspects::none, "");
+        return {};
       }
       const std::string silence = "a solver process does not begin";
       const std::string problem = trouble(event, "a", " before it began", silence, silence);
-      if (finish(child, Suspects::all_others, problem)) start_failed(problem);
+      if (finish(place.child, Suspects::all_others, problem)) start_failed(problem);
     }
-    return nullptr;
   }
 
-  /// A child that is ready, with one more plan to solve: alone, or in company. Returns nothing
-  /// where a stop was requested. Throws RunError.
-  ChildPointer enter(bool alone, const std::stop_token& stop) {
+  /// A free lane of a child that is ready, alone or in company. Throws RunError.
+  Place enter(bool alone, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       std::unique_lock lock(mutex_);
       const bool free = changed_->wait(lock, stop, [&] {
         const bool may_enter = alone ? !child_ || child_->plans == 0 : tried_alone_ == 0;
-        return !given_up_.empty() || (!starting_ && may_enter);
+        const bool full = child_ && child_->ready && child_->free_lanes.empty();
+        return !given_up_.empty() || (!starting_ && may_enter && !full);
       });
       if (!free) break;
       if (!given_up_.empty()) throw DeviceFault(given_up_);
       if (child_ && child_->ready) {
         ++child_->plans;
-        return child_;
+        const std::size_t lane = child_->free_lanes.back();
+        child_->free_lanes.pop_back();
+        return {child_, lane};
       }
       // This lane brings one up while the others wait.
       starting_ = true;
@@ -207,7 +220,7 @@ class SolverPool::Impl {
       starting_done();
       if (!problem.empty()) start_failed(problem);
     }
-    return nullptr;
+    return {};
   }
 
   /// Starts a child where there is none, and waits until it is ready or a stop is requested. Throws
@@ -221,6 +234,7 @@ class SolverPool::Impl {
       const bool ready = await_ready(*child, stop);
       lock.lock();
       child->ready = ready;
+      for (std::size_t lane = 0; lane < settings_.lanes; ++lane) child->free_lanes.push_back(lane);
     } catch (const RunError&) {
       lock.lock();
       child_.reset();
@@ -248,7 +262,6 @@ class SolverPool::Impl {
           fmt::format("a solver process did not start within {:.0f} s", start_limit.count()),
           "a solver process says what it should not at its start"));
     if (settings_.lanes == 0) settings_.lanes = ready->threads;
-    child.process->open_lanes(settings_.lanes);
     return true;
   }
 
@@ -276,22 +289,22 @@ class SolverPool::Impl {
   }
 
   /// Waits for the result of the task; leaves it pending if a stop is requested.
-  Verdict follow(const ChildPointer& child, std::size_t lane, bool alone, const Task& task,
-                 const SolveControl& control, PlanResult& result) {
+  Verdict follow(const Place& place, bool alone, const Task& task, const SolveControl& control,
+                 PlanResult& result) {
     SilenceLeft left = plan_limit_;
     PlanProgress last;
     for (;;) {
-      SolverEvent event = child->process->wait(lane, control.stop, left);
+      SolverEvent event = place.child->process->wait(place.lane, control.stop, left);
       auto* report = message_in<Report>(event);
       if (report != nullptr && report->results.size() == 1 &&
           report->results.front().index == task.index) {
         result = std::move(report->results.front());
-        answered(*child, alone);
+        answered(place, alone);
         return Verdict::done;
       }
       const auto* heartbeat = message_in<Heartbeat>(event);
       if (heartbeat == nullptr || heartbeat->running.size() != 1)
-        return judge(child, event, last, task, control, result);
+        return judge(place.child, event, last, task, control, result);
       const PlanProgress& progress = heartbeat->running.front();
       if (progress.iterations > last.iterations) left = plan_limit_;
       last = progress;
@@ -299,10 +312,11 @@ class SolverPool::Impl {
     }
   }
 
-  void answered(Child& child, bool alone) {
+  void answered(const Place& place, bool alone) {
     {
       const std::scoped_lock lock(mutex_);
-      --child.plans;
+      --place.child->plans;
+      place.child->free_lanes.push_back(place.lane);
       blamed_in_a_row_ = 0;
       if (!alone) failures_in_company_ = 0;
     }
@@ -417,9 +431,9 @@ SolverPool::SolverPool(const JobSettings& settings, SolverPoolParts parts)
 
 std::size_t SolverPool::lanes() const { return impl_->lanes(); }
 
-PlanJob SolverPool::job(std::size_t lane) const {
-  return [impl = impl_, lane](const Task& task, const SolveControl& control) {
-    return impl->solve(lane, task, control);
+PlanJob SolverPool::job() const {
+  return [impl = impl_](const Task& task, const SolveControl& control) {
+    return impl->solve(task, control);
   };
 }
 

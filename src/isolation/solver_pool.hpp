@@ -26,8 +26,8 @@ struct SolverPoolParts {
 };
 
 /// Solves in a child process, so that a plan that kills its solver costs the plan and not the
-/// worker. Several threads may share the child, each with a lane of its own: with a GPU, whose
-/// plans should all be solved by one process.
+/// worker. Several threads may share the child, which solves as many plans at once as it has
+/// lanes: with a GPU, whose plans should all be solved by one process.
 ///
 /// Where the child dies, reports that its device failed, or makes no progress with a plan for the
 /// time that a plan is given, a new child takes its place, and somebody is to blame:
@@ -44,10 +44,10 @@ class SolverPool {
   explicit SolverPool(const JobSettings& settings, SolverPoolParts parts = {});
 
   [[nodiscard]] std::size_t lanes() const;
-  /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
-  /// the plan untouched, where after several tries no new child comes up, and SourceUnavailable
-  /// where the wait for the source was in vain.
-  [[nodiscard]] PlanJob job(std::size_t lane) const;
+  /// The job for any number of threads; where there are more of them than lanes, they wait for each
+  /// other. It also throws RunError, with the plan untouched, where after several tries no new
+  /// child comes up, and SourceUnavailable where the wait for the source was in vain.
+  [[nodiscard]] PlanJob job() const;
 
  private:
   class Impl;

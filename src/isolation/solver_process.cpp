@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "core/exit_status.hpp"
+#include "core/number_of.hpp"
 #include "isolation/message_channel.hpp"
 #include "node/local_machine.hpp"
 #include "wallheat/error.hpp"
@@ -29,13 +29,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Files and sockets that the rank had open, and that have no business here.
-void close_inherited_files() {
+void close_inherited_files(const std::vector<int>& wanted) {
   std::vector<int> strangers;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const std::string name = entry.path().filename();
-    int fd = -1;
-    std::from_chars(name.data(), name.data() + name.size(), fd);
-    if (fd > STDERR_FILENO) strangers.push_back(fd);  // also the listing's own, closed by then
+    const int fd = number_of<int>(entry.path().filename().string()).value_or(-1);
+    const bool is_wanted = std::find(wanted.begin(), wanted.end(), fd) != wanted.end();
+    if (fd > STDERR_FILENO && !is_wanted) strangers.push_back(fd);  // also the listing's own
   }
   for (const int fd : strangers) ::close(fd);
 }
@@ -84,8 +83,10 @@ void solve(MessageChannel& channel, const PlanJob& job, const JobSettings& setti
 
 /// Serves one lane until the other side is gone. Where it cannot go on, the process ends: the other
 /// lanes are stuck, too.
-void serve_lane(MessageChannel& channel, const PlanJob& job, const JobSettings& settings) {
+void serve_lane(MessageChannel& channel, const std::function<PlanJob()>& make_job,
+                const JobSettings& settings) {
   try {
+    const PlanJob job = make_job();
     while (const auto bytes = channel.receive()) {
       const ToWorker message = decode_to_worker(*bytes);
       const auto* assign = std::get_if<Assign>(&message);
@@ -98,28 +99,16 @@ void serve_lane(MessageChannel& channel, const PlanJob& job, const JobSettings& 
   }
 }
 
-/// Serves another lane than the first.
-void serve_socket(FileDescriptor socket, const JobSource& source, const JobSettings& settings) {
-  MessageChannel channel(std::move(socket));
-  PlanJob job;
-  try {
-    job = source.make_job();
-  } catch (const std::exception& error) {
-    say_farewell(channel, error.what());
-  }
-  serve_lane(channel, job, settings);
-}
-
 }  // namespace
 
 int serve_plans(const std::function<JobSource(const JobSettings&)>& open) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  close_inherited_files();
   offer_to_the_out_of_memory_killer();
   MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   const auto first = channel.receive();
   if (!first) return exit_done;
   const JobSettings settings = decode_settings(*first);
+  close_inherited_files(settings.sockets);
   JobSource source;
   PlanJob job;
   try {
@@ -130,19 +119,21 @@ int serve_plans(const std::function<JobSource(const JobSettings&)>& open) {
     (void)channel.send(encode(Farewell{error.what(), false}), true);
     return exit_failed;
   }
-  const auto lanes =
-      settings.lanes > 0
-          ? settings.lanes
-          : static_cast<std::uint32_t>(std::max<std::size_t>(source.plans_at_once, 1));
+  const std::size_t most = settings.sockets.size() + 1;
+  const std::size_t lanes =
+      settings.lanes > 0 ? settings.lanes : std::clamp<std::size_t>(source.plans_at_once, 1, most);
+  const Ready ready{settings.host, settings.device, static_cast<std::uint32_t>(lanes), {}};
   // A parent that died before it could take this process along does not hear it.
-  if (!channel.send(encode(Ready{settings.host, settings.device, lanes, {}}), true))
-    return exit_done;
-  for (std::uint32_t lane = 1; lane < lanes; ++lane) {
-    auto socket = channel.receive_file();
-    if (!socket) std::_Exit(exit_done);
-    std::thread(serve_socket, std::move(*socket), std::cref(source), std::cref(settings)).detach();
+  if (!channel.send(encode(ready), true)) return exit_done;
+  for (std::size_t lane = 1; lane < lanes; ++lane) {
+    const auto serve = [&source, &settings, socket = settings.sockets.at(lane - 1)] {
+      MessageChannel own{FileDescriptor(socket)};
+      serve_lane(own, source.make_job, settings);
+    };
+    std::thread(serve).detach();
   }
-  serve_lane(channel, job, settings);
+  serve_lane(
+      channel, [&] { return job; }, settings);
   if (lanes > 1) std::_Exit(exit_done);  // the others may be at work that nobody wants any more
   return exit_done;
 }

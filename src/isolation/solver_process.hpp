@@ -9,9 +9,9 @@
 // A process that solves plans for the threads of a worker that share a device, and may die of it. A
 // CPU core has one such thread, a GPU many. Each has a lane: a socket to a thread in here that
 // solves one plan at a time. The first lane is stdin. They speak in the messages of
-// queue/messages.hpp: over the first lane the process gets its JobSettings and says Ready with the
-// number of its lanes, or Farewell with the reason why not; then it gets the sockets of the other
-// lanes (SCM_RIGHTS). Over each lane it gets Assign with one task and says Report with that task
+// queue/messages.hpp: over the first lane the process gets its JobSettings, which name the sockets
+// of the others, and says Ready with the number of lanes that it serves, or Farewell with the
+// reason why not. Over each lane it gets Assign with one task and says Report with that task
 // started, Heartbeat while it solves, and Report with the result; or Farewell with the reason where
 // the device failed, upon which the other side kills it. It leaves by closing the first lane.
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,11 +13,13 @@
 #include "io/print_error.hpp"
 #include "isolation/solver_pool.hpp"
 #include "mpi/mpi_link.hpp"
+#include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "run/catalogue.hpp"
-#include "run/gpu_monitor.hpp"
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/console.hpp"
+#include "view/logger.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -41,31 +43,22 @@ WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
             const std::vector<int>& cpus = placement.cpus;
             bind_this_thread(placement.threads ? cpus : std::vector<int>{cpus.at(thread)});
             // Its child process inherits the binding.
-            return ThreadParts{SolverPool(settings).job(0), bound_cpus()};
+            return ThreadParts{SolverPool(settings).job(), bound_cpus()};
           }};
 }
 
-/// Solves on a worker's cores what its GPU was to solve, once the GPU is given up: its many threads
-/// share a solver process with a lane a core.
-class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
+/// Solves on a worker's cores what its GPU was to solve, once the GPU is given up.
+class CpuFallback {
  public:
-  CpuFallback(const RunOptions& options, const std::string& host, std::vector<int> cpus)
+  CpuFallback(const RunOptions& options, const std::string& host, const std::vector<int>& cpus)
       : settings_(settings_for(options, host,
                                options.job.solver.device_text() + " (in place of a failed GPU)")) {
     settings_.lanes = static_cast<std::uint32_t>(cpus.size());
-    settings_.cpus = std::move(cpus);
+    settings_.cpus = cpus;
   }
 
-  /// What a job does if the GPU's own throws RunError; once one has, all go to the CPU.
-  [[nodiscard]] PlanJob instead_of(PlanJob on_gpu) {
-    return [self = shared_from_this(), on_gpu = std::move(on_gpu)](const Task& task,
-                                                                   const SolveControl& control) {
-      return self->solve_either(on_gpu, task, control);
-    };
-  }
-
- private:
-  PlanResult solve_either(const PlanJob& on_gpu, const Task& task, const SolveControl& control) {
+  /// Once a job of the GPU's has thrown RunError, all go to the CPU.
+  PlanResult solve(const PlanJob& on_gpu, const Task& task, const SolveControl& control) {
     if (!begun_) {
       try {
         return on_gpu(task, control);
@@ -77,43 +70,38 @@ class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
                       error.what());
       }
     }
-    return solve(task, control);
+    std::call_once(start_, [this] { pool_.emplace(settings_); });
+    return pool_->job()(task, control);
   }
 
-  PlanResult solve(const Task& task, const SolveControl& control) {
-    std::unique_lock lock(mutex_);
-    if (!pool_) {
-      pool_.emplace(settings_);
-      for (std::size_t lane = 0; lane < pool_->lanes(); ++lane) free_.push_back(pool_->job(lane));
-    }
-    if (!freed_.wait(lock, control.stop, [this] { return !free_.empty(); }))
-      return pending_result(settings_, task);
-    const PlanJob job = std::move(free_.back());
-    free_.pop_back();
-    lock.unlock();
-    const auto give_back = [&] {
-      lock.lock();
-      free_.push_back(job);
-      lock.unlock();
-      freed_.notify_one();
-    };
-    try {
-      PlanResult result = job(task, control);
-      give_back();
-      return result;
-    } catch (...) {
-      give_back();
-      throw;
-    }
-  }
-
+ private:
   JobSettings settings_;
   std::atomic<bool> begun_ = false;
-  std::mutex mutex_;
-  std::condition_variable_any freed_;
+  std::once_flag start_;
   std::optional<SolverPool> pool_;
-  std::vector<PlanJob> free_;  // one a lane that no thread uses
 };
+
+/// Begins to sample a worker's GPU once a second. Where that does not work, a warning says why,
+/// once, and the run goes on without: solving needs no samples.
+GpuSamples monitor_gpu(const Gpu& gpu, const std::string& log_level, const std::string& host) {
+  // Rank 1 is the worker of a run without MPI.
+  const auto logger = make_logger(log_level, std::max(1, launched_rank()), host);
+  constexpr std::chrono::seconds interval{1};
+  try {
+    const auto sampler = std::make_shared<GpuSampler>(GpuTelemetry(gpu.uuid), interval);
+    return [sampler, logger]() -> std::optional<GpuSample> {
+      try {
+        return sampler->take();
+      } catch (const RunError& error) {
+        logger->warn("no more readings of the GPU: {}", error.what());
+        return std::nullopt;
+      }
+    };
+  } catch (const RunError& error) {
+    logger->warn("no readings of the GPU: {}", error.what());
+    return {};
+  }
+}
 
 /// The threads of a GPU worker: as many as the GPU wants plans at once, on all its cores, with one
 /// child process for all. Throws RunError if the GPU cannot be used.
@@ -126,9 +114,9 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
   settings.solver.gpu = ordinal;
   settings.lanes = 0;
   settings.cpus = cpus;
-  std::optional<SolverPool> shared;
+  std::optional<SolverPool> pool;
   try {
-    shared.emplace(settings);
+    pool.emplace(settings);
   } catch (const RunError& error) {
     throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}", ordinal, gpu->name, gpu->uuid,
                                error.what()));
@@ -136,12 +124,13 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
   const auto fallback = options.device == DeviceChoice::automatic
                             ? std::make_shared<CpuFallback>(options, machine.host, cpus)
                             : nullptr;
-  return {settings.device, shared->lanes(),
-          [shared, fallback, cpus](std::size_t thread) {
+  const auto job = [on_gpu = pool->job(), fallback](const Task& task, const SolveControl& control) {
+    return fallback ? fallback->solve(on_gpu, task, control) : on_gpu(task, control);
+  };
+  return {settings.device, pool->lanes(),
+          [job, cpus](std::size_t) {
             bind_this_thread(cpus);
-            PlanJob job = shared->job(thread);
-            if (fallback) job = fallback->instead_of(std::move(job));
-            return ThreadParts{std::move(job), bound_cpus()};
+            return ThreadParts{job, bound_cpus()};
           },
           monitor_gpu(*gpu, options.log_level, machine.host)};
 }

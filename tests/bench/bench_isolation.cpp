@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   const PlanJob plain = make_plan_job(settings);
   const auto start = Clock::now();
   const PlanJob isolated =
-      SolverPool(settings, {.start = SolverProgram{argv[1], {"solver-process"}}}).job(0);
+      SolverPool(settings, {.start = SolverProgram{argv[1], {"solver-process"}}}).job();
   fmt::print("start of a child      {:8.1f} ms\n",
              std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   print_memory();

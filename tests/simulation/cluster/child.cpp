@@ -208,7 +208,6 @@ class SimulatedSolver : public SolverChild {
   SimulatedSolver(const SimulatedSolver&) = delete;
   SimulatedSolver& operator=(const SimulatedSolver&) = delete;
   ~SimulatedSolver() override { simulation_->end("was killed at the end"); }
-  void open_lanes(std::size_t) override {}
   void send(std::size_t lane, const Bytes& message) override {
     const ToWorker decoded = decode_to_worker(message);
     simulation_->take(lane, std::get<Assign>(decoded).tasks.at(0));

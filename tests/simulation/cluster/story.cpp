@@ -450,13 +450,13 @@ class Session {
     const auto threads = static_cast<std::size_t>(options_.threads);
     if (options_.shared_child == 0)
       return {settings.device, threads, [=, this](std::size_t) {
-                return ThreadParts{watched(rank, SolverPool(settings, parts).job(0)), {}};
+                return ThreadParts{watched(rank, SolverPool(settings, parts).job()), {}};
               }};
     settings.solver.gpu = 0;
     settings.lanes = static_cast<std::uint32_t>(threads);
     const SolverPool shared(settings, parts);
-    return {settings.device, threads, [=, this](std::size_t thread) {
-              return ThreadParts{watched(rank, shared.job(thread)), {}};
+    return {settings.device, threads, [=, this](std::size_t) {
+              return ThreadParts{watched(rank, shared.job()), {}};
             }};
   }
 
