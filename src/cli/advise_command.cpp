@@ -191,7 +191,7 @@ int advise_command(const Arguments& arguments) {
   advise.queue.name_files(files);
   if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
   if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
-  files.reads_plans("--data", run->data);
+  files.reads_plans("--data", run->job.data);
   files.check();
 
   const ChoicesReport report = choices_of(advise, *run);

@@ -13,6 +13,7 @@ struct OptionText {
   std::string usual;  ///< its default; empty: it has none
   std::string text;
   std::vector<std::string> words;  ///< what the value may be; empty: anything
+  bool folded = false;             ///< --help only names it, as one that many commands have
 };
 
 /// What a command declares of itself.

@@ -33,12 +33,8 @@ inline void validate(any& value, const std::vector<std::string>& texts, std::fil
 
 namespace wallheat {
 
-struct Options::Declared {
-  /// --help, --config and --print-config, and the command's own.
-  void add_all_to(po::options_description& options);
-
-  po::options_description own;
-  std::string config;
+struct Options::Parser {
+  po::options_description options;
   po::variables_map values;
 };
 
@@ -85,6 +81,8 @@ std::vector<std::string> texts_of(const boost::any& value) {
   return {text};
 }
 
+constexpr std::size_t common = 3;  // options that each command has
+
 /// A command line that a shell takes, on as many lines as it needs.
 std::string folded_example(std::string_view example, std::size_t columns) {
   constexpr std::size_t sign = 2;  // a backslash behind a blank
@@ -103,111 +101,98 @@ std::string enumeration(const std::vector<std::string>& words) {
 }  // namespace
 
 Options::Options(std::string synopsis, std::string purpose)
-    : synopsis_(std::move(synopsis)),
-      purpose_(std::move(purpose)),
-      declared_(std::make_unique<Declared>()) {}
+    : text_{std::move(synopsis), std::move(purpose), {}, {}}, parser_(std::make_unique<Parser>()) {
+  add("help,h", flag(help_), "print this and exit");
+  add("config,c", value(config_, "FILE"),
+      "read options from FILE, a line each: name = value; the command line comes first, but a flag "
+      "that FILE sets stays set");
+  add("print-config", flag(print_config_),
+      "print all options with their values as such a FILE, and exit");
+}
 Options::~Options() = default;
 
 void Options::add(const char* name, const OptionValue& value, const char* text) {
-  const auto declare = [&]<class T>(T* variable) -> po::value_semantic* {
-    auto* semantic = po::value(variable)->value_name(value.name);
-    if constexpr (std::is_same_v<T, std::string>) {
+  const std::string names = name;
+  const std::size_t comma = names.find(',');
+  OptionText& option = text_.options.emplace_back();
+  option = {names.substr(0, comma),
+            comma < names.size() ? names[comma + 1] : '\0',
+            value.name,
+            value.default_text,
+            text,
+            value.words};
+  const auto declare = [&]<class T>(const T& variable) -> po::value_semantic* {
+    if constexpr (std::is_pointer_v<T>) {
+      using Value = std::remove_pointer_t<T>;
+      auto* semantic = po::value(variable)->value_name(value.name);
+      if constexpr (!std::is_same_v<Value, std::vector<std::string>>) {
+        if (value.has_default && option.usual.empty())
+          for (const std::string& usual : texts_of(*variable)) option.usual = usual;
+        if (value.has_default) semantic->default_value(*variable, option.usual);
+      }
+      return semantic;
+    } else {
+      auto* semantic = po::value<std::string>()->value_name(value.name);
+      semantic->default_value(value.default_text);
       if (!value.without_value.empty()) semantic->implicit_value(value.without_value);
+      return semantic->notifier(
+          [take = variable, given = option.name](const std::string& word) { take(given, word); });
     }
-    if constexpr (!std::is_same_v<T, std::vector<std::string>>) {
-      if (value.has_default && value.default_text.empty()) semantic->default_value(*variable);
-      if (value.has_default && !value.default_text.empty())
-        semantic->default_value(*variable, value.default_text);
-    }
-    return semantic;
   };
   const auto* semantic = value.name.empty() ? po::bool_switch(std::get<bool*>(value.variable))
                                             : std::visit(declare, value.variable);
-  declared_->own.add_options()(name, semantic, text);
+  parser_->options.add_options()(name, semantic, text);
+}
+
+OptionText& Options::named(const std::string& name) {
+  return *std::find_if(text_.options.begin(), text_.options.end(),
+                       [&](const OptionText& option) { return option.name == name; });
 }
 
 void Options::positional(const char* name, int max_count) {
-  positional_ = name;
+  text_.positional = name;
   max_unnamed_ =
       max_count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(max_count);
 }
 
 void Options::words(const char* name, std::vector<std::string> words) {
-  words_[name] = std::move(words);
+  named(name).words = std::move(words);
 }
 
-void Options::fold(const char* name) { folded_.emplace_back(name); }
+void Options::fold(const char* name) { named(name).folded = true; }
 
 void Options::require(std::vector<std::string> names) { required_ = std::move(names); }
 
 bool Options::parse(const Arguments& arguments) {
   if (arguments.describe != nullptr) {
-    *arguments.describe = text();
+    *arguments.describe = text_;
     return false;
   }
   std::string given;
   for (const std::string& argument : arguments) given += argument + "\n";
   try {
     read_command_line(arguments);
-    if (declared_->values.contains("help")) {
+    const auto& values = parser_->values;
+    if (values["help"].as<bool>()) {
       print_help(arguments.all_options);
       return false;
     }
-    if (declared_->values.contains("print-config")) {
-      if (declared_->values.contains("config"))
-        read_configuration(declared_->values["config"].as<std::string>());
+    if (values.contains("config")) read_configuration(values["config"].as<std::string>());
+    if (values["print-config"].as<bool>()) {
       print_configuration();
       return false;
     }
-    if (declared_->values.contains("config"))
-      read_configuration(declared_->values["config"].as<std::string>());
     check_presence();
-    po::notify(declared_->values);
+    po::notify(parser_->values);
   } catch (const po::error& error) {
     throw UsageError(sentence(error, given));
   }
   return true;
 }
 
-CommandText Options::text() {
-  CommandText text{synopsis_, purpose_, {}, positional_};
-  po::options_description all;
-  declared_->add_all_to(all);
-  for (const auto& option : all.options()) {
-    OptionText one;
-    one.name = option->long_name();
-    const std::string letter =
-        option->canonical_display_name(po::command_line_style::allow_dash_for_short);
-    if (letter.size() == 2 && letter[0] == '-') one.letter = letter[1];
-    one.text = option->description();
-    if (option->semantic()->max_tokens() > 0) {
-      // "NAME (=default)", or "[=NAME(=what it means without a value)] (=default)"
-      one.value = option->semantic()->name();
-      if (const auto at = one.value.rfind(" (="); at != std::string::npos) {
-        one.usual = one.value.substr(at + 3, one.value.size() - at - 4);
-        one.value.resize(at);
-      }
-      if (one.value.starts_with("[=")) one.value = one.value.substr(2, one.value.find('(') - 2);
-    }
-    if (const auto found = words_.find(one.name); found != words_.end()) one.words = found->second;
-    text.options.push_back(std::move(one));
-  }
-  return text;
-}
-
-void Options::Declared::add_all_to(po::options_description& options) {
-  options.add_options()("help,h", "print this and exit");
-  options.add_options()("config,c", po::value(&config)->value_name("FILE"),
-                        "read options from FILE, a line each: name = value; the command line "
-                        "comes first, but a flag that FILE sets stays set");
-  options.add_options()("print-config",
-                        "print all options with their values as such a FILE, and exit");
-  for (const auto& option : own.options()) options.add(option);
-}
-
 void Options::read_command_line(const std::vector<std::string>& arguments) {
   po::options_description all;
-  declared_->add_all_to(all);
+  all.add(parser_->options);
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
     // "-data x" is "-d" with the value "ata", and x, to Boost, but a slip to anybody else.
@@ -231,12 +216,12 @@ void Options::read_command_line(const std::vector<std::string>& arguments) {
       if (option.position_key >= 0) {
         unnamed_.insert(unnamed_.end(), option.value.begin(), option.value.end());
         if (unnamed_.size() > max_unnamed_) continue;
-        option.string_key = positional_;
+        option.string_key = text_.positional;
       }
       kept.push_back(std::move(option));
     }
     parsed.options = std::move(kept);
-    po::store(parsed, declared_->values);
+    po::store(parsed, parser_->values);
   } catch (const po::unknown_option& error) {
     refuse_unknown(error.get_option_name(), "--");
   }
@@ -245,16 +230,17 @@ void Options::read_command_line(const std::vector<std::string>& arguments) {
 void Options::read_configuration(const std::string& file) {
   const std::string text = read_configuration_file(file);
   try {
-    po::parsed_options parsed(&declared_->own);
+    po::parsed_options parsed(&parser_->options);
     for (const Setting& setting : settings_in(text)) {
       if (setting.name == "config")
         throw UsageError("a configuration file cannot name another one, so leave config out");
-      const auto* option = declared_->own.find_nothrow(setting.name, false);
-      if (option == nullptr || option->long_name() != setting.name)  // "-d" finds --data
-        refuse_unknown(setting.name, "");
+      const bool known =
+          std::any_of(text_.options.begin() + common, text_.options.end(),
+                      [&](const OptionText& option) { return option.name == setting.name; });
+      if (!known) refuse_unknown(setting.name, "");
       parsed.options.emplace_back(setting.name, std::vector{setting.value});
     }
-    po::store(parsed, declared_->values);
+    po::store(parsed, parser_->values);
   } catch (const UsageError& refusal) {
     throw UsageError(fmt::format("{}: {}", file, refusal.what()));
   } catch (const po::error& error) {
@@ -263,16 +249,16 @@ void Options::read_configuration(const std::string& file) {
 }
 
 void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
-  std::vector<std::string> names{dashes + "help", dashes + "config", dashes + "print-config"};
-  for (const auto& option : declared_->own.options()) names.push_back(dashes + option->long_name());
+  std::vector<std::string> names;
+  for (const OptionText& option : text_.options) names.push_back(dashes + option.name);
   const std::string option = name.substr(0, name.find('='));  // Boost gives the value, too
   throw UsageError(
       fmt::format("there is no option '{}'{}", printable(option), did_you_mean(option, names)));
 }
 
 bool Options::is_given(const std::string& name) const {
-  if (!declared_->values.contains(name)) return false;
-  const boost::any& value = declared_->values[name].value();
+  if (!parser_->values.contains(name)) return false;
+  const boost::any& value = parser_->values[name].value();
   // As from --data "$NOTHING".
   if (const auto* path = boost::any_cast<std::filesystem::path>(&value)) return !path->empty();
   if (const auto* text = boost::any_cast<std::string>(&value)) return !text->empty();
@@ -280,16 +266,17 @@ bool Options::is_given(const std::string& name) const {
 }
 
 bool Options::was_given(const std::string& name) const {
-  return is_given(name) && !declared_->values[name].defaulted();
+  return is_given(name) && !parser_->values[name].defaulted();
 }
 
 void Options::check_presence() const {
   std::vector<std::string> missing;
   for (const std::string& name : required_) {
-    if (!is_given(name)) missing.push_back(name == positional_ ? in_capitals(name) : "--" + name);
+    if (!is_given(name))
+      missing.push_back(name == text_.positional ? in_capitals(name) : "--" + name);
   }
   const bool too_many = unnamed_.size() > max_unnamed_;
-  const bool expected = std::find(required_.begin(), required_.end(), positional_) !=
+  const bool expected = std::find(required_.begin(), required_.end(), text_.positional) !=
                         required_.end();  // arguments without a name
   std::vector<std::string> strays;        // that may be the value of an option
   if (too_many)
@@ -330,21 +317,20 @@ void Options::print_help(bool all_options) {
   po::options_description shown("Options", static_cast<unsigned>(columns),
                                 static_cast<unsigned>(std::min(columns / 2, narrowest)));
   std::string others;
-  if (all_options) {
-    declared_->add_all_to(shown);
-  } else {
-    for (const auto& option : declared_->own.options()) {
-      const std::string& name = option->long_name();
-      if (std::find(folded_.begin(), folded_.end(), name) == folded_.end()) shown.add(option);
-    }
-    for (const std::string& name : folded_) others += "--" + name + ", ";
-    others = folded(fmt::format("\nAlso: {}--config, --print-config and --help; 'wallheat help {} "
-                                "--all' tells of them.\n",
-                                others, command()),
-                    columns, 2);
+  for (std::size_t k = 0; k < text_.options.size(); ++k) {
+    const OptionText& option = text_.options[k];
+    if (all_options || (k >= common && !option.folded)) shown.add(parser_->options.options()[k]);
+    if (option.folded) others += "--" + option.name + ", ";
   }
+  others = all_options
+               ? ""
+               : folded(fmt::format("\nAlso: {}--config, --print-config and --help; 'wallheat help "
+                                    "{} --all' tells of them.\n",
+                                    others, command()),
+                        columns, 2);
   std::ostringstream text;
-  text << folded("Usage: wallheat " + synopsis_ + "\n\n" + purpose_, columns, 0) << "\n\n";
+  text << folded("Usage: wallheat " + text_.synopsis + "\n\n" + text_.purpose, columns, 0)
+       << "\n\n";
   if (!shown.options().empty()) text << shown;
   text << others;
   const auto examples = examples_of(command());
@@ -354,14 +340,14 @@ void Options::print_help(bool all_options) {
   std::fputs(text.str().c_str(), stdout);
 }
 
-std::string Options::command() const { return synopsis_.substr(0, synopsis_.find(' ')); }
+std::string Options::command() const { return text_.synopsis.substr(0, text_.synopsis.find(' ')); }
 
 std::string Options::configuration() const {
   std::string text;
-  for (const auto& option : declared_->own.options()) {
-    const std::string& name = option->long_name();
-    if (!declared_->values.contains(name)) continue;
-    for (const std::string& value : texts_of(declared_->values[name].value()))
+  for (std::size_t k = common; k < text_.options.size(); ++k) {
+    const std::string& name = text_.options[k].name;
+    if (!parser_->values.contains(name)) continue;
+    for (const std::string& value : texts_of(parser_->values[name].value()))
       text += line_of(name, value);
   }
   return text;
@@ -379,14 +365,17 @@ void Options::print_configuration() const {
       fmt::format("Options of 'wallheat {}', for --config FILE. A line that begins with #NAME "
                   "shows a default, or what the value stands for; take the # away to set it.",
                   command()));
-  for (const auto& option : declared_->own.options()) {
-    const std::string& name = option->long_name();
-    text += "\n" + commented(option->description());
-    const bool is_set = declared_->values.contains(name) && !declared_->values[name].defaulted();
-    const auto values = declared_->values.contains(name) ? texts_of(declared_->values[name].value())
-                                                         : std::vector<std::string>{};
-    for (const std::string& value : values) text += (is_set ? "" : "#") + line_of(name, value);
-    if (values.empty()) text += fmt::format("#{} = {}\n", name, option->semantic()->name());
+  for (std::size_t k = common; k < text_.options.size(); ++k) {
+    const OptionText& option = text_.options[k];
+    text += "\n" + commented(option.text);
+    const auto& values = parser_->values;
+    const bool has_value = values.contains(option.name);
+    const bool is_set = has_value && !values[option.name].defaulted();
+    const auto texts =
+        has_value ? texts_of(values[option.name].value()) : std::vector<std::string>{};
+    for (const std::string& value : texts)
+      text += (is_set ? "" : "#") + line_of(option.name, value);
+    if (texts.empty()) text += fmt::format("#{} = {}\n", option.name, option.value);
   }
   std::fputs(text.c_str(), stdout);
 }

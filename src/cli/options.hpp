@@ -2,9 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,14 +29,17 @@ T choose(const std::string& option, const std::string& word,
 
 /// The variable that an option fills, and how the help shows its value.
 struct OptionValue {
-  /// A list gets a value each time that the option is given.
+  /// A list gets a value each time that the option is given; a function gets the option's name and
+  /// the word that was given.
   std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-               std::filesystem::path*, std::vector<std::string>*>
+               std::filesystem::path*, std::vector<std::string>*,
+               std::function<void(const std::string& option, const std::string& word)>>
       variable;
   std::string name;           ///< of the value; empty: a flag, which takes none
   bool has_default = false;   ///< what the variable holds
   std::string default_text;   ///< how it reads; empty: as it is
   std::string without_value;  ///< stands for a value that is left out; empty: it must be given
+  std::vector<std::string> words{};  ///< what it may be; empty: anything
 };
 
 /// An option without a default: the variable keeps what it holds, and was_given() tells.
@@ -48,6 +52,17 @@ OptionValue value(T& variable, const char* name, Default default_value,
                   const char* default_text = "") {
   variable = std::move(default_value);
   return {&variable, name, true, default_text, {}};
+}
+/// A word that stands for one of these values.
+template <class T>
+OptionValue choice(T& variable, const char* name, const char* usual,
+                   const std::vector<std::pair<std::string, std::type_identity_t<T>>>& choices) {
+  const auto take = [&variable, choices](const std::string& option, const std::string& word) {
+    variable = choose<T>(option, word, choices);
+  };
+  OptionValue value{take, name, true, usual, {}};
+  for (const auto& [word, meaning] : choices) value.words.push_back(word);
+  return value;
 }
 inline OptionValue flag(bool& variable) { return {&variable, {}, false, {}, {}}; }
 
@@ -89,7 +104,7 @@ class Options {
 
  private:
   [[nodiscard]] std::string command() const;
-  [[nodiscard]] CommandText text();
+  [[nodiscard]] OptionText& named(const std::string& name);
   void read_command_line(const std::vector<std::string>& arguments);
   void read_configuration(const std::string& file);
   [[noreturn]] void refuse_unknown(const std::string& name, const std::string& dashes) const;
@@ -98,17 +113,16 @@ class Options {
   void print_help(bool all_options);
   void print_configuration() const;
 
-  struct Declared;  // what Boost.Program_options knows of them
+  struct Parser;  // Boost.Program_options
 
-  std::string synopsis_;
-  std::string purpose_;
-  std::unique_ptr<Declared> declared_;
-  std::string positional_;  // what arguments without a name stand for
+  CommandText text_;  // the table; its first options are those that each command has
+  std::unique_ptr<Parser> parser_;
+  bool help_ = false;
+  std::string config_;
+  bool print_config_ = false;
   std::size_t max_unnamed_ = 0;
   std::vector<std::string> required_;
-  std::map<std::string, std::vector<std::string>> words_;  // by option
-  std::vector<std::string> folded_;                        // options
-  std::vector<std::string> unnamed_;                       // arguments without a name
+  std::vector<std::string> unnamed_;  // arguments without a name
 };
 
 }  // namespace wallheat

@@ -72,7 +72,7 @@ class Fields {
                       "solve it again, or run with --save-fields",
                       file_, printable(id)));
     if (!solver_) {
-      solve_with_ = recorded_solver(file_, reader_);
+      solve_with_ = recorded_solver(file_, reader_.settings());
       const std::string by = recorded_solver_text(reader_);
       if (by != solve_with_.solver_text())
         throw RunError(

@@ -40,52 +40,6 @@ ResultReader open_result_file(const std::string& file) {
   return reader;
 }
 
-namespace {
-
-std::string setting_of(const std::string& file, const ResultReader& reader, const char* name) {
-  const auto found = reader.settings().find(name);
-  if (found == reader.settings().end())
-    throw RunError(fmt::format("{} does not say its {}", file, name));
-  return found->second;
-}
-
-/// A run refuses numbers below 0, and doubles that are not finite.
-template <class Number>
-Number number_in(const std::string& file, const ResultReader& reader, const char* name) {
-  const std::string text = setting_of(file, reader, name);
-  const auto value = number_of<Number>(text);
-  if (!value || !(*value >= 0 && *value <= std::numeric_limits<Number>::max()))
-    throw RunError(fmt::format("{}: its {} is '{}'", file, name, printable(text)));
-  return *value;
-}
-
-}  // namespace
-
-SolverOptions recorded_solver(const std::string& file, const ResultReader& reader) {
-  const std::string name = setting_of(file, reader, "solver");
-  (void)setting_of(file, reader, "solver_version");
-  SolverOptions made_with;
-  made_with.isa = available_isas().back();
-  for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady})
-    if (name == to_string(kind)) made_with.kind = kind;
-  made_with.limits.max_iterations = number_in<std::int64_t>(file, reader, "max_iterations");
-  if (made_with.kind == SolverKind::steady) {
-    made_with.limits.accuracy = number_in<double>(file, reader, "accuracy");
-  } else {
-    made_with.limits.tolerance = number_in<double>(file, reader, "tolerance");
-  }
-  // Runs store these two only where they are not the default.
-  if (reader.settings().contains("spacing"))
-    made_with.limits.spacing = number_in<double>(file, reader, "spacing");
-  if (reader.settings().contains("norm")) {
-    const std::string norm = setting_of(file, reader, "norm");
-    if (norm != to_string(Norm::l2))
-      throw RunError(fmt::format("{}: its norm is '{}'", file, norm));
-    made_with.limits.norm = Norm::l2;
-  }
-  return made_with;
-}
-
 std::string recorded_solver_text(const ResultReader& reader) {
   return text_in(reader.settings(), "solver") + " " + text_in(reader.settings(), "solver_version");
 }

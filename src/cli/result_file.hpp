@@ -5,7 +5,6 @@
 
 #include "cli/options.hpp"
 #include "report/row_table.hpp"
-#include "solve/solver_options.hpp"
 #include "wallheat/result_reader.hpp"
 
 // What the commands share that look at result files.
@@ -23,10 +22,7 @@ void declare_rows(Options& options, RowChoice& choice);
 /// Opens it and tells of its damage on stderr.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
 
-/// The solver that a file was made with: its kind and limits, with the best instruction set here.
-/// Throws RunError where the file does not say them.
-[[nodiscard]] SolverOptions recorded_solver(const std::string& file, const ResultReader& reader);
-/// Its name and version as the file has them; "?" for what it does not say.
+/// Name and version of the solver as the file has them; "?" for what it does not say.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
 
 /// Throws the RunError where --where fits none.

@@ -24,7 +24,7 @@ namespace {
 /// many plans are not compared one by one: what a file begins with keeps them from being replaced.
 void check_files_of_run(const RunOptions& options) {
   CommandFiles files;
-  files.reads_plans("--data", options.data);
+  files.reads_plans("--data", options.job.data);
   files.reads("--ids", options.ids_file);
   files.writes_store("--out", options.out);
   files.writes("--events", options.events);

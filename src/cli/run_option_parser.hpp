@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string>
 
 #include "cli/commands.hpp"
 #include "run/run_options.hpp"
@@ -30,14 +28,8 @@ class SolverOptionParser {
 
  private:
   const Options* options_ = nullptr;
-  std::string kind_;
-  double tolerance_ = 0;
-  double accuracy_ = 0;
-  std::string norm_;
+  SolverOptions solver_;
   double spacing_ = 0;
-  std::int64_t max_iterations_ = 0;
-  std::string backend_;
-  std::string isa_;
 };
 
 }  // namespace wallheat

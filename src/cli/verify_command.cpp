@@ -72,7 +72,7 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
 
 /// What the file was made with. Throws RunError if it cannot be repeated.
 SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& options) {
-  SolverOptions made_with = recorded_solver(options.file.string(), reader);
+  SolverOptions made_with = recorded_solver(options.file.string(), reader.settings());
   made_with.reference = options.backend == "reference";
   if (!options.recomputes()) return made_with;
   const std::string solver = recorded_solver_text(reader);

@@ -1,20 +1,16 @@
 #include "io/program_output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <memory>
 
 #include "core/file_descriptor.hpp"
+#include "io/child_process.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -57,27 +53,6 @@ std::string all_of(const std::string& program, int file) {
   }
 }
 
-/// This process's environment with some variables set anew.
-std::vector<std::string> changed_environment(const std::vector<std::string>& changes) {
-  std::vector<std::string> all = changes;
-  const auto name_of = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
-  for (char** entry = ::environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (std::none_of(changes.begin(), changes.end(),
-                     [&](const std::string& change) { return name_of(change) == name_of(text); }))
-      all.push_back(text);
-  }
-  return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 }  // namespace
 
 std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
@@ -90,38 +65,14 @@ std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
   write_all(program, in.get(), input);
   (void)::lseek(in.get(), 0, SEEK_SET);
 
-  posix_spawn_file_actions_t actions{};
-  (void)::posix_spawn_file_actions_init(&actions);
-  const auto forget = [](posix_spawn_file_actions_t* of) {
-    (void)::posix_spawn_file_actions_destroy(of);
-  };
-  const std::unique_ptr<posix_spawn_file_actions_t, decltype(forget)> destroy(&actions, forget);
-  (void)::posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
-  (void)::posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
-  (void)::posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
-  // Other programs expect these two to kill, as they do outside of this one.
-  posix_spawnattr_t attributes{};
-  (void)::posix_spawnattr_init(&attributes);
-  const auto forget_attributes = [](posix_spawnattr_t* of) { (void)::posix_spawnattr_destroy(of); };
-  const std::unique_ptr<posix_spawnattr_t, decltype(forget_attributes)> destroy_attributes(
-      &attributes, forget_attributes);
-  sigset_t ignored_here{};
-  sigemptyset(&ignored_here);
-  sigaddset(&ignored_here, SIGPIPE);
-  sigaddset(&ignored_here, SIGXFSZ);
-  (void)::posix_spawnattr_setsigdefault(&attributes, &ignored_here);
-  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-
-  std::vector<std::string> arguments = words;
-  std::vector<std::string> variables = changed_environment(environment);
-  pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, program.c_str(), &actions, &attributes,
-                                    pointers_to(arguments).data(), pointers_to(variables).data());
-  if (failed == ENOENT) return std::nullopt;
-  if (failed != 0)
-    throw RunError(fmt::format("{} cannot be started: {}", program, std::strerror(failed)));
   ProgramOutput output;
-  while (::waitpid(child, &output.status, 0) < 0 && errno == EINTR) {
+  try {
+    ChildProcess child({program, words, in.get(), out.get(), messages.get(), {}, environment});
+    while (!child.wait(std::chrono::hours(1))) {
+    }
+    output.status = child.succeeded() ? 0 : 1;
+  } catch (const NoSuchProgram&) {
+    return std::nullopt;
   }
   output.out = all_of(program, out.get());
   output.messages = all_of(program, messages.get());

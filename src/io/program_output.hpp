@@ -11,7 +11,7 @@ namespace wallheat {
 struct ProgramOutput {
   std::string out;
   std::string messages;  ///< its stderr
-  int status = 0;        ///< as of waitpid: 0 if it ended with exit status 0
+  int status = 0;        ///< 0 if it ended with exit status 0, else 1
 };
 
 /// Runs a program to its end; what it reads, prints and complains of are files in memory, so that

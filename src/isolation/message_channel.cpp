@@ -1,14 +1,10 @@
 #include "isolation/message_channel.hpp"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <utility>
 
 namespace wallheat {
 namespace {
@@ -17,26 +13,6 @@ namespace {
 // sends something else.
 constexpr std::uint64_t header_mark = 0x54414548'4c4c4157;  // "WALLHEAT"
 constexpr std::size_t header_bytes = 16;
-
-// A byte that a file travels with, and room for what the kernel says of one.
-constexpr char file_mark = 'F';
-
-struct FilePassage {
-  char mark = file_mark;
-  iovec bytes{&mark, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr header{};
-
-  FilePassage() {
-    header.msg_iov = &bytes;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-  }
-  ~FilePassage() = default;
-  FilePassage(const FilePassage&) = delete;
-  FilePassage& operator=(const FilePassage&) = delete;
-};
 
 }  // namespace
 
@@ -87,36 +63,6 @@ std::optional<Bytes> MessageChannel::receive() {
     if (auto message = next()) return message;
     if (!read()) return std::nullopt;
   }
-}
-
-bool MessageChannel::send_file(const FileDescriptor& file) {
-  FilePassage passage;
-  cmsghdr* control = CMSG_FIRSTHDR(&passage.header);
-  control->cmsg_level = SOL_SOCKET;
-  control->cmsg_type = SCM_RIGHTS;
-  control->cmsg_len = CMSG_LEN(sizeof(int));
-  const int fd = file.get();
-  std::memcpy(CMSG_DATA(control), &fd, sizeof fd);
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(socket_.get(), &passage.header, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == 1;
-}
-
-std::optional<FileDescriptor> MessageChannel::receive_file() {
-  FilePassage passage;
-  ssize_t count = 0;
-  do {
-    count = ::recvmsg(socket_.get(), &passage.header, MSG_CMSG_CLOEXEC);
-  } while (count < 0 && errno == EINTR);
-  if (count <= 0) return std::nullopt;
-  const cmsghdr* control = CMSG_FIRSTHDR(&passage.header);
-  if (passage.mark != file_mark || control == nullptr || control->cmsg_type != SCM_RIGHTS)
-    throw DecodeError("no file where one was to come");
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(control), sizeof fd);
-  return FileDescriptor(fd);
 }
 
 }  // namespace wallheat

@@ -24,13 +24,6 @@ class MessageChannel {
   /// Waits for the next message; nothing where the other side is gone. Throws DecodeError.
   [[nodiscard]] std::optional<Bytes> receive();
 
-  /// Hands a copy of an open file to the process at the other end, which must call receive_file()
-  /// next. Returns false where it is gone.
-  [[nodiscard]] bool send_file(const FileDescriptor& file);
-  /// Waits for a file from the other side; nothing where it is gone. Throws DecodeError if
-  /// something else has come.
-  [[nodiscard]] std::optional<FileDescriptor> receive_file();
-
   /// To wait for input.
   [[nodiscard]] int fd() const { return socket_.get(); }
 

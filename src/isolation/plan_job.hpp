@@ -1,16 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "core/plan_source.hpp"
+#include "isolation/job_settings.hpp"
 #include "queue/task_pool.hpp"
 #include "solve/gpu/device.hpp"
-#include "solve/solver_options.hpp"
 
 namespace wallheat {
 
@@ -22,15 +21,6 @@ namespace wallheat {
 /// Fills the columns that follow from the answer: status, statistics, iterations, last delta, and
 /// what is known of its error.
 void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result);
-
-/// Where and how a worker's job runs; these facts go into each row.
-struct JobSettings {
-  std::filesystem::path data;  ///< for open_plan_source
-  SolverOptions solver;
-  bool save_fields = false;
-  std::string host;
-  std::string device;
-};
 
 /// A plan's row as far as it is known before it is solved; pending.
 [[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);

@@ -4,11 +4,11 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "core/file_descriptor.hpp"
-#include "isolation/child_process.hpp"
+#include "io/child_process.hpp"
 #include "isolation/message_channel.hpp"
 #include "wallheat/error.hpp"
 
@@ -32,8 +32,6 @@ std::pair<FileDescriptor, FileDescriptor> socket_pair() {
     throw RunError(fmt::format("no socket for a solver process: {}", std::strerror(errno)));
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
-
-int milliseconds(Seconds time) { return static_cast<int>(time.count() * 1e3) + 1; }
 
 /// Can be waited for together with a socket.
 class Wake {
@@ -53,50 +51,55 @@ class Wake {
 };
 
 /// Waits for a while. Returns whether there is anything to read.
-bool poll(std::span<pollfd> files, IdleTimer& idle_timer) {
-  const Seconds limit = idle_timer.limit();
-  const int step_ms = limit == for_ever ? -1 : milliseconds(std::min(limit / 8, Seconds(1)));
+bool poll(std::span<pollfd> files, SilenceLeft& left) {
+  constexpr double longest_step_s = 1;
+  const bool for_ever = std::isinf(left.count());
+  const int step_ms =
+      for_ever ? -1 : static_cast<int>(std::min(left.count() / 8, longest_step_s) * 1e3) + 1;
   const auto start = Clock::now();
   const int ready = ::poll(files.data(), files.size(), step_ms);
-  idle_timer.add(std::min<Seconds>(Clock::now() - start, Seconds(step_ms * 1e-3)));
+  if (!for_ever) left -= std::min<Seconds>(Clock::now() - start, Seconds(step_ms * 1e-3));
   return ready > 0;
 }
 
 class SolverProcess : public SolverChild {
  public:
-  SolverProcess(const SolverProgram& program, SolverSetup setup)
-      : process_([&] {
-          auto ends = socket_pair();
-          lanes_.emplace_back(std::move(ends.first));
-          return ChildProcess(program.file, program.arguments, ends.second.get());
-        }()) {
-    setup.parent = ::getpid();
-    SolverProcess::send(0, encode(setup));
-  }
-
-  void open_lanes(std::size_t lanes) override {
-    while (lanes_.size() < lanes) {
-      auto [ours, theirs] = socket_pair();
-      // Where nobody listens, the next wait finds that out.
-      (void)lanes_.front().channel.send_file(theirs);
-      lanes_.emplace_back(std::move(ours));
+  SolverProcess(const SolverProgram& program, JobSettings settings) {
+    // Only the process finds out how many its device likes to have. No device likes more.
+    constexpr std::size_t most_lanes = 128;
+    auto [ours, theirs] = socket_pair();
+    lanes_.emplace_back(std::move(ours));
+    std::vector<FileDescriptor> others;
+    while (lanes_.size() < (settings.lanes == 0 ? most_lanes : settings.lanes)) {
+      auto [our_end, their_end] = socket_pair();
+      lanes_.emplace_back(std::move(our_end));
+      settings.sockets.push_back(their_end.get());
+      others.push_back(std::move(their_end));
     }
+    std::vector<std::string> words{"wallheat"};
+    words.insert(words.end(), program.arguments.begin(), program.arguments.end());
+    process_.emplace(ProgramStart{.program = program.file,
+                                  .words = words,
+                                  .in = theirs.get(),
+                                  .files = settings.sockets,
+                                  .hears_no_stop = true});
+    SolverProcess::send(0, encode(settings));
   }
 
   void send(std::size_t lane, const Bytes& message) override {
     (void)lanes_.at(lane).channel.send(message, false);
   }
 
-  SolverEvent wait(std::size_t lane, const std::stop_token& stop, IdleTimer& idle_timer) override {
+  SolverEvent wait(std::size_t lane, const std::stop_token& stop, SilenceLeft& left) override {
     auto& [channel, wake] = lanes_.at(lane);
     wake.clear();
     const std::stop_callback wake_on_stop(stop, [&wake = wake] { wake.set(); });
     try {
       for (;;) {
         if (const auto bytes = channel.next()) return decode_from_worker(*bytes);
-        if (idle_timer.expired()) return TimedOut{};
+        if (left <= Seconds(0)) return TimedOut{};
         std::array files{pollfd{channel.fd(), POLLIN, 0}, pollfd{wake.fd(), POLLIN, 0}};
-        if (!poll(files, idle_timer)) continue;
+        if (!poll(files, left)) continue;
         if (files[0].revents == 0) return Stopped{};
         if (!channel.read()) return Died{ending()};
       }
@@ -107,13 +110,13 @@ class SolverProcess : public SolverChild {
 
   bool kill_and_reap() override {
     const std::scoped_lock lock(process_mutex_);
-    process_.kill();
-    return process_.wait(std::chrono::seconds(1));
+    process_->kill();
+    return process_->wait(std::chrono::seconds(1));
   }
 
   bool is_gone() override {
     const std::scoped_lock lock(process_mutex_);
-    return process_.wait({});
+    return process_->wait({});
   }
 
  private:
@@ -122,7 +125,7 @@ class SolverProcess : public SolverChild {
     const std::scoped_lock lock(process_mutex_);
     if (ending_.empty())
       ending_ =
-          process_.wait(std::chrono::seconds(1)) ? process_.ending() : "hung up without ending";
+          process_->wait(std::chrono::seconds(1)) ? process_->ending() : "hung up without ending";
     return ending_;
   }
 
@@ -133,14 +136,14 @@ class SolverProcess : public SolverChild {
   };
   std::vector<Lane> lanes_;
   std::mutex process_mutex_;
-  ChildProcess process_;
+  std::optional<ChildProcess> process_;
   std::string ending_;
 };
 
 }  // namespace
 
-std::unique_ptr<SolverChild> SolverProgram::operator()(const SolverSetup& setup) const {
-  return std::make_unique<SolverProcess>(*this, setup);
+std::unique_ptr<SolverChild> SolverProgram::operator()(const JobSettings& settings) const {
+  return std::make_unique<SolverProcess>(*this, settings);
 }
 
 }  // namespace wallheat

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/runtime.hpp"
 #include "io/print_error.hpp"
@@ -27,8 +26,8 @@ struct SolverPoolParts {
 };
 
 /// Solves in a child process, so that a plan that kills its solver costs the plan and not the
-/// worker. Several threads may share the child, each with a lane of its own: with a GPU, whose
-/// plans should all be solved by one process.
+/// worker. Several threads may share the child, which solves as many plans at once as it has
+/// lanes: with a GPU, whose plans should all be solved by one process.
 ///
 /// Where the child dies, reports that its device failed, or makes no progress with a plan for the
 /// time that a plan is given, a new child takes its place, and somebody is to blame:
@@ -40,29 +39,19 @@ struct SolverPoolParts {
 /// plans at once, is itself to blame, and given up: its jobs throw RunError with the reason.
 class SolverPool {
  public:
-  /// Starts a child with `lanes` lanes (0: as many as keep the device busy) whose threads are bound
-  /// to `cpus` (empty: as the calling thread is). A child ends with the thread that started it:
-  /// this one, or one that a job runs in. Throws RunError if no child can be started.
-  SolverPool(const JobSettings& settings, std::chrono::duration<double> plan_timeout,
-             std::size_t lanes, const std::vector<int>& cpus, SolverPoolParts parts = {});
+  /// Starts a child. It ends with the thread that started it: this one, or one that a job runs in.
+  /// Throws RunError if no child can be started.
+  explicit SolverPool(const JobSettings& settings, SolverPoolParts parts = {});
 
   [[nodiscard]] std::size_t lanes() const;
-  /// The job for the thread of a lane, from 0 on; one for each lane. It also throws RunError, with
-  /// the plan untouched, where after several tries no new child comes up, and SourceUnavailable
-  /// where the wait for the source was in vain.
-  [[nodiscard]] PlanJob job(std::size_t lane) const;
+  /// The job for any number of threads; where there are more of them than lanes, they wait for each
+  /// other. It also throws RunError, with the plan untouched, where after several tries no new
+  /// child comes up, and SourceUnavailable where the wait for the source was in vain.
+  [[nodiscard]] PlanJob job() const;
 
  private:
-  class Shared;
-  class Lane;
-  std::shared_ptr<Shared> shared_;
+  class Impl;
+  std::shared_ptr<Impl> impl_;
 };
-
-/// The same for one thread with a child of its own. `plan_timeout` 0: never too long.
-///
-/// To be made, used and destroyed by one thread.
-[[nodiscard]] PlanJob make_isolated_job(const JobSettings& settings,
-                                        std::chrono::duration<double> plan_timeout,
-                                        SolverPoolParts parts = {});
 
 }  // namespace wallheat

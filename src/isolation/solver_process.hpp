@@ -1,38 +1,21 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "core/bytes.hpp"
 #include "isolation/plan_job.hpp"
 
 // A process that solves plans for the threads of a worker that share a device, and may die of it. A
 // CPU core has one such thread, a GPU many. Each has a lane: a socket to a thread in here that
 // solves one plan at a time. The first lane is stdin. They speak in the messages of
-// queue/messages.hpp: over the first lane the process gets its SolverSetup and says Ready with the
-// number of its lanes, or Farewell with the reason why not; then it gets the sockets of the other
-// lanes (SCM_RIGHTS). Over each lane it gets Assign with one task and says Report with that task
+// queue/messages.hpp: over the first lane the process gets its JobSettings, which name the sockets
+// of the others, and says Ready with the number of lanes that it serves, or Farewell with the
+// reason why not. Over each lane it gets Assign with one task and says Report with that task
 // started, Heartbeat while it solves, and Report with the result; or Farewell with the reason where
 // the device failed, upon which the other side kills it. It leaves by closing the first lane.
 
 namespace wallheat {
-
-/// What a solver process is told at its start.
-struct SolverSetup {
-  JobSettings settings;
-  int parent = 0;  ///< process id of the parent
-  /// It tells of its progress about this often.
-  std::chrono::duration<double> progress_interval{0.25};
-  std::uint32_t lanes = 1;  ///< 0: as many as keep the device busy
-  std::vector<int> cpus{};  ///< all its threads are bound to these; empty: as it was started
-};
-
-[[nodiscard]] Bytes encode(const SolverSetup& setup);
-/// Throws DecodeError if the bytes are no setup.
-[[nodiscard]] SolverSetup decode_setup(std::span<const std::byte> bytes);
 
 /// What a solver process does: solves with the jobs of what `open` gives until the other side is
 /// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.

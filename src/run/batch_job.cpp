@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <iomanip>
 #include <limits>
-#include <memory>
 #include <regex>
 #include <sstream>
+#include <vector>
 
+#include "io/program_output.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -30,21 +29,12 @@ std::optional<std::size_t> number_in(const char* variable) {
 }
 
 /// What a scheduler's own command prints; empty where it cannot be asked.
-std::string asked(const std::string& command) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
-      ::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
-  std::string answer;
-  std::array<char, 4096> buffer{};
-  while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr)
-    answer += buffer.data();
-  return answer;
-}
-
-/// Only what can stand unquoted in a shell.
-std::optional<std::string> job_id_in(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr || !std::regex_match(text, std::regex("[0-9_\\[\\]]+"))) return std::nullopt;
-  return text;
+std::string asked(const std::vector<std::string>& command) {
+  try {
+    return output_of(command).value_or(ProgramOutput{}).out;
+  } catch (const RunError&) {
+    return {};
+  }
 }
 
 /// Slurm tells the smallest and the largest number of an array's tasks, how many there are, and the
@@ -73,9 +63,9 @@ std::optional<TimePoint> end_in_slurm() {
   constexpr std::size_t year_3000 = 32'503'680'000;  // and far from where the clock overflows
   if (const auto end = number_in("SLURM_JOB_END_TIME"); end && *end < year_3000)
     return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(*end)));
-  const auto job = job_id_in("SLURM_JOB_ID");
-  if (!job) return std::nullopt;
-  const std::string answer = asked("scontrol show job --oneliner " + *job);
+  const char* job = std::getenv("SLURM_JOB_ID");
+  if (job == nullptr) return std::nullopt;
+  const std::string answer = asked({"scontrol", "show", "job", "--oneliner", job});
   std::smatch found;
   // "Unknown" where there is no limit.
   if (!std::regex_search(answer, found, std::regex("\\bEndTime=([0-9T:-]+)"))) return std::nullopt;
@@ -88,13 +78,13 @@ std::optional<TimePoint> end_in_slurm() {
 }
 
 std::optional<TimePoint> end_in_lsf() {
-  const auto job = job_id_in("LSB_JOBID");
-  if (!job) return std::nullopt;
+  const char* job = std::getenv("LSB_JOBID");
+  if (job == nullptr) return std::nullopt;
   // Of an array LSF would tell of all elements by the ID alone.
   const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
-  const std::string element = index > 0 ? fmt::format("{}[{}]", *job, index) : *job;
+  const std::string element = index > 0 ? fmt::format("{}[{}]", job, index) : job;
   // "2:05 L": two hours and five minutes to the run limit; "-" where there is none.
-  const std::string answer = asked("bjobs -noheader -o time_left '" + element + "'");
+  const std::string answer = asked({"bjobs", "-noheader", "-o", "time_left", element});
   std::smatch found;
   if (!std::regex_search(answer, found, std::regex("^([0-9]+):([0-9]+) *L"))) return std::nullopt;
   return std::chrono::system_clock::now() + std::chrono::hours(std::stol(found[1])) +

@@ -113,7 +113,7 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
           {"configuration", options.configuration},
           {"ranks", std::to_string(surroundings.ranks)},
           {"shard", options.shard.text()},
-          {"data", std::filesystem::absolute(options.data).string()},
+          {"data", std::filesystem::absolute(options.job.data).string()},
           {"started_utc", started_utc}};
 }
 
@@ -344,7 +344,7 @@ class Campaign {
 
   void prepare(const RunSurroundings& surroundings, ResultClaim claim) {
     const RunOptions& options = options_;
-    source_ = open_plan_source(options.data);
+    source_ = open_plan_source(options.job.data);
     ids_ = requested_plans(*source_, options.ids, options.ids_file, options.first);
     if (!ids_.note.empty()) logger_.info("{}", ids_.note);
     for (const std::string& id : ids_.duplicates)
@@ -364,13 +364,13 @@ class Campaign {
                      live_status_);
     std::vector<std::uint32_t> in_order;
     for (const QueuedPlan& plan : plans_) in_order.push_back(plan.task.index);
-    forecast_.emplace(source_, ids_.ids, std::move(in_order), options.solver.limits,
-                      options.solver.kind);
+    forecast_.emplace(source_, ids_.ids, std::move(in_order), options.job.solver.limits,
+                      options.job.solver.kind);
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
-    StorePlan plan{ids_.ids, options_.solver.settings(), options_.save_fields, {}};
-    if (options_.save_fields)
+    StorePlan plan{ids_.ids, options_.job.solver.settings(), options_.job.save_fields, {}};
+    if (options_.job.save_fields)
       plan.shapes = plan_shapes(*source_, ids_.ids, options_.shard, stop_requested);
     std::vector<std::string> report;
     store_ = resuming_ ? ResultStore::resume(std::move(claim), std::move(plan), session, &report)
@@ -379,7 +379,7 @@ class Campaign {
   }
 
   void say_what_is_to_do(const RunTally& tally) {
-    logger_.info("solving {} plan(s) of {}, into {}", plans_.size(), options_.data.string(),
+    logger_.info("solving {} plan(s) of {}, into {}", plans_.size(), options_.job.data.string(),
                  options_.out.string());
     if (options_.shard.count > 1)
       logger_.info("shard {}: {} of {} plans, into {}", options_.shard.text(), tally.total,
@@ -391,7 +391,7 @@ class Campaign {
 
   /// By the first plan, as plans with and without sources seldom mix.
   void warn_of_unknown_spacing() {
-    if (options_.solver.spacing_is_known || plans_.empty()) return;
+    if (options_.job.solver.spacing_is_known || plans_.empty()) return;
     try {
       if (source_->stamps(plans_.front().task.id)[2] != FileStamp{})
         logger_.warn("{}", unknown_spacing);
@@ -470,7 +470,7 @@ class Campaign {
     std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.result.id,
                                   plan.result.attempts, duration_text(plan.last.seconds));
     const auto estimate =
-        estimate_plan(*source_, plan.result.id, options_.solver.limits, options_.solver.kind);
+        estimate_plan(*source_, plan.result.id, options_.job.solver.limits, options_.job.solver.kind);
     if (!estimate || plan.last.iterations < 1) return had;
     const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
                             static_cast<double>(plan.last.iterations);

@@ -59,16 +59,6 @@ void look_for_change(const PlanSource& source, const PlanResult& row, InputChang
   }
 }
 
-InputChanges changed_inputs(const PlanSource& source, std::span<const PlanResult> rows,
-                            const Interrupted& interrupted) {
-  InputChanges changes;
-  for (const PlanResult& row : rows) {
-    if (interrupted()) throw StopRequested();
-    look_for_change(source, row, changes);
-  }
-  return changes;
-}
-
 std::string text_of(const InputChanges& changes, const PlanSource& source) {
   constexpr std::size_t most = 3;
   const std::size_t count = changes.changed.size() + changes.unreadable.size();

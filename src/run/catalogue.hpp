@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,11 +48,6 @@ struct InputChanges {
 /// Adds what became of one row's input. Size and time stamp decide where they can; only where they
 /// differ is the plan read and hashed.
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
-/// The same of many. Throws StopRequested.
-[[nodiscard]] InputChanges changed_inputs(const PlanSource& source,
-                                          std::span<const PlanResult> rows,
-                                          const Interrupted& interrupted);
-
 /// "2 plan(s) that are already solved have changed in plans since: 7 (other content), ..." with the
 /// first few of those that changed or cannot be read; empty where there are none.
 [[nodiscard]] std::string text_of(const InputChanges& changes, const PlanSource& source);

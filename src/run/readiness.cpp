@@ -64,7 +64,7 @@ class Examination {
   }
 
   void look_at_plans() {
-    source_ = open_plan_source(options_.data);
+    source_ = open_plan_source(options_.job.data);
     ids_ = requested_plans(*source_, options_.ids, options_.ids_file, options_.first);
     if (!ids_->note.empty()) found_.warnings.push_back(ids_->note);
     if (!ids_->duplicates.empty())
@@ -92,7 +92,7 @@ class Examination {
       }
     }
     const std::string text =
-        fmt::format("{} plan(s) in {}{}{}", mine, options_.data.string(),
+        fmt::format("{} plan(s) in {}{}{}", mine, options_.job.data.string(),
                     unreadable.size() == mine ? ""
                     : least == most           ? fmt::format(", {} x {} cells", most.rows, most.cols)
                                     : fmt::format(", from {} x {} to {} x {} cells", least.rows,
@@ -112,8 +112,8 @@ class Examination {
   void look_at_results() {
     look_at_directory(options_.out);
     if (!ids_) return;
-    StorePlan plan{ids_->ids, options_.solver.settings(), options_.save_fields, {}};
-    if (options_.save_fields) plan.shapes = shapes_;
+    StorePlan plan{ids_->ids, options_.job.solver.settings(), options_.job.save_fields, {}};
+    if (options_.job.save_fields) plan.shapes = shapes_;
     const bool resumes = options_.resume && has_results(options_.out);
     InputChanges changes;
     std::size_t answered = 0;
@@ -155,7 +155,7 @@ class Examination {
     // nearly all.
     constexpr double usual_share = 0.25;
     const double rows = 2.0 * sizeof(store::Row) * static_cast<double>(plans);
-    const double fields = options_.save_fields ? cells * sizeof(double) : 0;
+    const double fields = options_.job.save_fields ? cells * sizeof(double) : 0;
     const double usual = rows + usual_share * fields;
     const auto folder = std::filesystem::absolute(result_path(options_.out)).parent_path();
     std::error_code absent;  // which is a problem of its own
@@ -163,7 +163,7 @@ class Examination {
     if (absent) return;
     const auto free = static_cast<double>(space.available);
     tell("disk", fmt::format("about {} to store{}, {} are free in {}", bytes_text(usual),
-                             options_.save_fields
+                             options_.job.save_fields
                                  ? fmt::format(" (a quarter of the fields' {})", bytes_text(fields))
                                  : "",
                              bytes_text(free), folder.string()));
@@ -180,13 +180,13 @@ class Examination {
   }
 
   void look_at_solver() {
-    (void)options_.solver.make();
+    (void)options_.job.solver.make();
     std::vector<std::string> settings;
-    for (const auto& [name, value] : options_.solver.settings())
+    for (const auto& [name, value] : options_.job.solver.settings())
       if (name != "solver" && name != "solver_version")
         settings.push_back(fmt::format("{} {}", name, value));
     tell("solver",
-         fmt::format("{} ({})", options_.solver.solver_text(), fmt::join(settings, ", ")));
+         fmt::format("{} ({})", options_.job.solver.solver_text(), fmt::join(settings, ", ")));
     if (options_.device != DeviceChoice::gpu) return;
     const GpuSupport support = gpu_support();
     if (support.can_solve) {

@@ -96,17 +96,17 @@ void measure_here(RemainingWork& work, const std::vector<std::string>& ids,
 }  // namespace
 
 RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved) {
-  const SharedPlanSource source = open_plan_source(run.data);
+  const SharedPlanSource source = open_plan_source(run.job.data);
   PlanIds wanted = requested_plans(*source, run.ids, run.ids_file, run.first);
   std::unordered_set<std::string> done;
   for (const PlanResult& row : solved) done.insert(row.id);
   std::erase_if(wanted.ids, [&](const std::string& id) { return done.contains(id); });
   RemainingWork work;
-  work.updates = updates_of(*source, wanted.ids, run.solver);
-  fill_gaps(work.updates, run.data);
-  learn_from(work, solved, *source, run.solver);
+  work.updates = updates_of(*source, wanted.ids, run.job.solver);
+  fill_gaps(work.updates, run.job.data);
+  learn_from(work, solved, *source, run.job.solver);
   if (work.speed_source.empty() && !wanted.ids.empty())
-    measure_here(work, wanted.ids, *source, run.solver);
+    measure_here(work, wanted.ids, *source, run.job.solver);
   return work;
 }
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "isolation/job_settings.hpp"
 #include "queue/messages.hpp"
 #include "queue/placement.hpp"
 #include "queue/shard.hpp"
-#include "solve/solver_options.hpp"
 #include "view/run_monitor.hpp"
 
 namespace wallheat {
@@ -19,15 +19,13 @@ enum class CheckFor { nothing, this_machine, a_job };
 
 /// What `wallheat run` was asked to do.
 struct RunOptions {
-  std::filesystem::path data;
+  JobSettings job;  ///< the plans, and how to solve them
   std::filesystem::path out;
   std::filesystem::path ids_file;  ///< empty: all plans of data
   std::vector<std::string> ids;    ///< given as arguments
   std::size_t first = 0;           ///< 0: all
-  SolverOptions solver;
   DeviceChoice device = DeviceChoice::automatic;
   int threads = 0;
-  bool save_fields = false;
   bool resume = false;
   bool overwrite = false;
   Shard shard;
@@ -35,7 +33,6 @@ struct RunOptions {
   std::optional<std::chrono::steady_clock::time_point> end;
   int max_attempts = 3;
   bool retry_failed = false;
-  double plan_timeout_s = 0;
   double worker_timeout_s = 0;
   std::filesystem::path exit_status_file;  ///< empty: none
   bool print_out = false;                  ///< only say where the results would go

@@ -1,6 +1,5 @@
 #include "run/timed_run.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -10,7 +9,7 @@
 #include <filesystem>
 
 #include "core/file_descriptor.hpp"
-#include "isolation/child_process.hpp"
+#include "io/child_process.hpp"
 #include "report/scaling.hpp"
 #include "run/signals.hpp"
 #include "wallheat/error.hpp"
@@ -46,13 +45,12 @@ class ScratchDirectory {
 ScalingPoint timed_run(const std::vector<std::string>& options, std::size_t workers) {
   const ScratchDirectory directory;
   const std::string file = (directory.path() / "results.h5").string();
-  std::vector<std::string> arguments{
-      "run",      "--out",      file,      "--threads",   fmt::format("{}", workers),
-      "--device", "cpu",        "--shard", "none",        "--time-limit",
-      "none",     "--progress", "none",    "--log-level", "error"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ChildProcess run("/proc/self/exe", arguments, nothing.get());
+  std::vector<std::string> words{
+      "wallheat",   "run",  "--out",       file,   "--threads",    fmt::format("{}", workers),
+      "--device",   "cpu",  "--shard",     "none", "--time-limit", "none",
+      "--progress", "none", "--log-level", "error"};
+  words.insert(words.end(), options.begin(), options.end());
+  ChildProcess run({.program = "/proc/self/exe", .words = words, .hears_no_stop = true});
   constexpr std::chrono::milliseconds look{100};
   while (!run.wait(look))
     if (stop_requested()) throw RunError("stopped before all runs were done");

@@ -5,59 +5,60 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "io/print_error.hpp"
 #include "isolation/solver_pool.hpp"
 #include "mpi/mpi_link.hpp"
+#include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "run/catalogue.hpp"
-#include "run/gpu_monitor.hpp"
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
+#include "view/console.hpp"
+#include "view/console.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
+/// What the jobs of a worker are told.
+JobSettings settings_for(const RunOptions& options, const std::string& host, std::string device) {
+  JobSettings settings = options.job;
+  settings.host = host;
+  settings.device = std::move(device);
+  return settings;
+}
+
 /// The threads of a CPU worker, with a child process each: one on each core, or fewer on all of
 /// them, so that no core is crowded by others while they use another.
 WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
                       const Placement& placement) {
-  const JobSettings settings{options.data, options.solver, options.save_fields, host,
-                             options.solver.device_text()};
-  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
+  const JobSettings settings = settings_for(options, host, options.job.solver.device_text());
   const std::size_t threads = placement.threads ? *placement.threads : placement.cpus.size();
-  return {settings.device, threads, [settings, plan_timeout, placement](std::size_t thread) {
+  return {settings.device, threads, [settings, placement](std::size_t thread) {
             const std::vector<int>& cpus = placement.cpus;
             bind_this_thread(placement.threads ? cpus : std::vector<int>{cpus.at(thread)});
             // Its child process inherits the binding.
-            return ThreadParts{make_isolated_job(settings, plan_timeout), bound_cpus()};
+            return ThreadParts{SolverPool(settings).job(), bound_cpus()};
           }};
 }
 
-/// Solves on a worker's cores what its GPU was to solve, once the GPU is given up: its many threads
-/// share a solver process with a lane a core.
-class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
+/// Solves on a worker's cores what its GPU was to solve, once the GPU is given up.
+class CpuFallback {
  public:
-  CpuFallback(const RunOptions& options, const std::string& host, std::vector<int> cpus)
-      : settings_{options.data, options.solver, options.save_fields, host,
-                  options.solver.device_text() + " (in place of a failed GPU)"},
-        plan_timeout_(options.plan_timeout_s),
-        cpus_(std::move(cpus)) {}
-
-  /// What a job does if the GPU's own throws RunError; once one has, all go to the CPU.
-  [[nodiscard]] PlanJob instead_of(PlanJob on_gpu) {
-    return [self = shared_from_this(), on_gpu = std::move(on_gpu)](const Task& task,
-                                                                   const SolveControl& control) {
-      return self->solve_either(on_gpu, task, control);
-    };
+  CpuFallback(const RunOptions& options, const std::string& host, const std::vector<int>& cpus)
+      : settings_(settings_for(options, host,
+                               options.job.solver.device_text() + " (in place of a failed GPU)")) {
+    settings_.lanes = static_cast<std::uint32_t>(cpus.size());
+    settings_.cpus = cpus;
   }
 
- private:
-  PlanResult solve_either(const PlanJob& on_gpu, const Task& task, const SolveControl& control) {
+  /// Once a job of the GPU's has thrown RunError, all go to the CPU.
+  PlanResult solve(const PlanJob& on_gpu, const Task& task, const SolveControl& control) {
     if (!begun_) {
       try {
         return on_gpu(task, control);
@@ -69,61 +70,53 @@ class CpuFallback : public std::enable_shared_from_this<CpuFallback> {
                       error.what());
       }
     }
-    return solve(task, control);
+    std::call_once(start_, [this] { pool_.emplace(settings_); });
+    return pool_->job()(task, control);
   }
 
-  PlanResult solve(const Task& task, const SolveControl& control) {
-    std::unique_lock lock(mutex_);
-    if (!pool_) {
-      pool_ = std::make_unique<SolverPool>(settings_, plan_timeout_, cpus_.size(), cpus_);
-      for (std::size_t lane = 0; lane < pool_->lanes(); ++lane) free_.push_back(pool_->job(lane));
-    }
-    if (!freed_.wait(lock, control.stop, [this] { return !free_.empty(); }))
-      return pending_result(settings_, task);
-    const PlanJob job = std::move(free_.back());
-    free_.pop_back();
-    lock.unlock();
-    const auto give_back = [&] {
-      lock.lock();
-      free_.push_back(job);
-      lock.unlock();
-      freed_.notify_one();
-    };
-    try {
-      PlanResult result = job(task, control);
-      give_back();
-      return result;
-    } catch (...) {
-      give_back();
-      throw;
-    }
-  }
-
+ private:
   JobSettings settings_;
-  std::chrono::duration<double> plan_timeout_;
-  std::vector<int> cpus_;
   std::atomic<bool> begun_ = false;
-  std::mutex mutex_;
-  std::condition_variable_any freed_;
-  std::unique_ptr<SolverPool> pool_;
-  std::vector<PlanJob> free_;  // one a lane that no thread uses
+  std::once_flag start_;
+  std::optional<SolverPool> pool_;
 };
+
+/// Begins to sample a worker's GPU once a second. Where that does not work, a warning says why,
+/// once, and the run goes on without: solving needs no samples.
+GpuSamples monitor_gpu(const Gpu& gpu, const std::string& log_level, const std::string& host) {
+  // Rank 1 is the worker of a run without MPI.
+  const auto console = std::make_shared<Console>(log_level, std::max(1, launched_rank()), host);
+  constexpr std::chrono::seconds interval{1};
+  try {
+    const auto sampler = std::make_shared<GpuSampler>(GpuTelemetry(gpu.uuid), interval);
+    return [sampler, console]() -> std::optional<GpuSample> {
+      try {
+        return sampler->take();
+      } catch (const RunError& error) {
+        console->warn("no more readings of the GPU: {}", error.what());
+        return std::nullopt;
+      }
+    };
+  } catch (const RunError& error) {
+    console->warn("no readings of the GPU: {}", error.what());
+    return {};
+  }
+}
 
 /// The threads of a GPU worker: as many as the GPU wants plans at once, on all its cores, with one
 /// child process for all. Throws RunError if the GPU cannot be used.
 WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, int ordinal,
                              const std::vector<int>& cpus) {
-  SolverOptions solver = options.solver;
-  solver.gpu = ordinal;
   const auto gpu = std::find_if(machine.gpus.begin(), machine.gpus.end(),
                                 [&](const Gpu& each) { return each.ordinal == ordinal; });
   if (gpu == machine.gpus.end()) throw RunError(fmt::format("there is no GPU {} here", ordinal));
-  const JobSettings settings{options.data, solver, options.save_fields, machine.host,
-                             "gpu " + gpu->name};
-  const std::chrono::duration<double> plan_timeout{options.plan_timeout_s};
-  std::shared_ptr<SolverPool> shared;
+  JobSettings settings = settings_for(options, machine.host, "gpu " + gpu->name);
+  settings.solver.gpu = ordinal;
+  settings.lanes = 0;
+  settings.cpus = cpus;
+  std::optional<SolverPool> pool;
   try {
-    shared = std::make_shared<SolverPool>(settings, plan_timeout, 0, cpus);
+    pool.emplace(settings);
   } catch (const RunError& error) {
     throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}", ordinal, gpu->name, gpu->uuid,
                                error.what()));
@@ -131,12 +124,13 @@ WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, 
   const auto fallback = options.device == DeviceChoice::automatic
                             ? std::make_shared<CpuFallback>(options, machine.host, cpus)
                             : nullptr;
-  return {settings.device, shared->lanes(),
-          [shared, fallback, cpus](std::size_t thread) {
+  const auto job = [on_gpu = pool->job(), fallback](const Task& task, const SolveControl& control) {
+    return fallback ? fallback->solve(on_gpu, task, control) : on_gpu(task, control);
+  };
+  return {settings.device, pool->lanes(),
+          [job, cpus](std::size_t) {
             bind_this_thread(cpus);
-            PlanJob job = shared->job(thread);
-            if (fallback) job = fallback->instead_of(std::move(job));
-            return ThreadParts{std::move(job), bound_cpus()};
+            return ThreadParts{job, bound_cpus()};
           },
           monitor_gpu(*gpu, options.log_level, machine.host)};
 }
@@ -165,7 +159,7 @@ WorkerParts worker_parts(const RunOptions& options) {
     return open_device(options, machine, placement);
   };
   parts.terms = options.terms();
-  parts.sample = [data = options.data](const std::string& id) -> std::string {
+  parts.sample = [data = options.job.data](const std::string& id) -> std::string {
     try {
       return plan_sample(*open_plan_source(data), id);
     } catch (const std::exception& error) {

@@ -1,6 +1,14 @@
 #include "solve/solver_options.hpp"
 
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "core/number_of.hpp"
+#include "core/printable.hpp"
 #include "core/python_float.hpp"
+#include "core/version.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
@@ -14,6 +22,46 @@ std::string_view version_of(SolverKind kind) {
       return "1";
   }
   return "unknown";
+}
+
+/// Calls visit(name, value) for everything that decides the answers, as result files keep it, or
+/// visit(name, value, unsaid) where files do not name that value. Back ends are not part of it: all
+/// give the same bits.
+template <class Options, class Visit>
+void visit_settings(Options& options, const Visit& visit) {
+  auto& limits = options.limits;
+  visit("solver", options.kind);
+  visit("max_iterations", limits.max_iterations);
+  if (options.kind == SolverKind::steady) {
+    visit("accuracy", limits.accuracy);
+  } else {
+    visit("tolerance", limits.tolerance);
+    visit("norm", limits.norm, Norm::max);
+  }
+  visit("spacing", limits.spacing, 1.0);
+}
+
+template <class Value>
+std::string setting_text(const Value& value) {
+  if constexpr (std::is_same_v<Value, double>) return python_float(value);
+  if constexpr (std::is_same_v<Value, std::int64_t>) return std::to_string(value);
+  if constexpr (std::is_enum_v<Value>) return std::string(to_string(value));
+}
+
+/// Returns false where no run can have written that.
+template <class Value>
+bool read_setting(const std::string& text, Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    for (const int number : {0, 1, 2}) {
+      value = static_cast<Value>(number);
+      if (text == to_string(value)) return true;
+    }
+    return false;
+  } else {
+    const auto number = number_of<Value>(text);
+    value = number.value_or(-1);
+    return value >= 0 && value <= std::numeric_limits<Value>::max();
+  }
 }
 
 }  // namespace
@@ -53,18 +101,30 @@ std::string SolverOptions::solver_text() const {
 }
 
 std::map<std::string, std::string> SolverOptions::settings() const {
-  std::map<std::string, std::string> settings{
-      {"solver", std::string(to_string(kind))},
-      {"solver_version", std::string(version_of(kind))},
-      {"max_iterations", std::to_string(limits.max_iterations)}};
-  if (kind == SolverKind::steady) {
-    settings["accuracy"] = python_float(limits.accuracy);
-  } else {
-    settings["tolerance"] = python_float(limits.tolerance);
-    if (limits.norm != Norm::max) settings["norm"] = to_string(limits.norm);
-  }
-  if (limits.spacing != 1) settings["spacing"] = python_float(limits.spacing);
+  std::map<std::string, std::string> settings{{"solver_version", std::string(version_of(kind))}};
+  visit_settings(*this, [&](const char* name, const auto& value, const auto&... unsaid) {
+    if (((value != unsaid) && ...)) settings[name] = setting_text(value);
+  });
   return settings;
+}
+
+SolverOptions recorded_solver(const std::string& file,
+                              const std::map<std::string, std::string>& settings) {
+  const auto text_of = [&](const char* name) {
+    const auto found = settings.find(name);
+    if (found == settings.end()) throw RunError(file + " does not say its " + name);
+    return found->second;
+  };
+  SolverOptions options;
+  options.isa = available_isas().back();
+  visit_settings(options, [&](const char* name, auto& value, const auto&... unsaid) {
+    if (sizeof...(unsaid) > 0 && !settings.contains(name)) return;
+    const std::string text = text_of(name);
+    if (!read_setting(text, value))
+      throw RunError(file + ": its " + name + " is '" + printable(text) + "'");
+  });
+  (void)text_of("solver_version");
+  return options;
 }
 
 }  // namespace wallheat

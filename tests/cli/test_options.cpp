@@ -42,11 +42,11 @@ void expect_refused(const std::vector<std::pair<Arguments, std::string>>& refusa
 
 TEST(RunOptions, have_the_defaults_of_the_reference) {
   const RunOptions options = parsed({});
-  EXPECT_EQ(options.solver.limits.tolerance, 1e-4);
-  EXPECT_EQ(options.solver.limits.max_iterations, 20000);
-  EXPECT_EQ(options.solver.isa, available_isas().back());
-  EXPECT_FALSE(options.solver.reference);
-  EXPECT_FALSE(options.save_fields);
+  EXPECT_EQ(options.job.solver.limits.tolerance, 1e-4);
+  EXPECT_EQ(options.job.solver.limits.max_iterations, 20000);
+  EXPECT_EQ(options.job.solver.isa, available_isas().back());
+  EXPECT_FALSE(options.job.solver.reference);
+  EXPECT_FALSE(options.job.save_fields);
   EXPECT_EQ(options.device, DeviceChoice::automatic);
 }
 
@@ -56,9 +56,9 @@ TEST(RunOptions, stand_in_a_file_as_well_and_the_command_line_comes_first) {
       << "# a comment\ntolerance = 0.5\nmax-iterations = 7\nsave-fields = true\n";
   const RunOptions options =
       parsed({"--config", (directory / "run.cfg").string(), "--tolerance", "0.25"});
-  EXPECT_EQ(options.solver.limits.tolerance, 0.25);
-  EXPECT_EQ(options.solver.limits.max_iterations, 7);
-  EXPECT_TRUE(options.save_fields);
+  EXPECT_EQ(options.job.solver.limits.tolerance, 0.25);
+  EXPECT_EQ(options.job.solver.limits.max_iterations, 7);
+  EXPECT_TRUE(options.job.save_fields);
 }
 
 TEST(RunOptions, of_a_file_cannot_name_another_file) {
@@ -88,16 +88,16 @@ TEST(RunOptions, are_printed_as_a_configuration_file_that_says_the_same) {
   std::ofstream(directory / "run.cfg") << printed_configuration(printed);
   const RunOptions options =
       parse_run_options({"--config", (directory / "run.cfg").string()}).value();
-  EXPECT_EQ(options.data, "a b");
+  EXPECT_EQ(options.job.data, "a b");
   EXPECT_EQ(options.threads, 3);
-  EXPECT_TRUE(options.save_fields);
+  EXPECT_TRUE(options.job.save_fields);
   EXPECT_THAT(options.ids, ElementsAre("10", "11"));
 }
 
 TEST(RunOptions, of_a_campaign_are_ready_to_use) {
   const RunOptions options = parsed({"--config", WALLHEAT_CONFIGS "/many-buildings.cfg"});
   EXPECT_TRUE(options.resume);
-  EXPECT_TRUE(options.save_fields);
+  EXPECT_TRUE(options.job.save_fields);
 }
 
 TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
@@ -110,7 +110,7 @@ TEST(RunOptions, are_recorded_in_the_form_of_a_configuration_file) {
   EXPECT_EQ(again.configuration, options.configuration);
   EXPECT_THAT(again.ids, ElementsAre(" x", "#"));
   EXPECT_EQ(again.events, "a \"b\" #c\n");
-  EXPECT_EQ(again.solver.limits.tolerance, 0.5);
+  EXPECT_EQ(again.job.solver.limits.tolerance, 0.5);
 }
 
 /// Stdout of a command that takes these arguments; nothing where it refuses them.
@@ -185,7 +185,7 @@ TEST(Configurations, have_comments_and_quotes_as_people_write_them) {
   std::ofstream(file) << "\xEF\xBB\xBF# a comment\r\n  data=plans # where\r\n"
                          "out = \"a # \\\"b\\\"\" # in quotes\n\t#id = 7\nthreads = 3";
   const RunOptions options = parse_run_options({"--config", file}).value();
-  EXPECT_EQ(options.data, "plans");
+  EXPECT_EQ(options.job.data, "plans");
   EXPECT_EQ(options.out, "a # \"b\"");
   EXPECT_TRUE(options.ids.empty());
   EXPECT_EQ(options.threads, 3);
@@ -274,24 +274,24 @@ TEST(RunOptions, refuse_what_looks_like_a_place_in_a_sentence_of_boost) {
 }
 
 TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
-  const Attributes vector = parsed({}).solver.settings();
-  EXPECT_EQ(parsed({"--solver-backend", "reference"}).solver.settings(), vector);
-  EXPECT_EQ(parsed({"--isa", "baseline"}).solver.settings(), vector);
-  EXPECT_NE(parsed({"--tolerance", "1e-5"}).solver.settings(), vector);
-  EXPECT_NE(parsed({"--max-iterations", "1"}).solver.settings(), vector);
-  const Attributes steady = parsed({"--solver", "steady"}).solver.settings();
+  const Attributes vector = parsed({}).job.solver.settings();
+  EXPECT_EQ(parsed({"--solver-backend", "reference"}).job.solver.settings(), vector);
+  EXPECT_EQ(parsed({"--isa", "baseline"}).job.solver.settings(), vector);
+  EXPECT_NE(parsed({"--tolerance", "1e-5"}).job.solver.settings(), vector);
+  EXPECT_NE(parsed({"--max-iterations", "1"}).job.solver.settings(), vector);
+  const Attributes steady = parsed({"--solver", "steady"}).job.solver.settings();
   EXPECT_NE(steady, vector);
-  EXPECT_NE(parsed({"--solver", "steady", "--accuracy", "1e-7"}).solver.settings(), steady);
-  EXPECT_EQ(parsed({"--solver", "steady", "--tolerance", "1e-5"}).solver.settings(), steady);
-  EXPECT_EQ(parsed({"--accuracy", "1e-7"}).solver.settings(), vector);
-  EXPECT_NE(parsed({"--solver", "fastforward"}).solver.settings(), vector);
+  EXPECT_NE(parsed({"--solver", "steady", "--accuracy", "1e-7"}).job.solver.settings(), steady);
+  EXPECT_EQ(parsed({"--solver", "steady", "--tolerance", "1e-5"}).job.solver.settings(), steady);
+  EXPECT_EQ(parsed({"--accuracy", "1e-7"}).job.solver.settings(), vector);
+  EXPECT_NE(parsed({"--solver", "fastforward"}).job.solver.settings(), vector);
 }
 
 TEST(RunOptions, take_solvers_that_run_on_cpus_only) {
   EXPECT_EQ(parsed({"--solver", "steady"}).device, DeviceChoice::cpu);
   EXPECT_EQ(parsed({"--solver", "fastforward"}).device, DeviceChoice::cpu);
   EXPECT_EQ(parsed({"--solver-backend", "reference"}).device, DeviceChoice::cpu);
-  EXPECT_EQ(parsed({"--solver", "steady", "--accuracy", "1e-6"}).solver.limits.accuracy, 1e-6);
+  EXPECT_EQ(parsed({"--solver", "steady", "--accuracy", "1e-6"}).job.solver.limits.accuracy, 1e-6);
   expect_refused({{{"--solver", "steady", "--device", "gpu"},
                    "--solver steady runs on the CPU, so leave out --device gpu"},
                   {{"--solver", "fastforward", "--solver-backend", "reference"},

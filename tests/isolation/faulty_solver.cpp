@@ -41,17 +41,11 @@ PlanResult go_on(const SolveControl& control, int step, const std::function<bool
 
 void say(const char* bytes) { (void)::send(STDIN_FILENO, bytes, std::strlen(bytes), 0); }
 
-std::function<bool()> after(std::chrono::milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  return [end] { return std::chrono::steady_clock::now() > end; };
-}
-
 const auto never = [] { return false; };
 
 PlanJob faulty_job(const JobSettings& settings) {
   if (settings.device == "missing") throw RunError("there is no such device");
   if (std::filesystem::exists(settings.data / "nothing_starts")) std::_Exit(9);
-  if (std::filesystem::remove(settings.data / "first_start_fails")) std::_Exit(9);
   const PlanJob sound = make_plan_job(settings);
   const std::map<std::string, Fault> faults = {
       {"segmentation-fault",
@@ -88,11 +82,6 @@ PlanJob faulty_job(const JobSettings& settings) {
        [](const Task&, const SolveControl& control) { return go_on(control, 1, never); }},
       {"stuck", [](const Task&, const SolveControl& control) { return go_on(control, 0, never); }},
       {"silent", [](const Task&, const SolveControl&) { return go_on({}, 1, never); }},
-      {"slow",  // but it moves
-       [sound](const Task& task, const SolveControl& control) {
-         go_on(control, 1, after(std::chrono::milliseconds(2500)));
-         return sound({task.index, "sound"}, {});
-       }},
       {"patient",
        [sound, settings](const Task& task, const SolveControl& control) {
          go_on(control, 1, [&] { return std::filesystem::exists(settings.data / "go"); });
@@ -124,9 +113,8 @@ int main(int argc, char** argv) {
   const auto begun = [&](std::int64_t, double) { std::ofstream(directory / "begun") << ""; };
   SolverProgram program;
   program.arguments = {};
-  const std::chrono::duration<double> limit(std::stod(words[2]));
-  const PlanJob job =
-      make_isolated_job({directory, {}, false, "host", "cpu"}, limit, {.start = program});
+  const JobSettings settings{directory, {}, false, "host", "cpu", std::stod(words[2])};
+  const PlanJob job = SolverPool(settings, {.start = program}).job();
   if (words[1] == "nothing") {
     begun(0, 0);
     ::pause();

@@ -21,10 +21,27 @@ namespace {
 
 const Interrupted never = [] { return false; };
 
+InputChanges changed_inputs(const PlanSource& source, const std::vector<PlanResult>& rows) {
+  InputChanges changes;
+  for (const PlanResult& row : rows) look_for_change(source, row, changes);
+  return changes;
+}
+
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+/// Zeros, side x side, that take no room on the disk.
+void save_sparse(const std::filesystem::path& file, const std::string& dtype, std::size_t item,
+                 std::size_t side) {
+  const std::string size = std::to_string(side);
+  const std::string header = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" +
+                             size + ", " + size + "), }\n";
+  std::ofstream(file, std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::filesystem::resize_file(file, 10 + header.size() + side * side * item);
+}
 
 class PlanJobTest : public testing::Test {
  protected:
@@ -145,19 +162,25 @@ TEST_F(PlanJobTest, leaves_a_plan_pending_when_stopped) {
   EXPECT_EQ(result.status, PlanStatus::pending);
 }
 
-TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
+TEST_F(PlanJobTest, tells_changed_inputs_from_copies_with_new_stamps) {
   save("7", room(20, 30));
   save("8", room(21, 30));
   std::vector<PlanResult> rows{solve("7"), solve("8")};
   const auto source = directory_source(directory_.path());
   const auto changed = [&] {
-    auto [other, unreadable, restamped] = changed_inputs(*source, rows, never);
+    auto [other, unreadable, restamped] = changed_inputs(*source, rows);
     other.insert(other.end(), unreadable.begin(), unreadable.end());
     return other;
   };
   EXPECT_THAT(changed(), IsEmpty());
-  save("7", room(20, 30));  // a new time stamp, the same content
+  EXPECT_THAT(changed_inputs(*source, rows).restamped, IsEmpty());
+  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});  // the same content
   EXPECT_THAT(changed(), IsEmpty());
+  const auto restamped = changed_inputs(*source, rows).restamped;
+  ASSERT_EQ(restamped.size(), 1U);
+  EXPECT_EQ(restamped[0].id, "8");
+  EXPECT_EQ(restamped[0].input_stamps, source->stamps("8"));
+  EXPECT_THAT(changed_inputs(*source, restamped).restamped, IsEmpty());
   FloorPlan other = room(21, 30);
   other.domain(0, 0) = 24;
   save("8", other);
@@ -166,43 +189,12 @@ TEST_F(PlanJobTest, makes_a_changed_input_detectable) {
   EXPECT_EQ(changed().size(), 2U);
 }
 
-TEST_F(PlanJobTest, gives_a_copied_input_its_new_stamps) {
-  save("7", room(20, 30));
-  save("8", room(21, 30));
-  std::vector<PlanResult> rows{solve("7"), solve("8")};
-  const auto source = directory_source(directory_.path());
-  EXPECT_THAT(changed_inputs(*source, rows, never).restamped, IsEmpty());
-  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});
-  const auto restamped = changed_inputs(*source, rows, never).restamped;
-  ASSERT_EQ(restamped.size(), 1U);
-  EXPECT_EQ(restamped[0].id, "8");
-  EXPECT_EQ(restamped[0].input_stamps, source->stamps("8"));
-  EXPECT_THAT(changed_inputs(*source, restamped, never).restamped, IsEmpty());
-}
-
 TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
   save("7", room(20, 30));
-  const std::string header =
-      "{'descr': '<f8', 'fortran_order': False, 'shape': (30000, 30000), }\n";
-  std::ofstream(directory_ / "7_domain.npy", std::ios::binary)
-      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
-  std::filesystem::resize_file(directory_ / "7_domain.npy",
-                               10 + header.size() + std::uintmax_t{30000} * 30000 * 8);
-  const PlanResult result =
-      make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({0, "7"}, {});
+  save_sparse(directory_ / "7_domain.npy", "<f8", 8, 30000);
+  const PlanResult result = solve("7", true);
   EXPECT_EQ(result.status, PlanStatus::failed);
   EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
-}
-
-/// Zeros that take no room on the disk.
-void save_sparse(const std::filesystem::path& file, const std::string& dtype, std::size_t item,
-                 std::size_t side) {
-  const std::string size = std::to_string(side);
-  const std::string header = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" +
-                             size + ", " + size + "), }\n";
-  std::ofstream(file, std::ios::binary)
-      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
-  std::filesystem::resize_file(file, 10 + header.size() + side * side * item);
 }
 
 /// Does it in a process of its own, which ends with 0 where that took less than 128 MiB.
@@ -234,7 +226,7 @@ TEST_F(PlanJobTest, needs_little_memory_for_what_rank_0_asks_of_a_large_plan) {
   row.id = "large";
   row.status = PlanStatus::converged;
   EXPECT_EXIT(exit_by_memory([&] {
-                const auto changed = changed_inputs(*source, std::vector{row}, never).changed;
+                const auto changed = changed_inputs(*source, std::vector{row}).changed;
                 return changed.size() == 1 && changed.front().id == "large";
               }),
               testing::ExitedWithCode(0), "");
@@ -245,7 +237,7 @@ TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
   std::vector<PlanResult> rows{solve("7")};
   const auto away = directory_ / "away";
   const auto source = directory_source(away);
-  EXPECT_THROW((void)changed_inputs(*source, rows, never), SourceUnavailable);
+  EXPECT_THROW((void)changed_inputs(*source, rows), SourceUnavailable);
   const PlanResult result = make_plan_job({away, solver_, false, "host", "cpu"}, source,
                                           std::shared_ptr(make_reference_solver()))({0, "7"}, {});
   EXPECT_EQ(result.status, PlanStatus::pending);

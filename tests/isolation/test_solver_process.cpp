@@ -75,7 +75,9 @@ class IsolatedJobTest : public testing::Test {
   IsolatedJobTest() { save_floor_plan(directory_.path(), "sound", room(20, 30)); }
 
   PlanJob make(std::chrono::duration<double> timeout = 0s) {
-    return make_isolated_job(settings(), timeout, {.start = program_});
+    JobSettings job = settings();
+    job.plan_timeout_s = timeout.count();
+    return SolverPool(job, {.start = program_}).job();
   }
   [[nodiscard]] JobSettings settings() const {
     return {directory_.path(), {}, true, "host", "cpu"};
@@ -182,11 +184,6 @@ TEST_F(IsolatedJobTest, takes_a_plan_without_progress_for_dead) {
     expect_sound(job);
   }
   EXPECT_THAT(job({1, "stuck"}, {}).error, HasSubstr("(iteration 5, delta 0.5 °C)"));
-}
-
-TEST_F(IsolatedJobTest, has_patience_with_a_slow_plan_that_moves) {
-  const PlanResult result = make(2s)({1, "slow"}, {});
-  EXPECT_EQ(result.status, PlanStatus::converged) << result.error;
 }
 
 TEST_F(IsolatedJobTest, counts_no_time_in_which_the_worker_itself_stood_still) {
@@ -335,24 +332,19 @@ TEST_F(IsolatedJobTest, says_at_once_why_no_child_can_be_started) {
     JobSettings job = settings();
     job.device = device;
     try {
-      (void)make_isolated_job(job, 0s, {.start = program});
+      (void)SolverPool(job, {.start = program});
     } catch (const RunError& error) {
       return error.what();
     }
     return "none";
   };
-  EXPECT_THAT(reason({directory_ / "none", {}}, "cpu"),
+  EXPECT_THAT(reason({(directory_ / "none").string(), {}}, "cpu"),
               AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
   EXPECT_THAT(reason({"/bin/false", {}}, "cpu"),
               HasSubstr("ended with exit status 1 at its start"));
   EXPECT_THAT(reason({"/bin/echo", {"hello"}}, "cpu"), HasSubstr("at its start"));
   EXPECT_EQ(reason(program_, "missing"), "there is no such device");
   EXPECT_THAT(children_of(::getpid()), IsEmpty());
-}
-
-TEST_F(IsolatedJobTest, comes_up_although_its_first_child_dies_while_it_loads) {
-  std::ofstream(directory_ / "first_start_fails") << "";
-  expect_sound(make());
 }
 
 TEST_F(IsolatedJobTest, replaces_a_child_that_hangs_before_it_begins_with_a_plan) {
@@ -400,7 +392,7 @@ class SourceAwayTest : public IsolatedJobTest {
   void take_away() const { std::filesystem::rename(plans_, directory_ / "away"); }
   void bring_back() const { std::filesystem::rename(directory_ / "away", plans_); }
   PlanJob make(std::chrono::duration<double> source_timeout = SolverPoolParts().source_timeout) {
-    return make_isolated_job(settings(), 0s, {.start = program_, .source_timeout = source_timeout});
+    return SolverPool(settings(), {.start = program_, .source_timeout = source_timeout}).job();
   }
   [[nodiscard]] JobSettings settings() const { return {plans_, {}, true, "host", "cpu"}; }
 
@@ -469,25 +461,23 @@ TEST_F(IsolatedJobTest, keeps_the_memory_it_needs_over_many_plans) {
   EXPECT_LT(status_number(child(), "VmRSS"), child_kib + 4096);
 }
 
-TEST(SolverSetup, comes_through_unchanged_and_is_refused_when_torn) {
-  const SolverSetup setup{
-      {"some where", {{0.1, 77}, true, Isa::avx2, 3}, true, "host 1", "cpu avx2"},
-      4711,
-      125ms,
-      64,
+TEST(JobSettings, come_through_unchanged_and_are_refused_when_torn) {
+  const JobSettings settings{
+      "some where", {{0.1, 77}, true, Isa::avx2, 3}, true, "host 1", "cpu avx2", 0.5, 64, {7},
       {8, 9}};
-  const Bytes bytes = encode(setup);
-  const SolverSetup copy = decode_setup(bytes);
+  const Bytes bytes = encode(settings);
+  const JobSettings copy = decode_settings(bytes);
   EXPECT_EQ(encode(copy), bytes);
-  EXPECT_EQ(copy.settings.data, "some where");
-  EXPECT_EQ(copy.settings.solver.limits.tolerance, 0.1);
-  EXPECT_EQ(copy.settings.solver.isa, Isa::avx2);
-  EXPECT_EQ(copy.settings.solver.gpu, 3);
-  EXPECT_EQ(copy.parent, 4711);
+  EXPECT_EQ(copy.data, "some where");
+  EXPECT_EQ(copy.solver.limits.tolerance, 0.1);
+  EXPECT_EQ(copy.solver.isa, Isa::avx2);
+  EXPECT_EQ(copy.solver.gpu, 3);
+  EXPECT_EQ(copy.plan_timeout_s, 0.5);
   EXPECT_EQ(copy.lanes, 64U);
+  EXPECT_THAT(copy.sockets, ElementsAre(7));
   EXPECT_THAT(copy.cpus, ElementsAre(8, 9));
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_THROW((void)decode_setup(std::span(bytes).first(size)), DecodeError);
+    EXPECT_THROW((void)decode_settings(std::span(bytes).first(size)), DecodeError);
 }
 
 TEST(SolverProcess, is_not_for_people) {
@@ -495,15 +485,6 @@ TEST(SolverProcess, is_not_for_people) {
   EXPECT_EQ(finished.status, 2);
   EXPECT_THAT(finished.err, HasSubstr("'wallheat run' starts for itself"));
   EXPECT_THAT(run_program({WALLHEAT_PROGRAM, "--help"}).out, Not(HasSubstr("solver-process")));
-}
-
-TEST(SolverProcess, of_the_program_itself_solves_like_the_plain_job) {
-  const TemporaryDirectory directory;
-  save_floor_plan(directory.path(), "7", room(40, 50));
-  const JobSettings settings{directory.path(), {}, true, "host", "cpu"};
-  const SolverProgram program{WALLHEAT_PROGRAM, SolverProgram().arguments};
-  const PlanJob job = make_isolated_job(settings, 0s, {.start = program});
-  EXPECT_TRUE(same(job({1, "7"}, {}), make_plan_job(settings)({1, "7"}, {})));
 }
 
 }  // namespace

@@ -43,8 +43,12 @@ class GpuWorkerTest : public testing::Test {
 
   void open(std::chrono::duration<double> plan_timeout = 0s) {
     pool_.reset();
-    solver_.emplace(settings(), plan_timeout, 0, local_cpus(), SolverPoolParts{.start = program_});
-    pool_.emplace(solver_->lanes(), [this](std::size_t lane) { return solver_->job(lane); });
+    JobSettings job = settings();
+    job.plan_timeout_s = plan_timeout.count();
+    job.lanes = 0;
+    job.cpus = local_cpus();
+    solver_.emplace(job, SolverPoolParts{.start = program_});
+    pool_.emplace(solver_->lanes(), [this](std::size_t) { return solver_->job(); });
   }
   [[nodiscard]] JobSettings settings() const {
     JobSettings settings{directory_.path(), {}, true, "host", "gpu fake"};
@@ -130,16 +134,6 @@ TEST_F(GpuWorkerTest, solves_as_many_plans_at_once_in_one_process_as_the_device_
   for (const auto& [id, result] : results(FakeGpu::lanes)) expect_sound(result);
   EXPECT_THAT(processes(), SizeIs(1));
   EXPECT_EQ(journal().back().running, static_cast<int>(FakeGpu::lanes));
-}
-
-TEST_F(GpuWorkerTest, gives_what_the_cpu_gives_to_the_last_bit) {
-  std::uint32_t count = 0;
-  for (const NamedPlan& named : awkward_plans()) {
-    save_floor_plan(directory_.path(), std::to_string(count), named.plan);
-    begin(std::to_string(count), count);
-    ++count;
-  }
-  for (const auto& [id, result] : results(count)) expect_sound(result);
 }
 
 TEST_F(GpuWorkerTest, has_its_threads_on_the_cores_that_feed_the_device) {
@@ -381,14 +375,6 @@ TEST_F(FakeGpuRun, leaves_small_plans_to_the_cpu_unless_told_otherwise) {
   EXPECT_THAT(ResultReader(path("x.h5")).rows().front().device, testing::StartsWith("cpu "));
 }
 
-TEST_F(FakeGpuRun, solves_on_a_gpu_in_one_process) {
-  const Finished finished =
-      run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  const ResultReader reader(path("x.h5"));
-  for (const PlanResult& row : reader.rows()) EXPECT_EQ(row.device, "gpu Fake GPU");
-}
-
 TEST_F(FakeGpuRun, solves_on_all_gpus_in_one_process) {
   // Two of the four are broken, and leave. On a busy machine one of the others may be ready only
   // when nothing is left for it; then there is another run.
@@ -473,23 +459,6 @@ TEST_F(FakeGpuRun, ends_with_the_reason_when_its_only_gpu_does_not_prove_itself)
   EXPECT_EQ(finished.status, 1);
   EXPECT_THAT(finished.err, HasSubstr("GPU 0 (Fake GPU, GPU-fake-3) cannot be used: the fake GPU "
                                       "does not know the known answer; --device cpu"));
-}
-
-TEST_F(FakeGpuRun, does_without_gpus_that_are_broken) {
-  const Finished finished = run({"mpirun", "-n", "5", "--oversubscribe", "--bind-to", "none"},
-                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  EXPECT_EQ(finished.status, 0) << finished.err;
-  const ResultReader reader(path("x.h5"));
-  EXPECT_THAT(reader.rows(), Each(testing::Field(&PlanResult::status, PlanStatus::converged)));
-}
-
-TEST_F(FakeGpuRun, names_a_gpu_that_cannot_prove_itself) {
-  // In company the others may be done before it is found out.
-  const Finished finished = run({"env", "CUDA_VISIBLE_DEVICES=3", "mpirun", "-n", "2",
-                                 "--oversubscribe", "--bind-to", "none"},
-                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, HasSubstr("GPU-fake-3) cannot be used"));
 }
 
 TEST_F(FakeGpuRun, refuses_more_workers_than_gpus_where_gpus_are_demanded) {

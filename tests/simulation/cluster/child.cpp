@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "isolation/plan_job.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::simulation {
@@ -20,14 +21,14 @@ constexpr int most_lanes = 8;
 class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
  public:
   SolverSimulation(Campaign& campaign, Process& process, const TrueWorker& worker, Random random,
-                   std::function<void()> die, SolverSetup setup)
+                   std::function<void()> die, JobSettings settings)
       : campaign_(campaign),
         process_(process),
         worker_(worker),
         random_(random),
         die_(std::move(die)),
-        setup_(std::move(setup)),
-        lanes_(setup_.lanes == 0 ? 2 : setup_.lanes),
+        settings_(std::move(settings)),
+        lanes_(settings_.lanes == 0 ? 2 : settings_.lanes),
         said_(most_lanes),
         changed_(process.make_condition()) {}
 
@@ -42,24 +43,24 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
       campaign_.reached("a solver process dies while it loads");
       return in(time, [this] { end("was killed by SIGKILL"); });
     }
-    in(time, [this] { say(0, Ready{setup_.settings.host, setup_.settings.device, lanes_, {}}); });
+    in(time, [this] { say(0, Ready{settings_.host, settings_.device, lanes_, {}}); });
   }
 
   void take(std::size_t lane, const Task& task) {
     in(begin_s, [this, lane, task] { begin(lane, task); });
   }
 
-  SolverEvent wait(std::size_t lane, const std::stop_token& stop, IdleTimer& idle_timer) {
+  SolverEvent wait(std::size_t lane, const std::stop_token& stop, SilenceLeft& left) {
     std::unique_lock lock(mutex_);
     const auto begun = process_.now();
-    const auto timeout = idle_timer.limit() == wallheat::for_ever
+    const auto timeout = std::isinf(left.count())
                              ? Runtime::Clock::duration::max()
                              : std::chrono::duration_cast<Runtime::Clock::duration>(
-                                   idle_timer.left() + std::chrono::nanoseconds(1));
+                                   left + std::chrono::nanoseconds(1));
     const bool any =
         changed_->wait_for(lock, stop, std::max(timeout, Runtime::Clock::duration(0)),
                            [&] { return !said_.at(lane).empty() || !ending_.empty(); });
-    idle_timer.add(process_.now() - begun);
+    left -= process_.now() - begun;
     if (!said_.at(lane).empty()) {
       FromWorker message = std::move(said_.at(lane).front());
       said_.at(lane).pop_front();
@@ -93,7 +94,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
   }
 
   void fail(std::size_t lane, const Task& task, const std::string& reason, bool may_pass) {
-    PlanResult result = pending_result(setup_.settings, task);
+    PlanResult result = pending_result(settings_, task);
     result.status = PlanStatus::failed;
     result.error = fmt::format("plan {}: {}", task.id, reason);
     result.may_pass = may_pass;
@@ -101,7 +102,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
   }
 
   void answer(std::size_t lane, const Task& task, Seconds took) {
-    PlanResult result = pending_result(setup_.settings, task);
+    PlanResult result = pending_result(settings_, task);
     result.status = PlanStatus::converged;
     result.statistics.mean_temp = Campaign::true_value(task.index);
     if (worker_.lies && random_.chance(0.5)) {
@@ -118,7 +119,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
   /// What nobody has asked for: a message out of place, or the answer to another plan.
   void babble(std::size_t lane, const Task& task) {
     if (random_.chance(0.5)) return say(lane, Leaving{});
-    PlanResult result = pending_result(setup_.settings, {task.index + 1, "another"});
+    PlanResult result = pending_result(settings_, {task.index + 1, "another"});
     result.status = PlanStatus::converged;
     say(lane, Report{{}, {result}});
   }
@@ -134,7 +135,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
   void begin(std::size_t lane, const Task& task) {
     const Options& options = campaign_.options();
     World& world = process_.world();
-    PlanResult away = pending_result(setup_.settings, task);
+    PlanResult away = pending_result(settings_, task);
     say(lane, Report{{task.index}, {}});
     if (world.now() >= worker_.source_away_from) {
       campaign_.reached("the plans are out of reach");
@@ -176,8 +177,8 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     if (strikes(options.passing_failures, "a plan fails by chance"))
       return in(some, [this, lane, task] { fail(lane, task, "not enough memory", true); });
     Seconds step = takes / 3;
-    if (const auto limit = setup_.progress_interval.count(); options.plan_timeout > 0)
-      step = std::max({std::min(step, limit), takes / 100, 1e-6});
+    if (settings_.plan_timeout_s > 0)
+      step = std::max({std::min({step, 0.25, settings_.plan_timeout_s / 4}), takes / 100, 1e-6});
     for (int k = 1; k * step < takes; ++k)
       in(k * step, [this, lane, index = task.index, k, step] {
         say(lane, Heartbeat{{{index, k, 0.5, k * step}}});
@@ -190,7 +191,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
   const TrueWorker& worker_;
   Random random_;
   std::function<void()> die_;
-  SolverSetup setup_;
+  JobSettings settings_;
   std::uint32_t lanes_;
   std::mutex mutex_;
   std::vector<std::deque<FromWorker>> said_;  ///< by lane
@@ -207,13 +208,12 @@ class SimulatedSolver : public SolverChild {
   SimulatedSolver(const SimulatedSolver&) = delete;
   SimulatedSolver& operator=(const SimulatedSolver&) = delete;
   ~SimulatedSolver() override { simulation_->end("was killed at the end"); }
-  void open_lanes(std::size_t) override {}
   void send(std::size_t lane, const Bytes& message) override {
     const ToWorker decoded = decode_to_worker(message);
     simulation_->take(lane, std::get<Assign>(decoded).tasks.at(0));
   }
-  SolverEvent wait(std::size_t lane, const std::stop_token& stop, IdleTimer& idle_timer) override {
-    return simulation_->wait(lane, stop, idle_timer);
+  SolverEvent wait(std::size_t lane, const std::stop_token& stop, SilenceLeft& left) override {
+    return simulation_->wait(lane, stop, left);
   }
   bool kill_and_reap() override {
     simulation_->end("was killed by SIGKILL");
@@ -236,9 +236,9 @@ Seconds plan_seconds(const Campaign& campaign, const TrueWorker& worker, std::ui
 StartSolver simulated_solvers(Campaign& campaign, Process& process, const TrueWorker& worker,
                               std::uint64_t seed, std::function<void()> die) {
   const auto random = std::make_shared<Random>(seed);
-  return [&campaign, &process, &worker, random, die = std::move(die)](const SolverSetup& setup) {
+  return [&campaign, &process, &worker, random, die = std::move(die)](const JobSettings& settings) {
     return std::make_unique<SimulatedSolver>(std::make_shared<SolverSimulation>(
-        campaign, process, worker, Random(random->next()), die, setup));
+        campaign, process, worker, Random(random->next()), die, settings));
   };
 }
 

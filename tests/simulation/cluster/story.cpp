@@ -460,18 +460,17 @@ class Session {
         simulated_solvers(campaign_, process, worker, seed, [this, rank] { die(rank, 0.5); });
     const SolverPoolParts parts{start, std::chrono::duration<double>(timeouts_.worker_s), &process,
                                 [](const std::string&) {}};
-    const std::chrono::duration<double> plan_timeout(plan_timeout_s());
+    settings.plan_timeout_s = plan_timeout_s();
     const auto threads = static_cast<std::size_t>(options_.threads);
     if (options_.shared_child == 0)
-      return {
-          settings.device, threads, [=, this](std::size_t) {
-            return ThreadParts{watched(rank, make_isolated_job(settings, plan_timeout, parts)), {}};
-          }};
+      return {settings.device, threads, [=, this](std::size_t) {
+                return ThreadParts{watched(rank, SolverPool(settings, parts).job()), {}};
+              }};
     settings.solver.gpu = 0;
-    const auto shared =
-        std::make_shared<SolverPool>(settings, plan_timeout, threads, std::vector<int>{}, parts);
-    return {settings.device, threads, [=, this](std::size_t thread) {
-              return ThreadParts{watched(rank, shared->job(thread)), {}};
+    settings.lanes = static_cast<std::uint32_t>(threads);
+    const SolverPool shared(settings, parts);
+    return {settings.device, threads, [=, this](std::size_t) {
+              return ThreadParts{watched(rank, shared.job()), {}};
             }};
   }
 

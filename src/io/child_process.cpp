@@ -1,0 +1,161 @@
+#include "io/child_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+#include <thread>
+#include <vector>
+
+namespace wallheat {
+namespace {
+
+// The kernel may be slow to end a process: one with much memory, or one that waits for a file
+// server that does not answer and cannot even be killed. Nobody is kept waiting longer than this.
+constexpr std::chrono::milliseconds longest_wait{2000};
+constexpr int unknown_status = -1;  // somebody else has taken it
+
+/// Which files a child has, and how it takes signals.
+struct SpawnOrders {
+  posix_spawn_file_actions_t files{};
+  posix_spawnattr_t attributes{};
+
+  SpawnOrders() {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+  }
+  ~SpawnOrders() {
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnOrders(const SpawnOrders&) = delete;
+  SpawnOrders& operator=(const SpawnOrders&) = delete;
+
+  void give(int file, int as, int mode) {
+    if (file >= 0) {
+      ::posix_spawn_file_actions_adddup2(&files, file, as);
+    } else {
+      ::posix_spawn_file_actions_addopen(&files, as, "/dev/null", mode, 0);
+    }
+  }
+};
+
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+/// This process's environment with some variables set anew.
+std::vector<std::string> changed_environment(const std::vector<std::string>& changes) {
+  std::vector<std::string> all = changes;
+  const auto name_of = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (std::none_of(changes.begin(), changes.end(),
+                     [&](const std::string& change) { return name_of(change) == name_of(text); }))
+      all.push_back(text);
+  }
+  return all;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string signal_text(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "SIGKILL, perhaps by the kernel's out-of-memory killer";
+    case SIGSEGV:
+      return "SIGSEGV, a memory error";
+    case SIGBUS:
+      return "SIGBUS, a memory error or a full disk";
+    case SIGABRT:
+      return "SIGABRT, a library has given up";
+    case SIGILL:
+      return "SIGILL, an instruction that this processor lacks";
+    case SIGFPE:
+      return "SIGFPE, an arithmetic error";
+    case SIGXCPU:
+      return "SIGXCPU, its limit of processor time";
+    default:
+      return fmt::format("signal {}", signal);
+  }
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const ProgramStart& start) {
+  SpawnOrders orders;
+  orders.give(start.in, STDIN_FILENO, O_RDONLY);
+  orders.give(start.out, STDOUT_FILENO, O_WRONLY);
+  if (start.messages >= 0) orders.give(start.messages, STDERR_FILENO, O_WRONLY);
+  // From a file to itself: it stays open in the program that is started.
+  for (const int file : start.files) orders.give(file, file, 0);
+  // Other programs expect these two to kill, as they do outside of this one.
+  const sigset_t usual = set_of({SIGPIPE, SIGXFSZ});
+  // Blocked from its first instruction on, which it could not do itself.
+  const sigset_t blocked = set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
+  ::posix_spawnattr_setsigdefault(&orders.attributes, &usual);
+  ::posix_spawnattr_setsigmask(&orders.attributes, &blocked);
+  ::posix_spawnattr_setflags(
+      &orders.attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
+                                             (start.hears_no_stop ? POSIX_SPAWN_SETSIGMASK : 0)));
+  std::vector<std::string> words = start.words;
+  std::vector<std::string> variables = changed_environment(start.environment);
+  const int error = ::posix_spawnp(&pid_, start.program.c_str(), &orders.files, &orders.attributes,
+                                   pointers_to(words).data(), pointers_to(variables).data());
+  if (error == 0) return;
+  const std::string text =
+      fmt::format("the program {} cannot be started: {}", start.program, std::strerror(error));
+  if (error == ENOENT) throw NoSuchProgram(text);
+  throw RunError(text);
+}
+
+ChildProcess::~ChildProcess() {
+  kill();
+  wait(longest_wait);
+}
+
+void ChildProcess::kill() const {
+  if (!status_) ::kill(pid_, SIGKILL);
+}
+
+bool ChildProcess::wait(std::chrono::milliseconds limit) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + limit;
+  // Not every kernel can wait for a process with a limit, so look again and again, less and less
+  // often.
+  constexpr std::chrono::microseconds longest_pause{10000};
+  for (std::chrono::microseconds pause{50}; !status_; pause = std::min(2 * pause, longest_pause)) {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended == pid_) status_ = status;
+    if (ended < 0 && errno == ECHILD) status_ = unknown_status;
+    if (status_ || Clock::now() >= deadline) break;
+    std::this_thread::sleep_for(pause);
+  }
+  return status_.has_value();
+}
+
+std::string ChildProcess::ending() const {
+  if (!status_) return "does not end";
+  if (*status_ == unknown_status) return "ended for an unknown reason";
+  if (WIFSIGNALED(*status_)) return "was killed by " + signal_text(WTERMSIG(*status_));
+  return fmt::format("ended with exit status {}", WEXITSTATUS(*status_));
+}
+
+}  // namespace wallheat

@@ -1,0 +1,43 @@
+#include "isolation/job_settings.hpp"
+
+#include "core/codec.hpp"
+
+namespace wallheat {
+
+template <class Visit, Is<Limits> R>
+void fields_of(Visit& visit, R& limits) {
+  visit(limits.tolerance, limits.max_iterations, limits.accuracy, limits.norm, limits.spacing);
+}
+template <class Visit, Is<SolverOptions> R>
+void fields_of(Visit& visit, R& solver) {
+  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu);
+}
+template <class Visit, Is<JobSettings> R>
+void fields_of(Visit& visit, R& settings) {
+  visit(settings.data, settings.solver, settings.save_fields, settings.host, settings.device,
+        settings.plan_timeout_s, settings.lanes, settings.sockets, settings.cpus);
+}
+
+Bytes encode(const JobSettings& settings) {
+  Encoder encoder;
+  encoder(settings);
+  return encoder.take();
+}
+
+JobSettings decode_settings(std::span<const std::byte> bytes) {
+  JobSettings settings;
+  Decoder decoder(bytes);
+  decoder(settings);
+  decoder.expect_end();
+  const SolverOptions& solver = settings.solver;
+  if (solver.isa < Isa::baseline || solver.isa > Isa::avx512)
+    throw DecodeError("no such instruction set");
+  if (solver.kind < SolverKind::jacobi || solver.kind > SolverKind::steady)
+    throw DecodeError("no such solver");
+  if (solver.limits.norm < Norm::max || solver.limits.norm > Norm::l2)
+    throw DecodeError("no such norm");
+  if (!(settings.plan_timeout_s >= 0)) throw DecodeError("no time that a plan may take");
+  return settings;
+}
+
+}  // namespace wallheat

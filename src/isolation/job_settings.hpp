@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "solve/solver_options.hpp"
+
+namespace wallheat {
+
+/// What solves plans is told: the command line fills the first part, a worker the second, and a
+/// solver process gets it all.
+struct JobSettings {
+  std::filesystem::path data;  ///< for open_plan_source
+  SolverOptions solver;
+  bool save_fields = false;
+  std::string host;  ///< this and the device go into each row
+  std::string device;
+  double plan_timeout_s = 0;   ///< the longest without progress; 0: for ever
+  std::uint32_t lanes = 1;     ///< so many plans at a time; 0: as many as keep the device busy
+  std::vector<int> sockets{};  ///< of a solver process: one for each lane but the first
+  std::vector<int> cpus{};     ///< all threads are bound to these; empty: as the process is started
+};
+
+[[nodiscard]] Bytes encode(const JobSettings& settings);
+/// Throws DecodeError if the bytes are no settings.
+[[nodiscard]] JobSettings decode_settings(std::span<const std::byte> bytes);
+
+}  // namespace wallheat
