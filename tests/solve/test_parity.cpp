@@ -160,13 +160,6 @@ TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {
   }
 }
 
-TEST_P(EveryIsa, abandons_a_plan_when_asked_to) {
-  std::stop_source stop;
-  stop.request_stop();
-  EXPECT_FALSE(
-      make_jacobi_solver(GetParam())->solve(room(20, 20), {}, {stop.get_token(), {}}).has_value());
-}
-
 TEST_P(EveryIsa, abandons_a_plan_that_it_has_begun) {
   std::stop_source stop;
   const auto stop_at_once = [&](std::int64_t iterations, double) {

@@ -108,7 +108,7 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
     });
   };
   const auto make_sweeps = [&](auto masked, std::int32_t window) {
-    for (std::int32_t left_over = window - 1; left_over > 0; --left_over) {
+    for (std::int32_t remaining = window - 1; remaining > 0; --remaining) {
       give();
       group.await_edges();
       sweep<shape, false, masked>(cells, interior, received);

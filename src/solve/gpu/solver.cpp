@@ -302,14 +302,14 @@ class StreamSolver final : public Solver {
       // From `current`, which is kept to go back to, to and fro between the others.
       on_device.from = current;
       stream_->clear(largest_change, sizeof *largest_change);
-      for (std::int64_t left_over = convergence.window(); left_over > 0;) {
+      for (std::int64_t remaining = convergence.window(); remaining > 0;) {
         if (control.stop.stop_requested()) return false;
         on_device.to = on_device.from == others[0] ? others[1] : others[0];
         on_device.sweeps =
-            static_cast<std::int32_t>(std::min<std::int64_t>(left_over, most_sweeps));
-        left_over -= on_device.sweeps;
+            static_cast<std::int32_t>(std::min<std::int64_t>(remaining, most_sweeps));
+        remaining -= on_device.sweeps;
         stream_->run_streaming(regions.size(), on_device,
-                               left_over == 0 ? largest_change : nullptr);
+                               remaining == 0 ? largest_change : nullptr);
         on_device.from = on_device.to;
       }
       stream_->copy(host, largest_change, sizeof *largest_change);

@@ -88,7 +88,7 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
     });
   };
   int buffer = 0;
-  for (int left_over = plan.sweeps - 1; left_over > 0; --left_over) {
+  for (int remaining = plan.sweeps - 1; remaining > 0; --remaining) {
     give(buffer);
     group.sync();
     sweep<streamed_tile, false, true>(cells, interior, received(buffer));

@@ -62,12 +62,12 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   Level& level = multigrid_.finest();
   Progress progress{0, residual_now_};
   // Where rounding or the preconditioner has the last word, the residual only wavers.
-  constexpr std::int64_t patience = 30;
+  constexpr std::int64_t most_without_gain = 30;
   double least = progress.residual;
   std::int64_t since_least = 0;
   double before = 0;  // the residual times what multigrid made of it
   while (progress.residual > residual && progress.iterations < max_iterations &&
-         since_least < patience) {
+         since_least < most_without_gain) {
     multigrid_.cycle();
     kernels_.dot(level.data, level.right, level.x, columns_.data());
     const double now = sum_of_columns();
