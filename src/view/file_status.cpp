@@ -68,8 +68,7 @@ void read_status_file(FileStatus& look) {
 /// Which rows are to be solved in this file; the others are in other files.
 Shard shard_of(const fs::path& file, const Attributes& session) {
   const auto found = session.find("shard");
-  // Of a merged file all rows count; older versions gave it no session of its own.
-  if (found == session.end() || found->second.empty() || is_from_part(session)) return {};
+  if (found == session.end() || found->second.empty()) return {};
   try {
     return parse_shard(found->second);
   } catch (const UsageError&) {
@@ -178,9 +177,8 @@ std::optional<double> FileStatus::seconds_left() const {
 
 std::string FileStatus::advice() const {
   const auto go_on = [&](const std::string& more = "") {
-    return merged_parts(session) || is_from_part(session)
-               ? "run '" + resume_command(file.string()) + more + "'"
-               : resume_same + more;
+    return merged_parts(session) ? "run '" + resume_command(file.string()) + more + "'"
+                                 : resume_same + more;
   };
   switch (state) {
     case RunState::closed:

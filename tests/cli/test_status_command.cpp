@@ -227,16 +227,6 @@ TEST_F(Status, of_a_shard_counts_its_own_plans_alone) {
   EXPECT_THAT(finished.out, HasSubstr("plans      2 in shard 2/2"));
 }
 
-TEST_F(Status, of_a_file_that_an_older_version_merged_counts_all_plans) {
-  auto results = create({{"shard", "2/2"}, {"merged_from", "results.part-2-of-2.h5"}});
-  store(results, 0, PlanStatus::converged);
-  store(results, 1, PlanStatus::converged);
-  close(results);
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("plans      4\n"), HasSubstr("pending  2")));
-}
-
 TEST_F(Status, shows_control_characters_instead_of_sending_them_to_the_terminal) {
   auto results = ResultStore::create(file_, {{"a\x1b[2J"}, {{"solver", "jacobi"}}, false, {}},
                                      {{"started_utc", started}}, true);
