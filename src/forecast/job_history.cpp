@@ -24,14 +24,6 @@ auto stay_of(const JobRecord& job) {
   return std::tuple(job.job, job.task, job.submit_s, job.start_s);
 }
 
-/// As it stands in the file: one with a comma or a quote is quoted (RFC 4180).
-std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\"") == std::string::npos) return name;
-  std::string text = "\"";
-  for (const char letter : name) text.append(letter == '"' ? 2 : 1, letter);
-  return text + '"';
-}
-
 std::string unquoted(std::string_view field) {
   if (!field.starts_with('"')) return std::string(field);
   std::string name;
@@ -114,8 +106,8 @@ std::string history_text(const JobListing& listing) {
   for (const JobRecord& job : listing.jobs) {
     if (job.waits_still) continue;
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{},{},{},{:.0f}\n",
-                   job.job, job.task, job.array, quoted(listing.names.at(job.partition)),
-                   quoted(listing.names.at(job.qos)), job.submit_s, job.eligible_s, job.start_s,
+                   job.job, job.task, job.array, csv_cell(listing.names.at(job.partition)),
+                   csv_cell(listing.names.at(job.qos)), job.submit_s, job.eligible_s, job.start_s,
                    job.until_s, job.limit_s, job.nodes, job.cpus, job.memory_bytes);
   }
   return text;

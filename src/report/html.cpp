@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "core/printable.hpp"
 
 namespace wallheat {
@@ -123,21 +125,13 @@ constexpr std::string_view page_script = R"(
 std::string escaped(std::string_view text) {
   std::string html;
   for (const char letter : printable(text)) {
-    switch (letter) {
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '&':
-        html += "&amp;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += letter;
+    constexpr std::string_view special = "<>&\"";
+    constexpr std::array names{"&lt;", "&gt;", "&amp;", "&quot;"};
+    const std::size_t place = special.find(letter);
+    if (place == std::string_view::npos) {
+      html += letter;
+    } else {
+      html += names.at(place);
     }
   }
   return html;

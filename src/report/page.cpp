@@ -136,9 +136,7 @@ std::string ticks_of_seconds(double from, double to) {
 }
 
 std::string predictions(const std::vector<Point>& times) {
-  if (times.empty())
-    return "<p>No plan was predicted: the run was too short, or an earlier version made the "
-           "file.</p>\n";
+  if (times.empty()) return "<p>No plan was predicted: the run was too short.</p>\n";
   const auto [least, most] = std::ranges::minmax(times, {}, &Point::first);
   const auto [least_predicted, most_predicted] = std::ranges::minmax(times, {}, &Point::second);
   constexpr double room = 0.1;

@@ -25,15 +25,9 @@ constexpr bool is_text = std::is_same_v<std::remove_cvref_t<T>, std::string>;
 template <class T>
 constexpr bool is_number = !is_text<T> && !std::is_same_v<std::remove_cvref_t<T>, std::uint64_t>;
 
-struct Number {
-  double value = 0;
-  std::function<double(const PlanResult&)> of;
-};
-
 struct Text {
   std::string name;
   std::string value;
-  std::function<const std::string&(const PlanResult&)> of;
 };
 
 double contains(void* text, const char* word) {
@@ -81,8 +75,7 @@ class RowExpression::Impl {
   }
 
   double value(const PlanResult& row) {
-    for (Number& number : numbers_) number.value = number.of(row);
-    for (Text& text : texts_) text.value = text.of(row);
+    for (const auto& take : takes_) take(row);
     return parser_.Eval();
   }
 
@@ -92,15 +85,15 @@ class RowExpression::Impl {
     using Value = decltype(column.of(std::declval<const PlanResult&>()));
     names_.emplace_back(column.name);
     if constexpr (is_text<Value>) {
-      const auto of = column.of;
-      Text& text = texts_.emplace_back(Text{
-          column.name, "", [of](const PlanResult& row) -> const std::string& { return of(row); }});
+      Text& text = texts_.emplace_back(Text{column.name, ""});
+      takes_.emplace_back([of = column.of, &text](const PlanResult& row) { text.value = of(row); });
       parser_.DefineFunUserData(column.name, contains, &text, false);
     } else if constexpr (is_number<Value>) {
-      const auto of = column.of;
-      Number& number = numbers_.emplace_back(
-          Number{0, [of](const PlanResult& row) { return static_cast<double>(of(row)); }});
-      parser_.DefineVar(column.name, &number.value);
+      double& number = numbers_.emplace_back(0);
+      takes_.emplace_back([of = column.of, &number](const PlanResult& row) {
+        number = static_cast<double>(of(row));
+      });
+      parser_.DefineVar(column.name, &number);
     }
   }
 
@@ -134,8 +127,9 @@ class RowExpression::Impl {
   }
 
   mu::Parser parser_;
-  std::deque<Number> numbers_;  // these stay where they are
+  std::deque<double> numbers_;  // these stay where they are
   std::deque<Text> texts_;
+  std::vector<std::function<void(const PlanResult&)>> takes_;  // a row's value into one of them
   std::vector<std::string> names_;
 };
 

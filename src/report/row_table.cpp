@@ -11,6 +11,7 @@
 #include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
+#include "forecast/listing_line.hpp"
 #include "view/json.hpp"
 #include "view/spelling.hpp"
 #include "view/terminal.hpp"
@@ -35,14 +36,7 @@ std::string csv_text(const Cell& cell) {
   if (const auto* number = std::get_if<double>(&cell))
     return std::isnan(*number) ? "" : python_float(*number);
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
-  const auto& text = std::get<std::string>(cell);
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    if (letter == '"') quoted += '"';
-    quoted += letter;
-  }
-  return quoted + '"';
+  return csv_cell(std::get<std::string>(cell));
 }
 
 Json json_of(const Cell& cell) {

@@ -111,7 +111,7 @@ TEST_F(Monitor, refuses_what_it_cannot_do) {
   expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --interval 1", 2, "--interval has no meaning");
   expect_refusal("'" WALLHEAT_TEST_DATA "/plain.json'", 1, "plain.json is neither a CSV");
   expect_refusal("/dev/zero", 1, "/dev/zero is no text");
-  expect_refusal("none.csv", 1, "none.csv cannot be opened");
+  expect_refusal("none.csv", 1, "none.csv cannot be read");
   expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --plot x.gif", 2, ".png, .svg or .pdf");
   expect_refusal("--csv /dev/full --samples 1 -i 0.01", 1, "/dev/full cannot be written");
 }

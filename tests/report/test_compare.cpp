@@ -279,21 +279,14 @@ TEST(ComparePlot, has_a_logarithmic_axis_where_times_span_more_than_20) {
 TEST(ComparePlot, shows_differences_and_times_where_there_are_any) {
   CompareReport report;
   EXPECT_THROW((void)compare_plot(report), RunError);
-  report.times = {{"NumPy", 7.9, {}, {}}, {"Numba", 1.82, {}, {}}};
+  report.times = {{"run 50%.h5", 7.9, {}, {}}, {"%d]]>.h5", 1.82, {}, {}}};
   Comparison& found = report.comparisons.emplace_back();
   found.first = "a.h5";
   found.second = "b.h5";
   found.means = {-0.01, 0.02, 0.015};
   const std::string svg = compare_plot(report).draw(PlotFormat::svg, 1000, 500);
-  for (const char* part : {"b.h5 less a.h5", "seconds a plan", "NumPy", "1.8200"})
+  for (const char* part : {"b.h5 less a.h5", "seconds a plan", "run 50%.h5", "1.8200"})
     EXPECT_THAT(svg, HasSubstr(part));
-}
-
-TEST(ComparePlot, shows_names_as_they_are) {
-  CompareReport report;
-  report.times = {{"run 50%.h5", 7.9, {}, {}}, {"%d]]>.h5", 1.82, {}, {}}};
-  const std::string svg = compare_plot(report).draw(PlotFormat::svg, 1000, 500);
-  EXPECT_THAT(svg, HasSubstr("run 50%.h5"));
   EXPECT_THAT(svg, HasSubstr("%d]]\u200b>.h5")) << "]]> would end the text for a browser";
 }
 
