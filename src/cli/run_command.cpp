@@ -9,7 +9,6 @@
 #include "core/exit_status.hpp"
 #include "core/printable.hpp"
 #include "mpi/mpi_link.hpp"
-#include "run/exit_status_file.hpp"
 #include "run/readiness.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"

@@ -162,16 +162,14 @@ PlanJob make_plan_job(const JobSettings& settings) {
   return make_plan_job(settings, open_plan_source(settings.data), settings.solver.make());
 }
 
-std::shared_ptr<GpuDevice> open_gpu_of_worker(int ordinal) {
-  return open_gpu(ordinal,
-                  [](const std::string& warning) { print_error("wallheat: {}", warning); });
+JobSource open_jobs(const JobSettings& settings) {
+  if (!settings.solver.gpu) return {1, [settings] { return make_plan_job(settings); }};
+  const auto warn = [](const std::string& warning) { print_error("wallheat: {}", warning); };
+  return open_jobs(settings, open_gpu(*settings.solver.gpu, warn));
 }
 
-JobSource open_jobs(const JobSettings& settings,
-                    const std::function<std::shared_ptr<GpuDevice>(int)>& open) {
-  if (!settings.solver.gpu) return {1, [settings] { return make_plan_job(settings); }};
+JobSource open_jobs(const JobSettings& settings, std::shared_ptr<GpuDevice> device) {
   const SharedPlanSource source = open_plan_source(settings.data);
-  const std::shared_ptr<GpuDevice> device = open(*settings.solver.gpu);
   return {device->plans_at_once(), [settings, source, device] {
             return make_plan_job(settings, source, device->make_solver());
           }};

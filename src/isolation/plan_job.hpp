@@ -34,18 +34,15 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
 /// cannot be opened.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
 
-/// open_gpu with its warnings on stderr.
-[[nodiscard]] std::shared_ptr<GpuDevice> open_gpu_of_worker(int ordinal);
-
 /// A device that is open, and the jobs that share it.
 struct JobSource {
   std::size_t plans_at_once = 1;      ///< so many jobs keep it busy
   std::function<PlanJob()> make_job;  ///< to be called by the thread that the job is for
 };
 
-/// Opens what the settings ask for, a GPU by `open`. Throws RunError if it cannot be used.
-[[nodiscard]] JobSource open_jobs(
-    const JobSettings& settings,
-    const std::function<std::shared_ptr<GpuDevice>(int)>& open = open_gpu_of_worker);
+/// Opens the CPU, or the GPU that the settings ask for. Throws RunError if it cannot be used.
+[[nodiscard]] JobSource open_jobs(const JobSettings& settings);
+/// The jobs of this GPU.
+[[nodiscard]] JobSource open_jobs(const JobSettings& settings, std::shared_ptr<GpuDevice> device);
 
 }  // namespace wallheat

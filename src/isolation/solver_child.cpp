@@ -33,23 +33,6 @@ std::pair<FileDescriptor, FileDescriptor> socket_pair() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-/// Can be waited for together with a socket.
-class Wake {
- public:
-  Wake() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (fd_.get() < 0) throw RunError(fmt::format("eventfd: {}", std::strerror(errno)));
-  }
-  void set() const { ::eventfd_write(fd_.get(), 1); }
-  void clear() const {
-    eventfd_t ignored = 0;
-    ::eventfd_read(fd_.get(), &ignored);
-  }
-  [[nodiscard]] int fd() const { return fd_.get(); }
-
- private:
-  FileDescriptor fd_;
-};
-
 /// Waits for a while. Returns whether there is anything to read.
 bool poll(std::span<pollfd> files, SilenceLeft& left) {
   constexpr double longest_step_s = 1;
@@ -92,13 +75,14 @@ class SolverProcess : public SolverChild {
 
   SolverEvent wait(std::size_t lane, const std::stop_token& stop, SilenceLeft& left) override {
     auto& [channel, wake] = lanes_.at(lane);
-    wake.clear();
-    const std::stop_callback wake_on_stop(stop, [&wake = wake] { wake.set(); });
+    eventfd_t old = 0;
+    (void)::eventfd_read(wake.get(), &old);
+    const std::stop_callback wake_on_stop(stop, [fd = wake.get()] { ::eventfd_write(fd, 1); });
     try {
       for (;;) {
         if (const auto bytes = channel.next()) return decode_from_worker(*bytes);
         if (left <= Seconds(0)) return TimedOut{};
-        std::array files{pollfd{channel.fd(), POLLIN, 0}, pollfd{wake.fd(), POLLIN, 0}};
+        std::array files{pollfd{channel.fd(), POLLIN, 0}, pollfd{wake.get(), POLLIN, 0}};
         if (!poll(files, left)) continue;
         if (files[0].revents == 0) return Stopped{};
         if (!channel.read()) return Died{ending()};
@@ -130,9 +114,11 @@ class SolverProcess : public SolverChild {
   }
 
   struct Lane {
-    explicit Lane(FileDescriptor socket) : channel(std::move(socket)) {}
+    explicit Lane(FileDescriptor socket) : channel(std::move(socket)) {
+      if (wake.get() < 0) throw RunError(fmt::format("eventfd: {}", std::strerror(errno)));
+    }
     MessageChannel channel;
-    Wake wake{};
+    FileDescriptor wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // readable: a stop is requested
   };
   std::vector<Lane> lanes_;
   std::mutex process_mutex_;

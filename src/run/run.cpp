@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,7 +21,6 @@
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "run/campaign.hpp"
-#include "run/exit_status_file.hpp"
 #include "run/signals.hpp"
 #include "run/worker_parts.hpp"
 #include "wallheat/error.hpp"
@@ -94,6 +96,29 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
 }
 
 }  // namespace
+
+bool may_hold_exit_status(const std::filesystem::path& path) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(path, missing)) return true;
+  constexpr std::size_t longest = 4;  // "255\n"
+  std::array<char, longest + 1> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), bytes.size());
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(file.gcount()));
+  return text.size() <= longest && text.find_first_not_of("0123456789\n") == std::string_view::npos;
+}
+
+void write_exit_status(const std::filesystem::path& path, int status) {
+  if (path.empty()) return;
+  if (!may_hold_exit_status(path)) {
+    print_error("wallheat: {} holds something else than an exit status and is left as it is",
+                path.string());
+    return;
+  }
+  std::ofstream file(path);
+  file << status << '\n' << std::flush;
+  if (!file) print_error("wallheat: the exit status cannot be written to {}", path.string());
+}
 
 int run(const RunOptions& options) {
   catch_stop_signals();

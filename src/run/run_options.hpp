@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/version.hpp"
 #include "isolation/job_settings.hpp"
 #include "queue/messages.hpp"
 #include "queue/placement.hpp"
@@ -45,7 +46,12 @@ struct RunOptions {
   std::string configuration;  ///< all options and their values, as a configuration file
 
   /// What must be the same in all ranks of a run.
-  [[nodiscard]] std::vector<Fact> terms() const;
+  [[nodiscard]] std::vector<Fact> terms() const {
+    std::vector<Fact> terms{{"version of wallheat", std::string(version())}};
+    for (const auto& [name, value] : job.solver.settings()) terms.push_back({name, value});
+    terms.push_back({"--save-fields", job.save_fields ? "on" : "off"});
+    return terms;
+  }
 };
 
 }  // namespace wallheat

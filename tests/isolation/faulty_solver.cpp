@@ -104,8 +104,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {
     return serve_plans([](const JobSettings& settings) {
-      if (settings.solver.gpu)
-        return open_jobs(settings, [&](int) { return std::make_shared<FakeGpu>(settings.data); });
+      if (settings.solver.gpu) return open_jobs(settings, std::make_shared<FakeGpu>(settings.data));
       return JobSource{1, [settings] { return faulty_job(settings); }};
     });
   }
