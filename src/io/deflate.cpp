@@ -3,6 +3,7 @@
 #include <libdeflate.h>
 
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "wallheat/error.hpp"
@@ -17,8 +18,10 @@ using Decompressor =
 }  // namespace
 
 std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) {
-  const Compressor compressor(::libdeflate_alloc_compressor(static_cast<int>(effort)),
-                              ::libdeflate_free_compressor);
+  // Each thread keeps its own: to make one takes longer than to compress a small plan.
+  thread_local std::map<Effort, Compressor> kept;
+  auto& compressor = kept.try_emplace(effort, nullptr, ::libdeflate_free_compressor).first->second;
+  if (!compressor) compressor.reset(::libdeflate_alloc_compressor(static_cast<int>(effort)));
   if (!compressor) throw RunError("there is not enough memory to compress");
   std::vector<std::byte> packed(::libdeflate_zlib_compress_bound(compressor.get(), bytes.size()));
   packed.resize(::libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(),

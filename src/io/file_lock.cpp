@@ -74,12 +74,17 @@ std::string sentence(const std::filesystem::path& file, const Writer& holder,
 
 enum class Answer { taken, busy, unsupported };
 
-/// An open-file-description lock: unlike the older fcntl lock, it does not vanish when some other
-/// part of the process opens and closes the same file.
-Answer lock_in_kernel(System& system, int fd) {
+struct flock whole_file() {
   struct flock request {};
   request.l_type = F_WRLCK;
   request.l_whence = SEEK_SET;
+  return request;
+}
+
+/// An open-file-description lock: unlike the older fcntl lock, it does not vanish when some other
+/// part of the process opens and closes the same file.
+Answer lock_in_kernel(System& system, int fd) {
+  auto request = whole_file();
   if (system.lock(fd, F_OFD_SETLK, &request) == 0) return Answer::taken;
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
@@ -108,24 +113,20 @@ Answer outwait(System& system, int fd) {
   return answer;
 }
 
-/// Nothing if there is a file already. Where the system knows no locks, that is the lock.
-std::optional<PosixFile> make_if_missing(System& system, const std::filesystem::path& path) {
+/// Nothing where the system says `expected` instead.
+std::optional<PosixFile> open_unless(int expected, System& system,
+                                     const std::filesystem::path& path, int flags) {
   try {
-    return PosixFile(system, path, O_CREAT | O_EXCL | O_RDWR);
+    return PosixFile(system, path, flags);
   } catch (const SystemError& error) {
-    if (error.code != EEXIST) throw;
+    if (error.code != expected) throw;
     return std::nullopt;
   }
 }
 
-/// Nothing if the file is gone by now.
-std::optional<PosixFile> open_if_there(System& system, const std::filesystem::path& path) {
-  try {
-    return PosixFile(system, path, O_RDWR);
-  } catch (const SystemError& error) {
-    if (error.code != ENOENT) throw;
-    return std::nullopt;
-  }
+/// Nothing if there is a file already. Where the system knows no locks, that is the lock.
+std::optional<PosixFile> make_if_missing(System& system, const std::filesystem::path& path) {
+  return open_unless(EEXIST, system, path, O_CREAT | O_EXCL | O_RDWR);
 }
 
 bool still_named(System& system, int fd, const std::filesystem::path& path) {
@@ -219,11 +220,6 @@ void outwait_elsewhere(System& system, const std::filesystem::path& file, const 
 
 constexpr int most_attempts = 100;
 
-/// A text that a loss of power cut short names nobody.
-bool names_another_host(System& system, const Writer& holder) {
-  return !holder.pid.empty() && holder.host != system.host();
-}
-
 /// Also of a link that leads nowhere.
 bool is_there(System& system, const std::filesystem::path& path) {
   struct stat info {};
@@ -233,9 +229,7 @@ bool is_there(System& system, const std::filesystem::path& path) {
 Writer::Life life_of_writer(System& system, const std::filesystem::path& file,
                             const Writer& holder) {
   const PosixFile opened(system, lock_path(file), O_RDONLY);
-  struct flock request {};
-  request.l_type = F_WRLCK;
-  request.l_whence = SEEK_SET;
+  auto request = whole_file();
   const bool asked = system.lock(opened.fd(), F_OFD_GETLK, &request) == 0;
   if (asked && request.l_type != F_UNLCK) return Writer::Life::lives;
   if (is_elsewhere(system, holder)) {
@@ -300,7 +294,7 @@ FileLock::FileLock(System& system, const std::filesystem::path& file, LockKind k
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     auto opened = make_if_missing(system, path_);
     const bool made = opened.has_value();
-    if (!made) opened = open_if_there(system, path_);
+    if (!made) opened = open_unless(ENOENT, system, path_, O_RDWR);  // it may be gone by now
     if (!opened) continue;
     auto answer =
         kind == LockKind::kernel ? lock_in_kernel(system, opened->fd()) : Answer::unsupported;
@@ -317,7 +311,9 @@ FileLock::FileLock(System& system, const std::filesystem::path& file, LockKind k
     refuse_strangers(system, *opened, path_);
     if (answer == Answer::taken && !made) {
       const Writer holder = read_holder(system, path_);
-      if (names_another_host(system, holder)) outwait_elsewhere(system, file, holder);
+      // A text that a loss of power cut short names nobody.
+      if (!holder.pid.empty() && holder.host != system.host())
+        outwait_elsewhere(system, file, holder);
     }
     if (answer == Answer::unsupported && !made) {
       held_ = take_by_content(system, file, path_);

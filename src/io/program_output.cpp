@@ -38,19 +38,14 @@ void write_all(const std::string& program, int file, std::string_view text) {
 }
 
 std::string all_of(const std::string& program, int file) {
-  std::string text;
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  while (true) {
-    const std::size_t before = text.size();
-    text.resize(before + piece);
-    const ssize_t got = ::pread(file, text.data() + before, piece, static_cast<off_t>(before));
-    const int error = errno;
-    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && error == EINTR) continue;
-    if (got < 0)
-      throw RunError(fmt::format("what {} said cannot be read: {}", program, std::strerror(error)));
-    if (got == 0) return text;
+  std::string text(static_cast<std::size_t>(std::max<off_t>(::lseek(file, 0, SEEK_END), 0)), '\0');
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t got = ::pread(file, text.data() + at, text.size() - at, static_cast<off_t>(at));
+    if (got <= 0)
+      throw RunError(fmt::format("what {} said cannot be read: {}", program, std::strerror(errno)));
+    at += static_cast<std::size_t>(got);
   }
+  return text;
 }
 
 }  // namespace

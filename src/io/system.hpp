@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <string>
@@ -62,6 +64,50 @@ class System {
 };
 
 /// The operating system itself.
+class RealSystem : public System {
+ public:
+  int open(const char* path, int flags, mode_t mode) override { return ::open(path, flags, mode); }
+  int close(int fd) override { return ::close(fd); }
+  ssize_t write(int fd, const void* bytes, std::size_t count) override {
+    return ::write(fd, bytes, count);
+  }
+  ssize_t pread(int fd, void* bytes, std::size_t count, off_t offset) override {
+    return ::pread(fd, bytes, count, offset);
+  }
+  int ftruncate(int fd, off_t size) override { return ::ftruncate(fd, size); }
+  int fsync(int fd) override { return ::fsync(fd); }
+  int fdatasync(int fd) override { return ::fdatasync(fd); }
+  int drop_cache(int fd) override;
+  int stat(const char* path, struct stat* info) override { return ::stat(path, info); }
+  int lstat(const char* path, struct stat* info) override { return ::lstat(path, info); }
+  int fstat(int fd, struct stat* info) override { return ::fstat(fd, info); }
+  int fchown(int fd, uid_t owner, gid_t group) override { return ::fchown(fd, owner, group); }
+  int fchmod(int fd, mode_t mode) override { return ::fchmod(fd, mode); }
+  int rename(const char* from, const char* to) override { return ::rename(from, to); }
+  int unlink(const char* path) override { return ::unlink(path); }
+  int lock(int fd, int command, struct flock* request) override {
+    return ::fcntl(fd, command, request);
+  }
+  std::filesystem::path weakly_canonical(const std::filesystem::path& path) override {
+    return std::filesystem::weakly_canonical(path);
+  }
+  std::filesystem::path read_symlink(const std::filesystem::path& path) override {
+    return std::filesystem::read_symlink(path);
+  }
+
+  std::string host() override;
+  pid_t pid() override { return ::getpid(); }
+  std::string pid_namespace() override;
+  std::string job() override;
+  Life life_of(pid_t pid) override;
+
+  std::time_t now() override { return std::time(nullptr); }
+  std::chrono::steady_clock::time_point uptime() override {
+    return std::chrono::steady_clock::now();
+  }
+  void sleep(std::chrono::milliseconds time) override;
+  std::uint32_t random() override;
+};
 [[nodiscard]] System& real_system();
 
 }  // namespace wallheat

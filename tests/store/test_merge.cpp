@@ -114,7 +114,7 @@ TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_compressed_otherwise
     ASSERT_NE(result.field, before);
   }
   write_part(part(1), plan, results);
-  for (auto& result : results) result.field.push_back(std::byte{0});  // as Session may
+  for (auto& result : results) result.field.push_back(std::byte{0});  // as the store may
   write_part(part(2), plan, results);
   const auto report = merge_results(file, {part(0), part(1), part(2)}, {});
   EXPECT_TRUE(report.written);

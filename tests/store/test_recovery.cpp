@@ -88,13 +88,6 @@ TEST_F(Resume, adds_plans_and_changes_their_order) {
   EXPECT_EQ(reader.field(6), make_field(6, {6, 7}));
 }
 
-TEST_F(Resume, adds_plans_to_a_killed_file) {
-  make_killed(make_plan(7, {{6, 7}}), 5);
-  const auto large = make_plan(12, {{6, 7}});
-  EXPECT_THAT(resume_and_close(file, large), IsEmpty());
-  expect_contents(file, large, 5);
-}
-
 TEST_F(Resume, refuses_to_lose_answers_of_plans_that_are_not_named) {
   const auto plan = make_plan(9);
   make_closed(plan, 8);

@@ -75,14 +75,6 @@ TEST_F(ResultStoreFile, leaves_one_file_after_a_clean_end) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST_F(ResultStoreFile, replaces_a_field_by_itself) {
-  const auto plan = make_plan(3, {{8, 8}});
-  auto store = ResultStore::create(file, plan, first_session, false);
-  for (int time = 0; time < 5; ++time) store_all(store, make_results(plan, 0, 3));
-  store.close({});
-  expect_contents(file, plan, 3);
-}
-
 TEST_F(ResultStoreFile, records_and_returns_a_field_of_an_unforeseen_shape_as_failed) {
   const auto plan = make_plan(3, {{8, 8}});
   auto changed = plan;

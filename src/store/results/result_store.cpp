@@ -198,8 +198,8 @@ void ResultStore::Impl::begin() {
 
 /// Rows that are stored change what the file said, so nothing is restored from here on.
 void ResultStore::Impl::begin_unless_begun() {
-  if (!log_) begin();
   require_usable();
+  if (!log_) begin();
   restored_ = {};
 }
 

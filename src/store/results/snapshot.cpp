@@ -28,6 +28,22 @@ void check_ids(const std::filesystem::path& file, const std::vector<std::string>
   }
 }
 
+/// The room that a plan needs, if fields that are there already are kept beside it.
+Capacities capacities_for(const StorePlan& plan, const RowList& kept) {
+  Capacities capacities;
+  if (!plan.save_fields) return capacities;
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+    const auto planned = i < plan.shapes.size() ? plan.shapes[i] : GridShape{};
+    const bool has_field_to_keep = planned.rows > 0 && planned.cols > 0;
+    if (has_field_to_keep && too_large_to_keep(planned).empty()) ++capacities[planned];
+    // A plan whose input changed its shape keeps its old field until the new one is stored.
+    if (i < kept.size() && has_field(kept[i]) && shape_of(kept[i]) != planned) {
+      ++capacities[shape_of(kept[i])];
+    }
+  }
+  return capacities;
+}
+
 }  // namespace
 
 void refuse_version(const std::filesystem::path& file, std::int64_t found) {
@@ -78,21 +94,6 @@ std::string new_file_id(System& system) {
     for (int digit = 0; digit < 8; ++digit, bits >>= 4) id += digits[bits & 15];
   }
   return id;
-}
-
-Capacities capacities_for(const StorePlan& plan, const RowList& kept) {
-  Capacities capacities;
-  if (!plan.save_fields) return capacities;
-  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-    const auto planned = i < plan.shapes.size() ? plan.shapes[i] : GridShape{};
-    const bool has_field_to_keep = planned.rows > 0 && planned.cols > 0;
-    if (has_field_to_keep && too_large_to_keep(planned).empty()) ++capacities[planned];
-    // A plan whose input changed its shape keeps its old field until the new one is stored.
-    if (i < kept.size() && has_field(kept[i]) && shape_of(kept[i]) != planned) {
-      ++capacities[shape_of(kept[i])];
-    }
-  }
-  return capacities;
 }
 
 Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan) {

@@ -59,9 +59,6 @@ struct DamageReport {
 /// where the plan contradicts itself; `file` is for that sentence.
 [[nodiscard]] Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan);
 
-/// The room that a plan needs, if fields that are there already are kept beside it.
-[[nodiscard]] Capacities capacities_for(const StorePlan& plan, const RowList& kept);
-
 [[nodiscard]] std::string new_file_id(System& system);
 
 /// True if `all` has every attribute of `some`.
