@@ -20,7 +20,7 @@ constexpr double caution = 1.3;
 // where it failed.
 constexpr double wait_for_others_s = 60;
 // So many plans are looked at for a copy, and so many workers of a kind, when none fits: a copy is
-// a gamble that must not cost much.
+// a gamble that must not cost much. So many, too, are passed by as they failed at who asks.
 constexpr std::size_t most_looks = 64;
 constexpr int most_fruitless = 3;  // one holds the plan, at another it failed
 // Whoever got nothing is asked again after so long: what keeps a plan from it passes with time.

@@ -49,26 +49,26 @@ class Worker {
   void run() {
     send(Hello{parts_.machine, parts_.terms});
     while (!finished_) {
-      const auto envelope = link_.receive(worker_look_interval);
-      const double passed_s = watch_.lap_s();
-      silent_s_ = envelope ? 0 : silent_s_ + passed_s;
-      if (silent_s_ > parts_.timeouts.rank0_s())
-        throw RunError("rank 0 has said nothing for " +
-                       std::to_string(static_cast<int>(silent_s_)) +
-                       " s and seems to be gone; what was stored is safe, go on with --resume");
       try {
-        look(envelope, passed_s);
+        look();
       } catch (const std::exception& error) {
         if (leaving_) throw;
         leave(error.what());
       }
+      if (silent_s_ > parts_.timeouts.rank0_s())
+        throw RunError("rank 0 has said nothing for " +
+                       std::to_string(static_cast<int>(silent_s_)) +
+                       " s and seems to be gone; what was stored is safe, go on with --resume");
     }
   }
 
  private:
   void send(const FromWorker& message) { link_.send(0, encode(message)); }
 
-  void look(const std::optional<Envelope>& envelope, double passed_s) {
+  void look() {
+    const auto envelope = link_.receive(worker_look_interval);
+    const double passed_s = watch_.lap_s();
+    silent_s_ = envelope ? 0 : silent_s_ + passed_s;
     if (const auto message = envelope ? message_of(*envelope) : std::nullopt) {
       std::visit([this](const auto& each) { on(each); }, *message);
     } else if (envelope && !leaving_) {
