@@ -23,7 +23,7 @@ packages=(
   libhwloc-dev                       # which cores a machine has
   gnuplot-nox                        # pictures and plots
   libmuparser-dev                    # formulas over the columns of results
-  libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
+  libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
 )
 if [ "${1:-}" = tests ]; then
   packages+=(libgtest-dev libgmock-dev)

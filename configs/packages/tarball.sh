@@ -65,10 +65,10 @@ make_sysroot() {
 
   apt_get bookworm update
   mkdir "$folder/sources"
-  for name in fmtlib muparser; do
+  for name in fmtlib spdlog muparser; do
     unpack_source "$name"
     cross_build "$folder/sources/$name" "$folder/sources/$name-build" -DFMT_TEST=OFF -DFMT_DOC=OFF \
-      -DENABLE_SAMPLES=OFF -DENABLE_OPENMP=OFF
+      -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF -DENABLE_SAMPLES=OFF -DENABLE_OPENMP=OFF
     DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" > /dev/null
   done
   # HDF5's own CMake files fail at a program that they run to look at C's numbers. CMake looks for it in usr/lib.

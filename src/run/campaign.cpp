@@ -326,7 +326,7 @@ class Campaign {
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
-    logger_.log(interrupted ? LogLevel::warning : LogLevel::info, "{}",
+    logger_.log(interrupted ? LogLevel::warn : LogLevel::info, "{}",
                 next_step(tally, options_, interrupted));
     if (interrupted) return exit_work_left;
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;

@@ -1,13 +1,14 @@
 #include "view/console.hpp"
 
-#include <fmt/chrono.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
-#include <array>
-#include <chrono>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "core/printable.hpp"
 #include "view/spelling.hpp"
@@ -16,16 +17,48 @@
 namespace wallheat {
 namespace {
 
-constexpr std::array level_names{"trace", "debug", "info", "warning", "error", "critical", "off"};
-
 void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
+
+/// Makes lines of what is said and gives them to be printed.
+class Lines final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  Lines(int rank, const std::string& host, std::function<void(std::string)> print)
+      : brief_(stderr_columns().has_value()), print_(std::move(print)) {
+    const std::string pattern =
+        brief_ ? "%H:%M:%S %v" : fmt::format("%H:%M:%S.%e [rank {} {}] %l: %v", rank, host);
+    set_formatter_(
+        std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::local, ""));
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    std::string said = printable({message.payload.data(), message.payload.size()});
+    if (brief_ && message.level > LogLevel::info) {
+      const auto level = spdlog::level::to_string_view(message.level);
+      said = fmt::format("{}: {}", std::string_view(level.data(), level.size()), said);
+    }
+    spdlog::details::log_msg shown = message;
+    shown.payload = said;
+    spdlog::memory_buf_t line;
+    formatter_->format(shown, line);
+    constexpr std::size_t time_columns = 9;
+    print_(folded_for(STDERR_FILENO, {line.data(), line.size()}, time_columns));
+  }
+  void flush_() override {}
+
+ private:
+  bool brief_;  // at a terminal
+  std::function<void(std::string)> print_;
+};
 
 }  // namespace
 
 LogLevel log_level(const std::string& name) {
-  for (std::size_t level = 0; level < level_names.size(); ++level)
-    if (name == level_names.at(level)) return static_cast<LogLevel>(level);
-  refuse_value("log-level", name, {level_names.begin(), level_names.end()});
+  const auto level = spdlog::level::from_str(name);
+  if (level == LogLevel::off && name != "off")
+    refuse_value("log-level", name,
+                 {"trace", "debug", "info", "warning", "error", "critical", "off"});
+  return level;
 }
 
 std::size_t bar_room() {
@@ -34,22 +67,10 @@ std::size_t bar_room() {
 }
 
 Console::Console(const std::string& level, int rank, const std::string& host)
-    : Log(log_level(level)),
-      brief_(stderr_columns().has_value()),
-      origin_(fmt::format("[rank {} {}]", rank, host)),
+    : Log({std::make_shared<Lines>(rank, host,
+                                   [this](std::string line) { print(std::move(line)); })},
+          log_level(level)),
       thread_([this](const std::stop_token& stop) { print_what_comes(stop); }) {}
-
-void Console::write(LogLevel level, const std::string& sentence) {
-  using namespace std::chrono;
-  const auto now = system_clock::now();
-  const std::string time = fmt::format("{:%H:%M:%S}", fmt::localtime(system_clock::to_time_t(now)));
-  const auto ms = duration_cast<milliseconds>(now.time_since_epoch()).count() % 1000;
-  const char* name = level_names.at(static_cast<std::size_t>(level));
-  const std::string said = printable(sentence);
-  if (!brief_) return print(fmt::format("{}.{:03} {} {}: {}", time, ms, origin_, name, said));
-  const std::string warning = level > LogLevel::info ? fmt::format("{}: ", name) : "";
-  print(folded_for(STDERR_FILENO, fmt::format("{} {}{}", time, warning, said), time.size() + 1));
-}
 
 void Console::print(std::string line) {
   constexpr std::size_t most = 8192;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <fmt/core.h>
+#include <spdlog/logger.h>
 
 #include <condition_variable>
 #include <cstddef>
@@ -10,43 +10,25 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <utility>
+#include <vector>
 
 namespace wallheat {
 
-enum class LogLevel { trace, debug, info, warning, error, critical, off };
+using LogLevel = spdlog::level::level_enum;
 /// Throws UsageError for a name that is none.
 [[nodiscard]] LogLevel log_level(const std::string& name);
 
-/// Sentences for people, of which those below a level are left out. This one says nothing.
-class Log {
+/// Sentences for people, of which those below a level are left out. Without sinks it says nothing.
+class Log : public spdlog::logger {
  public:
-  explicit Log(LogLevel least = LogLevel::off) : least_(least) {}
-  virtual ~Log() = default;
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-
-  template <class... Values>
-  void log(LogLevel level, fmt::format_string<Values...> format, Values&&... values) {
-    if (level >= least_) write(level, fmt::format(format, std::forward<Values>(values)...));
-  }
-  template <class... Values>
-  void info(fmt::format_string<Values...> format, Values&&... values) {
-    log(LogLevel::info, format, std::forward<Values>(values)...);
-  }
-  template <class... Values>
-  void warn(fmt::format_string<Values...> format, Values&&... values) {
-    log(LogLevel::warning, format, std::forward<Values>(values)...);
+  explicit Log(const std::vector<spdlog::sink_ptr>& sinks = {}, LogLevel least = LogLevel::off)
+      : spdlog::logger("wallheat", sinks.begin(), sinks.end()) {
+    set_level(least);
   }
 
   /// The progress bar: the last line of a terminal, redrawn in place. What is said clears it first,
   /// and so does an empty text.
   virtual void show_bar(const std::string& /*text*/) {}
-
- private:
-  virtual void write(LogLevel /*level*/, const std::string& /*sentence*/) {}
-
-  LogLevel least_;
 };
 
 /// How many characters of a bar fit: one that is longer than a line would scroll, so it is cut.
@@ -68,12 +50,9 @@ class Console final : public Log {
   void show_bar(const std::string& text) override;
 
  private:
-  void write(LogLevel level, const std::string& sentence) override;
   void print_what_comes(const std::stop_token& stop);
   void draw(const std::string& bar);
 
-  bool brief_;  // at a terminal
-  std::string origin_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::string> lines_;   // to be printed

@@ -178,7 +178,7 @@ void RunMonitor::say(const Event& event) {
       return log_.warn("plan {} failed (failure {}, to be tried again): {}", result.id,
                        result.failures, result.error);
     case Event::Kind::conflict:
-      return log_.log(LogLevel::error, "plan {}: {}", result.id, result.error);
+      return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
     case Event::Kind::worker_refused:
       return log_.warn("rank {} on {} takes no part in this run: {}", rank, host, event.reason);
     case Event::Kind::worker_left:

@@ -31,6 +31,7 @@ NAMES = {
     "libxxhash": ("xxhash", "xxHash", "xxhash"),
     "muparser": ("muparser", "muParser", "muparser"),
     "nlohmann_json": ("nlohmann-json", "nlohmann_json", "nlohmann_json"),
+    "spdlog": ("spdlog", "spdlog", "spdlog"),
 }
 PROGRAMS = ("gnuplot", "gnuplot", "gnuplot")  # at run time
 

@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "support/temporary_directory.hpp"
 #include "view/run_monitor.hpp"
@@ -19,18 +21,23 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// Says what is at least a warning, or an info.
+/// Keeps what is said, and what of it is at least a warning.
 class Said final : public Log {
  public:
-  Said() : Log(LogLevel::info) {}
-  std::string all;
-  std::string warnings;
+  Said() : Log({sink(all_, LogLevel::info), sink(warnings_, LogLevel::warn)}, LogLevel::info) {}
+  [[nodiscard]] std::string all() const { return all_.str(); }
+  void forget() { all_.str(""); }
+  [[nodiscard]] std::string warnings() const { return warnings_.str(); }
 
  private:
-  void write(LogLevel level, const std::string& sentence) override {
-    all += sentence + "\n";
-    if (level >= LogLevel::warning) warnings += sentence + "\n";
+  static spdlog::sink_ptr sink(std::ostream& out, LogLevel least) {
+    auto made = std::make_shared<spdlog::sinks::ostream_sink_mt>(out);
+    made->set_level(least);
+    made->set_pattern("%v");
+    return made;
   }
+  std::ostringstream all_;
+  std::ostringstream warnings_;
 };
 
 /// A run with two workers; at the second is a GPU.
@@ -134,7 +141,7 @@ TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
   gets_ready(worker);
   gets_ready(other);
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.warnings, HasSubstr("rank 1-2: few cores"));
+  EXPECT_THAT(said_.warnings(), HasSubstr("rank 1-2: few cores"));
 }
 
 /// Its time is a number.
@@ -158,18 +165,18 @@ TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
   TimeByHand time;
   begin(ids_, std::nullopt, ProgressStyle::lines, time);
   const auto lines_of_an_hour = [&] {
-    said_.all.clear();
+    said_.forget();
     for (int second = 0; second < 3600; second += 10) {
       time.pass(std::chrono::seconds(10));
       tick(100);
     }
-    const std::string said = said_.all;
+    const std::string said = said_.all();
     return std::count(said.begin(), said.end(), '\n');
   };
   EXPECT_GT(lines_of_an_hour(), 30);
   solve(0, 1);
   EXPECT_LT(lines_of_an_hour(), 10);
-  EXPECT_THAT(said_.all, HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
+  EXPECT_THAT(said_.all(), HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
 }
 
 TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_warn_of) {
@@ -179,12 +186,12 @@ TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_wa
   solve(0, 1, {.mean_temp = 16, .std_temp = 5});
   solve(1, 1);  // a plan without a room has no temperatures
   monitor_->finish("run_finished");
-  EXPECT_EQ(said_.warnings, "");
+  EXPECT_EQ(said_.warnings(), "");
   EXPECT_THAT(events("gpu_sample"), IsEmpty());
   EXPECT_THAT(events("gpu_usage"), IsEmpty());
   EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
-  EXPECT_THAT(said_.all, AllOf(HasSubstr("thread(s) of cpu avx2 on node1, cpus 0-1"),
-                               HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
+  EXPECT_THAT(said_.all(), AllOf(HasSubstr("thread(s) of cpu avx2 on node1, cpus 0-1"),
+                                 HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
 }
 
 TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
@@ -199,12 +206,12 @@ TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
   begin();
   solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
   solve(1, 1, {.mean_temp = 16, .std_temp = 4000});
-  const std::string said = said_.warnings;
+  const std::string said = said_.warnings();
   EXPECT_THAT(said, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
                           Not(HasSubstr("plan b"))));
-  said_.warnings.clear();
+  said_.warnings().clear();
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.warnings, HasSubstr("2 plans have temperatures"));
+  EXPECT_THAT(said_.warnings(), HasSubstr("2 plans have temperatures"));
 }
 
 TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
@@ -213,9 +220,10 @@ TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
   solve(0, 1, plate, 0.02);
   solve(1, 1, plate, std::nan(""));  // too few iterations
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.all, AllOf(HasSubstr("plan a stopped after 0 iterations, far from the steady"),
-                               HasSubstr("2 plans are far from the steady state"),
-                               HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
+  EXPECT_THAT(said_.all(),
+              AllOf(HasSubstr("plan a stopped after 0 iterations, far from the steady"),
+                    HasSubstr("2 plans are far from the steady state"),
+                    HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
 }
 
 TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
@@ -293,7 +301,7 @@ TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger
   begin();
   hear({.kind = Event::Kind::predictions_judged,
         .quality = {.plans = 20, .median_ratio = 1, .factor_90 = 2}});
-  EXPECT_EQ(said_.all, "");
+  EXPECT_EQ(said_.all(), "");
   EXPECT_THAT(monitor_->predictions(), HasSubstr("20 plans"));
 }
 

@@ -27,6 +27,7 @@ class Wallheat(CMakePackage, CudaPackage):
     depends_on("hwloc@2:")
     depends_on("boost@1.74:+program_options")
     depends_on("fmt@9:")
+    depends_on("spdlog")
     depends_on("nlohmann-json")
     depends_on("xxhash@0.8:")
     depends_on("muparser@2.3:")
