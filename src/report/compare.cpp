@@ -117,12 +117,14 @@ std::vector<Comparison::Setting> differing_settings(const Answers& first, const 
 
 /// How far values of a plan are apart.
 struct Distance {
-  bool same = true;  ///< bit by bit
+  bool compared = false;  ///< a value at all
+  bool same = true;       ///< bit by bit
   double largest = 0;
   double sum = 0;
   std::size_t numbers = 0;  ///< in both
 
   void add(double first, double second) {
+    compared = true;
     same = same && same_value(first, second);
     const double step = std::abs(second - first);
     if (std::isnan(step)) return;
@@ -137,7 +139,7 @@ class Tally {
  public:
   explicit Tally(std::string name) { column_.name = std::move(name); }
   void add(const Distance& of_plan, const std::string& plan) {
-    const auto& [same, largest, sum, numbers] = of_plan;
+    const auto& [compared, same, largest, sum, numbers] = of_plan;
     column_.differing += same ? 0 : 1;
     // What is larger than any before, or the first that differs though no number says by how much.
     if (!same && (column_.plan.empty() || largest > column_.largest)) column_.plan = plan;
@@ -165,18 +167,17 @@ struct CommonPlan {
 };
 
 /// Of the plans whose fields both have in one shape.
-std::vector<std::optional<Distance>> field_distances(const Answers& first, const Answers& second,
-                                                     const std::vector<CommonPlan>& plans) {
-  std::vector<std::optional<Distance>> found(plans.size());
+std::vector<Distance> field_distances(const Answers& first, const Answers& second,
+                                      const std::vector<CommonPlan>& plans) {
+  std::vector<Distance> found(plans.size());
   if (first.reader == nullptr || second.reader == nullptr) return found;
   parallel_for(local_machine().cores.size(), plans.size(), [&] {
     return [&](std::size_t i) {
       const auto a = first.reader->field(plans[i].first);
       const auto b = a ? second.reader->field(plans[i].second) : std::nullopt;
       if (!a || !b || a->rows != b->rows || a->cols != b->cols) return;
-      Distance& distance = found[i].emplace();
       for (std::size_t cell = 0; cell < a->cells.size(); ++cell)
-        distance.add(a->cells[cell], b->cells[cell]);
+        found[i].add(a->cells[cell], b->cells[cell]);
     };
   });
   return found;
@@ -306,7 +307,7 @@ Comparison compare(const Answers& first, const Answers& second) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const PlanResult a = first.row(plans[i].first);
     const PlanResult b = second.row(plans[i].second);
-    bool same = !distances[i] || distances[i]->same;
+    bool same = distances[i].same;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Distance distance;
       distance.add(quantity_in(columns[c], a), quantity_in(columns[c], b));
@@ -318,9 +319,9 @@ Comparison compare(const Answers& first, const Answers& second) {
              (!found.left_out.empty() || differences({a}, {b}).empty());
     found.identical += same ? 1 : 0;
     if (!statistics_only && a.input_hash != b.input_hash) found.other_inputs.push_back(a.id);
-    if (distances[i]) {
+    if (distances[i].compared) {
       ++found.compared_fields;
-      fields.add(*distances[i], a.id);
+      fields.add(distances[i], a.id);
     }
     const double step = b.statistics.mean_temp - a.statistics.mean_temp;
     if (std::isnan(step)) continue;
