@@ -36,9 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   accepts<UsageError>([&] {
     const auto run = parse_run_options({"--config", file.string()});
     require(run.has_value(), "a file asked for help");
-    require(!run->data.empty() && !run->out.empty(), "a run without data or result file");
-    require(run->solver.limits.tolerance >= 0, "a tolerance that no solver meets");
-    require(run->solver.limits.max_iterations >= 1, "a run without iterations");
+    require(!run->job.data.empty() && !run->out.empty(), "a run without data or result file");
+    require(run->job.solver.limits.tolerance >= 0, "a tolerance that no solver meets");
+    require(run->job.solver.limits.max_iterations >= 1, "a run without iterations");
     require(run->shard.number >= 1 && run->shard.number <= run->shard.count, "no such shard");
     require(!run->end || *run->end >= start, "a time limit before the start");
     require(!run->configuration.empty(), "a run that records no options");
