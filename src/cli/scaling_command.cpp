@@ -40,7 +40,7 @@ struct ScalingOptions {
   std::int64_t first = 0;
   std::string workers;
   std::int64_t repeat = 0;
-  SolverOptionParser solver;
+  Arguments solver;  ///< of the runs
   std::string replay;
   std::string schedules;
   double overhead_s = 0;
@@ -172,7 +172,7 @@ Scaling measure(const ScalingOptions& options) {
   // Here, so that a mistake is told once and not by each run.
   (void)requested_plans(*open_plan_source(options.data), {}, options.ids,
                         static_cast<std::size_t>(options.first));
-  Arguments arguments = options.solver.arguments();
+  Arguments arguments = options.solver;
   arguments.push_back("--data=" + options.data.string());
   if (!options.ids.empty()) arguments.push_back("--ids=" + options.ids.string());
   arguments.push_back(fmt::format("--first={}", options.first));
@@ -270,7 +270,8 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
               "with --data: runs for each number of workers, of which the fastest counts");
   options.add("ids", value(scaling.ids, "FILE"), "with --data: file with one id a line");
   options.add("first,n", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
-  scaling.solver.declare(options);
+  SolverOptionParser solver;
+  solver.declare(options);
   options.add(
       "schedule", value(scaling.schedules, "NAMES", "longest-first"),
       "with --replay: any of static (contiguous shares of the ids, equal in number), dynamic (the "
@@ -293,7 +294,8 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
   scaling.source = source_of(options);
   if (scaling.repeat < 1) throw UsageError("--repeat must be at least 1");
   if (scaling.first < 0) throw UsageError("--first must be at least 0");
-  (void)scaling.solver.finish({});
+  (void)solver.finish({});
+  scaling.solver = solver.arguments();
   CommandFiles files;
   for (const std::string& file : scaling.files) files.reads_store("FILE", file);
   files.reads_store("--replay", scaling.replay);

@@ -469,8 +469,8 @@ class Campaign {
   [[nodiscard]] std::string time_needed(const Event& plan) const {
     std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.result.id,
                                   plan.result.attempts, duration_text(plan.last.seconds));
-    const auto estimate =
-        estimate_plan(*source_, plan.result.id, options_.job.solver.limits, options_.job.solver.kind);
+    const auto estimate = estimate_plan(*source_, plan.result.id, options_.job.solver.limits,
+                                        options_.job.solver.kind);
     if (!estimate || plan.last.iterations < 1) return had;
     const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
                             static_cast<double>(plan.last.iterations);

@@ -19,7 +19,6 @@
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/console.hpp"
-#include "view/console.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -18,7 +18,7 @@ check "no text names the sources or the build folder" same '' "$(grep -rIlF -e "
 
 # configure NAME COMPONENTS [OPTION...]
 configure() {
-  "$cmake" -S "$here/project" -B "$1" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  "$cmake" -S "$here/../package/project" -B "$1" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
     -DCMAKE_CXX_FLAGS="$flags" -Dcomponents="$2" "${@:3}" > "$1.log" 2>&1 || { cat "$1.log"; return 1; }
 }
 make() { "$cmake" --build "$1" > "$1.log" 2>&1 || { cat "$1.log"; return 1; }; }
