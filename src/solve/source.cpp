@@ -39,4 +39,13 @@ double largest_iterate(const FloorPlan& plan, const Grid<double>& terms) {
   return largest_magnitude(plan.domain) + largest_made_by(terms);
 }
 
+Convergence convergence_of(const FloorPlan& plan, const Grid<double>& terms, const Limits& limits) {
+  double largest = largest_iterate(plan, terms);
+  // The 2-norm of as much rounding in each cell. What the sum of squares rounds is far less.
+  if (limits.norm == Norm::l2)
+    largest = std::max(largest, limits.tolerance) *
+              std::sqrt(static_cast<double>(plan.domain.cells.size()));
+  return {limits.tolerance, limits.max_iterations, largest};
+}
+
 }  // namespace wallheat

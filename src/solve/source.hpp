@@ -1,5 +1,6 @@
 #pragma once
 
+#include "solve/convergence.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/solver.hpp"
 
@@ -17,6 +18,10 @@ namespace wallheat {
 /// A magnitude that no value of an iterate exceeds, in °C, for a start field and what
 /// source_terms() gives; nothing is added to the largest of the start field where there are none.
 [[nodiscard]] double largest_iterate(const FloorPlan& plan, const Grid<double>& terms);
+
+/// When the iteration of a plan ends; `terms` are source_terms(), or empty.
+[[nodiscard]] Convergence convergence_of(const FloorPlan& plan, const Grid<double>& terms,
+                                         const Limits& limits);
 
 template <class T>
 [[nodiscard]] Grid<T> transposed(const Grid<T>& grid) {

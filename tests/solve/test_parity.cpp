@@ -45,6 +45,20 @@ TEST_P(EveryIsa, stops_exactly_at_the_limit_of_iterations) {
   }
 }
 
+TEST_P(EveryIsa, estimates_the_error_as_the_reference_does) {
+  // So that a run with either can be verified with the other.
+  const auto reference = make_reference_solver();
+  const auto solver = make_jacobi_solver(GetParam());
+  for (const auto& [name, plan] : awkward_plans()) {
+    for (const Limits& limits : {Limits{1e-4, 3000}, Limits{1e-2, 70}, Limits{.norm = Norm::l2}}) {
+      const double estimate = reference->solve(plan, limits, {})->error_estimate;
+      EXPECT_EQ(python_float(solver->solve(plan, limits, {})->error_estimate),
+                python_float(estimate))
+          << name;
+    }
+  }
+}
+
 TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
   // More blocks than a word can count, and more rows than a pass goes on by at a time.
   const auto reference = make_reference_solver();

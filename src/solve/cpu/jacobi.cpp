@@ -51,16 +51,6 @@ bool fourfold_is_exact(const FloorPlan& plan) {
   return true;
 }
 
-/// `terms`: what an update adds to the sum of the neighbours; may be empty.
-Convergence convergence_of(const FloorPlan& plan, const Grid<double>& terms, const Limits& limits) {
-  double largest = largest_iterate(plan, terms);
-  // The 2-norm of as much rounding in each cell. What the sum of squares rounds is far less.
-  if (limits.norm == Norm::l2)
-    largest = std::max(largest, limits.tolerance) *
-              std::sqrt(static_cast<double>(plan.domain.cells.size()));
-  return {limits.tolerance, limits.max_iterations, largest};
-}
-
 class JacobiSolver final : public Solver {
  public:
   explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}

@@ -1,15 +1,41 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "solve/distance.hpp"
-#include "solve/error_estimate.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
+
+/// The error's estimate that other solvers make of the deltas that they look at.
+class EstimateOfOthers {
+ public:
+  explicit EstimateOfOthers(const Convergence& convergence) : convergence_(convergence) {}
+
+  void add(double delta) {
+    window_.push_back(delta);
+    if (static_cast<std::int64_t>(window_.size()) == convergence_.window()) end_window(delta);
+  }
+  /// After the last delta. The window in which the iteration ended is gone through once more.
+  [[nodiscard]] double value() {
+    if (!window_.empty()) end_window(std::numeric_limits<double>::quiet_NaN());
+    return convergence_.error_estimate();
+  }
+
+ private:
+  void end_window(double delta) {
+    if (!convergence_.accept(delta))
+      for (const double each : window_) (void)convergence_.accept(each);
+    window_.clear();
+  }
+
+  Convergence convergence_;
+  std::vector<double> window_;
+};
 
 class ReferenceSolver final : public Solver {
  public:
@@ -25,7 +51,7 @@ class ReferenceSolver final : public Solver {
     const auto at = [&](std::size_t row, std::size_t col) {
       return row < rows && col < cols ? field(row, col) : 0.0;
     };
-    ErrorEstimate estimate;
+    EstimateOfOthers estimate(convergence_of(plan, terms, limits));
     while (result.iterations < limits.max_iterations && !result.converged) {
       if (control.stop.stop_requested()) return std::nullopt;
       double delta = 0;
@@ -47,7 +73,7 @@ class ReferenceSolver final : public Solver {
       std::swap(field.cells, next.cells);
       ++result.iterations;
       result.last_delta = delta;
-      estimate.add(result.iterations, delta);
+      estimate.add(delta);
       result.converged = has_converged(delta, limits.tolerance);
       constexpr std::int64_t report_interval = 256;
       if (control.progress && result.iterations % report_interval == 0)
