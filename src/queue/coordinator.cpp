@@ -30,8 +30,8 @@ constexpr double stop_timeout_s = 10;
 constexpr std::size_t most_messages = 1024;
 
 /// How a worker's facts differ from rank 0's, as a clause; empty where they do not.
-std::string difference_between(const std::vector<Fact>& here, const std::vector<Fact>& there,
-                               const std::string& kind = "") {
+std::string difference_between(const std::vector<NamedValue>& here,
+                               const std::vector<NamedValue>& there, const std::string& kind = "") {
   for (std::size_t k = 0; k < std::max(here.size(), there.size()); ++k) {
     if (k == here.size() || k == there.size() || here[k].name != there[k].name)
       return "its messages are not understood, as those of another version of wallheat would be";
@@ -134,7 +134,7 @@ class Coordinator {
     std::vector<Machine> machines;
     for (const int rank : ranks) machines.push_back(ranks_.take_machine(rank));
     std::vector<std::string> sample_ids;
-    for (const Fact& sample : parts_.samples) sample_ids.push_back(sample.name);
+    for (const NamedValue& sample : parts_.samples) sample_ids.push_back(sample.name);
     const auto placements =
         place_workers(machines, parts_.device, parts_.threads_per_worker, parts_.may_be_bound);
     for (std::size_t i = 0; i < placements.size(); ++i) {
@@ -267,7 +267,8 @@ class Coordinator {
     if (ranks_.stage(rank) != Stage::awaited && ranks_.stage(rank) != Stage::overdue) return;
     if (ranks_.stage(rank) == Stage::awaited)
       ranks_.describe({rank, hello.machine.host, "", {}, false});
-    if (const auto difference = difference_between(parts_.terms, hello.terms); !difference.empty())
+    if (const auto difference = difference_between(parts_.settings, hello.settings);
+        !difference.empty())
       return refuse(rank, difference);
     if (ranks_.stage(rank) == Stage::awaited) ranks_.report(rank, std::move(hello.machine));
   }

@@ -30,25 +30,26 @@ struct Task {
 
 /// Something that must be the same in all ranks: two runs that were started together by mistake, or
 /// two versions of the program, would mix their answers otherwise.
-struct Fact {
+struct NamedValue {
   std::string name;
   std::string value;
   static void fields(auto& visit, auto& self) { visit(self.name, self.value); }
-  friend bool operator==(const Fact&, const Fact&) = default;
+  friend bool operator==(const NamedValue&, const NamedValue&) = default;
 };
 
 // From a worker to rank 0.
 struct Hello {
   Machine machine;
-  std::vector<Fact> terms{};  ///< version of the program, settings
-  static void fields(auto& visit, auto& self) { visit(self.terms, self.machine); }
+  std::vector<NamedValue> settings{};  ///< version of the program, settings
+  static void fields(auto& visit, auto& self) { visit(self.settings, self.machine); }
 };
 struct Ready {
   std::string host;
   std::string device;           ///< its kind: devices of one name are of one speed
   std::uint32_t threads = 0;    ///< how many plans it solves at a time
   std::vector<int> bound_cpus;  ///< read back from the system: all that its threads may use
-  std::vector<Fact> samples{};  ///< of the plans that Placed names, what the worker finds there
+  std::vector<NamedValue>
+      samples{};  ///< of the plans that Placed names, what the worker finds there
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.device, self.threads, self.bound_cpus, self.samples);
   }

@@ -47,7 +47,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   void run() {
-    send(Hello{parts_.machine, parts_.terms});
+    send(Hello{parts_.machine, parts_.settings});
     while (!finished_) {
       try {
         look();
@@ -201,7 +201,7 @@ class Worker {
   std::optional<TaskPool> started_;  // the starter's, until it is done
   TaskPool* pool_ = nullptr;         // the same, once it is ready
   std::vector<int> bound_cpus_;
-  std::vector<Fact> samples_;
+  std::vector<NamedValue> samples_;
   bool starting_ = false;
   std::string reason_;
   bool leaving_ = false;

@@ -61,7 +61,7 @@ struct Timeouts {
 /// What a worker is made of; the application supplies it.
 struct WorkerParts {
   Machine machine;
-  std::vector<Fact> terms{};  ///< what must be the same in rank 0
+  std::vector<NamedValue> settings{};  ///< what must be the same in rank 0
   /// What a plan is, as a short text that differs where its cells do; may be empty. Does not throw.
   std::function<std::string(const std::string& id)> sample{};
   /// Makes the device that a placement gives ready for its threads; it is kept as long as they are.

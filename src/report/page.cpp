@@ -395,8 +395,9 @@ std::string failures(const Summary& summary, const std::string& file) {
     rows.push_back({std::to_string(plans.size()), cause, ids,
                     fmt::format("wallheat solve {} --data PLANS", plans.front()->id)});
   }
-  return table("rlll", rows) + fmt::format("<p>All of them again: <code>{}{}</code></p>\n",
-                                           escaped(resume_command(file)), and_retry_failed);
+  return table("rlll", rows) +
+         fmt::format("<p>All again, once their input is mended: <code>{}{}</code></p>\n",
+                     escaped(resume_command(file)), and_retry_failed);
 }
 
 std::string extremes(const Points& points, const ResultReader& reader) {

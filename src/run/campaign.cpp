@@ -295,7 +295,7 @@ class Campaign {
     StoreSink sink(*store_, *source_);
     CoordinatorParts parts;
     parts.plans = std::move(plans_);
-    parts.terms = options_.terms();
+    parts.settings = options_.settings();
     parts.samples = samples_;
     parts.device = device_;
     parts.threads_per_worker = options_.threads;
@@ -487,7 +487,7 @@ class Campaign {
   bool resuming_;
   std::optional<ResultStore> store_;
   std::vector<QueuedPlan> plans_;
-  std::vector<Fact> samples_;
+  std::vector<NamedValue> samples_;
   DeviceChoice device_ = DeviceChoice::automatic;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;

@@ -46,11 +46,11 @@ struct RunOptions {
   std::string configuration;  ///< all options and their values, as a configuration file
 
   /// What must be the same in all ranks of a run.
-  [[nodiscard]] std::vector<Fact> terms() const {
-    std::vector<Fact> terms{{"version of wallheat", std::string(version())}};
-    for (const auto& [name, value] : job.solver.settings()) terms.push_back({name, value});
-    terms.push_back({"--save-fields", job.save_fields ? "on" : "off"});
-    return terms;
+  [[nodiscard]] std::vector<NamedValue> settings() const {
+    std::vector<NamedValue> settings{{"version of wallheat", std::string(version())}};
+    for (const auto& [name, value] : job.solver.settings()) settings.push_back({name, value});
+    settings.push_back({"--save-fields", job.save_fields ? "on" : "off"});
+    return settings;
   }
 };
 

@@ -157,7 +157,7 @@ WorkerParts worker_parts(const RunOptions& options) {
   parts.open = [options, machine = parts.machine](const Placement& placement) {
     return open_device(options, machine, placement);
   };
-  parts.terms = options.terms();
+  parts.settings = options.settings();
   parts.sample = [data = options.job.data](const std::string& id) -> std::string {
     try {
       return plan_sample(*open_plan_source(data), id);

@@ -116,8 +116,8 @@ class LocalRun {
       parts_.plans.push_back(
           {{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0, 0});
     }
-    const std::vector<Fact> terms{{"tolerance", "1e-4"}};
-    parts_.terms = terms;
+    const std::vector<NamedValue> settings{{"tolerance", "1e-4"}};
+    parts_.settings = settings;
     parts_.samples = {{"plan0", "the cells of plan0"}};
     parts_.sink = &sink_;
     parts_.observer = [this](const Event& event) { recorder_.hear(event); };
@@ -129,7 +129,7 @@ class LocalRun {
       threads_.emplace_back([=, this] {
         WorkerParts worker;
         worker.machine.host = "host";
-        worker.terms = terms;
+        worker.settings = settings;
         worker.sample = [](const std::string& id) { return "the cells of " + id; };
         for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
         if (gpu_samples) worker.machine.gpus.push_back({0, "", "", 0, 0});
@@ -215,7 +215,7 @@ TEST(Coordinator, fails_with_the_reason_when_no_worker_can_start) {
 
 TEST(Coordinator, fails_with_the_reason_where_it_refuses_all) {
   LocalRun run(1, 20, quick_job);
-  run.parts_.terms = {{"tolerance", "1e-5"}};
+  run.parts_.settings = {{"tolerance", "1e-5"}};
   EXPECT_THAT(run.error(), HasSubstr("its tolerance is 1e-4, and rank 0's is 1e-5"));
 }
 

@@ -359,7 +359,7 @@ class Session {
   [[nodiscard]] CoordinatorParts coordinator_parts() {
     CoordinatorParts parts;
     parts.plans = campaign_.plans_to_solve();
-    parts.terms = {{"version", "1"}};
+    parts.settings = {{"version", "1"}};
     if (!parts.plans.empty()) parts.samples = {{parts.plans.front().task.id, "cells"}};
     parts.max_attempts = static_cast<int>(options_.max_attempts);
     parts.timeouts = timeouts_;
@@ -398,14 +398,14 @@ class Session {
     }
     auto parts = std::make_unique<WorkerParts>();
     parts->machine = machine(rank);
-    const bool other_terms = strikes(options_.strangers);
-    parts->terms = {{"version", other_terms ? "2" : "1"}};
+    const bool other_settings = strikes(options_.strangers);
+    parts->settings = {{"version", other_settings ? "2" : "1"}};
     if (strikes(options_.link_errors)) {
       campaign_.reached("a worker's link fails");
       processes_[number]->break_link_at(world_.now() + random.fraction() * expected_s());
     }
     const bool other_plans = strikes(options_.other_plans);
-    workers_[number]->stranger = other_terms || other_plans;
+    workers_[number]->stranger = other_settings || other_plans;
     parts->sample = [other_plans](const std::string&) { return other_plans ? "other" : "cells"; };
     const bool fails = strikes(options_.open_failures);
     const bool hangs = strikes(options_.open_hangs);
