@@ -38,8 +38,8 @@ struct QueuedPlan {
 struct CoordinatorParts {
   std::vector<QueuedPlan> plans;
   std::vector<NamedValue> settings{};  ///< what must be the same in all workers
-  std::vector<NamedValue>
-      samples{};  ///< what some of the plans are, by id, see WorkerParts::sample
+  /// What some of the plans are, by id, see WorkerParts::sample.
+  std::vector<NamedValue> samples{};
   DeviceChoice device = DeviceChoice::automatic;
   int threads_per_worker = 0;  ///< 0: all cores of the placement
   bool may_be_bound = true;    ///< the workers, to some of their cores, by what launched them

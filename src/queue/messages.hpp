@@ -45,11 +45,10 @@ struct Hello {
 };
 struct Ready {
   std::string host;
-  std::string device;           ///< its kind: devices of one name are of one speed
-  std::uint32_t threads = 0;    ///< how many plans it solves at a time
-  std::vector<int> bound_cpus;  ///< read back from the system: all that its threads may use
-  std::vector<NamedValue>
-      samples{};  ///< of the plans that Placed names, what the worker finds there
+  std::string device;                 ///< its kind: devices of one name are of one speed
+  std::uint32_t threads = 0;          ///< how many plans it solves at a time
+  std::vector<int> bound_cpus;        ///< read back from the system: all that its threads may use
+  std::vector<NamedValue> samples{};  ///< what the worker finds of the plans that Placed names
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.device, self.threads, self.bound_cpus, self.samples);
   }
