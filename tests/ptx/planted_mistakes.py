@@ -22,7 +22,7 @@ MISTAKES = [
      "sweep<shape, false, masked>(cells, interior, received);", "cluster_8x8_128"),
     ("no wait before the first sweep", "resident.hpp",
      "group.sync();\n\n  // Every block", "\n  // Every block", "cluster_8x8_128"),
-    ("a window is one sweep longer", "resident.hpp", "left_over = window - 1;", "left_over = window;", "grid"),
+    ("a window is one sweep longer", "resident.hpp", "remaining = window - 1;", "remaining = window;", "grid"),
     ("no way back to the kept field", "resident.hpp",
      "if (group.agreement().go_back)", "if (plan.slots < 0)", "grid"),
     ("left and right edges are swapped", "tile.hpp", "give(left, from_right +", "give(left, from_left +", "streaming_8x16"),
