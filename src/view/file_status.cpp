@@ -289,7 +289,7 @@ void print_json(const FileStatus& look) {
     json["failed_plans"].push_back(
         {{"id", plan.id}, {"attempts", plan.attempts}, {"error", plan.error}});
   json["status_age_s"] = look.run ? Json(look.age_s) : Json(nullptr);
-  json["status"] = look.run ? Json::parse(to_json_text(*look.run)) : Json(nullptr);
+  json["status"] = look.run ? to_json(*look.run) : Json(nullptr);
   // What it was doing then is not what it does now.
   if (look.run && look.state != RunState::being_written)
     json["status"]["state"] = to_string(look.state);

@@ -109,9 +109,11 @@ static void from_json(const Json& json, RunStatus& status) {
 
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
 
+Json to_json(const RunStatus& status) { return status; }
+
 std::string to_json_text(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  return json_text(Json(status));
+  return json_text(to_json(status));
 }
 
 RunStatus run_status_from_json(std::string_view text) {

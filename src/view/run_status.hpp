@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/gpu_usage.hpp"
+#include "view/json_forward.hpp"
 
 namespace wallheat {
 
@@ -68,6 +69,7 @@ struct RunStatus {
 /// Where the status of a result file lies: beside it, named FILE.status. See result_path.
 [[nodiscard]] std::filesystem::path status_file(const std::filesystem::path& result_file);
 
+[[nodiscard]] Json to_json(const RunStatus& status);
 [[nodiscard]] std::string to_json_text(const RunStatus& status);
 /// Throws DecodeError if the text is no status.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);

@@ -1,7 +1,8 @@
 #include "ptx/ptx_stream.hpp"
 
-#include <cstring>
+#include <iterator>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -30,12 +31,24 @@ std::string numbers(std::initializer_list<int> values) {
   return text;
 }
 
+/// The arguments of a template, for each of its kernels.
+std::vector<std::vector<int>> arguments_of(const std::string& name) {
+  std::vector<std::vector<int>> all;
+  for (const ptx::Kernel& kernel : ptx::kernels()) {
+    std::istringstream words(kernel.name);
+    std::string first;
+    words >> first;
+    if (first == name)
+      all.emplace_back(std::istream_iterator<int>(words), std::istream_iterator<int>());
+  }
+  return all;
+}
+
 std::size_t block_bytes(TileShape tile, int threads) {
-  if (tile == large_tile)
-    return threads == 128 ? sizeof(BlockMemory<large_tile, 128>)
-                          : sizeof(BlockMemory<large_tile, 256>);
-  return threads == 256 ? sizeof(BlockMemory<small_tile, 256>)
-                        : sizeof(BlockMemory<small_tile, 512>);
+  const auto inboxes = [](TileShape shape, int count) {
+    return 2 * sizeof(Pair) * static_cast<std::size_t>(shape.inbox_pairs() * count);
+  };
+  return inboxes(tile, threads) + sizeof(BlockMemory<small_tile, 1>) - inboxes(small_tile, 1);
 }
 
 }  // namespace
@@ -43,10 +56,17 @@ std::size_t block_bytes(TileShape tile, int threads) {
 std::vector<ClusterShape> every_cluster_shape() {
   std::vector<int> blocks(16);
   std::iota(blocks.begin(), blocks.end(), 1);
-  return {{large_tile, 128, 2, blocks},
-          {large_tile, 256, 1, blocks},
-          {small_tile, 256, 2, blocks},
-          {small_tile, 512, 1, blocks}};
+  std::vector<ClusterShape> shapes;
+  for (const auto& kernel : arguments_of("cluster_kernel"))
+    shapes.push_back({{kernel.at(0), kernel.at(1)}, kernel.at(2), kernel.at(3), blocks});
+  return shapes;
+}
+
+std::vector<Region> every_region() {
+  std::vector<Region> regions;
+  for (const auto& kernel : arguments_of("streaming_kernel"))
+    if (kernel.at(2) == 0) regions.push_back({kernel.at(0), kernel.at(1)});
+  return regions;
 }
 
 PtxStream::PtxStream(std::uint64_t seed, int multiprocessors, std::vector<ClusterShape> shapes,
@@ -64,19 +84,6 @@ Memory PtxStream::device_memory(std::size_t bytes) {
   return {machine_->allocate(bytes),
           [machine = machine_](std::byte* memory) { machine->release(memory); }};
 }
-
-void PtxStream::copy(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
-}
-
-void PtxStream::copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                          std::size_t row_bytes, std::size_t rows) {
-  for (std::size_t row = 0; row < rows; ++row)
-    std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
-                static_cast<const std::byte*>(from) + row * from_pitch, row_bytes);
-}
-
-void PtxStream::clear(void* memory, std::size_t bytes) { std::memset(memory, 0, bytes); }
 
 void PtxStream::run_resident(const GroupSize& group, const ResidentPlan& plan) {
   last_group = group;

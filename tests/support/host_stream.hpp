@@ -4,7 +4,6 @@
 #include <atomic>
 #include <barrier>
 #include <bit>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -12,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "solve/gpu/stream.hpp"
+#include "support/host_memory_stream.hpp"
 
 namespace wallheat::gpu {
 
 /// A "GPU" of ordinary threads and memory: runs the kernels where there is no GPU, and lets
 /// ThreadSanitizer watch how their threads wait for each other.
-class HostStream final : public Stream {
+class HostStream final : public HostMemoryStream {
  public:
   static constexpr int block_threads = 32;
   static constexpr int region_rows = 4;
@@ -58,16 +57,9 @@ class HostStream final : public Stream {
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
-    std::memcpy(to, from, bytes);
+    HostMemoryStream::copy(to, from, bytes);
     work_is_out = true;
   }
-  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                 std::size_t row_bytes, std::size_t rows) override {
-    for (std::size_t row = 0; row < rows; ++row)
-      std::memcpy(static_cast<std::byte*>(to) + row * to_pitch,
-                  static_cast<const std::byte*>(from) + row * from_pitch, row_bytes);
-  }
-  void clear(void* memory, std::size_t bytes) override { std::memset(memory, 0, bytes); }
 
   void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
     last_group = group;
