@@ -10,6 +10,13 @@ lsf_options=()                # e.g. (-q normal -P abc123)
 slurm_gpu_option='--gpus-per-node={}'
 lsf_gpu_option='-gpu "num={}"'
 
+# How it asks for memory on each node (submit.sh --memory); {} stands for GB.
+slurm_memory_option='--mem={}G'
+lsf_memory_option='-R "rusage[mem={}GB]"'
+
+# The most jobs that an array may have; empty: what the scheduler says. A larger array is submitted as several.
+largest_array=
+
 # Cores of a node that a job takes. Slurm: empty takes whole nodes, with --exclusive. LSF has to know.
 cores_per_node=
 

@@ -8,20 +8,27 @@
 #   --nodes N             nodes for each job (default: 1)
 #   --gpus G              GPUs on each node (default: 0)
 #   --workers W           worker ranks on each node (default: one, or one for each GPU)
+#   --memory GB           memory on each node (default: what the site gives)
 #   --array N             N jobs, each with its share of the plans and its own part file; a last
-#                         job merges the parts into --out
+#                         job merges the parts into --out. Where the site takes no array of N
+#                         jobs, it becomes several
+#   --running K           at most K of them at a time (default: as many as there is room for)
+#   --take-over           a job that is done goes on with parts that no job is at, until its time
+#                         is up; one that starts late and finds nothing left ends at once. Plans
+#                         that failed are not tried again
 #   --time HOURS:MINUTES  time limit of a job (default: that of the site file)
 #   --partition NAME      partition or LSF queue (default: what the site file says)
 #   --advise              print where the plans that are left are done soonest, and what it costs
 #                         ('wallheat advise'); submit nothing
-#   --take-advice         the same, but submit the best choice: its partition, nodes, GPUs, array
-#                         and time limit
+#   --take-advice         the same, but submit the best choice: its partition, nodes, GPUs, array,
+#                         --running and time limit
 #   --name NAME           of the job (default: wallheat)
 #   --site FILE           what is special about your cluster; what it does not say is taken from
 #                         configs/site.sh
 #
 #   jobs/submit.sh --nodes 4 --dry-run -- --data plans --out results.h5
 #   jobs/submit.sh --array 16 -- --data plans --out results.h5 --save-fields
+#   jobs/submit.sh --array 200 --running 10 --time 0:20 -- --data plans --out results.h5
 #   jobs/submit.sh --take-advice -- --data plans --out results.h5
 #
 # Nothing is submitted that cannot run: 'wallheat run --check' looks first.
@@ -39,7 +46,7 @@ fail() { echo "submit.sh: $*" >&2; exit 1; }
 what_is_wrong() {
   local form must
   case $1 in
-    --nodes | --workers | --array) form='^[1-9][0-9]*$' must="a number from 1" ;;
+    --nodes | --workers | --array | --running | --memory) form='^[1-9][0-9]*$' must="a number from 1" ;;
     --gpus) form='^[0-9]+$' must="a number" ;;
     --time) form='^[0-9]+:[0-5][0-9]$' must="hours:minutes" ;;
     --name | --partition) form='^[A-Za-z0-9._-]+$' must="letters, digits, '.', '_' and '-'" ;;
@@ -48,12 +55,13 @@ what_is_wrong() {
   [[ $2 =~ $form ]] || echo "$1 must be $must, not '$2'"
 }
 
-dry_run='' scheduler='' nodes=1 gpus=0 workers='' array='' time='' partition='' advice='' name=wallheat site=$root/configs/site.sh
+dry_run='' scheduler='' nodes=1 gpus=0 workers='' memory='' array='' running='' take_over='' time='' partition='' advice='' name=wallheat site=$root/configs/site.sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   option=$1
   case $option in
     -h | --help) usage 0 --help ;;
     --dry-run) dry_run=yes; shift; continue ;;
+    --take-over) take_over=yes; shift; continue ;;
     --advise | --take-advice) advice=$option; shift; continue ;;
   esac
   [ $# -gt 1 ] || wrong_usage "$option: unknown, or its value is missing"
@@ -62,7 +70,9 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
     --nodes) nodes=$2 ;;
     --gpus) gpus=$2 ;;
     --workers) workers=$2 ;;
+    --memory) memory=$2 ;;
     --array) array=$2 ;;
+    --running) running=$2 ;;
     --time) time=$2 ;;
     --partition) partition=$2 ;;
     --name) name=$2 ;;
@@ -81,6 +91,7 @@ for option; do
   case $option in
     --resume) continue ;;  # every job says it
     --shard | --shard=*) wrong_usage "the jobs of an array know their shard: --array N in place of --shard" ;;
+    --retry-failed) [ -z "$take_over" ] || wrong_usage "--take-over passes over failed plans, so leave out --retry-failed" ;;
     --overwrite) wrong_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
   esac
   run_options+=("$option")
@@ -115,7 +126,7 @@ elif [ "$advice" = --take-advice ]; then
   best=$(advise --best) || exit
   echo "submit.sh: the advice is $best" >&2
   read -ra words <<< "$best"
-  gpus=0 array='' partition=''
+  gpus=0 array='' running='' partition=''
   for ((i = 0; i + 1 < ${#words[@]}; i += 2)); do
     wrong=$(what_is_wrong "${words[i]}" "${words[i + 1]}")
     [ -z "$wrong" ] || fail "the advice cannot be taken: $wrong"
@@ -124,23 +135,45 @@ elif [ "$advice" = --take-advice ]; then
       --nodes) nodes=${words[i + 1]} ;;
       --gpus) gpus=${words[i + 1]} ;;
       --array) array=${words[i + 1]} ;;
+      --running) running=${words[i + 1]} ;;
       --time) time=${words[i + 1]} ;;
       *) fail "this wallheat's advice is not understood: $best" ;;
     esac
   done
 fi
 time=${time:-$time_limit}
+[ -n "$array" ] || [ -z "$running$take_over" ] || wrong_usage "--running and --take-over are for the jobs of an --array"
 [ "$array" != 1 ] || array=''  # a single part is the whole
 [[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
 
-# Slurm refuses an array that is too large with "Invalid job array specification", which tells no limit.
-if [ "$scheduler" = slurm ] && [ -n "$array" ] && command -v scontrol > /dev/null; then
-  size=$(scontrol show config 2> /dev/null | sed -n 's/^MaxArraySize *= *\([0-9]*\).*/\1/p') || size=''
-  if [ -n "$size" ] && [ "$array" -ge "$size" ]; then
-    wrong_usage "an array of $array jobs is too large for this Slurm, which takes $((size - 1)) (MaxArraySize $size): say --array $((size - 1)) or fewer, with more --nodes"
+# The most jobs of an array here; nothing where the scheduler does not tell.
+ask_largest_array() {
+  local size
+  if [ "$scheduler" = slurm ]; then  # its MaxArraySize is one more than the largest index
+    size=$(scontrol show config 2> /dev/null | sed -n 's/^MaxArraySize *= *\([0-9]*\).*/\1/p') || true
+    echo "${size:+$((size - 1))}"
+  else
+    bparams -a 2> /dev/null | sed -n 's/.*MAX_JOB_ARRAY_SIZE *= *\([0-9]*\).*/\1/p' || true
   fi
+}
+# What is more than one array can hold becomes several, as equal as can be, which divide --running.
+arrays=1
+if [ -n "$array" ]; then
+  largest_array=${largest_array:-$(ask_largest_array)}
+  largest_array=${largest_array:-$array}
+  [[ $largest_array =~ ^[0-9]+$ ]] || fail "$site: largest_array must be a number, not '$largest_array'"
+  [ "$largest_array" -gt 0 ] || wrong_usage "this $scheduler takes no arrays: leave out --array, and say more --nodes"
+  arrays=$(((array + largest_array - 1) / largest_array))
+  [ "${running:-$arrays}" -ge "$arrays" ] ||
+    wrong_usage "$array jobs are $arrays arrays here, as one may have $largest_array jobs, and each must be allowed one that runs: say --running $arrays or more, or a smaller --array"
 fi
+# choose_array I: its jobs, from 0 on, are those from `first` to `last` of all.
+choose_array() {
+  first=$(($1 * array / arrays + 1))
+  last=$((($1 + 1) * array / arrays))
+  at_a_time=${running:+$((($1 + 1) * running / arrays - $1 * running / arrays))}
+}
 
 # The program says what would stop the run: options, plans, an existing file's settings, the disk.
 # Where it cannot be started here, the job will tell. The parts of an array are alike.
@@ -170,7 +203,8 @@ slurm_header() {
   local options=(--job-name="$name" --output="$log" --nodes="$nodes" --ntasks-per-node=1)
   if [ -n "$cores_per_node" ]; then options+=(--cpus-per-task="$cores_per_node"); else options+=(--exclusive); fi
   [ "$gpus" = 0 ] || options+=("${slurm_gpu_option//\{\}/$gpus}")
-  [ -z "$array" ] || options+=(--array="1-$array")
+  [ -z "$memory" ] || options+=("${slurm_memory_option//\{\}/$memory}")
+  [ -z "$array" ] || options+=(--array="1-$((last - first + 1))${at_a_time:+%$at_a_time}")
   options+=(--time="$time:00" "--signal=B:USR1@$warning_s" --open-mode=append --requeue --no-kill)
   directives SBATCH "${options[@]}" "${slurm_options[@]}" ${partition:+--partition="$partition"}
 }
@@ -179,15 +213,16 @@ slurm_merge_header() {
     --time="$time:00" "${slurm_options[@]}" ${partition:+--partition="$partition"}
 }
 slurm_submit() { sbatch --parsable "$@" | cut -d ';' -f 1; }
-slurm_index() { echo "\$SLURM_ARRAY_TASK_ID"; }
-slurm_after() { echo "--dependency=afterany:$1"; }
+slurm_index() { echo SLURM_ARRAY_TASK_ID; }
+slurm_after() { local IFS=:; echo "--dependency=afterany:$*"; }
 
 lsf_header() {
   [ -n "$cores_per_node" ] || fail "$site: LSF has to know cores_per_node"
   local options=("-J $name" "-o $name-%J.out")
-  [ -z "$array" ] || options=("-J \"${name}[1-$array]\"" "-o $name-%J_%I.out")
+  [ -z "$array" ] || options=("-J \"${name}[1-$((last - first + 1))]${at_a_time:+%$at_a_time}\"" "-o $name-%J_%I.out")
   options+=("-n $((nodes * cores_per_node))" "-R \"span[ptile=$cores_per_node]\"")
   [ "$gpus" = 0 ] || options+=("${lsf_gpu_option//\{\}/$gpus}")
+  [ -z "$memory" ] || options+=("${lsf_memory_option//\{\}/$memory}")
   options+=("-W $time" "-wt $(((warning_s + 59) / 60))" "-wa USR1" "-Q \"75\"" "-r")
   directives BSUB "${options[@]}"
   lsf_site_options
@@ -205,8 +240,12 @@ lsf_site_options() {
   [ ${#options[@]} = 0 ] || echo "#BSUB ${options[*]}"
 }
 lsf_submit() { bsub "$@" | sed -n 's/^Job <\([0-9]*\)>.*/\1/p'; }
-lsf_index() { echo "\$LSB_JOBINDEX"; }
-lsf_after() { echo "-w ended($1)"; }
+lsf_index() { echo LSB_JOBINDEX; }
+lsf_after() {
+  local all
+  all=$(printf '&&ended(%s)' "$@")
+  echo "-w ${all#&&}"
+}
 
 case $scheduler in slurm | lsf) ;; *) wrong_usage "--scheduler must be slurm or lsf, not '$scheduler'" ;; esac
 
@@ -224,11 +263,14 @@ print_beginning() {
 }
 
 run_script() {
-  local shard=''
+  local shard='' index launch=$root/jobs/launch.sh
+  index=$("${scheduler}_index")
+  if [ "${first:-1}" = 1 ]; then index=\$$index; else index="\$(($index + $((first - 1))))"; fi
   # Said here, as it holds also for a part of the array that is submitted again.
-  [ -z "$array" ] || shard=" --shard \"$("${scheduler}_index")/$array\""
+  [ -z "$array" ] || shard=" --shard \"$index/$array\""
+  [ -z "$take_over" ] || launch=$root/jobs/take-over.sh
   print_beginning "${scheduler}_header" "$shard"
-  printf 'launch=%q\nworkers=%d\n' "$root/jobs/launch.sh" "$workers"
+  printf 'launch=%q\nworkers=%d\n' "$launch" "$workers"
   sed -n '/^# --- The same in every job/,$p' "$root/jobs/$scheduler.sh"
 }
 
@@ -243,19 +285,31 @@ part=$("${wallheat[@]}" run --resume "$@" --shard "1/$parts" --print-out) || exi
 END
 }
 
+jobs=()
+for ((i = 0; i < arrays; ++i)); do
+  [ -z "$array" ] || choose_array "$i"
+  parts=''
+  [ "$arrays" = 1 ] || parts=" for the parts $first to $last"
+  if [ -n "$dry_run" ]; then
+    [ "$i" = 0 ] || printf '\n# ==== and%s\n' "$parts"
+    run_script
+    jobs+=("JOB${parts:+$((i + 1))}")
+    continue
+  fi
+  script=$(run_script)
+  job=$("${scheduler}_submit" <<< "$script")
+  [ -n "$job" ] || fail "$scheduler has not taken the job$parts${jobs[*]:+; it has taken ${jobs[*]}, which you may cancel before you submit the same again}"
+  echo "submitted: job $job$parts"
+  jobs+=("$job")
+done
+[ -n "$array" ] || exit 0
+script=$(merge_script)
+after=$("${scheduler}_after" "${jobs[@]}")
 if [ -n "$dry_run" ]; then
-  run_script
-  [ -z "$array" ] || { printf '\n# ==== after it, with %s\n' "$("${scheduler}_after" JOB)"; merge_script; }
+  printf '\n# ==== after it, with %s\n%s\n' "$after" "$script"
   exit 0
 fi
-script=$(run_script)
-job=$("${scheduler}_submit" <<< "$script")
-[ -n "$job" ] || fail "$scheduler has not taken the job"
-echo "submitted: job $job"
-if [ -n "$array" ]; then
-  script=$(merge_script)
-  read -ra after <<< "$("${scheduler}_after" "$job")"
-  merge=$("${scheduler}_submit" "${after[@]}" <<< "$script")
-  [ -n "$merge" ] || fail "$scheduler has not taken the merge; when job $job has ended, merge the parts by hand"
-  echo "submitted: job $merge merges the parts when job $job has ended"
-fi
+read -ra after <<< "$after"
+merge=$("${scheduler}_submit" "${after[@]}" <<< "$script")
+[ -n "$merge" ] || fail "$scheduler has not taken the merge; when job ${jobs[*]} has ended, merge the parts by hand"
+echo "submitted: job $merge merges the parts when job ${jobs[*]} has ended"

@@ -50,9 +50,9 @@ if(NOT WALLHEAT_SOLVER_ONLY)
   install(TARGETS wallheat COMPONENT program)
   set(shared_folder ${CMAKE_INSTALL_DATADIR}/wallheat)
   install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program PATTERN packages EXCLUDE)
-  install(PROGRAMS jobs/launch.sh jobs/lingering-ssh.sh jobs/lsf.sh jobs/own-wallheat.sh jobs/slurm.sh jobs/submit.sh
+  install(PROGRAMS jobs/launch.sh jobs/lingering-ssh.sh jobs/lsf.sh jobs/own-wallheat.sh jobs/slurm.sh jobs/submit.sh jobs/take-over.sh
           DESTINATION ${shared_folder}/jobs COMPONENT program)
-  install(FILES jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
+  install(FILES jobs/steps.sh jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
   install(DIRECTORY jobs/examples DESTINATION ${shared_folder}/jobs USE_SOURCE_PERMISSIONS COMPONENT program)
   # The program knows its commands and options: it writes its manual pages and completions.
   install(CODE "

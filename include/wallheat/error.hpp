@@ -31,4 +31,9 @@ struct DeviceFault : RunError {
   using RunError::RunError;
 };
 
+/// A device has stopped answering: what asks it for anything more may wait for ever.
+struct DeviceSilent : DeviceFault {
+  using DeviceFault::DeviceFault;
+};
+
 }  // namespace wallheat

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "wallheat/device_times.hpp"
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/rooms.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -130,8 +132,10 @@ struct PlanResult {
   Statistics statistics;
   PlanStamps input_stamps;
   PlanPhases phases;
+  DeviceTimes device_times;      ///< not stored
   bool may_pass = false;         ///< failed, but another try may do better; not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
+  std::vector<RoomResult> rooms;  ///< in order; empty if not asked for, or not read
 };
 
 }  // namespace wallheat

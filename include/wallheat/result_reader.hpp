@@ -47,6 +47,11 @@ class ResultReader {
   /// The field of row `index` in °C; nothing where none was stored. Several threads may ask. Throws
   /// RunError if its checksum is wrong or it cannot be unpacked.
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const;
+  /// Whether the answers have rooms.
+  [[nodiscard]] bool has_rooms() const;
+  /// The rooms of row `index` in order; none where it has no answer or no interior. Several threads
+  /// may ask. Throws RunError if they are damaged or the file has changed.
+  [[nodiscard]] std::vector<RoomResult> rooms(std::size_t index) const;
   /// False if the last writer did not close the file (it lives, or it was killed).
   [[nodiscard]] bool closed_well() const;
   /// One sentence for each kind of damage that was found: plans that are pending for it, and the

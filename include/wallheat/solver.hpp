@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wallheat/device_times.hpp"
 #include "wallheat/floor_plan.hpp"
 
 namespace wallheat {
@@ -56,6 +57,7 @@ struct Solution {
   double uncertainty = 0;
   bool fell_back = false;  ///< the exact iteration was made in place of jumps
   double sweeps = 0;       ///< updates per interior cell, where that is not `iterations`
+  DeviceTimes device_times{};
 };
 
 /// What a long solve asks and tells on its way, some times a second.

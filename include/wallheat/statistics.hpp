@@ -7,12 +7,21 @@
 
 namespace wallheat {
 
+/// Which temperatures are asked for; the reference's are the defaults.
+struct Thresholds {
+  double above = 18;  ///< °C: cells above it are counted
+  double below = 15;  ///< °C: cells below it are counted
+  friend bool operator==(const Thresholds&, const Thresholds&) = default;
+};
+
 /// The reference's summary of a field over the interior cells; NaN where there are none.
 struct Statistics {
-  double mean_temp = std::numeric_limits<double>::quiet_NaN();     ///< °C
-  double std_temp = std::numeric_limits<double>::quiet_NaN();      ///< °C, population
-  double pct_above_18 = std::numeric_limits<double>::quiet_NaN();  ///< % of cells above 18 °C
-  double pct_below_15 = std::numeric_limits<double>::quiet_NaN();  ///< % of cells below 15 °C
+  double mean_temp = std::numeric_limits<double>::quiet_NaN();  ///< °C
+  double std_temp = std::numeric_limits<double>::quiet_NaN();   ///< °C, population
+  double pct_above_18 =
+      std::numeric_limits<double>::quiet_NaN();  ///< % of cells above Thresholds::above
+  double pct_below_15 =
+      std::numeric_limits<double>::quiet_NaN();  ///< % of cells below Thresholds::below
 };
 
 /// Sum in the order of numpy.sum on a contiguous array, so that the last bit is the reference's:
@@ -22,6 +31,7 @@ struct Statistics {
 
 /// Statistics of a field (shape of the mask, °C) over the cells where interior is not 0, in
 /// row-major order, bit for bit what the reference's NumPy calls return.
-[[nodiscard]] Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior);
+[[nodiscard]] Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,
+                                    const Thresholds& thresholds = {});
 
 }  // namespace wallheat

@@ -116,9 +116,12 @@ std::string to_text(const GpuBench& bench) {
   text.add(
       "ceiling   %.1f G cell updates/s by %.2f TB/s of shared memory: 8 bytes read and 8 written\n",
       bench.ceiling.updates_by_shared_memory() * 1e-9, bench.ceiling.shared_bytes_per_s * 1e-12);
-  text.add("copies    GB/s: up %.1f pageable, %.1f pinned; down %.1f pageable, %.1f pinned\n",
-           bench.copies.up_pageable * 1e-9, bench.copies.up_pinned * 1e-9,
-           bench.copies.down_pageable * 1e-9, bench.copies.down_pinned * 1e-9);
+  const GpuCopies& copies = bench.copies;
+  text.add(
+      "copies    GB/s: up %.1f pageable, %.1f pinned, %.1f mapped (by a kernel); down %.1f "
+      "pageable, %.1f pinned, %.1f mapped\n",
+      copies.up_pageable * 1e-9, copies.up_pinned * 1e-9, copies.up_mapped * 1e-9,
+      copies.down_pageable * 1e-9, copies.down_pinned * 1e-9, copies.down_mapped * 1e-9);
   text.add("compared  %zu plans: every bit as the CPU's\n", bench.compared);
   add_flows(text, bench);
   text.add("\na plan alone\n%12s  %12s  %12s  %8s\n", "plan number", "GPU ms", "one core ms",

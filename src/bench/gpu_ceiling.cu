@@ -110,6 +110,13 @@ int blocks_that_fill(int ordinal, Kernel* kernel) {
   return multiprocessors * blocks;
 }
 
+/// Copies `count` pairs of doubles, one after the other over all threads.
+__global__ void copy_pairs(double2* to, const double2* from, std::size_t count) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+    to[i] = from[i];
+}
+
 }  // namespace
 
 GpuCeiling measure_gpu_ceiling(int ordinal) {
@@ -136,22 +143,36 @@ GpuCopies measure_gpu_copies(int ordinal) {
   const std::unique_ptr<void, decltype(&cudaFreeHost)> pinned(taken, cudaFreeHost);
   // By the host's clock, as a user's program waits for it: copies of pageable memory begin on the
   // host.
-  const auto bytes_per_s = [&](void* to, const void* from) {
+  const auto best_bytes_per_s = [&](const auto& begin) {
     constexpr int tries = 7;
     double best = 0;
     for (int attempt = 0; attempt < tries; ++attempt) {
       const auto start = std::chrono::steady_clock::now();
-      gpu::check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copying");
+      begin();
       gpu::check(cudaDeviceSynchronize(), "copying");
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       best = std::max(best, static_cast<double>(bytes) / seconds.count());
     }
     return best;
   };
+  const auto bytes_per_s = [&](void* to, const void* from) {
+    return best_bytes_per_s(
+        [&] { gpu::check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copying"); });
+  };
+  const int movers = blocks_that_fill(ordinal, copy_pairs);
+  const auto mapped_bytes_per_s = [&](void* to, const void* from) {
+    return best_bytes_per_s([&] {
+      copy_pairs<<<movers, threads_a_block>>>(
+          static_cast<double2*>(to), static_cast<const double2*>(from), bytes / sizeof(double2));
+      gpu::check(cudaGetLastError(), "copying");
+    });
+  };
   return {.up_pageable = bytes_per_s(device.data(), pageable.data()),
           .up_pinned = bytes_per_s(device.data(), pinned.get()),
           .down_pageable = bytes_per_s(pageable.data(), device.data()),
-          .down_pinned = bytes_per_s(pinned.get(), device.data())};
+          .down_pinned = bytes_per_s(pinned.get(), device.data()),
+          .up_mapped = mapped_bytes_per_s(device.data(), pinned.get()),
+          .down_mapped = mapped_bytes_per_s(pinned.get(), device.data())};
 }
 
 }  // namespace wallheat

@@ -22,12 +22,15 @@ struct GpuCeiling {
   [[nodiscard]] double updates_by_shared_memory() const { return shared_bytes_per_s / 16; }
 };
 
-/// Bytes a second between host and GPU, 64 MiB at a time; pinned: memory that the GPU reaches.
+/// Bytes a second between host and GPU, 64 MiB at a time; pinned: memory that the GPU reaches;
+/// mapped: that memory, read and written by a kernel in place of a copy.
 struct GpuCopies {
   double up_pageable = 0;
   double up_pinned = 0;
   double down_pageable = 0;
   double down_pinned = 0;
+  double up_mapped = 0;
+  double down_mapped = 0;
 };
 
 /// Each figure is the best of several tries. Throws as measure_gpu_ceiling.

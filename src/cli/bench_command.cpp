@@ -1,16 +1,23 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <thread>
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/run_option_parser.hpp"
 #include "core/generator.hpp"
+#include "core/number_of.hpp"
+#include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
+#include "report/offload_report.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
@@ -68,7 +75,7 @@ std::vector<int> cpus_of_a_socket() {
 /// a GPU; `quick` leaves out the search for break-even and takes seconds. Throws RunError if there
 /// is none.
 void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool quick,
-               bool json) {
+               bool json, const PictureFile& picture) {
   const Gpu gpu = gpu_to_measure();
   const std::vector<int> cpus = cpus_of_a_socket();
   GpuBenchPlans given = plans();
@@ -85,11 +92,79 @@ void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>
   if (quick) settings.make_quick();
   settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
   const GpuBench bench = measure_gpu(gpu, settings);
+  picture.write([&] {
+    return crossover_plot(fmt::format("{} against {} cores", gpu.name, bench.cpu_cores),
+                          bench.sides, bench.break_even_side);
+  });
   if (json) {
     fmt::print("{}", to_json_text(bench));
   } else {
     fmt::print("{}", to_text(bench));
+    if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
   }
+}
+
+/// Tells where a GPU that is not here would be ahead of this process's first CPU socket.
+void bench_model(const std::string& name, Isa isa, bool json, const PictureFile& picture) {
+  const auto models = known_gpu_models();
+  const auto model = std::ranges::find(models, name, &GpuModel::name);
+  const std::vector<int> cpus = cpus_of_a_socket();
+  GpuCrossover crossover;
+  // A thread of its own, as it is bound to a core.
+  std::jthread([&] {
+    bind_this_thread({cpus.front()});
+    crossover = model_crossover(*model, cpus.size(), isa, GpuBenchSettings{}.sides,
+                                [](const std::string& what) { print_error("measuring {}", what); });
+  }).join();
+  std::vector<SideRate> sides;
+  for (const GpuCrossover::Side& side : crossover.sides) sides.push_back(side.jacobi);
+  picture.write([&] {
+    return crossover_plot(
+        fmt::format("{} by the model, {} cores measured", name, crossover.rates.cores), sides,
+        crossover.break_even_side);
+  });
+  if (json) {
+    fmt::print("{}", to_json_text(crossover));
+  } else {
+    print_tables(crossover);
+    if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
+  }
+}
+
+/// Compares the solvers on one generated plan of each size.
+void bench_sizes(const std::vector<std::size_t>& sizes, const SolverOptions& solver, int repeat,
+                 bool json, const PictureFile& picture) {
+  std::vector<BenchPlan> plans;
+  for (const std::size_t size : sizes)
+    plans.push_back({fmt::format("{0} x {0}", size), generate_floor_plan(1, 0, size)});
+  const auto comparisons = compare_solvers(plans, solver, repeat);
+  picture.write([&] {
+    return solver_times_plot("a plan on one core of " + solver.device_text(), sizes, comparisons);
+  });
+  if (json) {
+    fmt::print("{}", to_json_text(comparisons, solver.device_text()));
+  } else {
+    print_tables(comparisons, solver.device_text());
+    if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
+  }
+}
+
+std::vector<std::size_t> sizes_of(const std::string& list) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& word : words_of(list)) {
+    const auto size = number_of<std::size_t>(word);
+    if (!size || *size < 16 || *size > 16384)
+      throw UsageError(fmt::format(
+          "--sizes must name numbers of cells from 16 to 16384, as 64,128, not '{}'", word));
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const GpuModel& model : known_gpu_models()) names.push_back(model.name);
+  return names;
 }
 
 }  // namespace
@@ -104,6 +179,9 @@ int bench_command(const Arguments& arguments) {
   bool quick = false;
   bool solvers = false;
   std::string device;
+  std::string model;
+  std::string sizes;
+  PictureFile picture;
   SolverOptionParser solver_options;
   Options options(
       "bench [options]",
@@ -120,20 +198,45 @@ int bench_command(const Arguments& arguments) {
   options.add("plans", value(count, "N", by_device, "8, on a GPU 512, 64 if quick"),
               "the first N plans; on a GPU also the most in flight");
   options.add("size", value(size, "CELLS", 512), "cells along a side of generated plans");
+  options.add("sizes", value(sizes, "LIST"),
+              "compare the solvers on one generated plan of each of these sizes, as 64,128,256 "
+              "(CPU)");
   options.add("repeat", value(repeat, "N", 5), "measurements of each figure (CPU)");
   options.add("scaling", value(scaling_wanted, "BOOL", true),
               "measure 1, 2, 4, ... threads, too (CPU)");
   options.add("quick", flag(quick),
               "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
+  options.add(
+      "model", value(model, "NAME", "", "measure the GPU that is here"),
+      "print only the crossover of CPU and GPU over sizes of plans, by a model of a GPU that "
+      "is not here: t4, v100, a100, rtx3090, rtx4090, l40s, h100, h200 or rtx5090 (GPU)");
+  picture.declare(
+      options, "plot",
+      "draw the crossover of CPU and GPU over sizes of plans (GPU), or the times of --sizes, "
+      "as PNG, SVG or PDF, by the file's ending",
+      "plot-size");
   options.add("solvers", flag(solvers),
               "compare the solvers in place of that: time, sweeps, error against the steady "
               "state, proven bound (CPU)");
   options.add("json", flag(json), "print JSON instead of tables");
   solver_options.declare(options);
   options.words("device", {"cpu", "gpu"});
+  options.words("model", model_names());
   if (!options.parse(arguments)) return exit_done;
   (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});
   if (quick && device != "gpu") throw UsageError("--quick needs --device gpu");
+  if (device != "gpu" && !model.empty()) throw UsageError("--model needs --device gpu");
+  if (device != "gpu" && picture.wanted() && sizes.empty())
+    throw UsageError("--plot needs --device gpu, or --sizes");
+  if (!sizes.empty() && (device == "gpu" || !data.empty()))
+    throw UsageError("--sizes is for generated plans on the CPU: leave out --device and --data");
+  if (quick && model.empty() && picture.wanted())
+    throw UsageError("--quick leaves out the sizes of plans that --plot draws");
+  if (const auto names = model_names();
+      !model.empty() && std::ranges::find(names, model) == names.end())
+    throw UsageError(fmt::format("--model must be one of {}, not '{}'", fmt::join(names, ", "),
+                                 printable(model)));
+  picture.check();
   if (count == by_device) count = device != "gpu" ? 8 : quick ? 64 : 512;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");
@@ -143,10 +246,18 @@ int bench_command(const Arguments& arguments) {
   if (solvers && device == "gpu") throw UsageError("--solvers runs on the CPU");
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
+  if (!model.empty()) {
+    bench_model(model, solver.isa, json, picture);
+    return exit_done;
+  }
   if (device == "gpu") {
     bench_gpu(
         solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, quick,
-        json);
+        json, picture);
+    return exit_done;
+  }
+  if (!sizes.empty()) {
+    bench_sizes(sizes_of(sizes), solver, repeat, json, picture);
     return exit_done;
   }
   const auto plans = bench_plans(data, count, static_cast<std::size_t>(size));

@@ -6,6 +6,8 @@
 namespace wallheat {
 
 // One function a command; each returns an ExitStatus and throws UsageError or RunError.
+int whatif_command(const Arguments& arguments);
+int need_command(const Arguments& arguments);
 int run_command(const Arguments& arguments);
 int pack_command(const Arguments& arguments);
 int solve_command(const Arguments& arguments);
@@ -17,6 +19,7 @@ int plot_command(const Arguments& arguments);
 int advise_command(const Arguments& arguments);
 int offload_command(const Arguments& arguments);
 int queue_command(const Arguments& arguments);
+int rooms_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);

@@ -3,6 +3,7 @@
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "queue/placement.hpp"
+#include "solve/solver_options.hpp"
 #include "view/devices_report.hpp"
 
 namespace wallheat {
@@ -11,7 +12,8 @@ int devices_command(const Arguments& arguments) {
   bool json = false;
   Options options("devices [--json]",
                   "Shows what this machine offers to a run, within the cores that this process may "
-                  "use, and what its processors and GPUs could do at best.");
+                  "use, what its processors and GPUs could do at best, how many generated plans a "
+                  "second each solver gets done here, and what --device auto would choose.");
   options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
 
@@ -23,8 +25,21 @@ int devices_command(const Arguments& arguments) {
   report.threads = placement.threads.value_or(static_cast<int>(report.machine.cores.size()));
   if (placement.threads) report.thread_limit = placement.limit;
   report.isas = available_isas();
+  for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
+    SolverOptions solver;
+    solver.isa = report.isas.back();
+    solver.kind = kind;
+    report.solvers.push_back({kind, report.threads / measure_sample_plan_s(*solver.make())});
+  }
+  const double core_rate = measure_core_updates_per_s(report.isas.back());
   const GpuSupport support = gpu_support();
-  for (const Gpu& gpu : support.gpus) report.gpus.push_back({gpu, gpu_properties(gpu.ordinal)});
+  for (const Gpu& gpu : support.gpus) {
+    const GpuProperties properties = gpu_properties(gpu.ordinal);
+    const DeviceRates rates{.gpu_updates_per_s = expected_gpu_updates_per_s(properties),
+                            .core_updates_per_s = core_rate,
+                            .cores = static_cast<std::size_t>(report.threads)};
+    report.gpus.push_back({gpu, properties, compare_devices(rates, {{sample_side, sample_side}})});
+  }
   report.gpu_driver = gpu_driver();
   if (!support.can_solve) report.no_gpu = support.reason;
   if (json) {

@@ -112,6 +112,7 @@ int export_command(const Arguments& arguments) {
     require_replaceable(output, overwrite, chosen->beginning);
   }
   const ResultReader reader = open_result_file(file);
+  if (chosen) tell_thresholds(file, reader);
   std::vector<std::string> failed;
   std::size_t pending = 0;
   const Rows rows = [&](const auto& take) {

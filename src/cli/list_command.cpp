@@ -49,6 +49,7 @@ int list_command(const Arguments& arguments) {
   choice.first = static_cast<std::size_t>(first);
 
   const ResultReader reader = open_result_file(file);
+  tell_thresholds(file, reader);
   const auto selected = selected_rows(file, reader, choice);
   const bool all_in_order = selected.size() == reader.count() && choice.sort.empty();
   const Rows rows = all_in_order ? rows_of(reader) : Rows([&](const auto& take) {

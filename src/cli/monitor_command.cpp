@@ -38,6 +38,7 @@ struct MonitorOptions {
   std::int64_t samples = 0;
   fs::path csv;
   bool json = false;
+  bool processes = false;
   PictureFile picture;
 };
 
@@ -77,6 +78,24 @@ class Output {
       : options_(options), at_terminal_(terminal_columns(STDOUT_FILENO).has_value()) {
     if (!options.csv.empty()) csv_.open(options.csv, std::ios::trunc);
     check();
+  }
+
+  void add(const std::vector<NvmlGpu>& gpus, const std::vector<GpuSettings>& settings) const {
+    if (options_.json) {
+      fmt::print("{}\n", json_line_of(gpus, settings));
+    } else {
+      for (const std::string& line : settings_lines(gpus, settings)) print_line(line, 7);
+    }
+  }
+
+  void add(const std::vector<NvmlGpu>& gpus,
+           const std::vector<std::vector<GpuProcess>>& processes) const {
+    if (options_.json) {
+      fmt::print("{}\n", json_line_of(utc_now(), gpus, processes));
+    } else {
+      for (const std::string& line : process_lines(gpus, processes)) print_line(line, 2);
+    }
+    flush_stdout();
   }
 
   void add(const NodeSample& sample, const std::vector<NvmlGpu>& gpus, const NodeColumns& columns,
@@ -128,6 +147,10 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
       print_error("wallheat: {}", printable(sentence));
   };
   tell_problems();
+  if (options.processes) {
+    output.add(node.gpus(), node.gpu_settings());
+    (void)node.gpu_processes();  // the driver remembers some time, and those that have ended
+  }
   std::vector<SeriesSummary> summaries;
   std::optional<NodeColumns> columns;
   for (std::int64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
@@ -143,6 +166,7 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
     const std::vector<double> values = columns->values(sample);
     for (std::size_t i = 0; i < values.size(); ++i) summaries[i].add(values[i]);
     output.add(sample, node.gpus(), *columns, values);
+    if (options.processes) output.add(node.gpus(), node.gpu_processes());
   }
   if (!summaries.empty()) summaries.erase(summaries.begin());  // the seconds
   return summaries;
@@ -156,9 +180,11 @@ void check(const MonitorOptions& monitor, const Options& options) {
     if (options.was_given("samples") && monitor.samples < 1)
       throw UsageError("--samples must be at least 1");
     if (monitor.json && !monitor.csv.empty()) throw UsageError("give either --csv or --json");
+    if (monitor.processes && !monitor.csv.empty())
+      throw UsageError("a recording has no processes, so leave out --processes or --csv");
     return;
   }
-  for (const char* option : {"interval", "duration", "samples", "csv"})
+  for (const char* option : {"interval", "duration", "samples", "csv", "processes"})
     if (options.was_given(option))
       throw UsageError(fmt::format("--{} has no meaning for a recording that is there", option));
 }
@@ -187,6 +213,11 @@ int monitor_command(const Arguments& arguments) {
   options.add("csv", value(monitor.csv, "FILE"),
               "write the samples to a CSV file, a row each, instead of showing them; with columns "
               "also for each cpu and for energies since the start (J)");
+  options.add("processes", flag(monitor.processes),
+              "also tell how each GPU is set up (power cap, ECC, compute mode, MIG), and with each "
+              "sample which processes use it, as 'nvidia-smi pmon' does: time with their kernels "
+              "at work (sm, %), memory at work (mem, %), video codecs (enc, dec, %), memory they "
+              "hold (fb, MiB)");
   options.add("json", flag(monitor.json),
               "print one JSON object a line: the samples, then the summary");
   monitor.picture.declare(options, "plot",

@@ -12,12 +12,14 @@
 
 namespace wallheat {
 
-void PictureFile::declare(Options& options, const char* option, const char* help) {
+void PictureFile::declare(Options& options, const char* option, const char* help,
+                          const char* size_option) {
+  size_option_ = size_option;
   option_ = std::string(option).substr(0, std::string(option).find(','));
   options.add(option, value(path_, "FILE"), help);
   options.add("overwrite", flag(overwrite_), "replace an existing file");
   options.add("title", value(titles_, "TEXT"), "of the picture, in place of its own; '' for none");
-  options.add("size", value(size_, "WxH"), "of the picture in pixels, as 1200x800");
+  options.add(size_option, value(size_, "WxH"), "of the picture in pixels, as 1200x800");
   options.add(
       "dpi", value(dpi_, "N", usual_dpi),
       "dots an inch of a PNG: 300 makes all of it, text and lines too, 300/96 times as large");
@@ -47,8 +49,8 @@ std::optional<std::pair<int, int>> PictureFile::size() const {
   constexpr int least = 64;
   constexpr int most = 20000;
   if (std::min(width, height) < least || std::max(width, height) > most)
-    throw UsageError(fmt::format("--size must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'",
-                                 least, most, printable(size_)));
+    throw UsageError(fmt::format("--{} must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'",
+                                 size_option_, least, most, printable(size_)));
   return std::pair(width, height);
 }
 

@@ -16,8 +16,10 @@ namespace wallheat {
 /// The picture that an option asks for, if it does.
 class PictureFile {
  public:
-  /// Declares the option, --overwrite, and how it is drawn: --title, --size and --dpi.
-  void declare(Options& options, const char* option, const char* help);
+  /// Declares the option, --overwrite, and how it is drawn: --title, --size (or, where the command
+  /// has another one, what it is called in its place) and --dpi.
+  void declare(Options& options, const char* option, const char* help,
+               const char* size_option = "size");
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] bool wanted() const { return !path_.empty(); }
   [[nodiscard]] bool overwrite() const { return overwrite_; }
@@ -34,6 +36,7 @@ class PictureFile {
 
  private:
   std::string option_;
+  std::string size_option_;
   std::vector<std::string> titles_;  // the last one given stands
   std::string size_;
   int dpi_ = usual_dpi;

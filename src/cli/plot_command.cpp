@@ -29,7 +29,7 @@
 namespace wallheat {
 namespace {
 
-enum class Show { start, mask, source, field, difference };
+enum class Show { start, mask, source, field, rooms, difference };
 
 std::vector<Show> shown(const std::string& names) {
   std::vector<Show> shows;
@@ -39,6 +39,7 @@ std::vector<Show> shown(const std::string& names) {
                                   {"mask", Show::mask},
                                   {"source", Show::source},
                                   {"field", Show::field},
+                                  {"rooms", Show::rooms},
                                   {"difference", Show::difference}}));
   return shows;
 }
@@ -50,16 +51,20 @@ class Fields {
   Fields(std::string file, SharedPlanSource plans)
       : file_(std::move(file)), reader_(open_result_file(file_)), plans_(std::move(plans)) {
     reader_.for_each_row([&](const PlanResult& row) { indices_.emplace(row.id, indices_.size()); });
+    if (const auto wall = reader_.settings().find("wall"); wall != reader_.settings().end())
+      walls_ = wall_temperatures_in(wall->second).value_or(WallTemperatures());
   }
 
   [[nodiscard]] const ResultReader& reader() const { return reader_; }
 
   [[nodiscard]] PlanResult row(const std::string& id) const { return reader_.row(index_of(id)); }
 
-  /// The plan, if plans are given. Throws RunError.
+  /// The plan as it was solved, if plans are given. Throws RunError.
   [[nodiscard]] std::optional<FloorPlan> plan(const std::string& id) const {
     if (!plans_) return std::nullopt;
-    return plans_->load(id);
+    FloorPlan plan = plans_->load(id);
+    set_wall_temperatures(plan, walls_);
+    return plan;
   }
 
   /// In °C. Throws RunError where it is neither stored nor can be solved.
@@ -83,7 +88,25 @@ class Fields {
     }
     print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
                 printable(id));
-    return solver_->solve(plans_->load(id), solve_with_.limits, {})->field;
+    return solver_->solve(*plan(id), solve_with_.limits, {})->field;
+  }
+
+  /// Of a plan of which the file has no rooms, those of default_door.
+  [[nodiscard]] FieldPanel rooms(const std::string& id, const FloorPlan& plan,
+                                 const std::string& of_plan) {
+    const GridShape shape{plan.interior.rows, plan.interior.cols};
+    std::vector<RoomResult> rooms = reader_.rooms(index_of(id));
+    const Door door = rooms.empty() ? Door() : *recorded_solver(file_, reader_.settings()).door;
+    const RoomMap map = map_rooms(plan.interior, door.of(shape));
+    if (rooms.empty()) rooms = room_results(map, field(id));
+    if (rooms.size() != map.count)
+      throw RunError(fmt::format("plan \"{}\" has {} rooms in {}, and {} by --data: it is another",
+                                 printable(id), rooms.size(), file_, map.count));
+    const auto coldest = std::ranges::min_element(rooms, {}, &RoomResult::mean_temp);
+    std::string caption = fmt::format("{}{} room(s)", of_plan, rooms.size());
+    if (!rooms.empty() && of_plan.empty())
+      caption += fmt::format(", the coldest {}: {:#.4g} °C", coldest->room, coldest->mean_temp);
+    return rooms_panel(caption, map, rooms);
   }
 
  private:
@@ -98,6 +121,7 @@ class Fields {
   ResultReader reader_;
   SharedPlanSource plans_;
   std::map<std::string, std::size_t> indices_;
+  WallTemperatures walls_;
   SolverOptions solve_with_;
   std::unique_ptr<Solver> solver_;  // for fields that are not stored
 };
@@ -155,6 +179,9 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
         panels.push_back({caption, plan ? within_building(*plan, field) : without_ground(field)});
         break;
       }
+      case Show::rooms:
+        panels.push_back(fields.rooms(id, *plan, of_plan));
+        break;
       case Show::difference:
         panels.push_back({of_plan + "difference",
                           difference_of(fields.field(id), minus->field(id), id),
@@ -200,8 +227,9 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
               "the floor plans: for start fields and masks, and to solve what is not stored");
   options.add(
       "show", value(show_names, "NAMES"),
-      "of each plan: start, mask, source, field, difference, separated by commas; default: start "
-      "and field of one plan with --data, else field, or the difference with --minus");
+      "of each plan: start, mask, source, field, rooms (with numbers and means), difference, "
+      "separated by commas; default: start and field of one plan with --data, else field, or the "
+      "difference with --minus");
   options.add("minus", value(plot.minus, "FILE"),
               "another result file of the same plans, whose fields are taken away");
   declare_rows(options, plot.choice);
@@ -216,7 +244,7 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
       "are at 5 or 25 °C");
   options.add("axes", flag(plot.axes), "show rows and columns, in cells");
   plot.picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
-  options.words("show", {"start", "mask", "field", "difference"});
+  options.words("show", {"start", "mask", "field", "rooms", "difference"});
   options.words("cmap", colour_maps());
   options.require({"file", "out"});
   if (!options.parse(arguments)) return false;
@@ -233,8 +261,9 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
                  : plot.ids.size() == 1 && !plot.data.empty() ? "start,field"
                                                               : "field";
   plot.shows = shown(show_names);
-  if (plot.shows_any({Show::start, Show::mask, Show::source}) && plot.data.empty())
-    throw UsageError("--show start, mask and source need the floor plans: name them by --data");
+  if (plot.shows_any({Show::start, Show::mask, Show::source, Show::rooms}) && plot.data.empty())
+    throw UsageError(
+        "--show start, mask, source and rooms need the floor plans: name them by --data");
   const bool differs = plot.shows_any({Show::difference});
   if (differs && plot.minus.empty())
     throw UsageError("--show difference needs the other result file: name it by --minus");

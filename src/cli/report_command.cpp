@@ -16,10 +16,11 @@ namespace {
 /// FILE, --compare and --out, checked.
 void check_files_of_report(const std::string& file, const std::string& other,
                            const std::filesystem::path& out, bool overwrite,
-                           std::string_view beginning) {
+                           std::string_view beginning, const std::filesystem::path& events = {}) {
   CommandFiles files;
   files.reads_store("FILE", file);
   files.reads_store("--compare", other);
+  files.reads("--events", events);
   files.makes("--out", out, overwrite, beginning);
   files.check();
 }
@@ -67,6 +68,7 @@ int report_command(const Arguments& arguments) {
 int trace_command(const Arguments& arguments) {
   std::string file;
   std::filesystem::path out;
+  std::filesystem::path events;
   bool overwrite = false;
   Options options(
       "trace FILE --out TRACE [options]",
@@ -74,12 +76,17 @@ int trace_command(const Arguments& arguments) {
       "open it at ui.perfetto.dev or in chrome://tracing.");
   declare_result_file(options, file);
   options.add("out,o", value(out, "TRACE"), "the file, as trace.json");
+  options.add(
+      "events", value(events, "FILE"),
+      "the event log of the run (its --events): shows what host and GPU did in each solve on "
+      "a GPU, with stream, grid and block");
   options.add("overwrite", flag(overwrite), "replace an existing trace");
   options.require({"file", "out"});
   if (!options.parse(arguments)) return exit_done;
-  check_files_of_report(file, "", out, overwrite, "{\"traceEvents\":[");
+  check_files_of_report(file, "", out, overwrite, "{\"traceEvents\":[", events);
   const ResultReader reader = open_result_file(file);
-  write_output(out, [&](std::ostream& to) { write_trace(reader, to); });
+  const PlanDeviceTimes on_gpus = events.empty() ? PlanDeviceTimes{} : device_times_in(events);
+  write_output(out, [&](std::ostream& to) { write_trace(reader, on_gpus, to); });
   return exit_done;
 }
 

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "cli/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "report/attributes.hpp"
+#include "report/thresholds.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -42,6 +44,29 @@ ResultReader open_result_file(const std::string& file) {
 
 std::string recorded_solver_text(const ResultReader& reader) {
   return text_in(reader.settings(), "solver") + " " + text_in(reader.settings(), "solver_version");
+}
+
+void tell_thresholds(const std::string& file, const ResultReader& reader) {
+  const auto [above, below] = recorded_thresholds(reader);
+  if (Thresholds{above, below} == Thresholds()) return;
+  print_error(
+      "wallheat: {} counts cells above {} °C and below {} °C: so do its columns pct_above_18 and "
+      "pct_below_15",
+      printable(file), above, below);
+}
+
+std::filesystem::path plans_of(const std::string& file, const ResultReader& reader) {
+  std::filesystem::path plans;
+  for (const Attributes& session : reader.sessions())
+    for (const Setting& setting : settings_in(text_in(session, "configuration", "")))
+      if (setting.name == "data") plans = setting.value;
+  std::error_code unknown;
+  if (plans.empty() || !std::filesystem::exists(plans, unknown))
+    throw RunError(fmt::format("{} was made from plans {}: name them by --data", file,
+                               plans.empty()
+                                   ? "whose place it does not say"
+                                   : printable("in " + plans.string() + ", which is not there")));
+  return plans;
 }
 
 void refuse_empty(const std::string& file, const std::string& where, std::size_t plans) {

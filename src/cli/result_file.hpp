@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ void declare_rows(Options& options, RowChoice& choice);
 
 /// Name and version of the solver as the file has them; "?" for what it does not say.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
+
+/// Says on stderr where pct_above_18 and the like are counted by other thresholds than their names.
+void tell_thresholds(const std::string& file, const ResultReader& reader);
+
+/// Where the file's last run found its plans. Throws RunError if the file does not say, or nothing
+/// is there.
+[[nodiscard]] std::filesystem::path plans_of(const std::string& file, const ResultReader& reader);
 
 /// Throws the RunError where --where fits none.
 [[noreturn]] void refuse_empty(const std::string& file, const std::string& where,

@@ -13,6 +13,7 @@
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/results/result_path.hpp"
+#include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -60,6 +61,20 @@ int print_readiness(const RunOptions& options) {
   throw RunError(fmt::format("the run cannot start: {} problem(s)", found.problems.size()));
 }
 
+/// The first shard, from that of the options on and round about, that has plans left and that
+/// nobody solves; nothing where there is none.
+std::optional<Shard> open_shard(const RunOptions& options) {
+  const std::size_t count = options.shard.count;
+  if (count == 1) throw UsageError("--print-open-shard needs --shard K/N");
+  for (std::size_t step = 0; step < count; ++step) {
+    const Shard shard{(options.shard.number - 1 + step) % count + 1, count};
+    const std::filesystem::path part = shard_path(options.whole, shard);
+    if (is_being_written(part)) continue;
+    if (!has_results(part) || status_of(part).pending > 0) return shard;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run_command(const Arguments& arguments) {
@@ -73,6 +88,10 @@ int run_command(const Arguments& arguments) {
   if (!options) return exit_done;
   if (options->print_out) {
     fmt::print("{}\n", result_path(options->out).string());
+    return exit_done;
+  }
+  if (options->print_open_shard) {
+    if (const auto shard = open_shard(*options)) fmt::print("{}\n", shard->text());
     return exit_done;
   }
   if (launched_rank() == 0) check_files_of_run(*options);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cli/options.hpp"
+#include "cli/question_options.hpp"
 #include "mpi/mpi_link.hpp"
 #include "run/batch_job.hpp"
 #include "store/packs/plan_pack.hpp"
@@ -138,8 +139,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
                      {{"auto", DeviceChoice::automatic},
                       {"cpu", DeviceChoice::cpu},
                       {"gpu", DeviceChoice::gpu}}),
-              "auto (each host's GPUs go to its first workers, one each; the others use CPUs), "
-              "cpu, or gpu (every worker must get one)");
+              "auto (each host's GPUs go to its first workers, one each, if they solve more of "
+              "the plans a second than the worker's cores would; the others use CPUs), cpu, or "
+              "gpu (every worker must get one)");
   options.add("threads,t", value(run.threads, "N", 0),
               "each worker uses at most N cores of its share, one plan per core; 0: the whole "
               "share. On a GPU: at most N threads that feed it");
@@ -158,6 +160,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "give up a plan after it has failed or killed its solver N times, over all sessions");
   options.add("retry-failed", flag(run.retry_failed),
               "with --resume: also try plans again that were given up");
+  options.add("stop-after-failures", value(run.stop_after_failures, "N", 0),
+              "stop as soon as N plans of this session have been given up, with status 1, as a job "
+              "that comes back by itself (75) would only give up more; 0: never");
   options.add("plan-timeout", value(run.job.plan_timeout_s, "SECONDS", 600),
               "kill the solver of a plan that makes no iteration for this long; 0: never");
   options.add(
@@ -167,9 +172,16 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   options.add("exit-status-file", value(run.exit_status_file, "FILE"),
               "write the exit status there once the result file is closed, as mpirun's own may "
               "be another; a run under mpirun itself ends with 0 then");
+  options.add("notify", value(run.notify, "COMMAND"),
+              "call this command of sh when the run has ended, however that is, with a JSON object "
+              "on its stdin: exit_status, error, and what 'wallheat status' tells of the "
+              "file; it may take 30 s, and a failure of it is only a warning");
   options.add("print-out", flag(run.print_out),
               "print the result file that these options mean (a shard's part, links followed) and "
               "exit; for scripts");
+  options.add("print-open-shard", flag(run.print_open_shard),
+              "print which of the shards, from that of --shard on, has plans left and is not being "
+              "written, as K/N (nothing if there is none), and exit; for scripts");
   OptionValue check_for = choice(
       run.check, "WHERE", "no",
       {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
@@ -208,6 +220,9 @@ void refuse_contradictions(const RunOptions& run, const RunWords& words) {
   if (words.first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
+  if (run.stop_after_failures < 0) throw UsageError("--stop-after-failures must be at least 0");
+  if (run.print_open_shard && run.retry_failed)
+    throw UsageError("--print-open-shard passes over failed plans, so leave out --retry-failed");
   if (!(run.job.plan_timeout_s >= 0))
     throw UsageError("--plan-timeout must be at least 0 (seconds)");
   if (!(run.worker_timeout_s >= 0.1))
@@ -221,7 +236,8 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   } else if (words.shard != "none") {
     run.shard = parse_shard(words.shard);
   }
-  run.out = shard_path(run.out, run.shard);
+  run.whole = run.out;
+  run.out = shard_path(run.whole, run.shard);
   if (words.time_limit == "auto") {
     if (launched_rank() == 0 && !run.print_out && run.check == CheckFor::nothing) {
       if (const auto end = scheduled_end())
@@ -252,18 +268,21 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   RunOptions run;
   RunWords words;
   SolverOptionParser solver;
+  QuestionOptions questions;
   Options options("run --data PLANS --out FILE [options] [ID ...]",
                   "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
                   "and writes, the other ranks solve; without mpirun one process does both.\nExit "
                   "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
                   "failed, 75 stopped early with work left (run again with --resume).");
   declare_plans(options, run, words);
+  questions.declare(options);
   solver.declare(options);
   declare_session(options, run, words);
   if (!options.parse(arguments)) return std::nullopt;
   refuse_contradictions(run, words);
   run.first = static_cast<std::size_t>(words.first);
   run.job.solver = solver.finish(run.job.data);
+  questions.finish(run.job.solver);
   choose_shard_and_end(run, words);
   choose_device(run);
   run.command_line = joined(arguments);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -39,6 +40,7 @@ struct ScalingOptions {
   std::filesystem::path ids;
   std::int64_t first = 0;
   std::string workers;
+  std::string plan_counts;
   std::int64_t repeat = 0;
   Arguments solver;  ///< of the runs
   std::string replay;
@@ -145,21 +147,79 @@ Source source_of(const Options& options) {
           fmt::format("--{} has no meaning for {}; it is for {}", option, chosen->text, which));
   };
   only_with("workers", {Source::runs, Source::replay}, "--data and --replay");
-  for (const char* option : {"ids", "first", "repeat", "solver", "tolerance", "norm", "spacing",
-                             "accuracy", "max-iterations", "solver-backend", "isa"})
+  for (const char* option : {"plans", "ids", "first", "repeat", "solver", "tolerance", "norm",
+                             "spacing", "accuracy", "max-iterations", "solver-backend", "isa"})
     only_with(option, {Source::runs}, "--data");
   for (const char* option : {"schedule", "overhead", "slowdown"})
     only_with(option, {Source::replay}, "--replay");
   return chosen->source;
 }
 
-/// The best of several runs for each number of workers. In turns, so that what disturbs the machine
-/// for a while does not meet one number only.
-Scaling measure(const ScalingOptions& options) {
+/// What all measured runs are given.
+Arguments run_arguments(const ScalingOptions& options) {
+  Arguments arguments = options.solver;
+  arguments.push_back("--data=" + options.data.string());
+  if (!options.ids.empty()) arguments.push_back("--ids=" + options.ids.string());
+  return arguments;
+}
+
+void require_no_mpi() {
   if (launched_by_mpi())
     throw RunError(
         "'wallheat scaling --data' starts its own runs, so start it without mpirun; for runs under "
         "mpirun name their result files");
+}
+
+/// The numbers of plans that --plans names, ascending, each once, none above all that there are.
+std::vector<std::size_t> plan_counts(const ScalingOptions& options) {
+  const std::size_t all =
+      requested_plans(*open_plan_source(options.data), {}, options.ids, 0).ids.size();
+  std::vector<std::size_t> counts;
+  for (const std::string& word : words_of(options.plan_counts)) {
+    const auto count = number_of<std::size_t>(word);
+    if (!count || *count < 1)
+      throw UsageError(
+          fmt::format("--plans must name numbers of plans from 1 on, as 10,32,64, not '{}'", word));
+    if (*count <= all) {
+      counts.push_back(*count);
+    } else {
+      print_error("wallheat: {} has {} plan(s), so --plans leaves out {}",
+                  printable(options.data.string()), all, *count);
+    }
+  }
+  if (counts.empty())
+    throw UsageError(fmt::format("--plans names no number up to {}, which are there", all));
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+/// The best of several runs for each number of plans, with one number of workers.
+std::vector<PlanCountPoint> measure_plan_counts(const ScalingOptions& options,
+                                                std::size_t workers) {
+  require_no_mpi();
+  const auto counts = plan_counts(options);
+  catch_stop_signals();
+  std::vector<PlanCountPoint> points;
+  for (const std::size_t count : counts)
+    points.push_back({count, std::numeric_limits<double>::infinity()});
+  for (std::int64_t run = 1; run <= options.repeat; ++run) {
+    for (PlanCountPoint& point : points) {
+      Arguments arguments = run_arguments(options);
+      arguments.push_back(fmt::format("--first={}", point.plans));
+      const double seconds = timed_run(arguments, workers).seconds;
+      point.seconds = std::min(point.seconds, seconds);
+      print_error("run {} of {} of {} plan(s): {:.3f} s", run, options.repeat, point.plans,
+                  seconds);
+    }
+  }
+  return points;
+}
+
+/// The best of several runs for each number of workers. In turns, so that what disturbs the machine
+/// for a while does not meet one number only.
+Scaling measure(const ScalingOptions& options) {
+  require_no_mpi();
   const std::size_t cores = local_machine().cores.size();
   const auto counts = worker_counts(options.workers, cores);
   if (counts.front() != 1)
@@ -172,9 +232,7 @@ Scaling measure(const ScalingOptions& options) {
   // Here, so that a mistake is told once and not by each run.
   (void)requested_plans(*open_plan_source(options.data), {}, options.ids,
                         static_cast<std::size_t>(options.first));
-  Arguments arguments = options.solver;
-  arguments.push_back("--data=" + options.data.string());
-  if (!options.ids.empty()) arguments.push_back("--ids=" + options.ids.string());
+  Arguments arguments = run_arguments(options);
   arguments.push_back(fmt::format("--first={}", options.first));
   catch_stop_signals();
   std::vector<ScalingPoint> points;
@@ -269,6 +327,9 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
   options.add("repeat", value(scaling.repeat, "N", 3),
               "with --data: runs for each number of workers, of which the fastest counts");
   options.add("ids", value(scaling.ids, "FILE"), "with --data: file with one id a line");
+  options.add("plans", value(scaling.plan_counts, "LIST"),
+              "with --data: in place of more workers, more plans: the first 10,32,64 of them, with "
+              "the most workers; what a plan takes of each number");
   options.add("first,n", value(scaling.first, "N", 0), "with --data: only the first N ids; 0: all");
   SolverOptionParser solver;
   solver.declare(options);
@@ -292,6 +353,8 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
   if (!options.parse(arguments)) return false;
 
   scaling.source = source_of(options);
+  if (options.was_given("plans") && options.was_given("first"))
+    throw UsageError("--plans and --first exclude each other");
   if (scaling.repeat < 1) throw UsageError("--repeat must be at least 1");
   if (scaling.first < 0) throw UsageError("--first must be at least 0");
   (void)solver.finish({});
@@ -325,11 +388,27 @@ std::pair<std::string, std::vector<Scaling>> scalings_of(const ScalingOptions& s
           {against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")}};
 }
 
+int plan_counts_command(const ScalingOptions& scaling) {
+  const std::size_t workers = worker_counts(scaling.workers, local_machine().cores.size()).back();
+  const auto points = measure_plan_counts(scaling, workers);
+  scaling.picture.write([&] {
+    return plan_count_plot(points, fmt::format("{}, {} worker(s)", scaling.data.string(), workers));
+  });
+  if (scaling.json) {
+    fmt::print("{}", to_json_text(points, workers));
+    return exit_done;
+  }
+  print_plan_counts(points);
+  if (scaling.picture.wanted()) fmt::print("picture  {}\n", scaling.picture.path().string());
+  return exit_done;
+}
+
 }  // namespace
 
 int scaling_command(const Arguments& arguments) {
   ScalingOptions scaling;
   if (!parse_scaling_options(arguments, scaling)) return exit_done;
+  if (!scaling.plan_counts.empty()) return plan_counts_command(scaling);
   const auto [text, scalings] = scalings_of(scaling);
   scaling.picture.write([&, &text = text, &scalings = scalings] {
     return scaling_plot(scalings, "strong scaling: " + text);

@@ -6,8 +6,11 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/question_options.hpp"
 #include "cli/result_file.hpp"
 #include "report/summary.hpp"
+#include "report/thresholds.hpp"
+#include "store/packs/plan_pack.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -19,6 +22,9 @@ int summary_command(const Arguments& arguments) {
   PictureFile picture;
   int bins = 0;
   bool json = false;
+  std::filesystem::path data;
+  QuestionOptions questions;
+  CellSizeOption cell_size;
   Options options("summary FILE [options]", "Answers the questions that a data set is solved for.");
   declare_result_file(options, file);
   declare_where(options, where);
@@ -26,22 +32,37 @@ int summary_command(const Arguments& arguments) {
                   "draw the histogram of the means as PNG, SVG or PDF, by the file's ending");
   options.add("bins", value(bins, "N"),
               "of the histogram; default: bins of 1 °C, or narrower ones");
+  questions.declare_thresholds(options);
+  cell_size.declare(options);
+  options.add(
+      "data,d", value(data, "PLANS"),
+      "the floor plans, for other thresholds than the file's: its stored fields are counted "
+      "again within the plans' rooms (default: where the run found them)");
   options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
   if (options.was_given("bins") && bins < 1) throw UsageError("--bins must be at least 1");
   CommandFiles files;
   files.reads_store("FILE", file);
+  if (!data.empty()) files.reads_plans("--data", data);
   picture.check(files);
 
   const ResultReader reader = open_result_file(file);
+  const Thresholds recorded = recorded_thresholds(reader);
+  const Thresholds thresholds = questions.thresholds(recorded);
+  const Rows counted =
+      thresholds == recorded
+          ? rows_of(reader)
+          : counted_again(reader, *open_plan_source(data.empty() ? plans_of(file, reader) : data),
+                          thresholds);
   std::size_t plans = 0;
   const Rows all = [&](const auto& take) {
-    reader.for_each_row([&](const PlanResult& row) {
+    counted([&](const PlanResult& row) {
       ++plans;
       take(row);
     });
   };
-  const Summary summary = summary_of(rows_where(where, all));
+  const Summary summary = summary_of(reader, rows_where(where, all), thresholds);
+  const double metres = cell_size.metres();
   if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, plans);
   const WallTime wall = wall_time(reader.sessions());
   // The sessions' time is that of all plans.
@@ -51,9 +72,9 @@ int summary_command(const Arguments& arguments) {
                           static_cast<std::size_t>(bins));
   });
   if (json) {
-    fmt::print("{}", json_text(to_json(summary, of_all, reader.closed_well())));
+    fmt::print("{}", json_text(to_json(summary, of_all, reader.closed_well(), metres)));
   } else {
-    print_summary(summary, of_all, reader.closed_well());
+    print_summary(summary, of_all, reader.closed_well(), metres);
     if (picture.wanted())
       fmt::print("\npicture                      {}\n", picture.path().string());
   }

@@ -8,6 +8,7 @@
 
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
+#include "core/room_columns.hpp"
 
 namespace wallheat {
 namespace {
@@ -45,6 +46,26 @@ void compare(const Grid<double>& a, const Grid<double>& b, std::vector<Differenc
                    text_of(a.cells[first]), text_of(b.cells[first])});
 }
 
+void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
+             std::vector<Difference>& found) {
+  if (a.size() != b.size()) {
+    found.push_back({"the number of rooms", text_of(a.size()), text_of(b.size())});
+    return;
+  }
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    RoomResult second = b[k];
+    second.plan = a[k].plan;  // where a file has it is no part of it
+    second.room_crc32 = a[k].room_crc32;
+    const std::size_t before = found.size();
+    for_each_room_column([&](const char* name, auto member, const char*) {
+      if (found.size() == before && !same(a[k].*member, second.*member))
+        found.push_back({std::string(name) + " of room " + std::to_string(k + 1),
+                         text_of(a[k].*member), text_of(second.*member)});
+    });
+    if (found.size() > before) return;
+  }
+}
+
 }  // namespace
 
 bool same_value(double a, double b) {
@@ -75,6 +96,9 @@ std::vector<Difference> differences(const Answer& first, const Answer& second) {
   if (first.field != nullptr && second.field != nullptr &&
       first.field->rows == second.field->rows && first.field->cols == second.field->cols)
     compare(*first.field, *second.field, found);
+  // Empty where they were not read.
+  if (!first.columns.rooms.empty() && !second.columns.rooms.empty())
+    compare(first.columns.rooms, second.columns.rooms, found);
   return found;
 }
 

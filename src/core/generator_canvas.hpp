@@ -6,6 +6,8 @@
 // machine.
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -100,6 +102,49 @@ inline void clip(Length& begin, Length& end, Length p, Length q, Length low, Len
   }
 }
 
+/// The rows of a grid of so many cells a side that a box may reach, from the first to before the
+/// last: by its corners, with a row to spare for what on_grid rounds.
+inline std::pair<Length, Length> rows_of(Length size, const Wing& wing, const Box& box) {
+  const auto [low, high] =
+      std::minmax({wing.on_grid(box.u0, box.v0).y, wing.on_grid(box.u0, box.v1).y,
+                   wing.on_grid(box.u1, box.v0).y, wing.on_grid(box.u1, box.v1).y});
+  return {std::clamp<Length>((low - 1) * size / grid_side - 1, 0, size),
+          std::clamp<Length>((high + 1) * size / grid_side + 2, 0, size)};
+}
+
+/// Calls visit(row, begin, end) for the cells of each row whose centres lie in the box. Coordinates
+/// are scaled by 2 size (centres are at odd multiples of half a cell) and by turn.one, so that the
+/// comparison is exact.
+template <class Visit>
+void for_each_run(Length size, const Wing& wing, const Box& box, Visit visit) {
+  const Length scale = 2 * size * wing.turn.one;
+  const auto [first, end_row] = rows_of(size, wing, box);
+  for (Length row = first; row < end_row; ++row) {
+    const Length x = grid_side - 2 * size * wing.origin.x;
+    const Length y = (2 * row + 1) * grid_side - 2 * size * wing.origin.y;
+    const auto [c, s, one] = wing.turn;
+    Length begin = 0;
+    Length end = size;
+    clip(begin, end, c * x + s * y, 2 * grid_side * c, scale * box.u0, scale * box.u1);
+    clip(begin, end, c * y - s * x, -2 * grid_side * s, scale * box.v0, scale * box.v1);
+    if (begin < end) visit(row, begin, end);
+  }
+}
+
+/// Permille of the grid that a building covers, by a grid of 64 x 64 cells.
+inline Length coverage(const Building& building) {
+  constexpr Length side = 64;
+  std::array<std::uint64_t, side> rows{};
+  for (const Wing& wing : building)
+    for_each_run(
+        side, wing, {0, 0, wing.length, wing.depth}, [&](Length row, Length begin, Length end) {
+          rows[static_cast<std::size_t>(row)] |= ~std::uint64_t{0} >> (side - end + begin) << begin;
+        });
+  Length cells = 0;
+  for (const std::uint64_t row : rows) cells += std::popcount(row);
+  return cells * 1000 / (side * side);
+}
+
 class Canvas {
  public:
   explicit Canvas(std::size_t size) : size_(static_cast<Length>(size)), cells_(size, size) {}
@@ -107,23 +152,12 @@ class Canvas {
   [[nodiscard]] const Grid<Material>& cells() const { return cells_; }
   [[nodiscard]] Length cell() const { return (grid_side + size_ - 1) / size_; }
 
-  /// Paints the cells whose centres lie in the box. Coordinates are scaled by 2 size (centres are
-  /// at odd multiples of half a cell) and by turn.one, so that the comparison is exact.
+  /// Paints the cells whose centres lie in the box.
   void fill(const Wing& wing, const Box& box, Material material) {
-    const Length scale = 2 * size_ * wing.turn.one;
-    const auto [first, end_row] = rows_of(wing, box);
-    for (Length row = first; row < end_row; ++row) {
-      const Length x = grid_side - 2 * size_ * wing.origin.x;
-      const Length y = (2 * row + 1) * grid_side - 2 * size_ * wing.origin.y;
-      const auto [c, s, one] = wing.turn;
-      Length begin = 0;
-      Length end = size_;
-      clip(begin, end, c * x + s * y, 2 * grid_side * c, scale * box.u0, scale * box.u1);
-      clip(begin, end, c * y - s * x, -2 * grid_side * s, scale * box.v0, scale * box.v1);
-      for (Length col = begin; col < end; ++col) {
+    for_each_run(size_, wing, box, [&](Length row, Length begin, Length end) {
+      for (Length col = begin; col < end; ++col)
         cells_(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) = material;
-      }
-    }
+    });
   }
   /// Whether the cell at a point of the wing's frame is outside, as all that is off the grid.
   [[nodiscard]] bool outside_at(const Wing& wing, Length u, Length v) const {
@@ -156,16 +190,6 @@ class Canvas {
   }
 
  private:
-  /// The rows that a box may reach, from the first to before the last: by its corners, with a row
-  /// to spare for what on_grid rounds.
-  [[nodiscard]] std::pair<Length, Length> rows_of(const Wing& wing, const Box& box) const {
-    const auto [low, high] =
-        std::minmax({wing.on_grid(box.u0, box.v0).y, wing.on_grid(box.u0, box.v1).y,
-                     wing.on_grid(box.u1, box.v0).y, wing.on_grid(box.u1, box.v1).y});
-    return {std::clamp<Length>((low - 1) * size_ / grid_side - 1, 0, size_),
-            std::clamp<Length>((high + 1) * size_ / grid_side + 2, 0, size_)};
-  }
-
   Length size_;
   Grid<Material> cells_;
 };

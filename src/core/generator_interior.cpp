@@ -44,6 +44,10 @@ class Interior {
     }
   }
 
+  Material choose_wall(Length bearing_permille) {
+    return random_.between(0, 999) < bearing_permille ? Material::bearing : Material::inside;
+  }
+
   [[nodiscard]] Length thickness(Material wall) const {
     return wall == Material::bearing ? style_.party : style_.thin;
   }
@@ -79,8 +83,9 @@ class Interior {
     const Length v = b.v0 + std::clamp(depth * random_.between(38, 62) / 100, style_.narrow,
                                        std::max(style_.narrow, depth - style_.narrow));
     if (b.u1 - b.u0 > 18 * style_.widest / 10 && random_.chance(45)) end_rooms(b, v);
-    strip({{b.u0, b.v0, b.u1, v}, true, facade_low, style_.spine});
-    const Material other = random_.chance(30) ? style_.spine : Material::inside;
+    const Material front = choose_wall(style_.bearing);
+    strip({{b.u0, b.v0, b.u1, v}, true, facade_low, front});
+    const Material other = choose_wall(style_.bearing);
     strip({{b.u0, v + style_.corridor, b.u1, b.v1}, false, facade_high, other});
     if (b.u1 - b.u0 > 2 * style_.widest) {  // a door halfway down a long corridor
       const Length u = b.u0 + (b.u1 - b.u0) * random_.between(30, 70) / 100;
@@ -108,11 +113,11 @@ class Interior {
   void strip(const Strip& s) {
     const Length h = s.box.v1 - s.box.v0;
     const Length wall = s.front == Material::room ? 0 : thickness(s.front);
-    bool stairs = wall > 0 && random_.chance(40);
+    bool stairs = wall > 0 && random_.chance(75);
     Length recess_before = 0;
     for (Length u = s.box.u0; u < s.box.u1;) {
       Length w = std::max(style_.narrow, style_.widest * random_.between(42, 118) / 100);
-      const bool is_stairs = stairs && random_.chance(40) && s.box.u1 - u > 3 * style_.narrow;
+      const bool is_stairs = stairs && random_.chance(70) && s.box.u1 - u > 3 * style_.narrow;
       if (is_stairs) w = std::max(style_.narrow, random_.between(3000, 4600));
       if (s.box.u1 - u - w < style_.narrow) w = s.box.u1 - u;
       while (too_wide(w, h) && w > 2 * style_.narrow) w = 4 * w / 5;
@@ -126,7 +131,7 @@ class Interior {
         fill(s, {u - thickness(s.front), from, u, h - std::min(recess, recess_before)}, s.front);
       }
       const Box slot{u, 0, u + w - (last ? 0 : style_.thin), h - recess - wall};
-      if (!last) fill(s, {slot.u1, 0, u + w, slot.v1}, Material::inside);
+      if (!last) fill(s, {slot.u1, 0, u + w, slot.v1}, choose_wall(style_.bearing * 8 / 100));
       if (is_stairs) {
         staircase(s, {slot.u0, 0, u + w, h});
         stairs = false;
@@ -145,7 +150,8 @@ class Interior {
     Length door = slot.u0 + style_.thin + random_.between(0, spare);
     if (looks_out(s, slot) && w > 2 * style_.narrow && h > 3 * style_.narrow && random_.chance(9)) {
       loggia(s, slot);
-    } else if (wall > 0 && w > 2 * style_.narrow && h > 2 * style_.narrow && random_.chance(40)) {
+    } else if (w > 2 * style_.narrow && h > 2 * style_.narrow &&
+               random_.chance(wall > 0 ? 85 : 100)) {
       bathroom(s, slot);
       door = slot.u1 - style_.door - style_.thin;
     } else if (6 * style_.thin < style_.narrow &&

@@ -11,7 +11,7 @@ struct Style {
   Length outer, party, thin;      ///< thickness of outer, other load-bearing, and inside walls
   Length corridor, door, narrow;  ///< widths; `narrow` is the least width of a room
   Length widest;                  ///< no room holds heat longer than a square one of this width
-  Material spine;                 ///< of the walls along the corridors
+  Length bearing;                 ///< permille of the walls along corridors that bear load
 };
 
 /// Paints a wing whole: outer walls, apartments, corridors, rooms, doors.

@@ -30,6 +30,25 @@ struct GpuSample {
   std::uint64_t slowdown = 0;
 };
 
+/// How a GPU is set up: what does not change while it works. Empty where its driver does not tell.
+struct GpuSettings {
+  double power_cap_w = GpuSample::unknown;  ///< at which it is slowed down
+  std::string ecc;                          ///< of its memory: "on", "off"; so mig
+  std::string compute_mode;  ///< who may use it: "default", "exclusive process", "prohibited", ...
+  std::string mig;
+};
+
+/// A process that uses a GPU. NaN where its driver does not tell.
+struct GpuProcess {
+  unsigned pid = 0;  ///< of the host, also where this is read in a container
+  std::string name;  ///< the program's, without its directories; empty where it is not told
+  double sm_pct = GpuSample::unknown;      ///< of the time since the look before; so the others
+  double memory_pct = GpuSample::unknown;  ///< in which it read or wrote memory
+  double encoder_pct = GpuSample::unknown;
+  double decoder_pct = GpuSample::unknown;
+  double memory_bytes = GpuSample::unknown;
+};
+
 /// The reasons in GpuSample::slowdown that cost speed or tell of trouble, in words. Being idle is
 /// none.
 [[nodiscard]] std::vector<std::string> slowdown_reasons(std::uint64_t slowdown);

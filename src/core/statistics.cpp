@@ -44,7 +44,8 @@ double numpy_sum(std::span<const double> values) {
   return sum;
 }
 
-Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior) {
+Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,
+                      const Thresholds& thresholds) {
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(std::count_if(
       interior.cells.begin(), interior.cells.end(), [](auto cell) { return cell != 0; })));
@@ -59,8 +60,8 @@ Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& inter
     return static_cast<double>(std::count_if(values.begin(), values.end(), predicate)) / count *
            100;
   };
-  result.pct_above_18 = share([](double value) { return value > 18; });
-  result.pct_below_15 = share([](double value) { return value < 15; });
+  result.pct_above_18 = share([&](double value) { return value > thresholds.above; });
+  result.pct_below_15 = share([&](double value) { return value < thresholds.below; });
   result.mean_temp = numpy_sum(values) / count;
   for (double& value : values) {
     value -= result.mean_temp;

@@ -52,33 +52,41 @@ class Chooser {
     if (limits_.most_nodes != 0) most = std::min(most, limits_.most_nodes);
     const std::size_t most_of_a_job =
         partition.most_nodes == 0 ? most : std::min(most, partition.most_nodes);
-    const std::size_t most_jobs =
-        std::min({most, limits_.most_array_tasks, std::max<std::size_t>(work_.updates.size(), 1)});
+    constexpr std::size_t most_rounds = 16;
+    const std::size_t most_jobs = std::min({most_rounds * most, limits_.most_array_tasks,
+                                            std::max<std::size_t>(work_.updates.size(), 1)});
     const bool cores_known = cores_ > 0 && (place_.core_speed > 0 || work_.core_s);
     for (const std::size_t gpus : {std::size_t{0}, partition.gpus}) {
       if (gpus == 0 ? !cores_known : place_.gpu_speed <= 0) continue;
       for (std::size_t nodes = 1; nodes <= most_of_a_job; nodes *= 2)
-        choices.push_back(choice(nodes, gpus, 1));
+        choices.push_back(choice(nodes, gpus, 1, 1));
       for (std::size_t jobs = 2; jobs <= most_jobs; jobs *= 2)
-        choices.push_back(choice(1, gpus, jobs));
+        choices.push_back(choice(1, gpus, jobs, std::min(jobs, most)));
       if (partition.gpus == 0) break;
     }
   }
 
  private:
-  [[nodiscard]] Choice choice(std::size_t nodes, std::size_t gpus, std::size_t jobs) const {
+  [[nodiscard]] Choice choice(std::size_t nodes, std::size_t gpus, std::size_t jobs,
+                              std::size_t at_a_time) const {
     Choice choice;
     choice.partition = place_.partition.name;
     choice.nodes = nodes;
     choice.gpus = gpus;
     choice.jobs = jobs;
-    choice.cores = jobs * nodes * cores_;
+    choice.at_a_time = at_a_time;
+    choice.cores = at_a_time * nodes * cores_;
     double all_jobs_s = 0;
-    for (const double job_s : job_seconds(nodes, gpus, jobs)) {
+    const std::vector<double> jobs_s = job_seconds(nodes, gpus, jobs);
+    for (const double job_s : jobs_s) {
       all_jobs_s += job_s;
       choice.run_s = std::max(choice.run_s, job_s);
     }
     set_limit(choice);
+    if (at_a_time < jobs)
+      choice.run_s = Replay(jobs_s, Schedule::dynamic, starts_s(choice)).seconds(at_a_time);
+    // How often one job waits after the other.
+    const std::size_t waits_in_turn = choice.starts * ((jobs + at_a_time - 1) / at_a_time);
     const double node_hours = all_jobs_s * static_cast<double>(nodes) / hour_s;
     choice.core_hours = node_hours * static_cast<double>(cores_);
     choice.gpu_hours = node_hours * static_cast<double>(gpus);
@@ -93,7 +101,7 @@ class Chooser {
     if (const WaitForecast* waits = waits_ ? waits_(choice.partition, asked_hours) : nullptr) {
       const auto wait = [&](double quantile) {
         auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(jobs)));
-        if (bound) *bound *= static_cast<double>(choice.starts);
+        if (bound) *bound *= static_cast<double>(waits_in_turn);
         return bound;
       };
       choice.wait_s = wait(0.5);
@@ -126,7 +134,12 @@ class Chooser {
     choice.limit_s = place_.partition.limit_s;
     const double useful_s = std::max(most_s - stop_s - limits_.start_up_s, most_s / 2);
     choice.starts = static_cast<std::size_t>(std::max(1.0, std::ceil(choice.run_s / useful_s)));
-    choice.run_s += static_cast<double>(choice.starts - 1) * limits_.start_up_s;
+    choice.run_s += starts_s(choice);
+  }
+
+  /// What the further starts of a job take.
+  [[nodiscard]] double starts_s(const Choice& choice) const {
+    return static_cast<double>(choice.starts - 1) * limits_.start_up_s;
   }
 
   const CampaignWork& work_;
@@ -258,6 +271,7 @@ std::string choice_text(const Choice& choice) {
   if (choice.gpus > 0)
     text += fmt::format(" with {}{}", count_text(choice.gpus, "GPU"),
                         choice.jobs > 1 || choice.nodes > 1 ? " each" : "");
+  if (choice.at_a_time < choice.jobs) text += fmt::format(", {} at a time", choice.at_a_time);
   return text;
 }
 

@@ -39,13 +39,15 @@ struct Place {
 /// One way to run a campaign.
 struct Choice {
   std::string partition;
-  std::size_t nodes = 1;     ///< of each job
-  std::size_t gpus = 0;      ///< used on each node; 0: its cores are
-  std::size_t jobs = 1;      ///< more than one: an array, in which each solves its share
-  std::size_t cores = 0;     ///< that are paid for, over all jobs
-  std::int64_t limit_s = 0;  ///< time limit to ask for
+  std::size_t nodes = 1;      ///< of each job
+  std::size_t gpus = 0;       ///< used on each node; 0: its cores are
+  std::size_t jobs = 1;       ///< more than one: an array, in which each solves its share
+  std::size_t at_a_time = 1;  ///< of these jobs; the others are started as these end
+  std::size_t cores = 0;      ///< that are taken at a time
+  std::int64_t limit_s = 0;   ///< time limit to ask for
   std::size_t starts = 1;  ///< how often each job is started: more often where it exceeds the limit
-  double run_s = 0;        ///< of the longest job, all its starts together
+  /// Of the longest job, all its starts together; of all jobs where they cannot all run at a time.
+  double run_s = 0;
   std::optional<double> wait_s;     ///< of all jobs together: the bound of the median
   std::optional<double> wait_95_s;  ///< the 95 % bound
   double core_hours = 0;
@@ -74,11 +76,14 @@ using WaitsOf = std::function<const WaitForecast*(const std::string& partition, 
 /// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each place, on its
 /// cores and on its GPUs, as far as the speeds are known; the best first. What is not known by the
 /// measure of the order comes last; what differs by less than 2 % is ordered by core hours.
+/// Arrays have up to sixteen times as many jobs as nodes: small jobs, which need a short time limit
+/// each and so fit into gaps of the queue, and of which so many run at a time as there are nodes.
 ///
 /// Plans are scheduled longest first on the cores of a job, as `wallheat run` does. The time limit
 /// is a quarter more than that, and at most the partition's. An array is done when its last job is:
 /// the bound on the longest of N waits is that on the quantile q^(1/N) of one wait, as if they were
-/// independent; jobs that wait in the same queue wait alike, so this is on the safe side.
+/// independent; jobs that wait in the same queue wait alike, so this is on the safe side. Jobs that
+/// are started one after the other wait anew each time.
 [[nodiscard]] std::vector<Choice> campaign_choices(const CampaignWork& work,
                                                    const std::vector<Place>& places,
                                                    const ChoiceLimits& limits, const WaitsOf& waits,

@@ -74,4 +74,15 @@ std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
   return output;
 }
 
+std::string failure_of(const std::vector<std::string>& words, std::string_view input,
+                       std::chrono::seconds limit) {
+  const std::string& program = words.front();
+  const FileDescriptor in = memory_file(program);
+  write_all(program, in.get(), input);
+  (void)::lseek(in.get(), 0, SEEK_SET);
+  ChildProcess child({program, words, in.get(), STDERR_FILENO, -1, {}, {}, true});
+  if (!child.wait(limit)) return fmt::format("has not ended within {} s", limit.count());
+  return child.succeeded() ? "" : child.ending();
+}
+
 }  // namespace wallheat

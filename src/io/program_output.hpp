@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,5 +22,12 @@ struct ProgramOutput {
 [[nodiscard]] std::optional<ProgramOutput> output_of(
     const std::vector<std::string>& words, std::string_view input = {},
     const std::vector<std::string>& environment = {});
+
+/// The same for a program of which only its end matters: what it prints goes to stderr, it hears no
+/// signal that stops a job, and it is killed after `limit`. Returns how it ended where that is not
+/// with exit status 0, in words that go on after its name; empty where it is. Throws RunError, also
+/// where there is no such program.
+[[nodiscard]] std::string failure_of(const std::vector<std::string>& words, std::string_view input,
+                                     std::chrono::seconds limit);
 
 }  // namespace wallheat

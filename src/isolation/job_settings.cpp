@@ -8,9 +8,22 @@ template <class Visit, Is<Limits> R>
 void fields_of(Visit& visit, R& limits) {
   visit(limits.tolerance, limits.max_iterations, limits.accuracy, limits.norm, limits.spacing);
 }
+template <class Visit, Is<WallTemperature> R>
+void fields_of(Visit& visit, R& wall) {
+  visit(wall.kind, wall.held_at);
+}
+template <class Visit, Is<Thresholds> R>
+void fields_of(Visit& visit, R& thresholds) {
+  visit(thresholds.above, thresholds.below);
+}
+template <class Visit, Is<Door> R>
+void fields_of(Visit& visit, R& door) {
+  visit(door.cells);
+}
 template <class Visit, Is<SolverOptions> R>
 void fields_of(Visit& visit, R& solver) {
-  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu);
+  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu, solver.walls,
+        solver.thresholds, solver.door);
 }
 template <class Visit, Is<JobSettings> R>
 void fields_of(Visit& visit, R& settings) {
@@ -36,6 +49,8 @@ JobSettings decode_settings(std::span<const std::byte> bytes) {
     throw DecodeError("no such solver");
   if (solver.limits.norm < Norm::max || solver.limits.norm > Norm::l2)
     throw DecodeError("no such norm");
+  if (solver.door && (solver.door->cells < Door::automatic || solver.door->cells > largest_door))
+    throw DecodeError("no width of doors");
   if (!(settings.plan_timeout_s >= 0)) throw DecodeError("no time that a plan may take");
   return settings;
 }

@@ -44,37 +44,41 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
     if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
   }
   Lap lap;
-  const FloorPlan plan = traced("read", [&] { return source.load(result.id); });
+  FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.phases.read_s = lap.seconds();
   const auto stated = source.stated_hash(result.id);
   result.input_hash = stated ? *stated : plan_hash(plan);
   result.phases.hash_s = lap.seconds();
+  set_wall_temperatures(plan, settings.solver.walls);
   const auto solution = traced("solve", [&] {
     return solve_plan(result.id, plan, solver, settings.solver.limits, control);
   });
   result.phases.solve_s = lap.seconds();
   if (!solution) return;
+  result.device_times = solution->device_times;
   const TraceRange summarise("summarise");
-  describe_solution(plan, *solution, result);
+  describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
   if (settings.save_fields) result.field = compress_field(solution->field);
   result.phases.compress_s = lap.seconds();
 }
 
-/// The columns that tell which cells may be on the other side of 15 or 18 °C.
-void describe_doubt(const FloorPlan& plan, const Solution& solution, PlanResult& result) {
+/// The columns that tell which cells may be on the other side of a threshold.
+void describe_doubt(const FloorPlan& plan, const Solution& solution, const Thresholds& thresholds,
+                    PlanResult& result) {
   const double radius = solution.uncertainty;
   if (radius == 0) return;
-  std::array<std::int64_t, 4> cells{};  // certainly and possibly above 18, the same below 15
+  const auto [above, below] = thresholds;
+  std::array<std::int64_t, 4> cells{};  // certainly and possibly above, the same below
   std::uint32_t in_doubt = 0;
   for (std::size_t cell = 0; cell < plan.interior.cells.size(); ++cell) {
     if (plan.interior.cells[cell] == 0) continue;
     const double value = solution.field.cells[cell];
-    cells[0] += value - radius > 18 ? 1 : 0;
-    cells[1] += value + radius > 18 ? 1 : 0;
-    cells[2] += value + radius < 15 ? 1 : 0;
-    cells[3] += value - radius < 15 ? 1 : 0;
-    in_doubt += std::min(std::abs(value - 15), std::abs(value - 18)) <= radius ? 1 : 0;
+    cells[0] += value - radius > above ? 1 : 0;
+    cells[1] += value + radius > above ? 1 : 0;
+    cells[2] += value + radius < below ? 1 : 0;
+    cells[3] += value - radius < below ? 1 : 0;
+    in_doubt += std::min(std::abs(value - below), std::abs(value - above)) <= radius ? 1 : 0;
   }
   result.cells_in_doubt = in_doubt;
   const auto percent = [&](std::int64_t count) {
@@ -88,11 +92,12 @@ void describe_doubt(const FloorPlan& plan, const Solution& solution, PlanResult&
 
 }  // namespace
 
-void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result) {
+void describe_solution(const FloorPlan& plan, const Solution& solution, const SolverOptions& asked,
+                       PlanResult& result) {
   result.rows = static_cast<std::uint32_t>(plan.domain.rows);
   result.cols = static_cast<std::uint32_t>(plan.domain.cols);
   result.interior_cells = count_interior(plan);
-  result.statistics = statistics(solution.field, plan.interior);
+  result.statistics = statistics(solution.field, plan.interior, asked.thresholds);
   if (result.interior_cells == 0) {
     result.status = PlanStatus::empty;
     return;
@@ -103,7 +108,10 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResu
   result.error_bound = solution.bound;
   result.error_estimate = solution.error_estimate;
   result.fell_back = solution.fell_back ? 1 : 0;
-  describe_doubt(plan, solution, result);
+  describe_doubt(plan, solution, asked.thresholds, result);
+  if (!asked.door) return;
+  const std::uint32_t door = asked.door->of({plan.interior.rows, plan.interior.cols});
+  result.rooms = room_results(map_rooms(plan.interior, door), solution.field, asked.thresholds);
 }
 
 std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan, Solver& solver,

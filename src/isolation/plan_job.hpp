@@ -18,9 +18,10 @@ namespace wallheat {
                                                  Solver& solver, const Limits& limits,
                                                  const SolveControl& control);
 
-/// Fills the columns that follow from the answer: status, statistics, iterations, last delta, and
-/// what is known of its error.
-void describe_solution(const FloorPlan& plan, const Solution& solution, PlanResult& result);
+/// Fills the columns that follow from the answer: status, statistics, iterations, last delta, what
+/// is known of its error; and the rooms, if they are asked for.
+void describe_solution(const FloorPlan& plan, const Solution& solution, const SolverOptions& asked,
+                       PlanResult& result);
 
 /// A plan's row as far as it is known before it is solved; pending.
 [[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);

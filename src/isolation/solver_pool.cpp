@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds pause_between_starts{1000};
 // failed so often with several plans at once, though never to be pinned on one.
 constexpr int most_blamed_in_a_row = 3;
 constexpr int most_failures_in_company = 5;
+// Or it fell silent this often: each time costs half a minute, and it is no plan's fault.
+constexpr int most_silences = 2;
 
 /// A child, from its start to its end. But for the process itself, the pool's lock is to be held.
 struct Child {
@@ -331,6 +333,10 @@ class SolverPool::Impl {
       (void)finish(child, Suspects::none, "");  // nobody wants its answers any more
       return Verdict::done;
     }
+    if (const auto* farewell = message_in<Farewell>(event); farewell && farewell->device_silent) {
+      if (finish(child, Suspects::none, "")) note_silence(farewell->reason);
+      return Verdict::again;
+    }
     const bool no_progress = std::holds_alternative<TimedOut>(event);
     const std::string reason =
         trouble(event, "its", "", fmt::format("no progress for {:g} s", settings_.plan_timeout_s),
@@ -402,6 +408,16 @@ class SolverPool::Impl {
                       failures_in_company_, reason));
   }
 
+  void note_silence(const std::string& reason) {
+    const std::scoped_lock lock(mutex_);
+    if (++silences_ >= most_silences) {
+      give_up(fmt::format("{} (time {})", reason, silences_));
+    } else {
+      parts_.warn(fmt::format("{} on {}: {}; trying its plans again in a new process",
+                              settings_.device, settings_.host, reason));
+    }
+  }
+
   void give_up(const std::string& reason) {
     given_up_ = fmt::format("{} is given up: {}", settings_.device, reason);
     changed_->notify();
@@ -423,6 +439,7 @@ class SolverPool::Impl {
   int blamed_in_a_row_ = 0;
   std::uint32_t blamed_last_ = 0;
   int failures_in_company_ = 0;
+  int silences_ = 0;
   std::string given_up_;
 };
 

@@ -1,6 +1,7 @@
 #include "isolation/solver_process.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -43,10 +44,18 @@ void close_inherited_files(const std::vector<int>& wanted) {
 /// not allow it, the kernel takes the largest, which is this one, too.
 void offer_to_the_out_of_memory_killer() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
 
+/// Plans are much alike: what one frees, the next takes, and the kernel need not clear its pages
+/// again. 32 MiB is the most that glibc allows to be kept.
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
 /// The other side kills this process when it gets this. It ends itself only where nobody does, so
 /// that the first that is noticed of its end is the reason.
-[[noreturn]] void say_farewell(MessageChannel& channel, const std::string& reason) {
-  (void)channel.send(encode(Farewell{reason, false}), true);
+[[noreturn]] void say_farewell(MessageChannel& channel, const std::string& reason,
+                               bool device_silent) {
+  (void)channel.send(encode(Farewell{reason, false, device_silent}), true);
   std::this_thread::sleep_for(std::chrono::seconds(10));
   std::_Exit(exit_failed);
 }
@@ -85,8 +94,9 @@ void solve(MessageChannel& channel, const PlanJob& job, const JobSettings& setti
 /// lanes are stuck, too.
 void serve_lane(MessageChannel& channel, const std::function<PlanJob()>& make_job,
                 const JobSettings& settings) {
+  PlanJob job;  // outlives what is said at the end: where a device hangs, to free memory may, too
   try {
-    const PlanJob job = make_job();
+    job = make_job();
     while (const auto bytes = channel.receive()) {
       const ToWorker message = decode_to_worker(*bytes);
       const auto* assign = std::get_if<Assign>(&message);
@@ -94,8 +104,10 @@ void serve_lane(MessageChannel& channel, const std::function<PlanJob()>& make_jo
         throw DecodeError("a lane is assigned one plan at a time");
       solve(channel, job, settings, assign->tasks.front());
     }
-  } catch (const std::exception& error) {  // a DeviceFault, too
-    say_farewell(channel, error.what());
+  } catch (const DeviceSilent& error) {
+    say_farewell(channel, error.what(), true);
+  } catch (const std::exception& error) {  // another DeviceFault, too
+    say_farewell(channel, error.what(), false);
   }
 }
 
@@ -104,6 +116,7 @@ void serve_lane(MessageChannel& channel, const std::function<PlanJob()>& make_jo
 int serve_plans(const std::function<JobSource(const JobSettings&)>& open) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   offer_to_the_out_of_memory_killer();
+  keep_freed_memory();
   MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   const auto first = channel.receive();
   if (!first) return exit_done;

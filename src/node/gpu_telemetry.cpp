@@ -2,11 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <condition_variable>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -107,6 +111,62 @@ GpuSample GpuTelemetry::sample() {
     sample.energy_j = integrated_energy_j(sample.power_w);
   }
   return sample;
+}
+
+GpuSettings GpuTelemetry::settings() const {
+  GpuSettings settings;
+  unsigned value = 0;
+  unsigned pending = 0;
+  if (read("nvmlDeviceGetEnforcedPowerLimit", &value)) settings.power_cap_w = value * 1e-3;
+  const auto on_or_off = [&](const char* function) {
+    return read(function, &value, &pending) ? value == 0 ? "off" : "on" : "";
+  };
+  settings.ecc = on_or_off("nvmlDeviceGetEccMode");
+  settings.mig = on_or_off("nvmlDeviceGetMigMode");
+  if (read("nvmlDeviceGetComputeMode", &value) && value < nvml::compute_modes.size())
+    settings.compute_mode = nvml::compute_modes[value];
+  return settings;
+}
+
+std::vector<GpuProcess> GpuTelemetry::processes() {
+  constexpr unsigned most = 256;
+  std::map<unsigned, GpuProcess> found;
+  std::array<nvml::ProcessInfo, most> holders{};
+  unsigned count = most;
+  if (read("nvmlDeviceGetComputeRunningProcesses_v3", &count, holders.data()) ||
+      read("nvmlDeviceGetComputeRunningProcesses_v2", &(count = most), holders.data()))
+    for (const auto& [pid, used_bytes, gpu, compute] : std::span(holders).first(count))
+      found[pid].memory_bytes = used_bytes == nvml::bytes_not_known
+                                    ? GpuSample::unknown
+                                    : static_cast<double>(used_bytes);
+  std::array<nvml::ProcessUtilization, most> users{};
+  count = most;
+  const auto since_us = latest_process_us_;
+  if (read("nvmlDeviceGetProcessUtilization", users.data(), &count, since_us)) {
+    std::map<unsigned, unsigned long long> latest_us;
+    for (const auto& [pid, time_us, sm, memory, encoder, decoder] : std::span(users).first(count)) {
+      // The driver may list ends of processes that were never there, with pid 0 or an old time.
+      if (pid == 0 || time_us <= since_us || time_us < latest_us[pid]) continue;
+      latest_us[pid] = time_us;
+      latest_process_us_ = std::max(latest_process_us_, time_us);
+      GpuProcess& process = found[pid];
+      process.sm_pct = sm;
+      process.memory_pct = memory;
+      process.encoder_pct = encoder;
+      process.decoder_pct = decoder;
+    }
+  }
+  const auto name_of =
+      find<nvml::Status(unsigned, char*, unsigned)>(nvml_, "nvmlSystemGetProcessName");
+  std::vector<GpuProcess> processes;
+  for (auto& [pid, process] : found) {
+    process.pid = pid;
+    std::array<char, 1024> name{};
+    if (name_of != nullptr && name_of(pid, name.data(), name.size()) == nvml::success)
+      process.name = std::filesystem::path(name.data()).filename().string();
+    processes.push_back(std::move(process));
+  }
+  return processes;
 }
 
 double GpuTelemetry::integrated_energy_j(double power_w) {

@@ -24,6 +24,10 @@ class GpuTelemetry {
   /// Where the GPU does not count its energy (before Volta), the power is integrated over the time
   /// between samples (trapezoidal rule). Throws RunError if the GPU does not answer any more.
   [[nodiscard]] GpuSample sample();
+  /// Throws RunError if the GPU does not answer any more; so the next.
+  [[nodiscard]] GpuSettings settings() const;
+  /// Those that hold memory of the GPU or used it since the last call, ascending by pid.
+  [[nodiscard]] std::vector<GpuProcess> processes();
 
  private:
   template <class... Arguments>
@@ -36,6 +40,7 @@ class GpuTelemetry {
   double last_power_w_ = GpuSample::unknown;
   std::chrono::steady_clock::time_point last_time_;
   double integrated_j_ = 0;
+  unsigned long long latest_process_us_ = 0;
 };
 
 /// A GPU of this node as NVML, and so nvidia-smi, knows it, hidden by CUDA_VISIBLE_DEVICES or not.

@@ -26,6 +26,9 @@ class NodeTelemetry {
   [[nodiscard]] const std::vector<NvmlGpu>& gpus() const { return gpus_; }
   /// A GPU that does not answer any more has no readings from then on.
   [[nodiscard]] NodeSample sample(double now_s);
+  /// Of each GPU, in the order of gpus().
+  [[nodiscard]] std::vector<GpuSettings> gpu_settings();
+  [[nodiscard]] std::vector<std::vector<GpuProcess>> gpu_processes();
   /// What could not be read, a sentence each, once.
   [[nodiscard]] std::vector<std::string> take_problems();
 
@@ -34,6 +37,9 @@ class NodeTelemetry {
   using Source = std::optional<GpuTelemetry>;
 
   void lose(std::size_t gpu, const std::string& why);
+  /// Asks each GPU that answers; the others have a Reading that is empty.
+  template <class Reading, class Ask>
+  std::vector<Reading> of_each(const Ask& ask);
 
   double start_s_;
   CpuTelemetry cpu_;

@@ -21,6 +21,21 @@ struct Memory {
   unsigned long long used;
 };
 
+struct ProcessInfo {  ///< of the functions _v2 and _v3
+  unsigned pid;
+  unsigned long long used_bytes;  ///< all bits set: not known
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+struct ProcessUtilization {
+  unsigned pid;
+  unsigned long long time_us;
+  unsigned sm;  ///< %, as the others
+  unsigned memory;
+  unsigned encoder;
+  unsigned decoder;
+};
+
 /// What can be asked for by a number alone; the caller fills in `field`.
 struct FieldValue {
   unsigned field;
@@ -40,6 +55,9 @@ inline constexpr unsigned field_memory_temperature = 82;
 inline constexpr int type_unsigned = 1;
 inline constexpr std::size_t longest_text = 96;  ///< of UUIDs and names, with the 0 at the end
 inline constexpr int error_uncorrected = 1;
+inline constexpr unsigned long long bytes_not_known = ~0ULL;
+inline constexpr std::array compute_modes{"default", "exclusive thread", "prohibited",
+                                          "exclusive process"};
 inline constexpr int counter_volatile = 0;
 
 }  // namespace wallheat::nvml

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <future>
 #include <initializer_list>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stop_token>
@@ -20,6 +22,7 @@
 #include "core/result_columns.hpp"
 #include "core/version.hpp"
 #include "python/arrays.hpp"
+#include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"
@@ -32,10 +35,28 @@ using namespace pybind11::literals;
 namespace wallheat::python {
 namespace {
 
+/// A solver on the first GPU, which is opened once. Throws RunError where there is none.
+std::unique_ptr<Solver> make_gpu_solver() {
+  static std::mutex mutex;
+  // Never destroyed: the driver may be gone by then.
+  static auto& device = *new std::shared_ptr<GpuDevice>;
+  const py::gil_scoped_release unlocked;
+  const std::scoped_lock lock(mutex);
+  if (!device) {
+    device = open_gpu(0, [](const std::string& sentence) {
+      const py::gil_scoped_acquire locked;
+      if (PyErr_WarnEx(PyExc_RuntimeWarning, sentence.c_str(), 1) != 0)
+        throw py::error_already_set();
+    });
+  }
+  return device->make_solver();
+}
+
 /// Solves on a thread of its own while this one, without the interpreter's lock, looks for signals:
 /// Ctrl-C ends the solver, and is raised here.
-Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options) {
-  const auto solver = options.make();
+Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options,
+                             bool on_gpu = false) {
+  const auto solver = on_gpu ? make_gpu_solver() : options.make();
   const py::gil_scoped_release unlocked;
   std::stop_source stop;
   auto solving = std::async(std::launch::async, [&] {
@@ -81,21 +102,26 @@ void require_shape(const py::array& array, const std::string& name, const py::ar
 
 py::dict solve(const py::array& domain, const py::array& interior, double tolerance,
                std::int64_t max_iterations, const std::string& solver, double accuracy,
-               const std::optional<py::array>& source, double spacing, const std::string& norm) {
+               const std::optional<py::array>& source, double spacing, const std::string& norm,
+               const std::string& device) {
   require(std::isfinite(tolerance) && tolerance >= 0,
           "tolerance must be a number of at least 0 (°C)");
   require(max_iterations >= 1, "max_iterations must be at least 1");
   require(std::isfinite(accuracy) && accuracy > 0, "accuracy must be a number above 0 (°C)");
   require(std::isfinite(spacing) && spacing > 0, "spacing must be a number above 0");
+  require(device == "cpu" || device == "gpu",
+          "device must be one of cpu, gpu, not '" + device + "'");
+  const bool on_gpu = device == "gpu";
   const auto kind =
       named("solver", solver, {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady});
+  require(!on_gpu || kind == SolverKind::jacobi, "a GPU has the solver jacobi alone");
   const Limits limits{tolerance, max_iterations, accuracy,
                       named("norm", norm, {Norm::max, Norm::l2}), spacing};
   require_shape(interior, "interior", domain);
   if (source) require_shape(*source, "source", domain);
   const FloorPlan plan{numbers_of(domain, "domain"), mask_of(interior, "interior"),
                        source ? numbers_of(*source, "source") : Grid<double>{}};
-  Solution solution = solve_interruptibly(plan, options_of(kind, limits));
+  Solution solution = solve_interruptibly(plan, options_of(kind, limits), on_gpu);
   const Statistics summary = statistics(solution.field, plan.interior);
   return py::dict("field"_a = array_of(std::move(solution.field)),
                   "iterations"_a = solution.iterations, "last_delta"_a = solution.last_delta,

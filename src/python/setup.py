@@ -21,11 +21,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Nothing is written into the source tree. A folder that is kept makes the next build short.
 BUILD = pathlib.Path(os.environ.get("WALLHEAT_PYTHON_BUILD") or tempfile.mkdtemp(prefix="wallheat-python-"))
 
+# ON: also for GPUs, with the CUDA toolkit; takes minutes.
+CUDA = os.environ.get("WALLHEAT_CUDA", "OFF")
+
 
 class BuildByCMake(build_ext):
     def build_extension(self, ext):
         subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DWALLHEAT_PYTHON=ON",
-                        "-DWALLHEAT_CUDA=OFF", f"-DPython_EXECUTABLE={sys.executable}", *pybind11()], check=True)
+                        f"-DWALLHEAT_CUDA={CUDA}", f"-DPython_EXECUTABLE={sys.executable}", *pybind11()], check=True)
         subprocess.run(["cmake", "--build", BUILD, "--target", "wallheat_python", "--parallel", str(os.cpu_count())],
                        check=True)
         target = pathlib.Path(self.get_ext_fullpath(ext.name))

@@ -38,6 +38,7 @@ void Answers::take_answer(int worker, PlanResult& result) {
     case WorkQueue::Answer::repeated:
       compare(result);
       result.field.clear();
+      result.rooms.clear();
       recorder_.add({.kind = Event::Kind::repeated, .result = std::move(result)});
       return;
     case WorkQueue::Answer::first:
@@ -79,6 +80,7 @@ void Answers::compare(const PlanResult& second) {
                  to_text(differences, "by the first", "by the second");
   ++failed.failures;
   failed.field.clear();
+  failed.rooms.clear();
   recorder_.add({.kind = Event::Kind::conflict, .result = std::move(failed)});
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/codec.hpp"
 #include "core/result_columns.hpp"
+#include "core/room_columns.hpp"
 
 namespace wallheat {
 
@@ -15,7 +16,7 @@ void fields_of(Visit& visit, R& core) {
 }
 template <class Visit, Is<Gpu> R>
 void fields_of(Visit& visit, R& gpu) {
-  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
+  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa, gpu.updates_per_s);
 }
 template <class Visit, Is<CpuQuota> R>
 void fields_of(Visit& visit, R& quota) {
@@ -24,12 +25,21 @@ void fields_of(Visit& visit, R& quota) {
 template <class Visit, Is<Machine> R>
 void fields_of(Visit& visit, R& machine) {
   visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
-        machine.host_cores, machine.quotas);
+        machine.host_cores, machine.quotas, machine.core_updates_per_s);
+}
+template <class Visit, Is<DeviceTimes> R>
+void fields_of(Visit& visit, R& times) {
+  visit(times.upload_s, times.kernel_s, times.download_s, times.wait_s, times.kernel, times.stream,
+        times.blocks, times.threads);
+}
+template <class Visit, Is<RoomResult> R>
+void fields_of(Visit& visit, R& room) {
+  for_each_room_column([&](const char*, auto member, const char*) { visit(room.*member); });
 }
 template <class Visit, Is<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
   for_each_column([&](const auto& column) { visit(column.of(result)); });
-  visit(result.may_pass, result.field);
+  visit(result.device_times, result.may_pass, result.field, result.rooms);
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {

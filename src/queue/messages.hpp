@@ -87,8 +87,11 @@ struct Leaving {
 /// It is at nothing any more; whatever it still held is free again.
 struct Farewell {
   std::string reason;
-  bool interrupted = false;  ///< a later run may go on: a stop, or plans that are out of reach
-  static void fields(auto& visit, auto& self) { visit(self.reason, self.interrupted); }
+  bool interrupted = false;    ///< a later run may go on: a stop, or plans that are out of reach
+  bool device_silent = false;  ///< a solver process: its device hangs, whatever plans it had
+  static void fields(auto& visit, auto& self) {
+    visit(self.reason, self.interrupted, self.device_silent);
+  }
 };
 
 /// A worker's last word.

@@ -17,6 +17,11 @@ namespace {
 
 constexpr int no_limit = std::numeric_limits<int>::max();
 
+/// Processes number their GPUs on their own; only the uuid says whether two mean the same one.
+std::string identity(const Gpu& gpu) {
+  return gpu.uuid.empty() ? "ordinal " + std::to_string(gpu.ordinal) : gpu.uuid;
+}
+
 /// Deals the cores and GPUs of one system. Within this class workers and cores are named by their
 /// position in workers_ and cores_.
 class HostDealer {
@@ -88,11 +93,6 @@ class HostDealer {
   }
 
   // --- GPUs -------------------------------------------------------------------------------------
-
-  /// Processes number their GPUs on their own; only the uuid says whether two mean the same one.
-  static std::string identity(const Gpu& gpu) {
-    return gpu.uuid.empty() ? "ordinal " + std::to_string(gpu.ordinal) : gpu.uuid;
-  }
 
   void deal_gpus() {
     for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
@@ -374,19 +374,59 @@ class HostDealer {
   std::map<std::string, std::size_t> holder_;  ///< GPU's identity -> worker
 };
 
+/// Workers with the same one share cores and GPUs.
+std::pair<bool, std::string> system_key(const Machine& machine) {
+  const bool named = machine.system.empty();
+  return {named, named ? machine.host : machine.system};
+}
+
+/// Takes the first GPU that is dealt out and refused from all workers of its system. Returns false
+/// where none is.
+bool take_refused_gpu(std::vector<Machine>& workers, const std::vector<Placement>& placements,
+                      const std::vector<Placement>& without_gpus, const WhyNoGpu& why_no_gpu) {
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (!placements[i].gpu) continue;
+    const auto gpu = std::find_if(workers[i].gpus.begin(), workers[i].gpus.end(),
+                                  [&](const Gpu& g) { return g.ordinal == *placements[i].gpu; });
+    const auto& [cpus, none, shared, threads, limit] = without_gpus[i];
+    const std::string why =
+        why_no_gpu(workers[i], *gpu, threads ? static_cast<std::size_t>(*threads) : cpus.size());
+    if (why.empty()) continue;
+    const std::string refused = identity(*gpu);
+    const auto system = system_key(workers[i]);
+    for (Machine& worker : workers) {
+      if (system_key(worker) != system) continue;
+      std::erase_if(worker.gpus, [&](const Gpu& g) { return identity(g) == refused; });
+      worker.no_gpu = why;
+    }
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Placement> place_workers(const std::vector<Machine>& workers, DeviceChoice device,
                                      int threads_per_worker, bool may_be_bound) {
   std::map<std::pair<bool, std::string>, std::vector<std::size_t>> ranks_by_system;
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    const bool named = workers[i].system.empty();
-    ranks_by_system[{named, named ? workers[i].host : workers[i].system}].push_back(i);
-  }
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    ranks_by_system[system_key(workers[i])].push_back(i);
   std::vector<Placement> placements(workers.size());
   for (const auto& [system, ranks] : ranks_by_system)
     HostDealer(workers, ranks, threads_per_worker, may_be_bound, placements).deal(device);
   return placements;
+}
+
+std::vector<Placement> place_where_gpus_pay(std::vector<Machine>& workers,
+                                            const WhyNoGpu& why_no_gpu, int threads_per_worker,
+                                            bool may_be_bound) {
+  const auto without_gpus =
+      place_workers(workers, DeviceChoice::cpu, threads_per_worker, may_be_bound);
+  for (;;) {
+    auto placements =
+        place_workers(workers, DeviceChoice::automatic, threads_per_worker, may_be_bound);
+    if (!take_refused_gpu(workers, placements, without_gpus, why_no_gpu)) return placements;
+  }
 }
 
 }  // namespace wallheat

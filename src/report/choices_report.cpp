@@ -102,6 +102,7 @@ std::string to_json_text(const ChoicesReport& report) {
                                {"nodes", choice.nodes},
                                {"gpus_per_node", choice.gpus},
                                {"jobs", choice.jobs},
+                               {"at_a_time", choice.at_a_time},
                                {"cores", choice.cores},
                                {"time_limit_s", choice.limit_s},
                                {"starts", choice.starts},
@@ -122,6 +123,7 @@ std::string submit_options(const Choice& choice) {
   std::string text = fmt::format("--partition {} --nodes {}", choice.partition, choice.nodes);
   if (choice.gpus > 0) text += fmt::format(" --gpus {}", choice.gpus);
   if (choice.jobs > 1) text += fmt::format(" --array {}", choice.jobs);
+  if (choice.at_a_time < choice.jobs) text += fmt::format(" --running {}", choice.at_a_time);
   // Whole minutes, and no fewer.
   const std::int64_t minutes = std::max<std::int64_t>(choice.limit_s / 60, 1);
   return text + fmt::format(" --time {}:{:02}", minutes / 60, minutes % 60);

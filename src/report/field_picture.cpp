@@ -273,6 +273,7 @@ class Page {
         "solid noborder behind");
     const Grid<double>& whole = picture_.panels[number].values;
     plot.add("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows);
+    add_labels(plot, number);
     if (draws(number)) {
       plot.add_image(field, gathers_[number]);
     } else {
@@ -280,7 +281,26 @@ class Page {
     }
   }
 
+  /// In place of those of the panel before.
+  void add_labels(Plot& plot, std::size_t number) const {
+    for (std::size_t label = 3; label < next_label_; ++label) plot.add("unset label {}", label);
+    next_label_ = 3;
+    const FieldPanel& panel = picture_.panels[number];
+    const ColourRange& range = scales_.at(panel.scale).range;
+    const double cell = sizes_[number].first / static_cast<double>(panel.values.cols);
+    for (const FieldLabel& label : panel.labels) {
+      const double wide = 7.0 * static_cast<double>(label.text.size());  // pixels
+      if (static_cast<double>(label.room_for_it) * cell < wide) continue;
+      const double height =
+          (panel.values(label.row, label.col) - range.low) / (range.high - range.low);
+      plot.add("set label {} {} at first {},{} center front textcolor '{}' font ',10'",
+               next_label_++, Plot::quoted(label.text), static_cast<double>(label.col) + 0.5,
+               static_cast<double>(label.row) + 0.5, height > 0.6 ? "#101010" : "#ffffff");
+    }
+  }
+
   const FieldPicture& picture_;
+  mutable std::size_t next_label_ = 3;
   std::size_t columns_;
   std::size_t rows_;
   std::map<PanelScale, Scale> scales_;
@@ -336,6 +356,29 @@ Grid<double> interior_cells(const FloorPlan& plan) {
   for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
     if (in_building(plan, cell)) shown.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
   return shown;
+}
+
+FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
+                       const std::vector<RoomResult>& rooms) {
+  FieldPanel panel{caption, Grid<double>(map.room.rows, map.room.cols, unknown)};
+  // Where a number stands: the room's cell that is next to its centre, which may lie outside it.
+  std::vector<std::pair<double, std::size_t>> middle(rooms.size(), {HUGE_VAL, 0});
+  for (std::size_t cell = 0; cell < map.room.cells.size(); ++cell) {
+    if (map.room.cells[cell] == 0) continue;
+    const std::size_t k = map.room.cells[cell] - 1;
+    panel.values.cells[cell] = rooms[k].mean_temp;
+    const double down = static_cast<double>(cell / map.room.cols) - rooms[k].centre_row;
+    const double right = static_cast<double>(cell % map.room.cols) - rooms[k].centre_col;
+    middle[k] = std::min(middle[k], {down * down + right * right, cell});
+  }
+  for (std::size_t k = 0; k < rooms.size(); ++k) {
+    const RoomResult& room = rooms[k];
+    const std::size_t cell = middle[k].second;
+    panel.labels.push_back(
+        {std::to_string(room.room), cell / map.room.cols, cell % map.room.cols,
+         std::min(room.last_row - room.first_row, room.last_col - room.first_col) + 1});
+  }
+  return panel;
 }
 
 Grid<double> source_of(const FloorPlan& plan) {

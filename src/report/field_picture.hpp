@@ -8,6 +8,7 @@
 #include "report/gnuplot.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/grid.hpp"
+#include "wallheat/rooms.hpp"
 
 namespace wallheat {
 
@@ -22,11 +23,20 @@ enum class PanelScale {
   mask  ///< 0 and 1, in grey and without a bar
 };
 
+/// A text on a field, whose middle is that of a cell; left out where `room_for_it` is too small.
+struct FieldLabel {
+  std::string text;
+  std::size_t row = 0;
+  std::size_t col = 0;
+  std::size_t room_for_it = 0;  ///< cells across
+};
+
 /// A field to be drawn; NaN is ground outside of the building.
 struct FieldPanel {
   std::string caption;
   Grid<double> values;
   PanelScale scale = PanelScale::temperature;
+  std::vector<FieldLabel> labels{};
 };
 
 struct ColourRange {
@@ -61,6 +71,10 @@ struct FieldPicture {
 [[nodiscard]] Grid<double> without_ground(Grid<double> field);
 /// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
 [[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan);
+/// The rooms of a plan: each cell is as warm as the mean of its room, walls are NaN, and each room
+/// has its number.
+[[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
+                                     const std::vector<RoomResult>& rooms);
 /// The plan's heat source, which it must have, with NaN where it does not count.
 [[nodiscard]] Grid<double> source_of(const FloorPlan& plan);
 

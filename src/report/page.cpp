@@ -21,6 +21,7 @@
 #include "report/html.hpp"
 #include "report/row_table.hpp"
 #include "report/summary.hpp"
+#include "report/thresholds.hpp"
 #include "report/time_ledger.hpp"
 #include "view/advice.hpp"
 #include "view/json.hpp"
@@ -314,6 +315,7 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
   rows.push_back({"plans", std::to_string(summary.plans)});
   for (const auto& [status, count] : summary.by_status)
     rows.push_back({"  " + std::string(to_string(status)), std::to_string(count)});
+  const auto [above, below] = summary.thresholds;
   if (!summary.means.empty()) {
     const auto share = [&](std::size_t count) {
       return fmt::format(
@@ -325,8 +327,22 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
         {"standard deviation of the means", fmt::format("{:.4f} °C", summary.std_of_means)});
     rows.push_back({"average standard deviation within a plan",
                     fmt::format("{:.3f} °C", summary.mean_of_stds)});
-    rows.push_back({"plans with at least half above 18 °C", share(summary.half_above_18)});
-    rows.push_back({"plans with at least half below 15 °C", share(summary.half_below_15)});
+    rows.push_back(
+        {fmt::format("plans with at least half above {} °C", above), share(summary.half_above)});
+    rows.push_back(
+        {fmt::format("plans with at least half below {} °C", below), share(summary.half_below)});
+  }
+  if (summary.rooms) {
+    const auto of_rooms = [&](std::size_t count) {
+      return fmt::format("{} ({:.1f} %)", count,
+                         100 * static_cast<double>(count) /
+                             static_cast<double>(std::max<std::size_t>(summary.rooms->rooms, 1)));
+    };
+    rows.push_back({"rooms", std::to_string(summary.rooms->rooms)});
+    rows.push_back(
+        {fmt::format("  with a mean above {} °C", above), of_rooms(summary.rooms->above)});
+    rows.push_back(
+        {fmt::format("  with a mean below {} °C", below), of_rooms(summary.rooms->below)});
   }
   if (summary.largest_error_estimate > 0)
     rows.push_back(
@@ -403,8 +419,9 @@ std::string failures(const Summary& summary, const std::string& file) {
 std::string extremes(const Points& points, const ResultReader& reader) {
   auto shown = points.coldest;
   shown.insert(points.warmest.begin(), points.warmest.end());
-  std::vector<std::vector<std::string>> rows{
-      {"plan", "mean", "below 15 °C", "above 18 °C", "iterations"}};
+  const auto [above, below] = recorded_thresholds(reader);
+  std::vector<std::vector<std::string>> rows{{"plan", "mean", fmt::format("below {} °C", below),
+                                              fmt::format("above {} °C", above), "iterations"}};
   FieldPicture picture;
   for (const auto& [mean, number] : shown) {
     const PlanResult plan = reader.row(number);
@@ -425,13 +442,31 @@ std::string extremes(const Points& points, const ResultReader& reader) {
   return html;
 }
 
+std::string coldest_rooms(const Summary& summary) {
+  const auto [above, below] = summary.thresholds;
+  std::vector<std::vector<std::string>> rows{{"plan", "room", "mean", "least", "largest", "cells",
+                                              fmt::format("below {} °C", below), "rows",
+                                              "columns"}};
+  for (const RoomRow& row : summary.rooms->coldest) {
+    const RoomResult& room = row.room;
+    rows.push_back({row.id, std::to_string(room.room), fmt::format("{:.3f} °C", room.mean_temp),
+                    fmt::format("{:.2f} °C", room.min_temp),
+                    fmt::format("{:.2f} °C", room.max_temp), std::to_string(room.cells),
+                    fmt::format("{:.1f} %", row.pct_below()),
+                    fmt::format("{} to {}", room.first_row, room.last_row),
+                    fmt::format("{} to {}", room.first_col, room.last_col)});
+  }
+  return table("lrrrrrrrr", rows);
+}
+
 /// All plans: the first ones in a table, and all as text that the page's script sorts and shows.
 /// Written row by row, as there may be millions.
 void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
   constexpr std::size_t first = 200;
-  std::vector<std::vector<std::string>> top{{"plan", "status", "mean, °C", "deviation, °C",
-                                             "below 15 °C, %", "above 18 °C, %", "iterations",
-                                             "seconds"}};
+  const auto [above, below] = recorded_thresholds(*run.reader);
+  std::vector<std::vector<std::string>> top{
+      {"plan", "status", "mean, °C", "deviation, °C", fmt::format("below {} °C, %", below),
+       fmt::format("above {} °C, %", above), "iterations", "seconds"}};
   const auto number = [](double value) {
     return std::isfinite(value) ? fmt::format("{:#.5g}", value) : std::string();
   };
@@ -468,7 +503,7 @@ void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
 
 void write_report_page(const Answers& run, const Answers* other, std::ostream& out) {
   const ResultReader& reader = *run.reader;
-  const Summary summary = summary_of(rows_of(reader));
+  const Summary summary = summary_of(reader, rows_of(reader), recorded_thresholds(reader));
   const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
   const Points points = points_of(rows_of(reader));
@@ -483,6 +518,8 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
     out << section("Mean and spread of each plan", scatter(points.temperatures));
     out << section("Coldest and warmest plans", extremes(points, reader));
   }
+  if (summary.rooms && summary.rooms->rooms > 0)
+    out << section("Coldest rooms", coldest_rooms(summary));
   out << section("Failed plans", failures(summary, run.name));
   for (const TimeLedger& ledger : ledgers) {
     const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
@@ -500,7 +537,7 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
 std::string report_json(const Answers& run, const Answers* other) {
   const ResultReader& reader = *run.reader;
   const WallTime wall = wall_time(reader.sessions());
-  const Summary summary = summary_of(rows_of(reader));
+  const Summary summary = summary_of(reader, rows_of(reader), recorded_thresholds(reader));
   Json json{{"file", run.name}};
   json["summary"] = to_json(summary, &wall, reader.closed_well());
   json["settings"] = reader.settings();
@@ -519,7 +556,40 @@ std::string report_json(const Answers& run, const Answers* other) {
   return json_text(json);
 }
 
-void write_trace(const ResultReader& reader, std::ostream& out) {
+namespace {
+
+/// A slice of Chrome's trace format, in s.
+Json slice(const char* name, std::int64_t process, std::int32_t thread, double at_s,
+           double seconds) {
+  constexpr double us = 1e6;
+  return {{"ph", "X"},     {"name", name},    {"pid", process},
+          {"tid", thread}, {"ts", at_s * us}, {"dur", seconds * us}};
+}
+
+/// What host and GPU did in a solve that began at `at_s` and took so long.
+std::vector<Json> device_slices(const DeviceTimes& times, std::int64_t process, std::int32_t thread,
+                                double at_s, double solve_s) {
+  std::vector<Json> slices;
+  double left_s = solve_s;
+  for (const auto& [name, seconds] : {std::pair{"host", solve_s - times.wait_s},
+                                      {"upload", times.upload_s},
+                                      {"kernel", times.kernel_s},
+                                      {"download", times.download_s}}) {
+    const double part_s = std::clamp(seconds, 0.0, left_s);
+    slices.push_back(slice(name, process, thread, at_s + solve_s - left_s, part_s));
+    left_s -= part_s;
+    if (name == std::string_view("host")) continue;
+    slices.back()["args"] = {{"stream", times.stream}};
+    if (name == std::string_view("kernel"))
+      slices.back()["args"].update(
+          {{"kernel", times.kernel}, {"grid", times.blocks}, {"block", times.threads}});
+  }
+  return slices;
+}
+
+}  // namespace
+
+void write_trace(const ResultReader& reader, const PlanDeviceTimes& on_gpus, std::ostream& out) {
   out << "{\"traceEvents\":[";
   const char* separator = "";
   const auto write = [&](const Json& event) {
@@ -545,16 +615,14 @@ void write_trace(const ResultReader& reader, std::ostream& out) {
              {"ts", plan.started_s * us},
              {"dur", plan.seconds * us},
              {"args", {{"iterations", plan.iterations}, {"cells", plan.interior_cells}}}});
+      const auto on_gpu = on_gpus.find({plan.id, plan.seconds});
       double at = plan.started_s;
       for (const Phase& phase : phases_of_a_plan) {
         const auto seconds = static_cast<double>(plan.phases.*phase.seconds);
-        if (seconds > 0)
-          write({{"ph", "X"},
-                 {"name", phase.step},
-                 {"pid", process},
-                 {"tid", lane.thread},
-                 {"ts", at * us},
-                 {"dur", seconds * us}});
+        if (seconds > 0) write(slice(phase.step, process, lane.thread, at, seconds));
+        if (phase.seconds == &PlanPhases::solve_s && on_gpu != on_gpus.end())
+          for (const Json& part : device_slices(on_gpu->second, process, lane.thread, at, seconds))
+            write(part);
         at += seconds;
       }
     }

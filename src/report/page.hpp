@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/compare.hpp"
+#include "view/event_log.hpp"
 
 namespace wallheat {
 
@@ -17,7 +18,8 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
 [[nodiscard]] std::string report_json(const Answers& run, const Answers* other = nullptr);
 
 /// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing: a
-/// process a rank of a session, a thread a solver thread.
-void write_trace(const ResultReader& reader, std::ostream& out);
+/// process a rank of a session, a thread a solver thread. The solve of a plan in `on_gpus` is
+/// divided into what host and GPU did, one after the other: when within the solve is not known.
+void write_trace(const ResultReader& reader, const PlanDeviceTimes& on_gpus, std::ostream& out);
 
 }  // namespace wallheat

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,11 +22,24 @@ CompareReport compare_runs(const Answers& run, const Answers& other) {
   return report;
 }
 
+using LedgerEntries = std::vector<std::pair<std::string, double>>;
+
 /// Where the time of all threads of all sessions went, in s.
 struct ThreadTime {
   double total_s = 0;
-  std::vector<std::pair<std::string, double>> entries;  ///< empty where no session tells
+  LedgerEntries entries;  ///< empty where no session tells
 };
+
+/// Gives `entries` those names of `others` that it lacks, in their places, with 0: only sessions
+/// with GPUs have parts for them.
+void add_names(const LedgerEntries& others, LedgerEntries& entries) {
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const std::string& name = others[i].first;
+    if (std::ranges::find(entries, name, &LedgerEntries::value_type::first) == entries.end())
+      entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(std::min(i, entries.size())),
+                     {name, 0.0});
+  }
+}
 
 ThreadTime thread_time(const Answers& run) {
   ThreadTime time;
@@ -36,18 +50,22 @@ ThreadTime thread_time(const Answers& run) {
       time.entries = ledger.entries;
       continue;
     }
-    for (std::size_t i = 0; i < time.entries.size(); ++i)
-      time.entries[i].second += ledger.entries.at(i).second;  // all have the same entries
+    LedgerEntries entries = ledger.entries;
+    add_names(entries, time.entries);
+    add_names(time.entries, entries);
+    for (std::size_t i = 0; i < entries.size(); ++i) time.entries[i].second += entries[i].second;
   }
   return time;
 }
 
 std::string ledgers_html(const Answers& run, const Answers& other) {
-  const ThreadTime first = thread_time(run);
-  const ThreadTime second = thread_time(other);
+  ThreadTime first = thread_time(run);
+  ThreadTime second = thread_time(other);
   for (const auto& [time, of] : {std::pair{&first, &run}, std::pair{&second, &other}})
     if (time->entries.empty())
       return fmt::format("<p>{} does not tell where its time went.</p>\n", escaped(of->name));
+  add_names(second.entries, first.entries);
+  add_names(first.entries, second.entries);
   std::vector<std::vector<std::string>> rows{
       {"thread time", run.name, "share", other.name, "share"}};
   const auto share = [](double seconds, const ThreadTime& of) {

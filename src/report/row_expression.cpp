@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/result_columns.hpp"
+#include "report/table_columns.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
@@ -49,10 +49,12 @@ std::string reason_of(const mu::Parser::exception_type& error) {
 
 }  // namespace
 
-class RowExpression::Impl {
+template <class Record>
+class Expression<Record>::Impl {
  public:
   Impl(const std::string& option, const std::string& formula) {
-    for_each_column([&](const auto& column) { declare(column); });
+    for_each_column_of(static_cast<const Record*>(nullptr),
+                       [&](const char* name, auto of) { declare(name, of); });
     for (const PlanStatus status :
          {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
           PlanStatus::failed})
@@ -74,26 +76,25 @@ class RowExpression::Impl {
     }
   }
 
-  double value(const PlanResult& row) {
+  double value(const Record& row) {
     for (const auto& take : takes_) take(row);
     return parser_.Eval();
   }
 
  private:
-  template <class Column>
-  void declare(const Column& column) {
-    using Value = decltype(column.of(std::declval<const PlanResult&>()));
-    names_.emplace_back(column.name);
+  template <class Of>
+  void declare(const char* name, Of of) {
+    using Value = decltype(of(std::declval<const Record&>()));
+    names_.emplace_back(name);
     if constexpr (is_text<Value>) {
-      Text& text = texts_.emplace_back(Text{column.name, ""});
-      takes_.emplace_back([of = column.of, &text](const PlanResult& row) { text.value = of(row); });
-      parser_.DefineFunUserData(column.name, contains, &text, false);
+      Text& text = texts_.emplace_back(Text{name, ""});
+      takes_.emplace_back([of, &text](const Record& row) { text.value = of(row); });
+      parser_.DefineFunUserData(name, contains, &text, false);
     } else if constexpr (is_number<Value>) {
       double& number = numbers_.emplace_back(0);
-      takes_.emplace_back([of = column.of, &number](const PlanResult& row) {
-        number = static_cast<double>(of(row));
-      });
-      parser_.DefineVar(column.name, &number);
+      takes_.emplace_back(
+          [of, &number](const Record& row) { number = static_cast<double>(of(row)); });
+      parser_.DefineVar(name, &number);
     }
   }
 
@@ -129,21 +130,32 @@ class RowExpression::Impl {
   mu::Parser parser_;
   std::deque<double> numbers_;  // these stay where they are
   std::deque<Text> texts_;
-  std::vector<std::function<void(const PlanResult&)>> takes_;  // a row's value into one of them
+  std::vector<std::function<void(const Record&)>> takes_;  // a row's value into one of them
   std::vector<std::string> names_;
 };
 
-RowExpression::RowExpression(const std::string& option, const std::string& formula)
+template <class Record>
+Expression<Record>::Expression(const std::string& option, const std::string& formula)
     : impl_(std::make_unique<Impl>(option, formula)) {}
-RowExpression::RowExpression(RowExpression&&) noexcept = default;
-RowExpression& RowExpression::operator=(RowExpression&&) noexcept = default;
-RowExpression::~RowExpression() = default;
+template <class Record>
+Expression<Record>::Expression(Expression&&) noexcept = default;
+template <class Record>
+Expression<Record>& Expression<Record>::operator=(Expression&&) noexcept = default;
+template <class Record>
+Expression<Record>::~Expression() = default;
 
-double RowExpression::value(const PlanResult& row) const { return impl_->value(row); }
+template <class Record>
+double Expression<Record>::value(const Record& row) const {
+  return impl_->value(row);
+}
 
-bool RowExpression::holds(const PlanResult& row) const {
+template <class Record>
+bool Expression<Record>::holds(const Record& row) const {
   const double found = value(row);
   return found != 0 && !std::isnan(found);
 }
+
+template class Expression<PlanResult>;
+template class Expression<RoomRow>;
 
 }  // namespace wallheat

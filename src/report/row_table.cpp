@@ -12,6 +12,7 @@
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
 #include "forecast/listing_line.hpp"
+#include "report/table_columns.hpp"
 #include "view/json.hpp"
 #include "view/spelling.hpp"
 #include "view/terminal.hpp"
@@ -87,16 +88,17 @@ Rows rows_where(const std::string& where, Rows rows) {
   };
 }
 
-std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice) {
-  std::optional<RowExpression> where;
-  std::optional<RowExpression> sort;
+template <class Record>
+std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoice& choice) {
+  std::optional<Expression<Record>> where;
+  std::optional<Expression<Record>> sort;
   const bool falls = choice.sort.starts_with('-');
   if (!choice.where.empty()) where.emplace("where", choice.where);
   if (!choice.sort.empty()) sort.emplace("sort", choice.sort.substr(falls ? 1 : 0));
   std::vector<std::size_t> chosen;
   std::vector<double> keys;  // of all rows, if they are sorted
   std::size_t number = 0;
-  rows([&](const PlanResult& row) {
+  rows([&](const Record& row) {
     if (sort) keys.push_back(sort->value(row));
     if (!where || where->holds(row)) chosen.push_back(number);
     ++number;
@@ -147,26 +149,30 @@ std::vector<RowColumn> columns_named(const std::string& option, const std::strin
   return columns;
 }
 
-void write_csv(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns) {
+template <class Record>
+void write_csv(std::ostream& out, const Records<Record>& rows,
+               const std::vector<Column<Record>>& columns) {
   const auto line = [&](const auto& text_of) {
     const char* separator = "";
-    for (const RowColumn& column : columns) {
+    for (const Column<Record>& column : columns) {
       out << separator << text_of(column);
       separator = ",";
     }
     out << '\n';
   };
-  line([](const RowColumn& column) { return column.name; });
-  rows([&](const PlanResult& row) {
-    line([&](const RowColumn& column) { return csv_text(column.cell(row)); });
+  line([](const Column<Record>& column) { return column.name; });
+  rows([&](const Record& row) {
+    line([&](const Column<Record>& column) { return csv_text(column.cell(row)); });
   });
 }
 
-void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns) {
+template <class Record>
+void write_json(std::ostream& out, const Records<Record>& rows,
+                const std::vector<Column<Record>>& columns) {
   bool first = true;
-  rows([&](const PlanResult& row) {
+  rows([&](const Record& row) {
     Json plan = Json::object();
-    for (const RowColumn& column : columns) plan[column.name] = json_of(column.cell(row));
+    for (const Column<Record>& column : columns) plan[column.name] = json_of(column.cell(row));
     out << (first ? "[\n " : ",\n ");
     first = false;
     std::string text = json_text(plan);
@@ -187,23 +193,65 @@ const ExportFormat json_format{
     [](std::ostream& out, const Rows& rows) { write_json(out, rows, all_columns()); },
     "[\n {\n  \"id\":"};
 
-void print_rows(const Rows& rows, const std::vector<RowColumn>& columns) {
+template <class Record>
+void print_rows(const Records<Record>& rows, const std::vector<Column<Record>>& columns) {
   std::vector<std::string> names;
   std::string alignment;
-  for (const RowColumn& column : columns) {
+  for (const Column<Record>& column : columns) {
     names.push_back(column.name);
     alignment += column.is_text ? 'l' : 'r';
   }
-  const auto texts = [&](const PlanResult& row) {
+  const auto texts = [&](const Record& row) {
     std::vector<std::string> line;
-    for (const RowColumn& column : columns) line.push_back(short_text(column.cell(row)));
+    for (const Column<Record>& column : columns) line.push_back(short_text(column.cell(row)));
     return line;
   };
   TableWidths table(alignment);
   table.make_room(names);
-  rows([&](const PlanResult& row) { table.make_room(texts(row)); });
+  rows([&](const Record& row) { table.make_room(texts(row)); });
   print_table_line(table.line(names), 0);
-  rows([&](const PlanResult& row) { print_table_line(table.line(texts(row)), 0); });
+  rows([&](const Record& row) { print_table_line(table.line(texts(row)), 0); });
 }
+
+double RoomRow::area_m2() const {
+  if (cell_metres == 0) return std::nan("");
+  return static_cast<double>(room.cells) * cell_metres * cell_metres;
+}
+
+std::vector<RoomColumn> room_columns(bool with_area) {
+  std::vector<RoomColumn> columns;
+  for_each_column_of(static_cast<const RoomRow*>(nullptr), [&](const char* name, auto of) {
+    const std::string_view column = name;
+    if (column == "plan" || column == "room_crc32" || (column == "area_m2" && !with_area)) return;
+    columns.push_back({name, std::holds_alternative<std::string>(cell_of(of(RoomRow()))), false,
+                       [of](const RoomRow& row) { return cell_of(of(row)); }});
+  });
+  return columns;
+}
+
+RoomRows rooms_of(const ResultReader& reader, double cell_metres) {
+  return [&reader, cell_metres](const auto& take) {
+    reader.for_each_row([&](const PlanResult& row) {
+      for (const RoomResult& room : reader.rooms(row.index)) take({row.id, room, cell_metres});
+    });
+  };
+}
+
+RoomRows rooms_of(const PlanResult& plan, double cell_metres) {
+  return [&plan, cell_metres](const auto& take) {
+    for (const RoomResult& room : plan.rooms) take({plan.id, room, cell_metres});
+  };
+}
+
+#define WALLHEAT_TABLES_OF(Record)                                                         \
+  template std::vector<std::size_t> chosen_rows(const Records<Record>&, const RowChoice&); \
+  template void write_csv(std::ostream&, const Records<Record>&,                           \
+                          const std::vector<Column<Record>>&);                             \
+  template void write_json(std::ostream&, const Records<Record>&,                          \
+                           const std::vector<Column<Record>>&);                            \
+  template void print_rows(const Records<Record>&, const std::vector<Column<Record>>&);
+WALLHEAT_TABLES_OF(PlanResult)
+WALLHEAT_TABLES_OF(RoomRow)
+#undef WALLHEAT_TABLES_OF
 
 }  // namespace wallheat

@@ -25,7 +25,9 @@ struct RowChoice {
 };
 
 /// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
-using Rows = std::function<void(const std::function<void(const PlanResult&)>& take)>;
+template <class Record>
+using Records = std::function<void(const std::function<void(const Record&)>& take)>;
+using Rows = Records<PlanResult>;
 /// Those of a file or list, which must live as long.
 [[nodiscard]] Rows rows_of(const ResultReader& reader);
 [[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
@@ -34,17 +36,21 @@ using Rows = std::function<void(const std::function<void(const PlanResult&)>& ta
 
 /// The numbers of the chosen ones, from 0 on. Rows that are NaN to `sort` come last. Throws
 /// UsageError, for --where and --sort.
-[[nodiscard]] std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);
+template <class Record>
+[[nodiscard]] std::vector<std::size_t> chosen_rows(const Records<Record>& rows,
+                                                   const RowChoice& choice);
 
 using Cell = std::variant<std::string, double, std::int64_t>;
 
 /// A column as it is shown.
-struct RowColumn {
+template <class Record>
+struct Column {
   std::string name;
   bool is_text = false;
   bool is_answer = false;  ///< two answers of a plan must agree in it
-  std::function<Cell(const PlanResult&)> cell;
+  std::function<Cell(const Record&)> cell;
 };
+using RowColumn = Column<PlanResult>;
 
 /// All columns that exports show, "id" first.
 [[nodiscard]] std::vector<RowColumn> all_columns();
@@ -55,9 +61,13 @@ struct RowColumn {
 
 /// With a header line; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
 /// spreadsheets and pandas read them without options.
-void write_csv(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
+template <class Record>
+void write_csv(std::ostream& out, const Records<Record>& rows,
+               const std::vector<Column<Record>>& columns);
 /// One array of objects; NaN is null.
-void write_json(std::ostream& out, const Rows& rows, const std::vector<RowColumn>& columns);
+template <class Record>
+void write_json(std::ostream& out, const Records<Record>& rows,
+                const std::vector<Column<Record>>& columns);
 /// A form in which all results leave for other programs.
 struct ExportFormat {
   void (*write)(std::ostream&, const Rows&) = nullptr;
@@ -71,6 +81,7 @@ extern const ExportFormat plain_csv_format;
 extern const ExportFormat json_format;
 
 /// For people: aligned, with six digits at most.
-void print_rows(const Rows& rows, const std::vector<RowColumn>& columns);
+template <class Record>
+void print_rows(const Records<Record>& rows, const std::vector<Column<Record>>& columns);
 
 }  // namespace wallheat

@@ -209,6 +209,40 @@ Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title
   return plot;
 }
 
+void print_plan_counts(const std::vector<PlanCountPoint>& points) {
+  std::vector<std::vector<std::string>> rows{{"plans", "time s", "s a plan", "plans/s"}};
+  for (const auto& [plans, seconds] : points) {
+    const auto count = static_cast<double>(plans);
+    rows.push_back({fmt::format("{}", plans), seconds_text(seconds), seconds_text(seconds / count),
+                    fmt::format("{:.3g}", count / seconds)});
+  }
+  print_table("rrrr", rows, 0);
+}
+
+std::string to_json_text(const std::vector<PlanCountPoint>& points, std::size_t workers) {
+  Json json{{"workers", workers}, {"points", Json::array()}};
+  for (const auto& [plans, seconds] : points)
+    json["points"].push_back({{"plans", plans},
+                              {"seconds", seconds},
+                              {"seconds_a_plan", seconds / static_cast<double>(plans)}});
+  return json_text(json);
+}
+
+Plot plan_count_plot(const std::vector<PlanCountPoint>& points, const std::string& title) {
+  Plot plot;
+  std::vector<std::vector<double>> rows;
+  for (const auto& [plans, seconds] : points)
+    rows.push_back({static_cast<double>(plans), seconds / static_cast<double>(plans)});
+  plot.set_heading(title);
+  plot.add("set title heading");
+  plot.add("set xlabel 'plans'");
+  plot.add("set ylabel 'seconds a plan'");
+  plot.add("set logscale x 2");
+  plot.add("set yrange [0:*]");
+  plot.add("plot {} with linespoints linetype 1 pointsize 1.3 notitle", plot.add_data(rows));
+  return plot;
+}
+
 std::optional<std::size_t> workers_of(const Attributes& session) {
   const auto count = number_of<std::size_t>(text_in(session, "plans_at_once"));
   return count && *count > 0 ? count : std::nullopt;

@@ -67,6 +67,18 @@ void print_scalings(const std::vector<Scaling>& scalings);
 /// or the longest plan of a replay), and the ideal line.
 [[nodiscard]] Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title);
 
+/// How long all workers took for so many plans.
+struct PlanCountPoint {
+  std::size_t plans = 0;
+  double seconds = 0;
+};
+/// For people; one JSON object; seconds a plan over the number of plans.
+void print_plan_counts(const std::vector<PlanCountPoint>& points);
+[[nodiscard]] std::string to_json_text(const std::vector<PlanCountPoint>& points,
+                                       std::size_t workers);
+[[nodiscard]] Plot plan_count_plot(const std::vector<PlanCountPoint>& points,
+                                   const std::string& title);
+
 /// How many plans a session solved at once: threads of its CPU workers, and one for each GPU.
 /// Nothing where it did not end by itself, or solved nothing.
 [[nodiscard]] std::optional<std::size_t> workers_of(const Attributes& session);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/answer.hpp"
+#include "core/printable.hpp"
 #include "report/attributes.hpp"
 #include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
@@ -101,6 +102,45 @@ void print_slowest(const Summary& summary) {
   print_table("lrrrl", rows, table_margin);
 }
 
+constexpr std::size_t fact_column = 29;
+
+std::string area_text(std::int64_t cells, double cell_metres) {
+  return fmt::format("{:.5g} m²", static_cast<double>(cells) * cell_metres * cell_metres);
+}
+
+void print_areas(const Summary& summary, double cell_metres) {
+  const auto [above, below] = summary.thresholds;
+  const auto print_side = [&](const std::string& side, std::int64_t cells) {
+    print_fact("  " + side,
+               fmt::format("{}, {:.1f} %", area_text(cells, cell_metres),
+                           percent(static_cast<std::size_t>(cells),
+                                   static_cast<std::size_t>(summary.interior_cells))),
+               fact_column);
+  };
+  print_fact("area", area_text(summary.interior_cells, cell_metres), fact_column);
+  print_side(fmt::format("above {} °C", above), summary.cells_above);
+  print_side(fmt::format("below {} °C", below), summary.cells_below);
+}
+
+void print_rooms(const RoomSummary& rooms, const Thresholds& thresholds, double cell_metres) {
+  print_fact("rooms", std::to_string(rooms.rooms), fact_column);
+  if (rooms.rooms == 0) return;
+  const auto print_side = [&](const std::string& side, std::size_t count) {
+    print_fact("  mean " + side,
+               fmt::format("{} rooms, {:.1f} %", count, percent(count, rooms.rooms)), fact_column);
+  };
+  print_side(fmt::format("above {} °C", thresholds.above), rooms.above);
+  print_side(fmt::format("below {} °C", thresholds.below), rooms.below);
+  if (rooms.coldest.empty()) return;
+  const auto& [id, room, unknown_width] = rooms.coldest.front();
+  print_fact(
+      "  coldest",
+      fmt::format("room {} of plan {}, {:.3f} °C, {}", room.room, printable(id), room.mean_temp,
+                  cell_metres > 0 ? area_text(room.cells, cell_metres)
+                                  : fmt::format("{} cells", room.cells)),
+      fact_column);
+}
+
 void print_failed(const Summary& summary) {
   std::vector<std::vector<std::string>> rows;
   rows.reserve(summary.failed.size());
@@ -137,8 +177,9 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
   return time;
 }
 
-Summary summary_of(const Rows& rows) {
+Summary summary_of(const Rows& rows, const Thresholds& thresholds) {
   Summary summary;
+  summary.thresholds = thresholds;
   PhaseSeconds in_phases{};
   double in_plans = 0;
   std::vector<double> stds;
@@ -155,10 +196,17 @@ Summary summary_of(const Rows& rows) {
     if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
     summary.means.push_back(row.statistics.mean_temp);
     summary.ids.push_back(row.id);
+    const auto cells_of = [&](double pct) {
+      return std::isfinite(pct) ? std::llround(pct / 100 * static_cast<double>(row.interior_cells))
+                                : 0LL;
+    };
+    summary.interior_cells += row.interior_cells;
+    summary.cells_above += cells_of(row.statistics.pct_above_18);
+    summary.cells_below += cells_of(row.statistics.pct_below_15);
     add_if_slow(summary.slowest, row);
     stds.push_back(row.statistics.std_temp);
-    summary.half_above_18 += row.statistics.pct_above_18 >= 50 ? 1U : 0U;
-    summary.half_below_15 += row.statistics.pct_below_15 >= 50 ? 1U : 0U;
+    summary.half_above += row.statistics.pct_above_18 >= 50 ? 1U : 0U;
+    summary.half_below += row.statistics.pct_below_15 >= 50 ? 1U : 0U;
     if (summary.solver.empty()) summary.solver = row.solver;
     const double bound = row.error_bound;
     const bool proven = !std::isnan(summary.largest_error_bound);  // all so far
@@ -182,7 +230,42 @@ Summary summary_of(const Rows& rows) {
   return summary;
 }
 
-void print_summary(const Summary& summary, const WallTime* wall, bool closed_well) {
+namespace {
+
+void add_room(RoomSummary& rooms, const RoomRow& row, const Thresholds& thresholds,
+              std::int64_t interior_cells) {
+  const double mean = row.room.mean_temp;
+  ++rooms.rooms;
+  rooms.above += mean > thresholds.above ? 1U : 0U;
+  rooms.below += mean < thresholds.below ? 1U : 0U;
+  if (std::int64_t{row.room.cells} * 1000 < interior_cells) return;
+  constexpr std::size_t most = 20;
+  const auto mean_of_row = [](const RoomRow& one) { return one.room.mean_temp; };
+  const auto place = std::ranges::upper_bound(rooms.coldest, mean, {}, mean_of_row);
+  if (place == rooms.coldest.end() && rooms.coldest.size() == most) return;
+  rooms.coldest.insert(place, row);
+  if (rooms.coldest.size() > most) rooms.coldest.pop_back();
+}
+
+}  // namespace
+
+Summary summary_of(const ResultReader& reader, const Rows& rows, const Thresholds& thresholds) {
+  RoomSummary of_rooms;
+  Summary summary = summary_of(
+      [&](const auto& take) {
+        rows([&](const PlanResult& row) {
+          take(row);
+          for (const RoomResult& room : reader.rooms(row.index))
+            add_room(of_rooms, {row.id, room}, thresholds, row.interior_cells);
+        });
+      },
+      thresholds);
+  if (reader.has_rooms()) summary.rooms = std::move(of_rooms);
+  return summary;
+}
+
+void print_summary(const Summary& summary, const WallTime* wall, bool closed_well,
+                   double cell_metres) {
   fmt::print("plans                        {}\n", summary.plans);
   for (const auto& [status, count] : summary.by_status)
     fmt::print("  {:<26} {}\n", to_string(status), count);
@@ -198,10 +281,15 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
     print_line(fmt::format("average standard deviation   {:.3f} °C, within a plan (population)",
                            summary.mean_of_stds),
                indent);
-    fmt::print("at least 50 % above 18 °C    {} plans, {:.1f} %\n", summary.half_above_18,
-               percent(summary.half_above_18, solved));
-    fmt::print("at least 50 % below 15 °C    {} plans, {:.1f} %\n", summary.half_below_15,
-               percent(summary.half_below_15, solved));
+    const auto [above, below] = summary.thresholds;
+    const auto print_half = [&](const std::string& side, std::size_t plans) {
+      print_fact("at least 50 % " + side,
+                 fmt::format("{} plans, {:.1f} %", plans, percent(plans, solved)), fact_column);
+    };
+    print_half(fmt::format("above {} °C", above), summary.half_above);
+    print_half(fmt::format("below {} °C", below), summary.half_below);
+    if (cell_metres > 0) print_areas(summary, cell_metres);
+    if (summary.rooms) print_rooms(*summary.rooms, summary.thresholds, cell_metres);
   }
   if (!summary.solver.empty()) {
     print_line(fmt::format("solver                       {}", summary.solver), indent);
@@ -216,7 +304,8 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
     if (summary.fell_back > 0)
       fmt::print("fell back to jacobi          {} plans\n", summary.fell_back);
     if (summary.cells_in_doubt > 0)
-      fmt::print("cells in doubt               {}, near 15 or 18 °C\n", summary.cells_in_doubt);
+      fmt::print("cells in doubt               {}, near {} or {} °C\n", summary.cells_in_doubt,
+                 summary.thresholds.below, summary.thresholds.above);
   }
   print_line(fmt::format("time of solver threads       {}", summary.spent.text()), indent);
   if (wall != nullptr && wall->seconds > 0) {
@@ -237,7 +326,7 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   print_failed(summary);
 }
 
-Json to_json(const Summary& summary, const WallTime* wall, bool closed_well) {
+Json to_json(const Summary& summary, const WallTime* wall, bool closed_well, double cell_metres) {
   Json json{{"plans", summary.plans}};
   for (const PlanStatus status :
        {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
@@ -251,8 +340,10 @@ Json to_json(const Summary& summary, const WallTime* wall, bool closed_well) {
   json["median_of_means"] = summary.median_of_means;
   json["std_of_means"] = summary.std_of_means;
   json["mean_of_stds"] = summary.mean_of_stds;
-  json["half_above_18"] = summary.half_above_18;
-  json["half_below_15"] = summary.half_below_15;
+  json["half_above_18"] = summary.half_above;
+  json["half_below_15"] = summary.half_below;
+  if (summary.thresholds != Thresholds())
+    json["thresholds"] = {{"above", summary.thresholds.above}, {"below", summary.thresholds.below}};
   json["solver"] = summary.solver;
   json["largest_error_bound"] = summary.means.empty() ? unknown : summary.largest_error_bound;
   json["fell_back"] = summary.fell_back;
@@ -268,6 +359,24 @@ Json to_json(const Summary& summary, const WallTime* wall, bool closed_well) {
   }
   json["phases"] = Json::object();
   for (const auto& [name, seconds] : summary.phases) json["phases"][name] = seconds;
+  if (cell_metres > 0) {
+    const auto area = [&](std::int64_t cells) {
+      return static_cast<double>(cells) * cell_metres * cell_metres;
+    };
+    json["area_m2"] = {{"all", area(summary.interior_cells)},
+                       {"above", area(summary.cells_above)},
+                       {"below", area(summary.cells_below)}};
+  }
+  if (summary.rooms) {
+    const RoomSummary& rooms = *summary.rooms;
+    json["rooms"] = {{"count", rooms.rooms}, {"above", rooms.above}, {"below", rooms.below}};
+    json["rooms"]["coldest"] = Json::array();
+    for (const RoomRow& row : rooms.coldest)
+      json["rooms"]["coldest"].push_back({{"id", row.id},
+                                          {"room", row.room.room},
+                                          {"mean_temp", row.room.mean_temp},
+                                          {"cells", row.room.cells}});
+  }
   json["closed_well"] = closed_well;
   json["histogram"] = to_json(summary.histogram);
   json["outliers"] = Json::array();
@@ -326,8 +435,9 @@ Plot histogram_plot(const Summary& summary, const std::string& title, std::size_
   plot.set_heading(fmt::format("{}: {} plans", title, solved));
   plot.add(R"(set title heading."\n".{})",
            Plot::quoted(fmt::format(
-               "at least half of the cells below 15 °C: {:.1f} %, above 18 °C: {:.1f} %",
-               percent(summary.half_below_15, solved), percent(summary.half_above_18, solved))));
+               "at least half of the cells below {} °C: {:.1f} %, above {} °C: {:.1f} %",
+               summary.thresholds.below, percent(summary.half_below, solved),
+               summary.thresholds.above, percent(summary.half_above, solved))));
   plot.add("set xlabel 'mean temperature of a plan, °C'");
   plot.add("set ylabel 'plans in {:.3g} °C'", width);
   plot.add_bars(

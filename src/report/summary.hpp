@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/id_list.hpp"
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "report/room_table.hpp"
 #include "report/row_table.hpp"
 #include "view/json_forward.hpp"
 #include "view/thread_time.hpp"
@@ -32,6 +34,15 @@ struct FailedPlan {
   std::string error;
 };
 
+struct RoomSummary {
+  std::size_t rooms = 0;
+  std::size_t above = 0;  ///< rooms whose mean is above the threshold
+  std::size_t below = 0;
+  /// The few with the lowest means, ascending, of those of at least a thousandth of their plan's
+  /// interior: the mask of a plan may have single cells apart.
+  std::vector<RoomRow> coldest;
+};
+
 /// The answers that a data set is solved for. Plans with a temperature count, but for `by_status`.
 /// Temperatures in °C; NaN where no plan counts.
 struct Summary {
@@ -45,26 +56,38 @@ struct Summary {
   double median_of_means = 0;
   double std_of_means = 0;  ///< of the population
   double mean_of_stds = 0;
-  std::size_t half_above_18 = 0;  ///< plans with at least half of their cells above 18 °C
-  std::size_t half_below_15 = 0;
+  Thresholds thresholds;
+  std::size_t half_above = 0;  ///< plans with at least half of their cells above thresholds.above
+  std::size_t half_below = 0;
   std::string solver;  ///< name and version of what solved them; the first, where they differ
   double largest_error_bound = 0;     ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;          ///< plans of fastforward that got the exact iteration
-  std::uint64_t cells_in_doubt = 0;   ///< near 15 or 18 °C
+  std::uint64_t cells_in_doubt = 0;   ///< near a threshold
   double largest_error_estimate = 0;  ///< °C; of the plans that have one
   std::size_t far_from_steady = 0;    ///< plans
   ThreadTime spent;                   ///< on all rows
   Histogram histogram;                ///< of the means
+  std::optional<RoomSummary> rooms;   ///< where they were asked for
+  std::int64_t interior_cells = 0;
+  std::int64_t cells_above = 0;  ///< interior cells above the threshold
+  std::int64_t cells_below = 0;
   /// Where the time of plans went whose phases are known, by name, in s; in order. `other` is what
   /// no phase covers.
   std::vector<std::pair<std::string, double>> phases;
 };
-[[nodiscard]] Summary summary_of(const Rows& rows);
+/// `thresholds` are those by which the rows' shares of cells are counted.
+[[nodiscard]] Summary summary_of(const Rows& rows, const Thresholds& thresholds = {});
+/// That of the rows that hold of those of a file, with its rooms.
+[[nodiscard]] Summary summary_of(const ResultReader& reader, const Rows& rows,
+                                 const Thresholds& thresholds);
 
-/// For people; `wall` only where the summary is of all rows.
-void print_summary(const Summary& summary, const WallTime* wall, bool closed_well);
+/// For people; `wall` only where the summary is of all rows. With areas where the width of a cell
+/// is known, in metres.
+void print_summary(const Summary& summary, const WallTime* wall, bool closed_well,
+                   double cell_metres = 0);
 /// One JSON object.
-[[nodiscard]] Json to_json(const Summary& summary, const WallTime* wall, bool closed_well);
+[[nodiscard]] Json to_json(const Summary& summary, const WallTime* wall, bool closed_well,
+                           double cell_metres = 0);
 
 /// The histogram of the means in so many bins, with lines at mean and median and the two shares. 0:
 /// bins of 1 °C; of a power of ten that makes 3 to 100 of them where these were too few or too

@@ -1,11 +1,13 @@
 #include "report/time_ledger.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
 
 #include "report/attributes.hpp"
+#include "view/gpu_text.hpp"
 
 namespace wallheat {
 namespace {
@@ -42,6 +44,25 @@ LaneTimes times_of(const Lane& lane, double wall_s) {
   }
   times.after_last = wall_s - end;
   return times;
+}
+
+/// Puts in place of the part of "solving" that was on GPUs what it was spent on.
+void split_off_gpus(const Attributes& facts, TimeLedger& ledger) {
+  constexpr std::array names{"solving on GPUs: the host's work", "solving on GPUs: upload",
+                             "solving on GPUs: kernels", "solving on GPUs: download",
+                             "solving on GPUs: waiting for the driver"};
+  std::array<double, names.size()> parts{};
+  double all = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    all += parts.at(i) = std::max(number_in(facts, gpu_seconds_names.at(i).first), 0.0);
+  if (!(all > 0)) return;
+  double& solving = ledger.entries.front().second;
+  // Where plans of lanes without times took part, or the clocks differ, no more than there is.
+  const double scale = std::min(solving / all, 1.0);
+  solving -= all * scale;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    ledger.entries.insert(ledger.entries.begin() + 1 + static_cast<std::ptrdiff_t>(i),
+                          {names.at(i), parts.at(i) * scale});
 }
 
 }  // namespace
@@ -122,6 +143,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
                       {"lost to failures", failed},
                       {"repeated copies", repeated},
                       {"cut short by the end", abandoned}};
+    split_off_gpus(facts, ledger);
     ledgers.push_back(std::move(ledger));
   }
   return ledgers;

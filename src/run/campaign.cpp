@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
@@ -21,10 +22,10 @@
 #include "queue/coordinator.hpp"
 #include "run/catalogue.hpp"
 #include "run/forecast.hpp"
+#include "run/gpu_choice.hpp"
 #include "run/signals.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/trace.hpp"
-#include "solve/worth_a_gpu.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/result_path.hpp"
@@ -175,47 +176,18 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logge
   logger.info("the results are in {}", options.out.string());
 }
 
-/// What `auto` means for these plans.
-DeviceChoice device_for(const RunOptions& options, const PlanSource& source,
-                        const std::vector<QueuedPlan>& plans, Log& logger) {
-  if (options.device != DeviceChoice::automatic || plans.empty()) return options.device;
-  std::vector<GridShape> shapes;
-  bool any_source = false;
-  // Evenly over the list, as the largest may come first.
-  constexpr std::size_t looks = 16;
-  for (std::size_t look = 0; look < std::min(looks, plans.size()); ++look) {
-    const Task& task = plans[look * plans.size() / std::min(looks, plans.size())].task;
-    try {
-      shapes.push_back(source.shape(task.id));
-      any_source = any_source || source.stamps(task.id)[2] != FileStamp{};
-    } catch (const InputError&) {
-      // The worker that gets it reports what is wrong with it.
-    }
-  }
-  if (any_source) {
-    if (!gpu_support().gpus.empty())
-      logger.info("plans have sources, which GPUs do not take yet, so the CPU solves them");
-    return DeviceChoice::cpu;
-  }
-  if (worth_a_gpu(shapes)) return options.device;
-  if (!gpu_support().gpus.empty())
-    logger.info(
-        "most plans have less than {0:.0f} x {0:.0f} cells, so the CPU solves them; --device gpu "
-        "takes the GPUs all the same",
-        gpu_break_even_side);
-  return DeviceChoice::cpu;
-}
-
 /// The plans of this shard that want solving; counts all others of it. Refuses to mix answers to
 /// different inputs in one file. Inputs that only have new time stamps, as copies have, need not be
 /// read again by the next resume.
 std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSource& source,
-                                       ResultStore& store, RunTally& tally) {
+                                       ResultStore& store, RunTally& tally,
+                                       MeasuredGpus& measured) {
   std::vector<QueuedPlan> plans;
   InputChanges changes;
   store.for_each_restored([&](const PlanResult& row) {
     if (stop_requested()) throw StopRequested();
     look_for_change(source, row, changes);
+    measured.add(row);
     if (!options.shard.holds(row.index)) return;
     ++tally.total;
     if (is_answer(row.status)) {
@@ -298,6 +270,7 @@ class Campaign {
     parts.settings = options_.settings();
     parts.samples = samples_;
     parts.device = device_;
+    parts.why_no_gpu = gpu_choice_.why_no_gpu();
     parts.threads_per_worker = options_.threads;
     parts.may_be_bound = may_be_bound_by_launcher();
     parts.max_attempts = options_.max_attempts;
@@ -309,9 +282,12 @@ class Campaign {
     parts.new_estimates = [this] { return forecast_->take(); };
     parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
     parts.sink = &sink;
-    parts.observer = [this](const Event& event) { monitor_->hear(event); };
+    parts.observer = [this](const Event& event) {
+      monitor_->hear(event);
+      count_failures();
+    };
     parts.differences = differences_with_fields;
-    parts.interrupted = stop_requested;
+    parts.interrupted = [this] { return stop_requested() || too_many_failures_; };
     end_ = coordinate(link, std::move(parts));
   }
 
@@ -325,6 +301,7 @@ class Campaign {
     remove_status();
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
+    if (interrupted && too_many_failures_) throw RunError(why_stopped_after_failures());
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
     logger_.log(interrupted ? LogLevel::warn : LogLevel::info, "{}",
                 next_step(tally, options_, interrupted));
@@ -349,16 +326,17 @@ class Campaign {
     if (!ids_.note.empty()) logger_.info("{}", ids_.note);
     for (const std::string& id : ids_.duplicates)
       logger_.warn("plan {} is named more than once; it is solved once", id);
+    require_wall_kinds(*source_, ids_.ids, options.job.solver.walls, stop_requested);
     std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
     if (!options.events.empty()) events.emplace(options.events);
     const Attributes session = session_start(options, surroundings, status_.started_utc);
     open_store(std::move(claim), session);
 
     RunTally tally;
-    plans_ = plans_to_solve(options, *source_, *store_, tally);
+    plans_ = plans_to_solve(options, *source_, *store_, tally, gpu_choice_.measured);
     say_what_is_to_do(tally);
     warn_of_unknown_spacing();
-    device_ = device_for(options, *source_, plans_, logger_);
+    choose_device();
     if (surroundings.ranks > 1) take_samples();
     monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
                      live_status_);
@@ -389,6 +367,18 @@ class Campaign {
                    options_.out.string());
   }
 
+  /// What `auto` means for these plans, as far as no machine is needed to tell.
+  void choose_device() {
+    device_ = options_.device;
+    if (device_ != DeviceChoice::automatic || plans_.empty()) return;
+    gpu_choice_.look_at(*source_, plans_.size(),
+                        [&](std::size_t i) -> const std::string& { return plans_[i].task.id; });
+    if (!gpu_choice_.any_source) return;
+    if (!gpu_support().gpus.empty())
+      logger_.info("the CPU solves plans with sources, as no GPU was measured with them yet");
+    device_ = DeviceChoice::cpu;
+  }
+
   /// By the first plan, as plans with and without sources seldom mix.
   void warn_of_unknown_spacing() {
     if (options_.job.solver.spacing_is_known || plans_.empty()) return;
@@ -411,6 +401,23 @@ class Campaign {
     }
   }
 
+  /// Called by the thread that stores, as the tally is.
+  void count_failures() {
+    const auto most = static_cast<std::size_t>(options_.stop_after_failures);
+    if (most == 0 || too_many_failures_ || monitor_->tally().failed < most) return;
+    logger_.warn("{} plan(s) have failed, so no more are started (--stop-after-failures {})",
+                 monitor_->tally().failed, most);
+    too_many_failures_ = true;
+  }
+
+  [[nodiscard]] std::string why_stopped_after_failures() const {
+    return fmt::format(
+        "{} plan(s) have failed, and --stop-after-failures {} was asked for: 'wallheat summary {}' "
+        "names them; mend what is wrong, then {}{}",
+        monitor_->tally().failed, options_.stop_after_failures, shell_word(options_.out),
+        resume_same, and_retry_failed);
+  }
+
   [[nodiscard]] Attributes session_end() const {
     const RunTally& tally = monitor_->tally();
     Attributes end{{"ended_utc", utc_now()},
@@ -426,6 +433,9 @@ class Campaign {
                    {"failed_seconds", fmt::format("{:.3f}", tally.failed_seconds)},
                    {"repeated_seconds", fmt::format("{:.3f}", tally.repeated_seconds)},
                    {"abandoned_seconds", fmt::format("{:.3f}", tally.abandoned_seconds)}};
+    const GpuSeconds on_gpus = monitor_->gpu_seconds();
+    for (const auto& [name, part] : gpu_seconds_names)
+      if (on_gpus.all() > 0) end[name] = fmt::format("{:.3f}", on_gpus.*part);
     if (const auto gpus = monitor_->gpu_table(); !gpus.empty())
       end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
     return end;
@@ -489,9 +499,11 @@ class Campaign {
   std::vector<QueuedPlan> plans_;
   std::vector<NamedValue> samples_;
   DeviceChoice device_ = DeviceChoice::automatic;
+  GpuChoice gpu_choice_;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;
   RunEnd end_ = RunEnd::finished;
+  std::atomic<bool> too_many_failures_ = false;
 };
 
 }  // namespace

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+
 #include "core/plan_hash.hpp"
+#include "core/python_float.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -30,6 +34,27 @@ std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<s
     }
   }
   return shapes;
+}
+
+void require_wall_kinds(const PlanSource& source, const std::vector<std::string>& ids,
+                        const WallTemperatures& walls, const Interrupted& interrupted) {
+  std::set<double> kinds;
+  const auto missing = [&] {
+    return std::find_if(walls.begin(), walls.end(),
+                        [&](const WallTemperature& wall) { return !kinds.contains(wall.kind); });
+  };
+  for (const std::string& id : ids) {
+    if (missing() == walls.end()) return;
+    if (interrupted()) throw StopRequested();
+    try {
+      kinds.merge(wall_kinds(source.load(id)));
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
+  }
+  if (const auto wall = missing(); wall != walls.end() && !kinds.empty())
+    throw RunError(fmt::format("no plan of {} has a wall of {} °C, which --wall names, but of {}",
+                               source.path().string(), python_float(wall->kind), to_text(kinds)));
 }
 
 std::string plan_sample(const PlanSource& source, const std::string& id) {

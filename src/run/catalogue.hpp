@@ -28,6 +28,11 @@ struct StopRequested {};
                                                  const Shard& shard,
                                                  const Interrupted& interrupted);
 
+/// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
+/// all kinds are found, which is usually one; those that cannot be read are left out.
+void require_wall_kinds(const PlanSource& source, const std::vector<std::string>& ids,
+                        const WallTemperatures& walls, const Interrupted& interrupted);
+
 /// What a plan is, in a few words that differ where its cells do: shape and hash, of a large plan
 /// the shape alone, or that it cannot be read.
 [[nodiscard]] std::string plan_sample(const PlanSource& source, const std::string& id);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "run/catalogue.hpp"
+#include "run/gpu_choice.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/result_path.hpp"
@@ -43,9 +44,11 @@ class Examination {
 
   Readiness run() {
     find([&] { look_at_plans(); });
+    find([&] { look_at_walls(); });
     find([&] { look_at_results(); });
     find([&] { look_at_room(); });
     find([&] { look_at_solver(); });
+    find([&] { look_at_devices(); });
     if (!options_.events.empty()) find([&] { look_at_directory(options_.events); });
     return std::move(found_);
   }
@@ -109,6 +112,11 @@ class Examination {
                                             unreadable.size(), few_of(unreadable)));
   }
 
+  void look_at_walls() {
+    if (ids_)
+      require_wall_kinds(*source_, ids_->ids, options_.job.solver.walls, [] { return false; });
+  }
+
   void look_at_results() {
     look_at_directory(options_.out);
     if (!ids_) return;
@@ -126,6 +134,7 @@ class Examination {
                           [&](const PlanResult& row) {
                             answered_.push_back(is_answer(row.status));
                             answered += is_answer(row.status) ? 1 : 0;
+                            gpu_choice_.measured.add(row);
                             look_for_change(*source_, row, changes);
                           });
     found_.warnings.insert(found_.warnings.end(), report.begin(), report.end());
@@ -154,7 +163,10 @@ class Examination {
     // left when they are compressed (src/store/README.md); one that is nothing but room keeps
     // nearly all.
     constexpr double usual_share = 0.25;
-    const double rows = 2.0 * sizeof(store::Row) * static_cast<double>(plans);
+    constexpr double usual_rooms = 40;  // of a real floor plan
+    const double rows =
+        2 * static_cast<double>(plans) *
+        (sizeof(store::Row) + (options_.job.solver.door ? usual_rooms * sizeof(RoomResult) : 0));
     const double fields = options_.job.save_fields ? cells * sizeof(double) : 0;
     const double usual = rows + usual_share * fields;
     const auto folder = std::filesystem::absolute(result_path(options_.out)).parent_path();
@@ -187,15 +199,41 @@ class Examination {
         settings.push_back(fmt::format("{} {}", name, value));
     tell("solver",
          fmt::format("{} ({})", options_.job.solver.solver_text(), fmt::join(settings, ", ")));
-    if (options_.device != DeviceChoice::gpu) return;
-    const GpuSupport support = gpu_support();
-    if (support.can_solve) {
-      tell("gpu", fmt::format("{} here", support.gpus.size()));
-    } else if (options_.check == CheckFor::this_machine) {
-      found_.problems.push_back("--device gpu is not possible here: " + support.reason);
-    } else {
-      tell("gpu", "not looked for: the job's nodes must have them");
+  }
+
+  /// Who will solve, and why.
+  void look_at_devices() {
+    if (options_.device == DeviceChoice::gpu) {
+      const GpuSupport support = gpu_support();
+      if (support.can_solve) {
+        tell("gpu", fmt::format("{} here", support.gpus.size()));
+      } else if (options_.check == CheckFor::this_machine) {
+        found_.problems.push_back("--device gpu is not possible here: " + support.reason);
+      } else {
+        tell("gpu", "not looked for: the job's nodes must have them");
+      }
+      return;
     }
+    const SolverOptions& solver = options_.job.solver;
+    if (options_.device == DeviceChoice::cpu) {
+      if (solver.kind != SolverKind::jacobi)
+        tell("device",
+             fmt::format("the CPU: GPUs do not have the solver {}", to_string(solver.kind)));
+      return;
+    }
+    if (options_.check == CheckFor::a_job) {
+      tell("device", "the job's nodes decide by what their GPUs and cores can do");
+      return;
+    }
+    if (ids_)
+      gpu_choice_.look_at(*source_, ids_->ids.size(),
+                          [&](std::size_t i) -> const std::string& { return ids_->ids[i]; });
+    if (gpu_choice_.any_source) {
+      tell("device", "the CPU: plans have sources, and no GPU was measured with them yet");
+      return;
+    }
+    tell("device",
+         gpu_choice_.who_solves(machine_for(options_.device, solver.isa), options_.threads));
   }
 
   static void look_at_directory(const std::filesystem::path& file) {
@@ -214,6 +252,7 @@ class Examination {
   std::optional<PlanIds> ids_;
   std::vector<GridShape> shapes_;  // {0, 0} where unknown
   std::vector<bool> answered_;     // of each plan
+  GpuChoice gpu_choice_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "core/exit_status.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
+#include "io/program_output.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "queue/coordinator.hpp"
@@ -23,6 +24,8 @@
 #include "run/campaign.hpp"
 #include "run/signals.hpp"
 #include "run/worker_parts.hpp"
+#include "view/file_status.hpp"
+#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -33,6 +36,25 @@ struct RunOutcome {
   std::string error;      ///< why it failed; empty where it did not
   std::vector<int> lost;  ///< ranks that sent no Goodbye
 };
+
+/// Tells the user's command how the run has ended.
+void notify(const RunOptions& options, const RunOutcome& outcome) {
+  constexpr std::chrono::seconds longest{30};
+  try {
+    Json end{{"exit_status", outcome.status}, {"error", outcome.error}};
+    try {
+      end.update(to_json(status_of(options.out)));
+    } catch (const std::exception&) {
+      end["file"] = options.out.string();  // of which nothing can be told; the error says why
+    }
+    const std::string failure =
+        failure_of({"sh", "-c", options.notify}, json_line(end) + "\n", longest);
+    if (!failure.empty())
+      print_error("wallheat: warning: the command of --notify {}", printable(failure));
+  } catch (const std::exception& error) {
+    print_error("wallheat: warning: --notify: {}", printable_message(error.what()));
+  }
+}
 
 /// Whatever happens to rank 0, its workers end. Messages are printed afterwards: nobody
 /// may ever read it.
@@ -49,6 +71,8 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   } catch (const std::exception& error) {
     outcome.error = printable_message(error.what());
   }
+  if (!options.notify.empty())
+    keep_workers_waiting(link, surroundings.timeouts, [&] { notify(options, outcome); });
   write_exit_status(options.exit_status_file, outcome.status);
   // A wrapper ends by itself ranks that do not answer.
   const std::chrono::seconds timeout{options.exit_status_file.empty() ? 5 : 1};

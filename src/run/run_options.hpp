@@ -22,6 +22,7 @@ enum class CheckFor { nothing, this_machine, a_job };
 struct RunOptions {
   JobSettings job;  ///< the plans, and how to solve them
   std::filesystem::path out;
+  std::filesystem::path whole;     ///< `out` without a shard: where the parts belong
   std::filesystem::path ids_file;  ///< empty: all plans of data
   std::vector<std::string> ids;    ///< given as arguments
   std::size_t first = 0;           ///< 0: all
@@ -34,9 +35,12 @@ struct RunOptions {
   std::optional<std::chrono::steady_clock::time_point> end;
   int max_attempts = 3;
   bool retry_failed = false;
+  int stop_after_failures = 0;  ///< plans given up in this session; 0: never
   double worker_timeout_s = 0;
   std::filesystem::path exit_status_file;  ///< empty: none
-  bool print_out = false;                  ///< only say where the results would go
+  std::string notify;             ///< command of a shell, told how the run ended; empty: none
+  bool print_out = false;         ///< only say where the results would go
+  bool print_open_shard = false;  ///< only say which shard nobody works at
   CheckFor check = CheckFor::nothing;
   bool json = false;  ///< what `check` finds, as JSON
   std::string log_level;

@@ -188,9 +188,10 @@ void Findings::append(const Findings& more) {
 }
 
 Findings Verifier::examine(std::size_t index, Solver* solver) const {
-  const PlanResult row = reader_.row(index);
+  PlanResult row = reader_.row(index);
   Findings findings;
   check_row(row, made_with_, findings);
+  take_rooms(row, findings);
   const auto field = stored_field(index, findings);
   if (!plans_) return findings;
   const auto plan = unchanged_plan(row, findings);
@@ -198,11 +199,12 @@ Findings Verifier::examine(std::size_t index, Solver* solver) const {
   check_temperatures(row, *plan, made_with_.limits, field, findings);
   if (field) {
     PlanResult expected = row;
-    expected.statistics = statistics(*field, plan->interior);
+    expected.statistics = statistics(*field, plan->interior, made_with_.thresholds);
     add_differences(Check::fields, {row}, {expected}, "by the field beside it", findings);
     if (made_with_.kind == SolverKind::steady && row.status != PlanStatus::empty)
       prove_bound(row, *plan, *field, findings);
   }
+  check_rooms(row, *plan, field, findings);
   if (solver != nullptr) solve_again(row, *plan, field, *solver, findings);
   return findings;
 }
@@ -219,7 +221,40 @@ std::optional<Grid<double>> Verifier::stored_field(std::size_t index, Findings& 
   }
 }
 
-/// The plan, if it still is the one that was solved and the row is of its shape.
+/// Reads the rooms of a row that has some.
+void Verifier::take_rooms(PlanResult& row, Findings& findings) const {
+  try {
+    row.rooms = reader_.rooms(row.index);
+  } catch (const RunError& error) {
+    findings.count(Check::fields);
+    findings.add(Check::fields, row.id, error.what());
+  }
+}
+
+/// That the rooms are those of the plan, and have the temperatures of the field beside them.
+void Verifier::check_rooms(const PlanResult& row, const FloorPlan& plan,
+                           const std::optional<Grid<double>>& field, Findings& findings) const {
+  if (row.rooms.empty() || !made_with_.door) return;
+  const std::uint32_t door = made_with_.door->of({plan.interior.rows, plan.interior.cols});
+  PlanResult expected = row;
+  expected.rooms = room_results(map_rooms(plan.interior, door), field ? *field : plan.domain,
+                                made_with_.thresholds);
+  const std::size_t known = std::min(expected.rooms.size(), row.rooms.size());
+  for (std::size_t k = 0; !field && k < known; ++k) {
+    RoomResult& room = expected.rooms[k];
+    const RoomResult& stored = row.rooms[k];
+    room.mean_temp = stored.mean_temp;
+    room.min_temp = stored.min_temp;
+    room.max_temp = stored.max_temp;
+    room.cells_above = stored.cells_above;
+    room.cells_below = stored.cells_below;
+  }
+  add_differences(field ? Check::fields : Check::physics, {row}, {expected},
+                  field ? "by the field beside it" : "by the plan", findings);
+}
+
+/// The plan as it was solved, with its walls' temperatures, if it still is that one and the row is
+/// of its shape.
 std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Findings& findings) const {
   findings.count(Check::inputs);
   try {
@@ -236,6 +271,7 @@ std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Finding
     expected.rows = static_cast<std::uint32_t>(plan.domain.rows);
     expected.cols = static_cast<std::uint32_t>(plan.domain.cols);
     expected.interior_cells = count_interior(plan);
+    set_wall_temperatures(plan, made_with_.walls);
     if (!add_differences(Check::physics, {row}, {expected}, "by the plan", findings)) return plan;
   } catch (const InputError& error) {
     findings.add(Check::inputs, row.id,
@@ -264,7 +300,7 @@ void Verifier::solve_again(const PlanResult& row, const FloorPlan& plan,
   try {
     const auto solution = solver.solve(plan, made_with_.limits, {});
     PlanResult expected;
-    describe_solution(plan, *solution, expected);
+    describe_solution(plan, *solution, made_with_, expected);
     expected.input_hash = row.input_hash;  // the plan's, as unchanged_plan() found
     add_differences(Check::answers, {row, field ? &*field : nullptr}, {expected, &solution->field},
                     "solved again", findings);

@@ -14,7 +14,8 @@ namespace wallheat {
 
 /// What an answered plan is checked for.
 enum class Check : std::size_t {
-  fields,   ///< a stored field's checksum and decoding, and that the row's statistics are its own
+  fields,   ///< a stored field's checksum and decoding, and that the row's statistics and rooms are
+            ///< its own
   inputs,   ///< the floor plan is the one that was solved
   physics,  ///< what must be true of any answer: the maximum principle, the range of each column,
             ///< the error bound of a steady state
@@ -45,6 +46,9 @@ class Verifier {
 
  private:
   std::optional<Grid<double>> stored_field(std::size_t index, Findings& findings) const;
+  void take_rooms(PlanResult& row, Findings& findings) const;
+  void check_rooms(const PlanResult& row, const FloorPlan& plan,
+                   const std::optional<Grid<double>>& field, Findings& findings) const;
   std::optional<FloorPlan> unchanged_plan(const PlanResult& row, Findings& findings) const;
   void prove_bound(const PlanResult& row, const FloorPlan& plan, const Grid<double>& field,
                    Findings& findings) const;

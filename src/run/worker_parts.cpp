@@ -16,6 +16,7 @@
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "run/catalogue.hpp"
+#include "run/gpu_choice.hpp"
 #include "run/signals.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/console.hpp"
@@ -152,7 +153,7 @@ WorkerDevice open_device(const RunOptions& options, const Machine& machine,
 
 WorkerParts worker_parts(const RunOptions& options) {
   WorkerParts parts;
-  parts.machine = local_machine();
+  parts.machine = machine_for(options.device, options.job.solver.isa);
   if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then the binding is meant
   parts.open = [options, machine = parts.machine](const Placement& placement) {
     return open_device(options, machine, placement);

@@ -1,13 +1,13 @@
 # Looks for a CUDA toolkit and enables the language, at the top of the project, as CMake wants it of a
 # language that several folders link. Afterwards WALLHEAT_CUDA_FOUND tells; src/solve alone asks for it.
-set(WALLHEAT_CUDA AUTO CACHE STRING "Build for GPUs with the CUDA toolkit (12 or newer): AUTO, ON (required) or OFF")
+set(WALLHEAT_CUDA AUTO CACHE STRING "Build for GPUs with the CUDA toolkit (12.1 or newer): AUTO, ON (required) or OFF")
 set_property(CACHE WALLHEAT_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(WALLHEAT_CUDA_FOUND OFF)
 set(reason "WALLHEAT_CUDA is OFF")
 if(NOT WALLHEAT_CUDA STREQUAL "OFF")
-  # CUDA 12 is the first whose compiler speaks C++20.
-  find_package(CUDAToolkit 12 QUIET)
+  # CUDA 12.1 is the first that knows asynchronous stores into other blocks.
+  find_package(CUDAToolkit 12.1 QUIET)
   if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
     # The toolkit is found in /usr/local/cuda, too, where it is not in PATH; its compiler would not be.
     if(NOT DEFINED ENV{CUDACXX})
@@ -21,13 +21,15 @@ if(NOT WALLHEAT_CUDA STREQUAL "OFF")
       set(reason "${CUDAToolkit_NVCC_EXECUTABLE} compiles nothing here (is the host compiler too new for it?)")
     endif()
   else()
-    set(reason "no CUDA toolkit from version 12 on was found, neither by PATH nor in /usr/local/cuda")
+    set(reason "no CUDA toolkit from version 12.1 on was found, neither by PATH nor in /usr/local/cuda")
   endif()
 endif()
 
 if(WALLHEAT_CUDA_FOUND)
-  # All kinds of GPU from Volta to Hopper that this compiler still knows; newer ones compile the PTX when
-  # the program starts. -DCMAKE_CUDA_ARCHITECTURES=90 builds for one kind alone, which is quicker.
+  # All generations from Volta (7.0, which toolkit 12 still knows) to Blackwell (10.0, 11.0, 12.0) that this
+  # compiler knows, each by its first chips: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0. Newer ones
+  # compile the PTX when the program starts. -DCMAKE_CUDA_ARCHITECTURES=90 builds for one kind alone, which is
+  # quicker.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed)
     if(failed)
@@ -35,7 +37,7 @@ if(WALLHEAT_CUDA_FOUND)
                           "-DCMAKE_CUDA_ARCHITECTURES=90, or build without it: -DWALLHEAT_CUDA=OFF")
     endif()
     set(architectures)
-    foreach(architecture 70 75 80 86 89 90)
+    foreach(architecture 70 75 80 86 89 90 100 110 120)
       if(known MATCHES "compute_${architecture}[^0-9]")
         list(APPEND architectures ${architecture}-real)
         set(newest ${architecture})
@@ -43,6 +45,12 @@ if(WALLHEAT_CUDA_FOUND)
     endforeach()
     list(APPEND architectures ${newest}-virtual)
     set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "Kinds of GPU to build for")
+  endif()
+  # Clusters of blocks came with 9.0.
+  set(WALLHEAT_CLUSTER_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
+  list(FILTER WALLHEAT_CLUSTER_ARCHITECTURES INCLUDE REGEX "^(9[0-9]|[1-9][0-9][0-9]|all|native)")
+  if(NOT WALLHEAT_CLUSTER_ARCHITECTURES)
+    set(WALLHEAT_CLUSTER_ARCHITECTURES 90)  # never started, but linked
   endif()
   enable_language(CUDA)
   # CMake before 3.26 does not know that this compiler speaks C++20.

@@ -28,12 +28,14 @@ struct Offload {
 /// a side, within 12 % of the mean of 24.
 [[nodiscard]] constexpr double usual_updates(double cells) { return 0.0171 * cells * cells; }
 
-/// The side, in cells, from which on square plans pay on a GPU: operations are cell updates, and a
-/// cell is 8 bytes of start field and 1 of mask on the way up, and 8 of the answer on the way down.
-/// 0 where there is none below 100,000.
+/// What a plan's cell is on the way to a GPU and back: 8 bytes of start field, 1 of mask, 8 of the
+/// answer.
+inline constexpr double bytes_a_cell = 17;
+
+/// The side, in cells, from which on square plans pay on a GPU: operations are cell updates. 0
+/// where there is none below 100,000.
 [[nodiscard]] constexpr std::size_t break_even_plan_side(const Offload& offload) {
   constexpr std::size_t largest = 100'000;
-  constexpr double bytes_a_cell = 17;
   for (std::size_t side = 1; side < largest; ++side) {
     const double cells = static_cast<double>(side) * static_cast<double>(side);
     if (usual_updates(cells) >= break_even_operations(offload, bytes_a_cell * cells)) return side;

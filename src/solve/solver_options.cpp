@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 #include "core/number_of.hpp"
@@ -39,6 +40,15 @@ void visit_settings(Options& options, const Visit& visit) {
     visit("norm", limits.norm, Norm::max);
   }
   visit("spacing", limits.spacing, 1.0);
+  visit("wall", options.walls, WallTemperatures{});
+  visit("above", options.thresholds.above, Thresholds{}.above);
+  visit("below", options.thresholds.below, Thresholds{}.below);
+  visit("rooms_door", options.door, std::optional<Door>());
+}
+
+std::string setting_text(const WallTemperatures& walls) { return to_text(walls); }
+std::string setting_text(const std::optional<Door>& door) {
+  return door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
 }
 
 template <class Value>
@@ -48,9 +58,22 @@ std::string setting_text(const Value& value) {
   if constexpr (std::is_enum_v<Value>) return std::string(to_string(value));
 }
 
-/// Returns false where no run can have written that.
+// Each returns false where no run can have written that.
+
+bool read_setting(const std::string& text, WallTemperatures& walls, double) {
+  const auto read = wall_temperatures_in(text);
+  walls = read.value_or(WallTemperatures());
+  return !walls.empty();
+}
+
+bool read_setting(const std::string& text, std::optional<Door>& door, double) {
+  const auto cells = number_of<std::int64_t>(text);
+  door = Door{cells.value_or(Door::automatic)};
+  return text == "auto" || (cells && *cells >= 0 && *cells <= largest_door);
+}
+
 template <class Value>
-bool read_setting(const std::string& text, Value& value) {
+bool read_setting(const std::string& text, Value& value, double least) {
   if constexpr (std::is_enum_v<Value>) {
     for (const int number : {0, 1, 2}) {
       value = static_cast<Value>(number);
@@ -60,7 +83,8 @@ bool read_setting(const std::string& text, Value& value) {
   } else {
     const auto number = number_of<Value>(text);
     value = number.value_or(-1);
-    return value >= 0 && value <= std::numeric_limits<Value>::max();
+    return number && static_cast<double>(value) >= least &&
+           value <= std::numeric_limits<Value>::max();
   }
 }
 
@@ -120,7 +144,8 @@ SolverOptions recorded_solver(const std::string& file,
   visit_settings(options, [&](const char* name, auto& value, const auto&... unsaid) {
     if (sizeof...(unsaid) > 0 && !settings.contains(name)) return;
     const std::string text = text_of(name);
-    if (!read_setting(text, value))
+    const bool threshold = name == std::string_view("above") || name == std::string_view("below");
+    if (!read_setting(text, value, threshold ? -largest_value : 0))
       throw RunError(file + ": its " + name + " is '" + printable(text) + "'");
   });
   (void)text_of("solver_version");

@@ -1,15 +1,28 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "core/wall_temperatures.hpp"
+#include "wallheat/rooms.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 
-/// Which solver answers, and how it runs.
+/// Openings of so many cells divide rooms; `automatic`: those of default_door.
+struct Door {
+  static constexpr std::int64_t automatic = -1;
+  std::int64_t cells = automatic;
+  [[nodiscard]] std::uint32_t of(GridShape shape) const {
+    return cells == automatic ? default_door(shape) : static_cast<std::uint32_t>(cells);
+  }
+  friend bool operator==(const Door&, const Door&) = default;
+};
+
+/// What is asked of a plan, which solver answers, and how it runs.
 struct SolverOptions {
   Limits limits;
   bool reference = false;  ///< the sequential oracle instead of the vectorised back end of jacobi
@@ -17,6 +30,9 @@ struct SolverOptions {
   std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; the CPU otherwise
   SolverKind kind = SolverKind::jacobi;
   bool spacing_is_known = true;  ///< the user or the plans said limits.spacing
+  WallTemperatures walls{};      ///< to be set before a plan is solved
+  Thresholds thresholds{};
+  std::optional<Door> door{};  ///< what divides rooms; nothing: they are not asked for
 
   /// A solver for the CPU.
   [[nodiscard]] std::unique_ptr<Solver> make() const;

@@ -9,16 +9,19 @@ constexpr double neighbour_sum(double left, double right, double up, double down
   return ((left + right) + up) + down;
 }
 
-/// The new value of a cell from its neighbours' old values. The multiplication by 0.25 is exact.
+/// Of a sum of four neighbours, and maybe a source's term. It is exact.
+constexpr double quarter(double sum) { return 0.25 * sum; }
+
+/// The new value of a cell from its neighbours' old values.
 constexpr double updated(double left, double right, double up, double down) {
-  return 0.25 * neighbour_sum(left, right, up, down);
+  return quarter(neighbour_sum(left, right, up, down));
 }
 
 /// The same with a source, whose term (spacing^2 f) is added in the order of the program for
 /// Poisson's equation that it reproduces: rows before columns.
 constexpr double updated_with_source(double left, double right, double up, double down,
                                      double term) {
-  return 0.25 * (neighbour_sum(up, down, left, right) + term);
+  return quarter(neighbour_sum(up, down, left, right) + term);
 }
 
 /// True where an iteration with this largest change is the last.

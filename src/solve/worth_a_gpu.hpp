@@ -1,26 +1,55 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "solve/gpu/device.hpp"
 #include "solve/offload.hpp"
 #include "wallheat/grid.hpp"
+#include "wallheat/solver.hpp"
 
 namespace wallheat {
 
-/// An H200 and the 32 cores beside it, in cell updates: 2.5 G a core; 12 a cycle of 132
-/// multiprocessors at 1.755 GHz, by the model of gpu/README.md; 10,000 plans a second that the GPU
-/// can start. Estimates: `wallheat bench --device gpu` measures all four, and its figures belong
-/// here.
-inline constexpr Offload assumed_gpu{
-    .bytes_per_s = 15e9, .cpu_per_s = 32 * 2.5e9, .gpu_per_s = 12 * 132 * 1.755e9, .start_s = 1e-4};
+/// Cell updates a second that a GPU's kernels are expected to make: FP64 cores x clock, by the
+/// three additions and the multiplication of an update, and of that the share that the model of
+/// gpu/README.md foresees for an H200. 0 where the GPU's FP64 cores are not known.
+[[nodiscard]] double expected_gpu_updates_per_s(const GpuProperties& properties);
 
-/// Plans of at least so many cells along a side (the root of their number of cells) are solved
-/// faster by a GPU than by a CPU socket; smaller ones cost a GPU more to start and to move than to
-/// solve.
-inline constexpr double gpu_break_even_side = break_even_plan_side(assumed_gpu);
+/// CPU seconds that a solver takes for one generated plan of sample_side x sample_side cells, on
+/// the calling thread: the best of three.
+constexpr std::size_t sample_side = 256;
+[[nodiscard]] double measure_sample_plan_s(Solver& solver);
 
-/// What `--device auto` goes by: true where half of these plans, or more, are at least that large;
-/// also where there are none.
-[[nodiscard]] bool worth_a_gpu(const std::vector<GridShape>& shapes);
+/// Cell updates a second of jacobi on the calling thread's core; takes some 10 ms. With all cores
+/// at work a core may be slower, as their clock falls.
+[[nodiscard]] double measure_core_updates_per_s(Isa isa);
+
+/// A GPU, and the cores that would solve in its place.
+struct DeviceRates {
+  double gpu_updates_per_s = 0;  ///< 0: not known
+  bool gpu_measured = false;     ///< by the plans that it solved, not foreseen from its properties
+  double core_updates_per_s = 0;
+  std::size_t cores = 0;
+
+  /// With what a plan costs a GPU beside its sweeps: 15 GB/s over PCIe, and 10,000 plans a second
+  /// that it can start. Estimates: `wallheat bench --device gpu` measures both.
+  [[nodiscard]] Offload offload() const;
+};
+
+/// What both make of some plans, and who is to solve them.
+struct DeviceVerdict {
+  DeviceRates rates;
+  double gpu_plans_per_s = 0;  ///< NaN where the GPU's rate is not known
+  double cpu_plans_per_s = 0;
+  /// A GPU of unknown rate is taken, as it always was.
+  [[nodiscard]] bool takes_gpu() const { return !(gpu_plans_per_s < cpu_plans_per_s); }
+  /// Both figures and where they are from, in one clause without a subject.
+  [[nodiscard]] std::string why() const;
+};
+
+/// What `--device auto` goes by for jacobi, the only solver that GPUs have: the sum of what plans
+/// of these shapes usually take. Where there are none, one of 512 x 512 cells stands for them.
+[[nodiscard]] DeviceVerdict compare_devices(const DeviceRates& rates,
+                                            const std::vector<GridShape>& shapes);
 
 }  // namespace wallheat

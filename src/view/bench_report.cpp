@@ -116,10 +116,10 @@ std::string to_json_text(const GpuBench& bench) {
             {"shared_bytes_per_s", bench.ceiling.shared_bytes_per_s},
             {"ceiling_updates_per_s_by_fp64", bench.ceiling.updates_by_fp64()},
             {"ceiling_updates_per_s_by_shared_memory", bench.ceiling.updates_by_shared_memory()}};
-  json["copies_bytes_per_s"] = {{"up_pageable", bench.copies.up_pageable},
-                                {"up_pinned", bench.copies.up_pinned},
-                                {"down_pageable", bench.copies.down_pageable},
-                                {"down_pinned", bench.copies.down_pinned}};
+  json["copies_bytes_per_s"] = {
+      {"up_pageable", bench.copies.up_pageable},     {"up_pinned", bench.copies.up_pinned},
+      {"down_pageable", bench.copies.down_pageable}, {"down_pinned", bench.copies.down_pinned},
+      {"up_mapped", bench.copies.up_mapped},         {"down_mapped", bench.copies.down_mapped}};
   json["compared_plans"] = bench.compared;
   for (const GpuKernel& kernel : bench.kernels) {
     json["kernels"].push_back({{"name", kernel.name},
@@ -168,6 +168,53 @@ std::string to_json_text(const GpuBench& bench) {
          bench.sides.empty() ? Json(nullptr) : Json(break_even_plan_side(offload))}};
   }
   return json_text(json);
+}
+
+std::string to_json_text(const GpuCrossover& crossover) {
+  Json json{{"model", crossover.model},
+            {"modelled", true},
+            {"gpu_updates_per_s", crossover.rates.gpu_updates_per_s},
+            {"cores", crossover.rates.cores},
+            {"core_updates_per_s", crossover.rates.core_updates_per_s}};
+  for (const auto& [jacobi, fastforward, steady] : crossover.sides)
+    json["sides"].push_back({{"side", jacobi.side},
+                             {"gpu_plans_per_s", jacobi.gpu_plans_per_s},
+                             {"cpu_plans_per_s", jacobi.cpu_plans_per_s},
+                             {"cpu_fastforward_plans_per_s", fastforward},
+                             {"cpu_steady_plans_per_s", steady}});
+  json["break_even_side"] = crossover.break_even_side;
+  json["break_even_side_fastforward"] = crossover.break_even_side_fastforward;
+  return json_text(json);
+}
+
+void print_tables(const GpuCrossover& crossover) {
+  print_line(
+      fmt::format("model     {}: {:.3g} updates/s expected of its FP64 cores and clock. No GPU "
+                  "was measured: a tenth of a millisecond to start a plan and 15 GB/s are "
+                  "assumed",
+                  crossover.model, crossover.rates.gpu_updates_per_s),
+      10);
+  print_line(fmt::format("CPU       {} core(s), as one was measured with three generated plans of "
+                         "each size",
+                         crossover.rates.cores),
+             10);
+  std::vector<std::vector<std::string>> rows{
+      {"side, cells", "GPU jacobi", "CPU jacobi", "GPU/CPU", "CPU fastforward", "CPU steady"}};
+  for (const auto& [jacobi, fastforward, steady] : crossover.sides)
+    rows.push_back({fmt::format("{}", jacobi.side), fmt::format("{:.1f}", jacobi.gpu_plans_per_s),
+                    fmt::format("{:.1f}", jacobi.cpu_plans_per_s),
+                    fmt::format("{:.2f}", jacobi.gpu_plans_per_s / jacobi.cpu_plans_per_s),
+                    fmt::format("{:.1f}", fastforward), fmt::format("{:.1f}", steady)});
+  fmt::print("\nplans a second\n");
+  print_table("rrrrrr", rows, 0);
+  const auto ahead = [](const char* solver, double side) {
+    if (std::isnan(side))
+      fmt::print("against {} the GPU is behind up to the largest of these\n", solver);
+    else
+      fmt::print("against {} the GPU is ahead from {:.0f} x {:.0f} cells on\n", solver, side, side);
+  };
+  ahead("jacobi", crossover.break_even_side);
+  ahead("fastforward", crossover.break_even_side_fastforward);
 }
 
 void print_tables(const ReferenceProfile& profile, const std::string& id,

@@ -46,8 +46,13 @@ void print_peak(const DevicesReport& report) {
                     report.processor.clock_hz * 1e-9, report.lanes()));
 }
 
+std::string auto_text(const DeviceVerdict& jacobi) {
+  return fmt::format("--device auto takes {} for jacobi and plans of {} x {} cells",
+                     jacobi.takes_gpu() ? "it" : "the CPU", sample_side, sample_side);
+}
+
 void print_gpu(const DevicesReport::GpuEntry& entry) {
-  const auto& [gpu, properties] = entry;
+  const auto& [gpu, properties, jacobi] = entry;
   print_device_fact(
       "", fmt::format("{}: {}, {}, {:.0f} GiB, NUMA node {}", gpu.ordinal, gpu.name, gpu.uuid,
                       static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa));
@@ -64,6 +69,16 @@ void print_gpu(const DevicesReport::GpuEntry& entry) {
                                   "cores): cores x clock x 2",
                                   properties.fp64_per_second() / tera, properties.fp64_cores,
                                   properties.fp32_per_second() / tera, properties.fp32_cores));
+  print_device_fact("", fmt::format("   {}: it {}", auto_text(jacobi), jacobi.why()));
+}
+
+void print_solvers(const DevicesReport& report) {
+  std::string rates;
+  for (const auto& [kind, plans_per_s] : report.solvers)
+    rates += fmt::format("{}{} {:.3g}", rates.empty() ? "" : ", ", to_string(kind), plans_per_s);
+  print_device_fact("plans/s", fmt::format("{0} on {2} thread(s), for plans of {1} x {1} cells "
+                                           "(measured on one); GPUs have jacobi alone",
+                                           rates, sample_side, report.threads));
 }
 
 /// null for what is not known.
@@ -120,6 +135,7 @@ void print_text(const DevicesReport& report) {
   print_device_fact("instruction sets",
                     fmt::format("{}(used: {})", isas, to_string(report.isas.back())));
   print_peak(report);
+  print_solvers(report);
   print_device_fact(
       "GPUs",
       fmt::format("{}{}", report.gpus.size(),
@@ -145,9 +161,12 @@ void print_json(const DevicesReport& report) {
   for (const Isa isa : report.isas) cpu["instruction_sets"].push_back(to_string(isa));
   for (const Core& core : machine.cores)
     cpu["cores"].push_back({{"cpu", core.cpu}, {"socket", core.socket}, {"numa", core.numa}});
+  cpu["sample_side"] = sample_side;
+  for (const auto& [kind, plans_per_s] : report.solvers)
+    cpu["plans_per_s"][std::string(to_string(kind))] = plans_per_s;
   json["cpu"] = std::move(cpu);
   json["gpus"] = Json::array();
-  for (const auto& [gpu, properties] : report.gpus) {
+  for (const auto& [gpu, properties, jacobi] : report.gpus) {
     json["gpus"].push_back(
         {{"ordinal", gpu.ordinal},
          {"name", gpu.name},
@@ -164,7 +183,11 @@ void print_json(const DevicesReport& report) {
          {"clock_hz", known(properties.clock_hz)},
          {"memory_bytes_per_second", known(properties.memory_bytes_per_second)},
          {"fp32_per_second", known(properties.fp32_per_second())},
-         {"fp64_per_second", known(properties.fp64_per_second())}});
+         {"fp64_per_second", known(properties.fp64_per_second())},
+         {"expected_updates_per_s", known(jacobi.rates.gpu_updates_per_s)},
+         {"expected_plans_per_s", jacobi.gpu_plans_per_s},
+         {"auto", jacobi.takes_gpu() ? "gpu" : "cpu"},
+         {"auto_reason", jacobi.why()}});
   }
   json["gpu_driver_cuda"] = report.gpu_driver.empty() ? Json(nullptr) : Json(report.gpu_driver);
   json["no_gpu"] = report.no_gpu.empty() ? Json(nullptr) : Json(report.no_gpu);

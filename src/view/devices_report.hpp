@@ -6,6 +6,7 @@
 #include "core/machine.hpp"
 #include "node/processor.hpp"
 #include "solve/gpu/device.hpp"
+#include "solve/worth_a_gpu.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
@@ -15,6 +16,12 @@ struct DevicesReport {
   struct GpuEntry {
     Gpu gpu;
     GpuProperties properties;
+    DeviceVerdict jacobi;  ///< against the threads, for plans of sample_side
+  };
+  /// A solver on the CPU.
+  struct SolverRate {
+    SolverKind kind;
+    double plans_per_s = 0;  ///< of sample_side; all threads, as one of them was measured
   };
   std::string mpi;
   Machine machine;
@@ -22,6 +29,7 @@ struct DevicesReport {
   int threads = 0;           ///< that a run on the CPU would have
   std::string thread_limit;  ///< why not one a core; may be empty
   std::vector<Isa> isas;     ///< the last is used
+  std::vector<SolverRate> solvers;
   std::vector<GpuEntry> gpus;
   std::string gpu_driver;
   std::string no_gpu;  ///< why no GPU is used, if none is

@@ -69,6 +69,8 @@ Json result_line(const std::string& event, const PlanResult& result) {
   } else {
     json.update({{"iterations", result.iterations}, {"last_delta", result.last_delta}});
   }
+  if (const DeviceTimes& times = result.device_times; !times.kernel.empty())
+    json["gpu"] = to_json(times);
   return json;
 }
 
@@ -160,6 +162,29 @@ void EventLog::flush() {
     left.remove_prefix(static_cast<std::size_t>(written));
   }
   lines_.clear();
+}
+
+PlanDeviceTimes device_times_in(const std::filesystem::path& events) {
+  std::ifstream lines(events);
+  if (!lines)
+    throw RunError("the event log " + events.string() + " cannot be read: " + std::strerror(errno));
+  PlanDeviceTimes times;
+  bool any_event = false;
+  for (std::string text; std::getline(lines, text);) {
+    const Json event = Json::parse(text, nullptr, false);
+    if (!event.is_object() || !event.contains("event")) continue;
+    any_event = true;
+    try {
+      if (event.contains("gpu") && event.at("event") == "result")
+        times[{event.at("id").get<std::string>(), event.at("seconds").get<double>()}] =
+            device_times_from_json(event.at("gpu"));
+    } catch (const Json::exception&) {
+      // of another version
+    }
+  }
+  if (!any_event)
+    throw RunError(events.string() + " holds no event; name what a run wrote by --events");
+  return times;
 }
 
 }  // namespace wallheat

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "core/file_descriptor.hpp"
 #include "core/gpu_usage.hpp"
@@ -36,5 +38,12 @@ class EventLog {
   FileDescriptor descriptor_;
   std::string lines_;
 };
+
+/// What GPUs did for plans, by id and `seconds` of the result.
+using PlanDeviceTimes = std::map<std::pair<std::string, double>, DeviceTimes>;
+
+/// From the results in an event log; lines that are cut short or of something else count for
+/// nothing. Throws RunError if the file cannot be read or has no event.
+[[nodiscard]] PlanDeviceTimes device_times_in(const std::filesystem::path& events);
 
 }  // namespace wallheat

@@ -28,20 +28,6 @@ namespace {
 constexpr double fresh_s = 30;
 constexpr std::size_t longest_list = 20;
 
-std::string_view to_string(RunState state) {
-  switch (state) {
-    case RunState::closed:
-      return "closed";
-    case RunState::being_written:
-      return "being written";
-    case RunState::killed:
-      return "killed";
-    case RunState::unknown:
-      break;
-  }
-  return "unknown";
-}
-
 void read_status_file(FileStatus& look) {
   const fs::path path = status_file(look.file);
   try {
@@ -159,7 +145,87 @@ void print_failed(const FileStatus& look) {
     fmt::print("  and {} more; --json lists all\n", look.failed.size() - rows.size());
 }
 
+/// What plans without a start wait for.
+std::string wait_reason(const FileStatus& look, std::size_t plans) {
+  const std::string who =
+      plans == 1 ? "1 plan was never started" : fmt::format("{} plans were never started", plans);
+  switch (look.state) {
+    case RunState::being_written:
+      return who + ": they wait for a free worker";
+    case RunState::closed:
+      return who + ": the last run was stopped, or its time was up, before their turn";
+    case RunState::killed:
+      return who + ": the run was killed before their turn";
+    case RunState::unknown:
+      break;
+  }
+  return who + ": the run does not answer";
+}
+
+/// Nothing of a plan that was simply solved.
+std::string reason_of(const PlanResult& row, const FileStatus& look) {
+  const std::string starts =
+      fmt::format("{} start(s), {} of them failed", row.attempts, row.failures);
+  const std::string error = row.error.empty() ? "" : ": " + row.error;
+  switch (row.status) {
+    case PlanStatus::failed:
+      return fmt::format("failed at each of {} start(s){}", row.attempts, error);
+    case PlanStatus::pending:
+      return fmt::format(
+          "{} after {}{}",
+          look.state == RunState::being_written ? "runs or waits to run again" : "has no answer",
+          starts, error);
+    case PlanStatus::max_iterations:
+      return fmt::format(
+          "stopped after {} iterations, the last of which changed {:.3g} °C: raise "
+          "--max-iterations, or take --solver steady",
+          row.iterations, row.last_delta);
+    case PlanStatus::empty:
+      return "has no interior cell, so there is nothing to solve";
+    case PlanStatus::converged:
+      break;
+  }
+  if (row.failures > 0) return fmt::format("solved after {}", starts);
+  if (row.attempts > 1)
+    return fmt::format("solved at start {}, as runs ended before", row.attempts);
+  return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
+}
+
 }  // namespace
+
+std::vector<PlanReason> reasons_of(const FileStatus& look) {
+  std::vector<PlanReason> reasons;
+  std::size_t never_started = 0;
+  if (!has_results(look.file)) return reasons;
+  ResultReader(look.file).for_each_row([&](const PlanResult& row) {
+    if (!look.shard.holds(row.index)) return;
+    if (row.status == PlanStatus::pending && row.attempts == 0 && row.error.empty()) {
+      ++never_started;
+    } else if (std::string reason = reason_of(row, look); !reason.empty()) {
+      reasons.push_back({row.id, std::move(reason)});
+    }
+  });
+  if (never_started > 0) reasons.push_back({"", wait_reason(look, never_started)});
+  return reasons;
+}
+
+std::string_view to_string(RunState state) {
+  switch (state) {
+    case RunState::closed:
+      return "closed";
+    case RunState::being_written:
+      return "being written";
+    case RunState::killed:
+      return "killed";
+    case RunState::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+bool is_being_written(const fs::path& file) {
+  return writer_of(real_system(), result_path(file)).life == Writer::Life::lives;
+}
 
 std::optional<double> FileStatus::plans_per_s() const {
   if (run) return run->state == "starting" ? std::nullopt : std::optional(run->plans_per_s);
@@ -233,6 +299,7 @@ FileStatus status_of(const fs::path& file) {
   if (look.state == RunState::closed) look.run.reset();  // it is over
   look.shard = shard_of(file, look.session);
   reader.for_each_row([&](const PlanResult& row) {
+    ++look.campaign;
     if (!look.shard.holds(row.index)) return;
     look.solved += is_answer(row.status) ? 1 : 0;
     look.pending += row.status == PlanStatus::pending ? 1 : 0;
@@ -264,7 +331,7 @@ void print_text(const FileStatus& look) {
   print_failed(look);
 }
 
-void print_json(const FileStatus& look) {
+Json to_json(const FileStatus& look) {
   const auto or_null = [](const std::optional<double>& number) {
     return number ? Json(*number) : Json(nullptr);
   };
@@ -294,7 +361,7 @@ void print_json(const FileStatus& look) {
   if (look.run && look.state != RunState::being_written)
     json["status"]["state"] = to_string(look.state);
   if (!look.note.empty()) json["note"] = look.note;
-  fmt::print("{}", json_text(json));
+  return json;
 }
 
 void print_line(const FileStatus& look) {

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/file_lock.hpp"
 #include "queue/shard.hpp"
 #include "store/results/result_store.hpp"
+#include "view/json_forward.hpp"
 #include "view/run_status.hpp"
 
 namespace wallheat {
@@ -25,8 +27,9 @@ struct FileStatus {
   double age_s = 0;              ///< of the status file
   std::string note;              ///< why there is none; may be empty
   Shard shard;
-  std::string solver;  ///< name and version; empty if the file does not say
-  Attributes session;  ///< the last one's
+  std::size_t campaign = 0;  ///< plans of all shards
+  std::string solver;        ///< name and version; empty if the file does not say
+  Attributes session;        ///< the last one's
   std::size_t solved = 0;
   std::size_t pending = 0;
   std::vector<PlanResult> failed;
@@ -41,9 +44,23 @@ struct FileStatus {
 /// Looks at a result file and what lies beside it without changing anything. Throws RunError.
 [[nodiscard]] FileStatus status_of(const std::filesystem::path& file);
 
-/// Prints it to stdout, for people or as one JSON object.
+/// Whether a living process has the right to write this file, which may not be there yet.
+[[nodiscard]] bool is_being_written(const std::filesystem::path& file);
+
+/// "closed", "being written", ...
+[[nodiscard]] std::string_view to_string(RunState state);
+[[nodiscard]] Json to_json(const FileStatus& look);
+
+/// Why a plan waits, failed or was not simply solved at its first start: a sentence.
+struct PlanReason {
+  std::string id;  ///< empty: of all plans that were never started
+  std::string reason;
+};
+/// Of all such plans of the file, in its order. Throws RunError.
+[[nodiscard]] std::vector<PlanReason> reasons_of(const FileStatus& look);
+
+/// Prints it to stdout, for people.
 void print_text(const FileStatus& look);
-void print_json(const FileStatus& look);
 /// The same in one line, with the time of day (UTC).
 void print_line(const FileStatus& look);
 

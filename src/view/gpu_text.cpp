@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -44,6 +45,33 @@ std::string cell(double number, int digits = 0) {
 }
 
 }  // namespace
+
+Json to_json(const DeviceTimes& times) {
+  return {{"upload_s", times.upload_s},     {"kernel_s", times.kernel_s},
+          {"download_s", times.download_s}, {"wait_s", times.wait_s},
+          {"kernel", times.kernel},         {"stream", times.stream},
+          {"grid", times.blocks},           {"block", times.threads}};
+}
+
+DeviceTimes device_times_from_json(const Json& json) {
+  return {.upload_s = json.at("upload_s").get<double>(),
+          .kernel_s = json.at("kernel_s").get<double>(),
+          .download_s = json.at("download_s").get<double>(),
+          .wait_s = json.at("wait_s").get<double>(),
+          .kernel = json.at("kernel").get<std::string>(),
+          .stream = json.at("stream").get<std::int32_t>(),
+          .blocks = json.at("grid").get<std::int32_t>(),
+          .threads = json.at("block").get<std::int32_t>()};
+}
+
+void GpuSeconds::add(const DeviceTimes& times, double solve_s) {
+  host += std::max(solve_s - times.wait_s, 0.0);
+  upload += times.upload_s;
+  kernel += times.kernel_s;
+  download += times.download_s;
+  // Copies may already go on while the host is at work.
+  waiting += std::max(times.wait_s - times.on_device_s(), 0.0);
+}
 
 Json to_json(const GpuSample& sample) {
   Json json = Json::object();

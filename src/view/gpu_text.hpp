@@ -1,12 +1,39 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "core/gpu_usage.hpp"
 #include "view/json_forward.hpp"
+#include "wallheat/device_times.hpp"
 
 namespace wallheat {
+
+/// Those of a plan that a GPU solved, and back. What is not there or is no number throws
+/// nlohmann::json::exception.
+[[nodiscard]] Json to_json(const DeviceTimes& times);
+[[nodiscard]] DeviceTimes device_times_from_json(const Json& json);
+
+/// A session's GPU seconds by what they were spent on, of all its threads: "host", "upload", ...
+struct GpuSeconds {
+  double host = 0;    ///< tiles, checks and copies of the host around what the device did
+  double upload = 0;  ///< so the next by the device's clock, see DeviceTimes
+  double kernel = 0;
+  double download = 0;
+  double waiting = 0;  ///< for the driver, between what the device did
+  void add(const DeviceTimes& times, double solve_s);
+  [[nodiscard]] double all() const { return host + upload + kernel + download + waiting; }
+};
+
+/// The parts, by the names under which a session's attributes have them.
+inline constexpr std::array gpu_seconds_names{
+    std::pair{"gpu_host_seconds", &GpuSeconds::host},
+    std::pair{"gpu_upload_seconds", &GpuSeconds::upload},
+    std::pair{"gpu_kernel_seconds", &GpuSeconds::kernel},
+    std::pair{"gpu_download_seconds", &GpuSeconds::download},
+    std::pair{"gpu_waiting_seconds", &GpuSeconds::waiting}};
 
 /// The readings that are known, each under its name in GpuSample.
 [[nodiscard]] Json to_json(const GpuSample& sample);

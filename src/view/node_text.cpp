@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/printable.hpp"
 #include "view/json.hpp"
 
 namespace wallheat {
@@ -62,6 +63,21 @@ bool is_number(std::string_view text) {
     return std::isdigit(letter) != 0;
   });
 }
+
+/// A reading of a process, as GpuColumn of a GPU.
+struct ProcessColumn {
+  const char* name;
+  double GpuProcess::*reading;
+  double bytes_a_unit;
+  std::size_t width;
+};
+constexpr std::array process_columns{
+    ProcessColumn{"sm", &GpuProcess::sm_pct, 1, 4},
+    ProcessColumn{"mem", &GpuProcess::memory_pct, 1, 4},
+    ProcessColumn{"enc", &GpuProcess::encoder_pct, 1, 4},
+    ProcessColumn{"dec", &GpuProcess::decoder_pct, 1, 4},
+    ProcessColumn{"fb", &GpuProcess::memory_bytes, bytes_a_mib, 7},
+};
 
 std::string node_cell(double value, std::size_t width, int decimals = 0) {
   return std::isnan(value) ? fmt::format("{:>{}}", "-", width)
@@ -126,6 +142,66 @@ std::string json_row(const std::string& utc, const NodeColumns& columns,
   Json json{{"time", utc}};
   for (std::size_t i = 0; i < values.size(); ++i) json[columns.names()[i]] = values[i];
   return json_line(json);
+}
+
+std::vector<std::string> settings_lines(const std::vector<NvmlGpu>& gpus,
+                                        const std::vector<GpuSettings>& settings) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const GpuSettings& gpu = settings[i];
+    std::string line = fmt::format("GPU {}  {}", gpus[i].index, printable(gpus[i].name));
+    if (!std::isnan(gpu.power_cap_w)) line += fmt::format(", power cap {:.0f} W", gpu.power_cap_w);
+    if (!gpu.ecc.empty()) line += ", ECC " + gpu.ecc;
+    if (!gpu.compute_mode.empty()) line += ", compute mode " + gpu.compute_mode;
+    if (!gpu.mig.empty()) line += ", MIG " + gpu.mig;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> process_lines(const std::vector<NvmlGpu>& gpus,
+                                       const std::vector<std::vector<GpuProcess>>& processes) {
+  std::string heading = fmt::format("{:>5} {:>9}", "gpu", "pid");
+  for (const ProcessColumn& column : process_columns)
+    heading += fmt::format(" {:>{}}", column.name, column.width);
+  std::vector<std::string> lines{heading + "  command"};
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    for (const GpuProcess& process : processes[i]) {
+      std::string line = fmt::format("{:>5} {:>9}", gpus[i].index, process.pid);
+      for (const ProcessColumn& column : process_columns)
+        line += ' ' + node_cell(process.*column.reading / column.bytes_a_unit, column.width);
+      lines.push_back(line + "  " + (process.name.empty() ? "-" : printable(process.name)));
+    }
+  if (lines.size() == 1) lines.clear();
+  return lines;
+}
+
+std::string json_line_of(const std::vector<NvmlGpu>& gpus,
+                         const std::vector<GpuSettings>& settings) {
+  const auto known = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  Json list = Json::array();
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    list.push_back({{"gpu", gpus[i].index},
+                    {"name", printable(gpus[i].name)},
+                    {"uuid", gpus[i].uuid},
+                    {"power_cap_w", settings[i].power_cap_w},
+                    {"ecc", known(settings[i].ecc)},
+                    {"compute_mode", known(settings[i].compute_mode)},
+                    {"mig", known(settings[i].mig)}});
+  return json_line(Json{{"gpus", std::move(list)}});
+}
+
+std::string json_line_of(const std::string& utc, const std::vector<NvmlGpu>& gpus,
+                         const std::vector<std::vector<GpuProcess>>& processes) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    for (const GpuProcess& process : processes[i]) {
+      Json json{{"gpu", gpus[i].index}, {"pid", process.pid}, {"command", printable(process.name)}};
+      for (const ProcessColumn& column : process_columns)
+        json[column.name] = process.*column.reading / column.bytes_a_unit;
+      list.push_back(std::move(json));
+    }
+  return json_line(Json{{"time", utc}, {"processes", std::move(list)}});
 }
 
 std::vector<std::string> node_heading(bool has_gpus, bool has_power) {

@@ -40,6 +40,19 @@ class NodeColumns {
 [[nodiscard]] std::string json_row(const std::string& utc, const NodeColumns& columns,
                                    const std::vector<double>& values);
 
+/// A line a GPU: "GPU 0  NVIDIA H200, power cap 700 W, ECC on, ...".
+[[nodiscard]] std::vector<std::string> settings_lines(const std::vector<NvmlGpu>& gpus,
+                                                      const std::vector<GpuSettings>& settings);
+/// A line a process of a GPU; none where nobody uses it. The first line names the columns, as
+/// 'nvidia-smi pmon' does.
+[[nodiscard]] std::vector<std::string> process_lines(
+    const std::vector<NvmlGpu>& gpus, const std::vector<std::vector<GpuProcess>>& processes);
+/// The same as one JSON object on a line each; what is unknown is null.
+[[nodiscard]] std::string json_line_of(const std::vector<NvmlGpu>& gpus,
+                                       const std::vector<GpuSettings>& settings);
+[[nodiscard]] std::string json_line_of(const std::string& utc, const std::vector<NvmlGpu>& gpus,
+                                       const std::vector<std::vector<GpuProcess>>& processes);
+
 /// Two lines: names, and units.
 [[nodiscard]] std::vector<std::string> node_heading(bool has_gpus, bool has_power);
 /// A line, or one for each GPU.

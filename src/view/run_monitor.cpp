@@ -233,6 +233,10 @@ void RunMonitor::follow(const Event& event) {
   switch (event.kind) {
     case Event::Kind::stored:
       ++share_of(event.result.rank).status.plans;
+      if (!event.result.device_times.kernel.empty())
+        share_of(event.result.rank)
+            .gpu_seconds.add(event.result.device_times,
+                             static_cast<double>(event.result.phases.solve_s));
       [[fallthrough]];
     case Event::Kind::failed_try:
     case Event::Kind::repeated:
@@ -314,6 +318,13 @@ std::size_t RunMonitor::solver_threads() const {
   std::size_t threads = 0;
   for (const WorkerInfo& worker : ready_) threads += worker.threads;
   return threads;
+}
+
+GpuSeconds RunMonitor::gpu_seconds() const {
+  GpuSeconds all;
+  for (const auto& [rank, share] : shares_)
+    for (const auto& [name, part] : gpu_seconds_names) all.*part += share.gpu_seconds.*part;
+  return all;
 }
 
 std::vector<std::string> RunMonitor::gpu_table() const {
@@ -432,6 +443,13 @@ void RunMonitor::finish(const std::string& event) {
     log_.warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
   if (early_stops_ > 1) log_.warn("{} plans are {}", early_stops_, far_from_steady);
   for (const std::string& row : gpu_table()) log_.info("{}", row);
+  if (const GpuSeconds spent = gpu_seconds(); spent.all() > 0)
+    log_.info(
+        "of the {} that threads were at plans on GPUs: kernels {:.0f} %, upload {:.0f} %, download "
+        "{:.0f} %, the host's work {:.0f} %, waiting for the driver {:.0f} %",
+        duration_text(spent.all()), 100 * spent.kernel / spent.all(),
+        100 * spent.upload / spent.all(), 100 * spent.download / spent.all(),
+        100 * spent.host / spent.all(), 100 * spent.waiting / spent.all());
   if (!events_) return;
   for (const auto& [rank, share] : shares_)
     if (share.gpu.samples > 0) events_->gpu_usage(share.status, share.gpu);

@@ -11,6 +11,7 @@
 #include "queue/event.hpp"
 #include "view/console.hpp"
 #include "view/event_log.hpp"
+#include "view/gpu_text.hpp"
 #include "view/live_status.hpp"
 #include "view/run_status.hpp"
 #include "view/thread_time.hpp"
@@ -70,6 +71,8 @@ class RunMonitor {
   [[nodiscard]] std::size_t plans_at_once() const;
   /// What each GPU did, as lines of text; empty where none told anything.
   [[nodiscard]] std::vector<std::string> gpu_table() const;
+  /// What plans on GPUs took; all 0 where there were none.
+  [[nodiscard]] GpuSeconds gpu_seconds() const;
   /// The workers that got ready, as lines of text; empty where none has.
   [[nodiscard]] std::vector<std::string> worker_table() const;
 
@@ -80,6 +83,7 @@ class RunMonitor {
     ThreadTime spent;
     Clock::time_point heard;
     GpuUsage gpu;
+    GpuSeconds gpu_seconds;
   };
   void say(const Event& event);
   void say(const PlanResult& stored);

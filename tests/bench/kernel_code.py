@@ -3,9 +3,12 @@
 instructions of a sweep. Needs nvcc, and no GPU. For the machine code it needs NVIDIA's nvdisasm, which comes with most
 toolkits, and readelf.
 
-The last columns are a model of a multiprocessor that is full of blocks: cycles of a sweep that its double-precision
-units (64 lanes), its four schedulers and its shared memory (128 bytes a cycle) are busy, and the updates a cycle that
-the busiest of them allows. A resident kernel has two sweeps: with a mask, and without for whole tiles. Barriers, latencies and conflicts come on top. To compare two commits, run it in both."""
+The last columns are a model, not a measurement, of a multiprocessor that is full of blocks: cycles of a sweep that its
+double-precision units (64 lanes), its four schedulers and its shared memory (128 bytes a cycle) are busy, and the updates
+a cycle that the busiest of them allows. A cluster's sweep has the instructions of a warp without neighbours in other
+blocks; "remote" are those more of one that has some on all four sides. How many sides that are, bank conflicts and
+interior cells the model takes from the three real plans of ../shared/floorplans, if they are there. What comes on top is
+the time that barriers and loads take. To compare two commits, run it in both."""
 import argparse
 import collections
 import os
@@ -21,7 +24,11 @@ CLASSES = {
     "shared": r"(LDS|STS|ST\.E|LD\.E|STAS)",
     "spills": r"(LDL|STL)",
     "mask": r"(FSEL|SEL|LOP3|R2P|PLOP3|SHF|ISETP)",
+    "barriers": r"(BAR|UCGABAR_WAIT|SYNCS\.PHASECHK)",
+    "membars": r"(MEMBAR|CCTL)",
 }
+REMOTE = r"STAS"
+WARP = 32
 
 
 def compiled(nvcc, source, architecture, folder):
@@ -39,7 +46,7 @@ def compiled(nvcc, source, architecture, folder):
 def readable(symbol):
     name = subprocess.run(["c++filt", symbol], capture_output=True, text=True, check=True).stdout.strip()
     name = re.sub(r"wallheat::gpu::|\(anonymous namespace\)::|^void |\([^()]*\)$|\(int\)|\(bool\)", "", name)
-    return re.sub(r"cluster_kernel<(\d+), (\d+)", r"cluster_kernel<\1 x \2", name)
+    return name
 
 
 def resources(said):
@@ -78,12 +85,14 @@ def target(code):
     return int(match[1], 16) if match else None
 
 
-def longest_way(code, first, last):
-    """Counts the instructions on the longest way from one address forwards to another."""
+def longest_way(code, first, last, avoided=None):
+    """Counts the instructions on the longest way from one address forwards to another, around those that are avoided."""
     index = {address: place for place, (address, _, _) in enumerate(code)}
     best = {}  # by address: the counts from there to the end
     for place in range(index[last], index[first] - 1, -1):
         address, predicated, text = code[place]
+        if avoided and re.match(avoided, text):
+            continue
         own = collections.Counter(["all"] + [name for name, pattern in CLASSES.items() if re.match(pattern, text)])
         goes_to = target(text)
         follow = [collections.Counter()] if address == last else []
@@ -96,14 +105,79 @@ def longest_way(code, first, last):
     return best.get(first, collections.Counter())
 
 
-def sweep_loops(code, cells):
-    """Returns the counts of each innermost loop that has all additions of a sweep: those without largest change."""
+def sweep_loop(code, cells):
+    """Returns (counts, instructions more of a warp with neighbours in other blocks) of the shortest loop that has all
+    additions of a sweep: that without largest change. Nothing if there is none."""
+    places = {address for address, _, _ in code}
     loops = [(target(text), address) for address, _, text in code
-             if target(text) is not None and target(text) < address]
-    ways = {loop: longest_way(code, *loop) for loop in loops}
-    sweeps = [loop for loop in loops if ways[loop]["fp64"] >= 4 * cells]
-    return [ways[loop] for loop in sweeps
-            if not any(other != loop and loop[0] <= other[0] and other[1] <= loop[1] for other in sweeps)]
+             if target(text) is not None and target(text) < address and target(text) in places]
+    sweeps = [(first, last) for first, last in loops if longest_way(code, first, last)["fp64"] >= 4 * cells]
+    if not sweeps:
+        return None
+    loop = min(sweeps, key=lambda loop: loop[1] - loop[0])
+    way = longest_way(code, *loop, REMOTE)
+    return way, longest_way(code, *loop)["all"] - way["all"]
+
+
+def tiles_of(path, side=8):
+    """{(row, column): interior cells} of the tiles of a mask that have any."""
+    with open(path, "rb") as file:
+        data = file.read()
+    rows, cols = map(int, re.search(rb"'shape': \((\d+), (\d+)\)", data).groups())
+    mask = data[-rows * cols:]
+    tiles = collections.Counter()
+    for place in (place for place, cell in enumerate(mask) if cell):
+        tiles[place // cols // side, place % cols // side] += 1
+    return dict(sorted(tiles.items()))
+
+
+def edge_stores(tiles, threads=128):
+    """What Tiling::deal and the cluster kernel make of a plan, in the fewest blocks: what a warp's 16 stores take of
+    shared memory's cycles, were there no bank conflicts and with them; the shares of warps' sides on which any thread has
+    its neighbour in another block, and of edges that go there; interior cells a thread."""
+    blocks = -(-len(tiles) // threads)
+    a_block = -(-len(tiles) // blocks)
+    slots = -(-a_block // WARP) * WARP
+    slot_of = {tile: number // a_block * slots + number % a_block for number, tile in enumerate(tiles)}
+    at = {slot: tile for tile, slot in slot_of.items()}
+    ideal = taken = remote_sides = remote_edges = edges = 0
+    warps = range(0, blocks * slots, WARP)
+    for first in warps:
+        for down, right in ((0, -1), (0, 1), (-1, 0), (1, 0)):
+            groups = collections.defaultdict(lambda: collections.defaultdict(set))  # 8 threads store 128 bytes a cycle
+            lanes = 0
+            is_remote = False
+            for lane in range(WARP):
+                tile = at.get(first + lane)
+                to = slot_of.get((tile[0] + down, tile[1] + right)) if tile else None
+                if to is None:
+                    continue
+                remote = to // slots != first // slots
+                is_remote = is_remote or remote
+                remote_edges += remote
+                lanes += 1
+                groups[lane // 8, to // slots][to % 8].add(to)
+            edges += lanes
+            remote_sides += is_remote
+            ideal += 4 * -(-lanes // 8)
+            taken += 4 * sum(max(map(len, banks.values())) for banks in groups.values())
+    return (ideal / len(warps), taken / len(warps), remote_sides / len(warps) / 4, remote_edges / edges,
+            sum(tiles.values()) / (blocks * slots))
+
+
+def real_plans():
+    """Prints what edge_stores says of each real plan; returns the means."""
+    folder = os.path.join(ROOT, "..", "shared", "floorplans")
+    if not os.path.isdir(folder):
+        print(f"{folder} is not there: a model without bank conflicts, of whole tiles in one block", file=sys.stderr)
+        return 64, 64, 0, 0, 64
+    found = []
+    for name in sorted(name for name in os.listdir(folder) if name.endswith("_interior.npy")):
+        found.append(edge_stores(tiles_of(os.path.join(folder, name))))
+        ideal, taken, warp_sides, edges, cells = found[-1]
+        print(f"{name.split('_')[0]:<8} stores of a warp take {taken:.1f} cycles, {taken / ideal:.2f} times the ideal; "
+              f"{warp_sides:.0%} of warps' sides and {edges:.0%} of edges face other blocks; {cells:.1f} interior cells a thread")
+    return [sum(values) / len(found) for values in zip(*found)]
 
 
 def main():
@@ -117,8 +191,9 @@ def main():
     known = subprocess.run([nvcc, "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout.split()
     if not options.nvdisasm:
         print("There is no nvdisasm on the path: no instructions are counted.", file=sys.stderr)
-    print(f"{'arch':<5}{'kernel':<34}{'regs':>5}{'spilled':>8}{'sweep':>7}{'fp64':>6}{'shared':>7}{'mask':>6}{'local':>6}"
-          f"{'FP64':>7}{'issue':>7}{'shared':>7}{'updates':>9}")
+    plans = real_plans()
+    print(f"{'arch':<5}{'kernel':<26}{'regs':>5}{'spilled':>8}{'sweep':>7}{'remote':>7}{'fp64':>6}{'shared':>7}{'mask':>6}"
+          f"{'local':>6}{'barriers':>9}{'membars':>8}{'FP64':>7}{'issue':>7}{'shared':>7}{'updates':>9}")
     for architecture in options.architectures or ["75", "80", "90", "120"]:
         if f"compute_{architecture}" not in known:
             print(f"this nvcc does not know {architecture}", file=sys.stderr)
@@ -129,20 +204,25 @@ def main():
                 cubin, said = compiled(nvcc, source, architecture, folder)
                 for symbol, registers, stored, _ in resources(said):
                     name = readable(symbol)
-                    row = f"{architecture:<5}{name:<34}{registers:>5}{stored:>8}"
-                    cells = 64 if "8 x 8" in name else 32
+                    row = f"{architecture:<5}{name:<26}{registers:>5}{stored:>8}"
                     code = machine_code(disassembler, cubin, symbol, architecture) if disassembler else []
                     disassembler = disassembler if code else None
-                    warps = 8 if cells == 64 else 16  # of a multiprocessor
-                    for way in sweep_loops(code, cells):
-                        cycles = [warps * way["fp64"] / 2, warps * way["all"] / 4, warps * way["shared"] * 4]
-                        row = (f"{row:<52}{way['all']:>7}{way['fp64']:>6}{way['shared']:>7}{way['mask']:>6}"
-                               f"{way['spills']:>6}" + "".join(f"{value:>7.0f}" for value in cycles) +
-                               f"{warps * 32 * cells / max(cycles):>9.1f}")
-                        print(row)
-                        row = ""
-                    if row:
-                        print(row)
+                    found = sweep_loop(code, 64 if "cluster" in name else 32)
+                    print(row + (modelled("cluster" in name, *found, plans) if found else ""))
+
+
+def modelled(is_cluster, way, remote, plans):
+    """The columns of a sweep."""
+    _, stores, remote_share, _, interior = plans
+    warps, cells = (8, interior) if is_cluster else (16, 32)  # of a multiprocessor, and of a thread
+    instructions = way["all"] + (remote_share * remote if is_cluster else 0)
+    accesses = 4 * way["shared"]  # a warp's 512 bytes
+    if is_cluster:
+        accesses = 4 * 16 + stores
+    cycles = [warps * way["fp64"] / 2, warps * instructions / 4, warps * accesses]
+    return (f"{way['all']:>7}{remote:>7}{way['fp64']:>6}{way['shared']:>7}{way['mask']:>6}{way['spills']:>6}"
+            f"{way['barriers']:>9}{way['membars']:>8}" + "".join(f"{value:>7.0f}" for value in cycles) +
+            f"{warps * WARP * cells / max(cycles):>9.1f}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "bench/gpu_bench.hpp"
+#include "bench/gpu_crossover.hpp"
 #include "core/generator.hpp"
 #include "wallheat/error.hpp"
 
@@ -69,7 +70,7 @@ class MeasureGpu : public testing::Test {
     gpu_.device = &device_;
     gpu_.baseline = [](std::size_t) { return make_reference_solver(); };
     gpu_.ceiling = {4e9, 16e9};
-    gpu_.copies = {10e9, 20e9, 30e9, 60e9};
+    gpu_.copies = {10e9, 20e9, 30e9, 60e9, 3e9, 4e9};
     gpu_.kernels = {{"of a kind", [this](std::size_t) { return device_.make_solver(); }}};
   }
 
@@ -160,9 +161,36 @@ TEST_F(MeasureGpu, says_everything_in_words) {
   for (const char* part :
        {"a fake", "1.0 G cell updates/s by 0.00 T FP64", "in flight", "end to end, from memory",
         "a plan alone", "compared  4 plans", "the kernel of a kind", "a kernel", "2 core(s)",
-        "the GPU is ", "when a transfer to the GPU pays: B 15.0 GB/s pageable, 30.0 pinned",
-        "operations a double", "to start one"})
+        "the GPU is ", "20.0 pinned, 3.0 mapped (by a kernel); down",
+        "when a transfer to the GPU pays: B 15.0 GB/s pageable, 30.0 pinned", "operations a double",
+        "to start one"})
     EXPECT_THAT(text, HasSubstr(part));
+}
+
+GpuModel model_called(const std::string& name) {
+  for (GpuModel& model : known_gpu_models())
+    if (model.name == name) return model;
+  ADD_FAILURE() << name;
+  return {};
+}
+
+TEST(ModelCrossover, has_the_gpu_behind_small_plans_and_a_slow_one_behind_many_cores) {
+  const auto against = [](const char* name, std::size_t cores) {
+    return model_crossover(model_called(name), cores, Isa::baseline, {16, 128},
+                           [](const std::string&) {});
+  };
+  const GpuCrossover fast = against("h200", 4);
+  ASSERT_EQ(fast.sides.size(), 2U);
+  EXPECT_LT(fast.sides[0].jacobi.gpu_plans_per_s, 1e4) << "the start of a plan counts";
+  EXPECT_GT(fast.break_even_side, 16);
+  EXPECT_LT(fast.break_even_side, 128);
+  for (const GpuCrossover::Side& side : fast.sides) {
+    EXPECT_GT(side.fastforward, 0);
+    EXPECT_GT(side.steady, 0);
+  }
+  const GpuCrossover slow = against("t4", 4096);
+  EXPECT_TRUE(std::isnan(slow.break_even_side));
+  EXPECT_LT(slow.rates.gpu_updates_per_s, fast.rates.gpu_updates_per_s / 50);
 }
 
 TEST(MeasureGpuHere, needs_a_gpu) {

@@ -287,6 +287,33 @@ TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
   EXPECT_NE(parsed({"--solver", "fastforward"}).job.solver.settings(), vector);
 }
 
+TEST(SolverSettings, name_questions_only_where_they_are_not_the_studys) {
+  const Attributes usual = parsed({}).job.solver.settings();
+  EXPECT_EQ(parsed({"--above", "18", "--below", "15", "--door", "auto"}).job.solver.settings(),
+            usual);
+  const Attributes asked =
+      parsed({"--above", "-2.5", "--wall", "25=22", "--wall", "5=8", "--rooms", "--door", "7"})
+          .job.solver.settings();
+  EXPECT_EQ(asked.at("above"), "-2.5");
+  EXPECT_EQ(asked.at("wall"), "5.0=8.0 25.0=22.0");
+  EXPECT_EQ(asked.at("rooms_door"), "7");
+  EXPECT_FALSE(asked.contains("below"));
+  EXPECT_EQ(recorded_solver("FILE", asked).settings(), asked);
+  EXPECT_EQ(recorded_solver("FILE", usual).settings(), usual);
+  for (const auto& [name, wrong] :
+       {std::pair("wall", "5"), {"above", "nan"}, {"rooms_door", "-2"}, {"tolerance", "-1.0"}}) {
+    Attributes damaged = asked;
+    damaged[name] = wrong;
+    EXPECT_EQ(refusal_of<RunError>([&] { (void)recorded_solver("FILE", damaged); }),
+              std::string("FILE: its ") + name + " is '" + wrong + "'");
+  }
+  expect_refused({{{"--wall", "5"}, "--wall must be KIND=DEGREES"},
+                  {{"--wall", "5=8", "--wall", "5=9"}, "each KIND once"},
+                  {{"--above", "nan"}, "must be temperatures"},
+                  {{"--door", "4"}, "--door goes with --rooms"},
+                  {{"--rooms", "--door", "-1"}, "within 0 and 10000, not '-1'"}});
+}
+
 TEST(RunOptions, take_solvers_that_run_on_cpus_only) {
   EXPECT_EQ(parsed({"--solver", "steady"}).device, DeviceChoice::cpu);
   EXPECT_EQ(parsed({"--solver", "fastforward"}).device, DeviceChoice::cpu);

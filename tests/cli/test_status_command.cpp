@@ -227,6 +227,75 @@ TEST_F(Status, of_a_shard_counts_its_own_plans_alone) {
   EXPECT_THAT(finished.out, HasSubstr("plans      2 in shard 2/2"));
 }
 
+/// Parts of four shards of ten plans, beside a results.h5 that is not there yet.
+class StatusOfParts : public Status {
+ protected:
+  ResultStore create_part(int shard) {
+    file_ = part(shard);
+    std::vector<std::string> ids;
+    for (char id = 'a'; id < 'k'; ++id) ids.emplace_back(1, id);
+    return ResultStore::create(file_, {ids, {{"solver", "jacobi"}}, false, {}},
+                               {{"started_utc", started}, {"shard", std::to_string(shard) + "/4"}},
+                               true);
+  }
+  [[nodiscard]] std::string part(int shard) const {
+    return directory_ / ("results.part-" + std::to_string(shard) + "-of-4.h5");
+  }
+  void finish_part(int shard, PlanStatus last = PlanStatus::converged) {
+    auto results = create_part(shard);
+    for (auto index = static_cast<std::uint32_t>(shard - 1); index < 10; index += 4)
+      store(results, index, index + 4 < 10 ? PlanStatus::converged : last);
+    close(results);
+  }
+  Finished look_at_whole(const std::string& more = "--interval=1") {
+    return run_program({WALLHEAT_PROGRAM, "status", directory_ / "results.h5", more});
+  }
+};
+
+TEST_F(StatusOfParts, is_one_table_of_what_all_have_done_and_of_those_that_need_attention) {
+  finish_part(1);
+  finish_part(2, PlanStatus::failed);
+  { auto killed = create_part(3); }
+  const Finished finished = look_at_whole();
+  EXPECT_EQ(finished.status, 75);
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("4 parts, 2 closed, 1 killed, 1 not begun"),
+                    HasSubstr("plans      10\n  solved   5\n  failed   1\n  pending  4\n"),
+                    HasSubstr("submit the array again"), Not(HasSubstr("part-1-of-4")),
+                    HasSubstr("plan j: a wall is missing"),
+                    HasSubstr("its writer was killed: process " + std::to_string(::getpid()))));
+  const auto json = nlohmann::json::parse(look_at_whole("--json").out);
+  EXPECT_EQ(json["total"], 10);
+  EXPECT_EQ(json["not_begun"], 1);
+  EXPECT_EQ(json["parts"].size(), 3U);
+  EXPECT_EQ(json["parts"][1]["failed_plans"][0]["id"], "j");
+  // Those that are named, and no other.
+  const Finished named = run_program({WALLHEAT_PROGRAM, "status", part(1), part(2)});
+  EXPECT_EQ(named.status, 3);
+  EXPECT_THAT(named.out, HasSubstr("plans      6\n  solved   5\n  failed   1\n  pending  0\n"));
+}
+
+TEST_F(StatusOfParts, ends_with_the_status_of_the_whole) {
+  for (const int shard : {1, 3, 4}) finish_part(shard);
+  {
+    auto living = create_part(2);
+    const Finished finished = look_at_whole();
+    EXPECT_EQ(finished.status, 75);
+    EXPECT_THAT(finished.out, AllOf(HasSubstr("3 closed, 1 being written"),
+                                    HasSubstr("advice     wait\n"), Not(HasSubstr("attention"))));
+  }
+  finish_part(2);
+  const Finished done = look_at_whole();
+  EXPECT_EQ(done.status, 0);
+  EXPECT_THAT(done.out, HasSubstr("wallheat merge"));
+  finish_part(2, PlanStatus::failed);
+  EXPECT_EQ(look_at_whole().status, 3);
+  std::filesystem::copy(part(1), directory_ / "results.part-1-of-2.h5");
+  const Finished mixed = look_at_whole();
+  EXPECT_EQ(mixed.status, 1);
+  EXPECT_THAT(mixed.err, HasSubstr("parts of arrays of 2 and of 4 jobs"));
+}
+
 TEST_F(Status, shows_control_characters_instead_of_sending_them_to_the_terminal) {
   auto results = ResultStore::create(file_, {{"a\x1b[2J"}, {{"solver", "jacobi"}}, false, {}},
                                      {{"started_utc", started}}, true);

@@ -36,6 +36,7 @@ lsf=(--scheduler lsf --site site.sh)
 for script in "$examples"/*.sh; do
   name=$(basename "$script")
   "$script" --help > help
+  grep -q "  jobs/examples/$name.* --out OUT" help && continue  # a study: tests/studies
   check "$name --help tells how to call it" grep -q "^  jobs/examples/$name .*DATA" help
   [ "$name" != laptop.sh ] || continue
   "$script" plans > said 2>&1
@@ -43,7 +44,7 @@ for script in "$examples"/*.sh; do
   check "$name tells so then, too" cmp help said
 done
 if command -v shellcheck > /dev/null; then
-  check "shellcheck finds nothing in them" shellcheck -x "$examples"/*.sh
+  check "shellcheck finds nothing in them" shellcheck -x "$examples"/*.sh "$examples"/../steps.sh
 else
   echo "skipped: shellcheck is not installed"
 fi
@@ -70,6 +71,14 @@ check "GPUs: ends with 0" example gpus gpus.h5 --scheduler lsf --site gpu-site.s
 solved gpus gpus.h5
 check "GPUs: it asks for them" grep -q '^#BSUB -gpu "num=2"' "$LSF_SPOOL"/job.105
 check "GPUs: they have solved all plans" same 6 "$(wallheat list gpus.h5 --columns device --format csv | grep -ci gpu)"
+
+# Three jobs as arrays of two, of which the first takes what the others would have done.
+printf 'cores_per_node=1\nlargest_array=2\n' > small-site.sh
+check "several arrays: ends with 0" example array several.h5 --scheduler lsf --site small-site.sh --array 3 --running 2 --take-over --memory 1
+solved array several.h5
+check "several arrays: all their jobs end with 0" same '106[1] 0 107[1] 0 107[2] 0 108[0] 0' "$(tail -4 "$LSF_SPOOL/ends" | paste -sd ' ')"
+check "several arrays: the first takes the shards of the others" contains wallheat-106_1.out "nobody is at shard 3/3"
+check "several arrays: nothing is left for the last" contains wallheat-107_2.out "nothing is left for this one"
 
 wallheat run --data plans --shard 1/2 --out part.h5 --save-fields --log-level error
 wallheat merge --out week.h5 --allow-missing part.part-1-of-2.h5 > merged 2>&1  # half of the plans are left

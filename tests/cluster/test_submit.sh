@@ -19,6 +19,7 @@ cat > "$scratch/site.sh" <<'END'
 slurm_options=(--partition=long '--comment="floor plans"')
 lsf_options=(-q long -P heat)
 slurm_gpu_option='--gres=gpu:{}'
+slurm_memory_option='--mem={}G'
 lsf_gpu_option='-gpu "num={}:mode=shared"'
 cores_per_node=32
 time_limit=10:30
@@ -40,8 +41,8 @@ for line in '#SBATCH --nodes=1' '#SBATCH --exclusive' '#SBATCH --time=04:00:00' 
 has_not --array
 has_not merge
 
-submit --scheduler slurm --site "$scratch/site.sh" --nodes 4 --gpus 8 --array 16 --time 1:05 --name heat --dry-run "${plans[@]}"
-for line in '#SBATCH --nodes=4' '#SBATCH --gres=gpu:8' '#SBATCH --array=1-16' '#SBATCH --partition=long' \
+submit --scheduler slurm --site "$scratch/site.sh" --nodes 4 --gpus 8 --array 16 --running 5 --memory 48 --time 1:05 --name heat --dry-run "${plans[@]}"
+for line in '#SBATCH --nodes=4' '#SBATCH --gres=gpu:8' '#SBATCH --array=1-16%5' '#SBATCH --mem=48G' '#SBATCH --partition=long' \
   '#SBATCH --comment="floor plans"' '#SBATCH --cpus-per-task=32' '#SBATCH --time=1:05:00' 'workers=8' 'module load openmpi/4' \
   '#SBATCH --output=heat-%A_%a.out' 'wallheat=(apptainer exec my\ image.sif wallheat)' '--dependency=afterany:JOB' \
   'parts=16' '"${wallheat[@]}" merge --out'; do has "$line"; done
@@ -49,9 +50,9 @@ has_not --exclusive
 has '--save-fields --shard "$SLURM_ARRAY_TASK_ID/16"'
 check "it says that nothing is checked, as there is no such program" contains "$said" "nothing is checked"
 
-submit --scheduler lsf --site "$scratch/site.sh" --nodes 3 --gpus 2 --array 4 --workers 5 --dry-run "${plans[@]}"
+submit --scheduler lsf --site "$scratch/site.sh" --nodes 3 --gpus 2 --array 4 --running 2 --take-over --memory 48 --workers 5 --dry-run "${plans[@]}"
 check "the job scripts for LSF are well-formed" bash -n "$job"
-for line in '#BSUB -J "wallheat[1-4]"' '#BSUB -n 96' '#BSUB -R "span[ptile=32]"' '#BSUB -gpu "num=2:mode=shared"' \
+for line in '#BSUB -J "wallheat[1-4]%2"' '#BSUB -R "rusage[mem=48GB]"' "launch=$(printf %q "$root/jobs/take-over.sh")" '#BSUB -n 96' '#BSUB -R "span[ptile=32]"' '#BSUB -gpu "num=2:mode=shared"' \
   '#BSUB -W 10:30' '#BSUB -wt 2' '#BSUB -wa USR1' '#BSUB -Q "75"' '#BSUB -r' '#BSUB -q long -P heat' 'workers=5' \
   'run --resume "$@"' '-w ended(JOB)' '--save-fields --shard "$LSB_JOBINDEX/4"' 'parts=4'; do has "$line"; done
 
@@ -66,6 +67,9 @@ refused() {  # SENTENCE WORDS...
 refused "come after --" --scheduler slurm --dry-run
 refused "--nodes must be a number" --scheduler slurm --nodes many --dry-run "${plans[@]}"
 refused "--time must be hours:minutes" --scheduler slurm --time 90 --dry-run "${plans[@]}"
+refused "--memory must be a number from 1" --scheduler slurm --memory 4G --dry-run "${plans[@]}"
+refused "are for the jobs of an --array" --scheduler slurm --running 4 --dry-run "${plans[@]}"
+refused "leave out --retry-failed" --scheduler slurm --array 4 --take-over --dry-run "${plans[@]}" --retry-failed
 refused "there is no option --gpu" --scheduler slurm --gpu 2 --dry-run "${plans[@]}"
 refused "slurm or lsf" --scheduler pbs --dry-run "${plans[@]}"
 refused "--array N in place of --shard" --scheduler slurm --dry-run "${plans[@]}" --shard 1/4
@@ -180,10 +184,37 @@ echo 'wallheat=(sh -c "echo --partition \"now;reboot\" --nodes 1 --time 0:05")' 
 submit --scheduler slurm --site "$scratch/odd.sh" --take-advice --dry-run "${plans[@]}"
 check "advice that cannot stand in a job script is not taken" contains "$said" "not 'now;reboot'"
 has_not reboot
-advised --array 11 --dry-run
-check "an array beyond MaxArraySize is refused" contains "$said" "which takes 10 (MaxArraySize 11)"
+echo 'wallheat=(sh -c "echo --partition now --nodes 1 --array 8 --running 2 --time 0:05")' > "$scratch/many.sh"
+submit --scheduler slurm --site "$scratch/many.sh" --take-advice --dry-run "${plans[@]}"
+has '#SBATCH --array=1-8%2'
 advised --array 10 --dry-run
 has '#SBATCH --array=1-10'
+# An array beyond MaxArraySize becomes several: each shard is that of one job.
+advised --array 25 --running 10 --dry-run
+check "the job scripts of several arrays are well-formed" bash -n "$job"
+has '--dependency=afterany:JOB1:JOB2:JOB3'
+mapfile -t sizes < <(sed -n 's/^#SBATCH --array=1-\([0-9]*\)%.*/\1/p' "$job")
+mapfile -t words < <(grep '^set --.*--shard' "$job")
+for ((i = 0; i < ${#sizes[@]}; ++i)); do
+  for ((task = 1; task <= sizes[i]; ++task)); do
+    env "SLURM_ARRAY_TASK_ID=$task" bash -c "${words[i]}"'; echo "${@: -1}"'
+  done
+done > "$scratch/shards"
+check "each shard is solved by one job" cmp "$scratch/shards" <(seq -f '%g/25' 25)
+check "no array is larger than the site's largest" same 9 "$(printf '%s\n' "${sizes[@]}" | sort -n | tail -1)"
+check "at most ten jobs run at a time" same 10 $(($(sed -n 's/^#SBATCH --array=.*%//p' "$job" | paste -sd +)))
+advised --array 25 --running 2 --dry-run
+check "of several arrays each needs a job that runs" contains "$said" "say --running 3 or more"
+cat > "$scratch/slurm/sbatch" <<END
+#!/bin/bash
+cat > /dev/null
+echo "\$@" >> "$scratch/sbatch.words"
+echo "\$((40 + \$(wc -l < "$scratch/sbatch.words")))"
+END
+chmod +x "$scratch/slurm/sbatch"
+advised --array 25
+check "several arrays are submitted" contains "$job" "submitted: job 42 for the parts 9 to 16"
+check "the merge waits for all of them" same "--parsable --dependency=afterany:41:42:43" "$(tail -1 "$scratch/sbatch.words")"
 submit --scheduler lsf --site "$scratch/site.sh" --partition short --dry-run "${plans[@]}"
 check "two queues of LSF are refused" contains "$said" "lsf_options has -q"
 sed 's/^lsf_options=.*/lsf_options=(-P heat)/' "$scratch/site.sh" > "$scratch/other-site.sh"

@@ -82,6 +82,14 @@ TEST(Statistics, count_strictly_above_and_below) {
   EXPECT_EQ(result.pct_below_15, 25.0);
 }
 
+TEST(Statistics, count_by_other_thresholds_where_asked) {
+  Grid<double> field(1, 4);
+  field.cells = {-3.0, -1.0, 2.0, 4.0};
+  const Statistics result = statistics(field, Grid<std::uint8_t>(1, 4, 1), {2, -1});
+  EXPECT_EQ(result.pct_above_18, 25.0);
+  EXPECT_EQ(result.pct_below_15, 25.0);
+}
+
 TEST(Statistics, are_nan_for_a_plan_without_interior_cells) {
   const Statistics result = statistics(Grid<double>(3, 3), Grid<std::uint8_t>(3, 3));
   EXPECT_TRUE(std::isnan(result.mean_temp));

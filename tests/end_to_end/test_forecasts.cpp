@@ -162,7 +162,8 @@ TEST_F(Forecasts, advises_where_to_run) {
   const auto json =
       nlohmann::json::parse(shell(advise + "--json -- --data plans --out r.h5 --first 4").out);
   EXPECT_EQ(json["plans"], 4);
-  EXPECT_EQ(json["choices"].size(), 5U) << "1, 2 and 4 nodes and an array of 2 on slow; 1 on now";
+  EXPECT_EQ(json["choices"].size(), 6U)
+      << "1, 2 and 4 nodes and an array of 2 on slow; 1, and 2 one after the other, on now";
   EXPECT_EQ(json["choices"][0]["wait_bound_95_s"], 2);
   EXPECT_THAT(json["speed"].get<std::string>(), HasSubstr("of this machine"));
   shell("wallheat run --data plans --out r.h5 --first 4");

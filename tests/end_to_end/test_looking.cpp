@@ -40,6 +40,36 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
   expect_refusal("list plans/building_ids.txt", 1, "building_ids.txt");
 }
 
+TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {
+  EXPECT_THAT(shell("wallheat status r.h5 --why").out,
+              HasSubstr("every plan was solved at its first start"));
+  shell("head -c 200 plans/00002_domain.npy > cut && mv cut plans/00002_domain.npy");
+  shell("wallheat run --data plans --out odd.h5 --max-iterations 20 --max-attempts 2 || true");
+  const std::string told = shell("wallheat status odd.h5 --why --json || true").out;
+  const auto why = nlohmann::json::parse(told).at("why");
+  EXPECT_EQ(why.size(), 6U) << told;
+  EXPECT_THAT(why.at(0).at("reason"), StartsWith("stopped after 20 iterations"));
+  EXPECT_EQ(why.at(1).at("id"), "00002");
+  EXPECT_THAT(why.at(1).at("reason"),
+              AllOf(StartsWith("failed at each of"), HasSubstr("truncated")));
+  expect_refusal("status r.h5 --why --watch", 2, "--why looks once");
+}
+
+TEST_F(Looking, measures_over_the_number_and_the_size_of_plans) {
+  const auto counts = nlohmann::json::parse(
+      shell("wallheat scaling --data plans --plans 2,6,2 --workers 1 --repeat 1 --json").out);
+  ASSERT_EQ(counts.at("points").size(), 2U);
+  EXPECT_EQ(counts.at("points").at(1).at("plans"), 6);
+  expect_refusal("scaling --data plans --plans 7", 2, "up to 6");
+  expect_refusal("scaling --data plans --plans 2 --first 2", 2, "exclude each other");
+  const auto sizes =
+      nlohmann::json::parse(shell("wallheat bench --sizes 16,32 --repeat 1 --json").out);
+  EXPECT_EQ(sizes.at("plans").at(1).at("id"), "32 x 32");
+  shell("wallheat bench --sizes 16,32 --repeat 1 --plot sizes.svg");
+  EXPECT_THAT(bytes("sizes.svg"), HasSubstr("fastforward"));
+  expect_refusal("bench --sizes 8", 2, "from 16 to 16384");
+}
+
 TEST_F(Looking, draws_the_histogram_of_a_selection) {
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,
               AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));

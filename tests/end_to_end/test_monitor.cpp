@@ -71,6 +71,26 @@ TEST_F(Monitor, prints_an_object_a_line) {
               HasSubstr(R"("samples":31)"));
 }
 
+TEST_F(Monitor, tells_who_uses_the_gpus) {
+  const std::string command = "wallheat monitor --interval 0.01 --samples 1 --processes";
+  const Finished shown = shell(command);
+  EXPECT_THAT(shown.out, StartsWith("GPU 0  Fake GPU, power cap 700 W, ECC on, compute mode "
+                                    "exclusive process, MIG off\n"));
+  EXPECT_THAT(shown.out, HasSubstr("  gpu       pid   sm  mem  enc  dec      fb  command\n"
+                                   "    0         9    4    0    3    5       -  -\n"
+                                   "    0      4711    -    -    -    -       -  -\n"
+                                   "    0      4712   97   40    0    0    2861  wallheat\n"));
+  std::istringstream lines(shell(command + " --json").out);
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);) objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 4U);
+  EXPECT_EQ(objects[0]["gpus"][0]["power_cap_w"], 700);
+  EXPECT_EQ(objects[0]["gpus"][1]["ecc"], nullptr);
+  EXPECT_EQ(objects[2]["processes"][2]["command"], "wallheat");
+  EXPECT_EQ(objects[2]["processes"][1]["sm"], nullptr);
+  expect_refusal("--processes --csv x.csv", 2, "a recording has no processes");
+}
+
 TEST_F(Monitor, ends_cleanly_when_it_is_told_to) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Process monitor({WALLHEAT_PROGRAM, "monitor", "--interval", "0.01"});

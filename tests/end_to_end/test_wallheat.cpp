@@ -159,6 +159,38 @@ TEST_F(Wallheat, gives_up_a_plan_that_failed_too_often_until_it_is_told_otherwis
   shell("mv away plans/00002_domain.npy; " + twice + "--retry-failed");
 }
 
+TEST_F(Wallheat, stops_after_so_many_failures_and_tells_a_command_how_it_ended) {
+  // One worker is at 00001 for minutes, the other fails the rest.
+  generate(3, 1000);
+  shell(
+      "rm plans/0000[23]_domain.npy; $mpirun 3 run --data plans --out results.h5 --tolerance "
+      "1e-300 "
+      "--max-iterations 1000000000 --stop-after-failures 2 --notify 'cat > end.json' "
+      "--exit-status-file status");
+  EXPECT_EQ(bytes("status"), "1\n") << "a job must not come back by itself to fail more plans";
+  const auto end = nlohmann::json::parse(bytes("end.json"));
+  EXPECT_EQ(end["exit_status"], 1);
+  EXPECT_THAT(end["error"].get<std::string>(),
+              AllOf(HasSubstr("2 plan(s) have failed"), HasSubstr("--retry-failed")));
+  EXPECT_EQ(end["state"], "closed");
+  EXPECT_EQ(end["failed"], 2);
+  EXPECT_EQ(end["pending"], 1);
+}
+
+TEST_F(Wallheat, warns_where_the_command_that_it_tells_fails) {
+  generate(2);
+  EXPECT_THAT(shell(run + "--notify 'cat > end.json; exit 3'").err,
+              HasSubstr("warning: the command of --notify ended with exit status 3"));
+  const auto end = nlohmann::json::parse(bytes("end.json"));
+  EXPECT_EQ(end["exit_status"], 0);
+  EXPECT_EQ(end["error"], "");
+  EXPECT_EQ(end["solved"], 2);
+  shell("wallheat run --data plans --out r.h5 --ids none --notify 'cat > end.json'", 1);
+  EXPECT_THAT(nlohmann::json::parse(bytes("end.json"))["error"].get<std::string>(),
+              HasSubstr("none"))
+      << "also where the run could not begin";
+}
+
 TEST_F(Wallheat, records_a_plan_without_rooms_as_empty) {
   generate(1);
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
@@ -275,6 +307,9 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"run --data existing.h5 --out x.h5", 1, "nor a pack"},
       {"generate --out x --size 3", 2, "16 to 16384"},
       {"bench --solver steady", 2, "--solvers shows all"},
+      {"bench --model h200", 2, "--model needs --device gpu"},
+      {"bench --device gpu --model t5", 2, "--model must be one of t4, v100"},
+      {"bench --device gpu --quick --plot x.png", 2, "--quick leaves out the sizes"},
       {"conquer", 2, "there is no command 'conquer'"},
       {"", 2, "no command"},
   };
@@ -501,6 +536,13 @@ TEST_F(Wallheat, compares_its_solvers) {
                                     HasSubstr("steady"), HasSubstr("bound")));
   EXPECT_THAT(shell(few + " --json").out,
               AllOf(HasSubstr("\"error_bound\""), HasSubstr("\"times_as_fast\"")));
+}
+
+TEST_F(Wallheat, tells_by_a_model_from_which_size_of_plans_on_a_gpu_would_pay) {
+  const Finished shown = shell("wallheat bench --device gpu --model h200 --plot x.svg");
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("No GPU was measured"), HasSubstr("picture  x.svg")));
+  EXPECT_THAT(shown.out, HasSubstr("against jacobi the GPU is "));
+  EXPECT_THAT(bytes("x.svg"), HasSubstr("h200 by the model"));
 }
 
 TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {

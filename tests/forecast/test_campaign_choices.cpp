@@ -71,16 +71,35 @@ class Choices : public testing::Test {
   ChoiceOrder order_ = ChoiceOrder::bound;
 };
 
-TEST_F(Choices, are_one_job_or_an_array_on_powers_of_two_of_the_nodes) {
+TEST_F(Choices, are_one_job_or_few_or_many_jobs_of_an_array) {
   std::vector<std::string> texts;
   for (const Choice& choice : choices()) texts.push_back(choice_text(choice));
   EXPECT_THAT(texts, testing::UnorderedElementsAre(
                          "1 node of medium", "2 nodes of medium", "4 nodes of medium",
-                         "an array of 2 jobs on medium", "an array of 4 jobs on medium"));
+                         "an array of 2 jobs on medium", "an array of 4 jobs on medium",
+                         "an array of 8 jobs on medium, 4 at a time",
+                         "an array of 16 jobs on medium, 4 at a time",
+                         "an array of 32 jobs on medium, 4 at a time",
+                         "an array of 64 jobs on medium, 4 at a time"))
+      << "sixteen times the nodes, and no more jobs than plans";
   limits_.most_array_tasks = 3;
   EXPECT_EQ(choices().size(), 4U) << "MaxArraySize forbids four";
   places_[0].partition.most_nodes = 1;
   EXPECT_EQ(choices().size(), 2U);
+}
+
+TEST_F(Choices, of_many_small_jobs_wait_anew_for_each_but_only_as_small_ones_do) {
+  // Large jobs wait for two hours, jobs of less than 0.4 core hours a minute.
+  const WaitForecast few = queue_of(60);
+  const WaitForecast many = queue_of(7200);
+  waits_ = [&](const std::string&, double core_hours) { return core_hours < 0.4 ? &few : &many; };
+  const auto all = choices();
+  const Choice& best = all.front();
+  EXPECT_EQ(choice_text(best), "an array of 16 jobs on medium, 4 at a time");
+  EXPECT_DOUBLE_EQ(best.run_s, 400) << "four rounds, in which each core solves a plan";
+  EXPECT_EQ(best.wait_95_s, 4 * 60);
+  EXPECT_EQ(best.limit_s, 300) << "each job asks for its own share only";
+  EXPECT_EQ(best.cores, 16U) << "at a time";
 }
 
 TEST_F(Choices, know_the_run_and_what_it_costs) {
@@ -98,6 +117,7 @@ TEST_F(Choices, know_the_run_and_what_it_costs) {
 
 TEST_F(Choices, use_gpus_of_known_speed) {
   places_[0].partition.gpus = 2;
+  limits_.most_array_tasks = 4;
   EXPECT_EQ(choices().size(), 5U) << "their speed is not known";
   places_[0].gpu_speed = 1e12;
   const auto all = choices();
@@ -141,6 +161,7 @@ TEST_F(Choices, put_first_what_is_done_first) {
 }
 
 TEST_F(Choices, of_an_array_wait_for_its_last_job) {
+  limits_.most_array_tasks = 4;
   std::vector<Wait> waits;
   for (std::int64_t i = 0; i < 20'000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
   const WaitForecast queue = forecast_waits(waits);

@@ -127,6 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ResultReader reader(file);
     for (std::size_t i = 0; i < reader.rows().size(); ++i) {
       accepts<RunError>([&] { (void)reader.field(i); });
+      accepts<RunError>([&] { (void)reader.rooms(i); });
     }
   });
   return 0;

@@ -55,6 +55,7 @@ std::vector<std::string> seeds() {
   result.id = "10000";
   result.status = PlanStatus::converged;
   result.field.resize(9);
+  result.rooms.resize(2);
   const Machine machine{"node", {{0, 0, 0}, {1, 0, 1}}, {{0, "gpu", "uuid", 1 << 30, 0}}};
   const std::vector<Bytes> messages{encode(Hello{machine}),
                                     encode(Ready{"node", "cpu", 2, {0, 1}}),

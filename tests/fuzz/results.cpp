@@ -113,7 +113,7 @@ void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
 
 /// Puts something else under a name that wallheat looks for.
 void make_odd(Files& files, std::size_t place, unsigned form) {
-  static constexpr std::array<odd::Place, 13> places{{{"/", "wallheat"},
+  static constexpr std::array<odd::Place, 14> places{{{"/", "wallheat"},
                                                       {"/", "format_version"},
                                                       {"/", "file_id"},
                                                       {"/", "layer_names"},
@@ -121,6 +121,7 @@ void make_odd(Files& files, std::size_t place, unsigned form) {
                                                       {"/sessions/0", "host"},
                                                       {"/ids", "crc32"},
                                                       {"/rows", nullptr},
+                                                      {"/rooms", nullptr},
                                                       {"/ids", nullptr},
                                                       {"/settings", nullptr},
                                                       {"/sessions/0", nullptr},
@@ -174,9 +175,13 @@ void require_sound(const fs::path& path, bool forged) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::optional<Grid<double>> field;
     const bool readable = accepts<RunError>([&] { field = reader.field(i); });
+    std::vector<RoomResult> rooms;
+    const bool has_rooms = accepts<RunError>([&] { rooms = reader.rooms(i); });
     if (forged || rows[i].status == PlanStatus::pending) continue;
     require(i < campaign().ids.size(), "a plan that there never was");
     require(same(rows[i], known_result(i)), "a row that was not stored as sound");
+    for (RoomResult& room : rooms) room.plan = room.room_crc32 = 0;
+    require(!has_rooms || rooms == known_result(i).rooms, "rooms that were not stored as sound");
     if (!readable) continue;
     require(field.has_value() == is_answer(rows[i].status), "a result without its field");
     if (field) require(*field == known_field(i), "a field that was not stored as sound");

@@ -25,6 +25,8 @@ std::vector<std::string> seeds() {
   settings.solver.gpu = 3;
   settings.lanes = 0;
   settings.cpus = {0, 8};
+  settings.solver.walls = {{5, 8}, {25, 22}};
+  settings.solver.door = Door{7};
   add();
   return inputs;
 }
@@ -36,9 +38,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace wallheat::fuzz;
   accepts<DecodeError>([&] {
     const JobSettings settings = decode_settings(bytes_of(text_of(data, size)));
-    const auto [limits, reference, isa, gpu, kind, spacing_is_known] = settings.solver;
+    const auto [limits, reference, isa, gpu, kind, spacing_is_known, walls, thresholds, door] =
+        settings.solver;
     require(isa == Isa::baseline || isa == Isa::avx2 || isa == Isa::avx512, "no such isa");
     require(kind >= SolverKind::jacobi && kind <= SolverKind::steady, "no such solver");
+    require(!door || (door->cells >= Door::automatic && door->cells <= largest_door), "no door");
     require(settings.plan_timeout_s >= 0, "a timeout that ends before it begins");
     const Bytes again = encode(settings);
     require(encode(decode_settings(again)) == again,

@@ -23,7 +23,7 @@ try:
 except ImportError:
     h5py = None
 
-NUMPY_PROGRAM = pathlib.Path(__file__).with_name("numpy_program.py")
+NUMPY_PROGRAM = pathlib.Path(__file__).parents[2] / "jobs/examples/reference.py"
 
 # Seed, size and number of generated plans. Every tenth plan hangs over an edge of the grid.
 GENERATED = [(1, 32, 10), (2, 64, 10), (3, 101, 4), (4, 160, 2), (5, 257, 1), (6, 512, 1)]

@@ -38,6 +38,17 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+};
+struct ProcessUtilization {
+  unsigned pid;
+  unsigned long long time_us;
+  unsigned sm, memory, encoder, decoder;
+};
+
 struct FieldValue {
   unsigned field, scope;
   long long time_us, latency_us;
@@ -113,6 +124,41 @@ int nvmlDeviceGetDecoderUtilization(Device* device, unsigned* pct, unsigned* int
   return tell(device, pct, 5U);
 }
 #ifndef OLD_DRIVER
+int nvmlDeviceGetEnforcedPowerLimit(Device* device, unsigned* milliwatts) {
+  return tell(device, milliwatts, 700'000U);
+}
+int nvmlDeviceGetEccMode(Device* device, unsigned* current, unsigned* pending) {
+  *pending = 0;
+  return tell(device, current, 1U);
+}
+int nvmlDeviceGetMigMode(Device* device, unsigned* current, unsigned* pending) {
+  *pending = 1;
+  return tell(device, current, 0U);
+}
+int nvmlDeviceGetComputeMode(Device* device, unsigned* mode) { return tell(device, mode, 3U); }
+// Two hold memory; of the second it is not known how much.
+int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned* count, ProcessInfo* infos) {
+  if (*count < 2) return 7;  // too small
+  *count = 2;
+  infos[1] = {4711, ~0ULL, ~0U, ~0U};
+  return tell(device, infos, ProcessInfo{4712, 3'000'000'000, ~0U, ~0U});
+}
+// Two samples of one, the later first, and one of a process that has no context of its own; twice
+// something new.
+int nvmlDeviceGetProcessUtilization(Device* device, ProcessUtilization* samples, unsigned* count,
+                                    unsigned long long since_us) {
+  if (since_us >= 4000) return not_found;
+  *count = 4;
+  samples[1] = {4712, since_us + 1000, 50, 20, 0, 0};
+  samples[2] = {9, since_us + 1500, 4, 0, 3, 5};
+  samples[3] = {0, since_us + 1700, 99, 0, 0, 0};
+  return tell(device, samples, ProcessUtilization{4712, since_us + 2000, 97, 40, 0, 0});
+}
+int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
+  if (pid != 4712) return not_found;
+  (void)std::snprintf(name, length, "/usr/local/bin/wallheat");
+  return success;
+}
 int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
   device->energy_mj += 1500;
   return tell(device, millijoules, device->energy_mj);

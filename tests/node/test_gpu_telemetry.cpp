@@ -70,6 +70,39 @@ TEST(GpuTelemetry, says_what_little_an_unsupported_gpu_tells) {
   EXPECT_TRUE(std::isnan(sample.sm_clock_mhz));
 }
 
+TEST(GpuTelemetry, tells_how_a_gpu_is_set_up) {
+  const GpuSettings settings = GpuTelemetry("GPU-good", driver).settings();
+  EXPECT_EQ(settings.power_cap_w, 700);
+  EXPECT_EQ(settings.ecc, "on");
+  EXPECT_EQ(settings.compute_mode, "exclusive process");
+  EXPECT_EQ(settings.mig, "off");
+  const GpuSettings unknown = GpuTelemetry("GPU-good", old_driver).settings();
+  EXPECT_TRUE(std::isnan(unknown.power_cap_w));
+  EXPECT_EQ(unknown.ecc + unknown.compute_mode + unknown.mig, "");
+}
+
+TEST(GpuTelemetry, tells_who_uses_a_gpu) {
+  GpuTelemetry gpu("GPU-good", driver);
+  const auto processes = gpu.processes();
+  ASSERT_EQ(processes.size(), 3U);
+  EXPECT_EQ(processes[0].pid, 9U);
+  EXPECT_EQ(processes[0].sm_pct, 4);
+  EXPECT_EQ(processes[0].decoder_pct, 5);
+  EXPECT_TRUE(std::isnan(processes[0].memory_bytes));
+  EXPECT_EQ(processes[1].pid, 4711U);
+  EXPECT_TRUE(std::isnan(processes[1].memory_bytes)) << "the driver does not know";
+  EXPECT_EQ(processes[1].name, "");
+  EXPECT_EQ(processes[2].name, "wallheat");
+  EXPECT_EQ(processes[2].sm_pct, 97) << "of the latest sample";
+  EXPECT_EQ(processes[2].memory_pct, 40);
+  EXPECT_EQ(processes[2].memory_bytes, 3e9);
+  EXPECT_EQ(gpu.processes().size(), 3U) << "it was at work again";
+  const auto again = gpu.processes();
+  ASSERT_EQ(again.size(), 2U) << "the third has done nothing since";
+  EXPECT_TRUE(std::isnan(again[1].sm_pct));
+  EXPECT_TRUE(GpuTelemetry("GPU-good", old_driver).processes().empty());
+}
+
 TEST(GpuTelemetry, finds_all_gpus_of_a_node) {
   const std::vector<NvmlGpu> gpus = nvml_gpus(driver);
   ASSERT_EQ(gpus.size(), 3U);

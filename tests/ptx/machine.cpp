@@ -3,16 +3,21 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
 #include <utility>
+
+#include "ptx/instructions.hpp"
 
 namespace wallheat::ptx {
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 constexpr std::byte unwritten{0xcd};
+constexpr std::uint64_t arrivals_mark = 0x6d62617272696572;  // in an mbarrier's memory
+constexpr std::int64_t most_awaited_bytes = (1 << 20) - 1;   // of an mbarrier, says PTX
 
 }  // namespace
 
@@ -62,6 +67,11 @@ void Machine::run_together(const Launch& launch, int first_block, int blocks) {
   at_cluster_barrier_ = 0;
   grid_barrier_ = {};
   shared_.assign(shared_pitch_ * static_cast<std::size_t>(blocks), unwritten);
+  edges_.assign(shared_.size() / 16, Edge::none);
+  arrivals_.clear();
+  on_the_way_.clear();
+  constexpr unsigned slownesses[] = {1, 2, 8, 60};
+  slowness_ = slownesses[random_() % 4];
   blocks_.assign(static_cast<std::size_t>(blocks), Block{});
   std::vector<std::unique_ptr<Thread>> threads;
   const auto count = static_cast<std::size_t>(blocks * launch.threads);
@@ -97,6 +107,7 @@ void Machine::run_together(const Launch& launch, int first_block, int blocks) {
     std::shuffle(order.begin(), order.end(), random_);
     // Some warps fall behind the others, by more than one wait now and then.
     for (std::size_t warp = 0; warp < rests.size(); ++warp) rests[warp] = random_() % 3 == 0;
+    const bool any_arrived = let_arrive(false);
     bool any_ran = false;
     for (const bool all : {false, true}) {
       if (any_ran) break;
@@ -110,11 +121,47 @@ void Machine::run_together(const Launch& launch, int first_block, int blocks) {
         step(*thread);
       }
     }
-    if (!any_ran)
+    if (!any_ran && !any_arrived && !let_arrive(true)) {
+      std::int64_t bytes = 0;
+      for (const auto& [memory, arrivals] : arrivals_) bytes += arrivals.awaited_bytes;
       throw Violation(launch.kernel.name + ": " + std::to_string(order.size()) +
-                      " threads wait for ever");
+                      " threads wait for ever; " + std::to_string(bytes) + " bytes do not come");
+    }
     std::erase_if(order, [](const Thread* thread) { return thread->done_; });
   }
+  while (let_arrive(true)) {
+  }
+}
+
+void Machine::Arrivals::look() {
+  if (std::abs(awaited_bytes) > most_awaited_bytes)
+    throw Violation("an mbarrier is told of too many bytes");
+  if (awaited_threads > 0) return;
+  if (awaited_bytes < 0) throw Violation("more bytes come to an mbarrier than it was told of");
+  if (awaited_bytes > 0) return;
+  ++phases;
+  awaited_threads = threads;
+}
+
+bool Machine::let_arrive(bool any) {
+  std::shuffle(on_the_way_.begin(), on_the_way_.end(), random_);
+  std::size_t arriving = any && !on_the_way_.empty() ? 1 : 0;
+  while (!any && arriving < on_the_way_.size() && random_() % slowness_ == 0) ++arriving;
+  for (std::size_t i = 0; i < arriving; ++i) {
+    const OnTheWay store = on_the_way_.back();
+    on_the_way_.pop_back();
+    const std::string where = launch_->kernel.name + ": a store on its way ";
+    const auto offset = static_cast<std::size_t>(store.to - shared_.data());
+    if (blocks_[offset / shared_pitch_].has_lost_threads)
+      throw Violation(where + "arrives in a block that may have ended");
+    if (edge_at(store.to) == Edge::arrived)
+      throw Violation(where + "overwrites what nobody has read");
+    edge_at(store.to) = Edge::arrived;
+    std::memcpy(store.to, store.bytes.data(), store.count);
+    store.arrivals->awaited_bytes -= static_cast<std::int64_t>(store.count);
+    store.arrivals->look();
+  }
+  return arriving > 0;
 }
 
 void Machine::step(Thread& thread) {
@@ -206,11 +253,6 @@ const std::array<std::uint32_t, warp_threads>& Thread::gather(std::uint32_t valu
   return values;
 }
 
-bool Thread::all_agree(bool yes, int line) {
-  const auto& votes = gather(yes ? 1 : 0, line);
-  return std::all_of(votes.begin(), votes.end(), [](std::uint32_t vote) { return vote != 0; });
-}
-
 std::uint32_t Thread::exchange(std::uint32_t value, std::uint32_t distance, int line) {
   return gather(value, line)[(thread_ % warp_threads) ^ distance];
 }
@@ -228,8 +270,102 @@ std::uint64_t Thread::generic(std::uint64_t shared_address) const {
 }
 
 std::uint64_t Thread::in_block(std::uint64_t generic_address, std::uint32_t block) const {
-  if (block >= machine_.blocks_.size()) return ~std::uint64_t{0} / 2;
+  if (block >= machine_.blocks_.size()) fail("asks for a block that does not exist");
   return generic_address + (block - std::uint64_t{block_}) * machine_.shared_pitch_;
+}
+
+std::uint64_t Thread::shared_of(std::uint64_t generic_address) const {
+  const std::uint64_t address =
+      generic_address - reinterpret_cast<std::uintptr_t>(block().shared) + first_shared_address;
+  (void)shared_memory(address, 1);
+  return address;
+}
+
+std::uint32_t Thread::shared_in_block(std::uint32_t address, std::uint32_t block) const {
+  if (block >= machine_.blocks_.size()) fail("asks for a block that does not exist");
+  (void)shared_memory(address, 1);
+  return address | (block + 1) << shared_address_bits;
+}
+
+std::byte* Thread::cluster_memory(std::uint32_t address, std::size_t bytes) const {
+  const std::uint32_t block = address >> shared_address_bits;
+  const std::uint64_t own = address % (1U << shared_address_bits);
+  std::byte* const here = shared_memory(own, bytes);
+  if (block == 0) return here;
+  return here + (block - 1 - std::size_t{block_}) * machine_.shared_pitch_;
+}
+
+void Thread::check_lives(std::size_t block) const {
+  if (!machine_.blocks_[block].begun) fail("reaches into a block that has not begun");
+  if (machine_.blocks_[block].has_lost_threads) fail("reaches into a block that may have ended");
+}
+
+Machine::Arrivals& Thread::arrivals_at(std::byte* memory) const {
+  const auto found = machine_.arrivals_.find(memory);
+  if (found == machine_.arrivals_.end()) fail("uses an mbarrier that is none yet");
+  if (load<std::uint64_t>(memory, 0) != arrivals_mark)
+    fail("uses an mbarrier that was overwritten");
+  return found->second;
+}
+
+void Thread::make_arrivals(std::uint64_t address, std::uint32_t threads) {
+  std::byte* const memory = shared_memory(address, 8);
+  store(memory, 0, arrivals_mark);
+  Machine::Arrivals& made = machine_.arrivals_[memory];
+  made = {};
+  made.threads = made.awaited_threads = static_cast<int>(threads);
+  made.made_by = this;
+}
+
+void Thread::show_arrivals() {
+  for (auto& [memory, arrivals] : machine_.arrivals_)
+    if (arrivals.made_by == this) arrivals.is_seen = true;
+}
+
+void Thread::expect_arrivals(std::uint64_t address, std::uint32_t bytes) {
+  Machine::Arrivals& arrivals = arrivals_at(shared_memory(address, 8));
+  if (arrivals.awaited_threads == 0) fail("arrives at an mbarrier whose phase has not ended");
+  --arrivals.awaited_threads;
+  arrivals.awaited_bytes += bytes;
+  arrivals.look();
+}
+
+bool Thread::await_arrivals(std::uint64_t address, std::uint32_t parity) {
+  Machine::Arrivals& arrivals = arrivals_at(shared_memory(address, 8));
+  const auto is_over = [&] { return arrivals.phases % 2 != parity; };
+  if (is_over()) return true;
+  await(arrivals.phases);
+  return is_over() && machine_.random_() % 4 != 0;
+}
+
+void Thread::store_later(std::uint32_t to, const void* bytes, std::size_t count,
+                         std::uint32_t arrivals) {
+  Machine::OnTheWay store;
+  store.to = cluster_memory(to, count);
+  std::byte* const counted_at = cluster_memory(arrivals, 8);
+  const auto block_of = [this](const std::byte* memory) {
+    return static_cast<std::size_t>(memory - machine_.shared_.data()) / machine_.shared_pitch_;
+  };
+  if (block_of(store.to) != block_of(counted_at))
+    fail("stores in one block and tells an mbarrier of another");
+  check_lives(block_of(store.to));
+  store.arrivals = &arrivals_at(counted_at);
+  if (!store.arrivals->is_seen) fail("tells an mbarrier that was not shown to other blocks");
+  std::memcpy(store.bytes.data(), bytes, count);
+  store.count = count;
+  if (machine_.edge_at(store.to) == Machine::Edge::none)
+    machine_.edge_at(store.to) = Machine::Edge::awaited;
+  machine_.on_the_way_.push_back(store);
+  ++machine_.stores_to_other_blocks;
+  ++machine_.asynchronous_stores;
+}
+
+const std::byte* Thread::read_shared(std::uint64_t address, std::size_t bytes) {
+  std::byte* const memory = shared_memory(address, bytes);
+  Machine::Edge& edge = machine_.edge_at(memory);
+  if (edge == Machine::Edge::awaited) fail("reads an edge that has not arrived");
+  if (edge == Machine::Edge::arrived) edge = Machine::Edge::awaited;
+  return memory;
 }
 
 void Thread::check_alignment(std::uint64_t address, std::size_t bytes) const {
@@ -269,8 +405,7 @@ std::byte* Thread::generic_memory(std::uint64_t address, std::size_t bytes) cons
     fail("reaches outside of shared memory");
   if (owner == block_) return memory;
   ++machine_.stores_to_other_blocks;
-  if (!machine_.blocks_[owner].begun) fail("reaches into a block that has not begun");
-  if (machine_.blocks_[owner].has_lost_threads) fail("reaches into a block that may have ended");
+  check_lives(owner);
   return memory;
 }
 

@@ -14,15 +14,17 @@
 #include <vector>
 
 // A GPU that is a program: it runs kernels that translate.py made of PTX, each thread as a fiber,
-// warps in random order. A thread runs until it waits for others. What a GPU would let pass, and
-// would get wrong now and then, ends the launch here: see Violation. It knows nothing of time, of
-// what ptxas makes of PTX, or of stores that are seen late.
+// warps in random order. A thread runs until it waits for others. Asynchronous stores arrive in
+// random order, some late. What a GPU would let pass, and would get wrong now and then, ends the
+// launch here: see Violation. It knows nothing of time, of what ptxas makes of PTX, or of ordinary
+// stores that are seen late.
 
 namespace wallheat::ptx {
 
 /// What no kernel may do: reach outside of its memory, or into a block that has not begun or may
 /// have ended; part ways within a warp where all its threads must be at one instruction; wait for
-/// ever. Says kernel, block and thread.
+/// ever; tell an mbarrier of other bytes than come; store asynchronously over what was not read
+/// yet, or read a second time what was stored so. Says kernel, block and thread.
 class Violation : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -52,6 +54,8 @@ struct Launch {
 
 /// Where the shared memory of each block begins for the block itself.
 constexpr std::uint64_t first_shared_address = 1024;
+/// In an address of the cluster's shared memory the block's number, from 1 on, stands above these.
+constexpr int shared_address_bits = 24;
 constexpr int warp_threads = 32;
 
 class Machine {
@@ -72,6 +76,7 @@ class Machine {
 
   std::int64_t launches = 0;
   std::int64_t stores_to_other_blocks = 0;  ///< and loads
+  std::int64_t asynchronous_stores = 0;     ///< of those
 
  private:
   friend class Thread;
@@ -93,7 +98,34 @@ class Machine {
     bool has_lost_threads = false;
   };
 
+  /// An mbarrier. Its memory holds a mark, so that it is noticed if somebody writes there.
+  struct Arrivals {
+    int threads = 0;  ///< that arrive in a phase
+    int awaited_threads = 0;
+    std::int64_t awaited_bytes = 0;  ///< told and not come; less than 0: come and not told yet
+    std::uint32_t phases = 0;        ///< that ended
+    const Thread* made_by = nullptr;
+    bool is_seen = false;  ///< by other blocks
+
+    /// Ends the phase if nothing is awaited any more.
+    void look();
+  };
+  /// An asynchronous store of which nobody can say when it arrives.
+  struct OnTheWay {
+    std::byte* to = nullptr;
+    std::array<std::byte, 16> bytes{};
+    std::size_t count = 0;
+    Arrivals* arrivals = nullptr;
+  };
+  /// Of 16 bytes of shared memory that asynchronous stores reach.
+  enum class Edge : std::uint8_t { none, awaited, arrived };
+
   void run_together(const Launch& launch, int first_block, int blocks);
+  /// Lets some of the stores on the way arrive; at least one if `any` is to, and there is one.
+  bool let_arrive(bool any);
+  [[nodiscard]] Edge& edge_at(const std::byte* memory) {
+    return edges_[static_cast<std::size_t>(memory - shared_.data()) / 16];
+  }
   void step(Thread& thread);
   static void enter(unsigned high, unsigned low);
 
@@ -109,6 +141,10 @@ class Machine {
   std::size_t shared_pitch_ = 0;  ///< from block to block; what lies between belongs to none
   std::vector<std::byte> shared_;
   std::vector<Block> blocks_;
+  std::vector<Edge> edges_;  ///< of shared_
+  std::map<std::byte*, Arrivals> arrivals_;
+  std::vector<OnTheWay> on_the_way_;
+  unsigned slowness_ = 0;  ///< one in so many stores on the way arrives at a time
   int first_block_ = 0;
   int at_cluster_barrier_ = 0;
   std::uint32_t cluster_barriers_ = 0;  ///< passed
@@ -140,7 +176,6 @@ class Thread {
   void await_block(int line);
   void cluster_arrive();
   void cluster_wait();
-  [[nodiscard]] bool all_agree(bool yes, int line);
   /// The value of the thread of this warp whose number differs in the bits of `distance`.
   [[nodiscard]] std::uint32_t exchange(std::uint32_t value, std::uint32_t distance, int line);
   /// Once a thread has seen a value, it waits for another: it is no use to look again before.
@@ -150,8 +185,21 @@ class Thread {
   /// block that does not exist it is an address that may not be used.
   [[nodiscard]] std::uint64_t generic(std::uint64_t shared_address) const;
   [[nodiscard]] std::uint64_t in_block(std::uint64_t generic_address, std::uint32_t block) const;
+  /// The other way round, and the same of addresses of this block's shared memory, as one of the
+  /// cluster's.
+  [[nodiscard]] std::uint64_t shared_of(std::uint64_t generic_address) const;
+  [[nodiscard]] std::uint32_t shared_in_block(std::uint32_t address, std::uint32_t block) const;
+
+  void make_arrivals(std::uint64_t address, std::uint32_t threads);
+  void show_arrivals();  ///< those that this thread made, to other blocks
+  void expect_arrivals(std::uint64_t address, std::uint32_t bytes);
+  /// Whether a phase of this parity has ended; waits for it, but not always to the end.
+  [[nodiscard]] bool await_arrivals(std::uint64_t address, std::uint32_t parity);
+  /// Stores up to 16 bytes, of which an mbarrier of the same block is told, some time later.
+  void store_later(std::uint32_t to, const void* bytes, std::size_t count, std::uint32_t arrivals);
 
   [[nodiscard]] std::byte* shared_memory(std::uint64_t address, std::size_t bytes) const;
+  [[nodiscard]] const std::byte* read_shared(std::uint64_t address, std::size_t bytes);
   [[nodiscard]] std::byte* global_memory(std::uint64_t address, std::size_t bytes) const;
   [[nodiscard]] std::byte* generic_memory(std::uint64_t address, std::size_t bytes) const;
   [[nodiscard]] const std::byte* param_memory(std::uint64_t offset, std::size_t bytes) const;
@@ -165,6 +213,10 @@ class Thread {
   /// Lets others run until `*value` is not what it is now.
   void await(const std::uint32_t& value);
   const std::array<std::uint32_t, warp_threads>& gather(std::uint32_t value, int line);
+  [[nodiscard]] Machine::Arrivals& arrivals_at(std::byte* memory) const;
+  /// What an address of the cluster's shared memory means.
+  [[nodiscard]] std::byte* cluster_memory(std::uint32_t address, std::size_t bytes) const;
+  void check_lives(std::size_t block) const;
 
   Machine& machine_;
   std::uint32_t block_;   ///< of those that run together

@@ -1,7 +1,6 @@
 #include "ptx/ptx_stream.hpp"
 
 #include <iterator>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -10,6 +9,8 @@
 
 namespace wallheat::gpu {
 namespace {
+
+constexpr int resident_blocks = 264;  // two on each of 132 multiprocessors
 
 /// Parameters as a kernel finds them: one after another.
 template <class... Parameter>
@@ -44,39 +45,29 @@ std::vector<std::vector<int>> arguments_of(const std::string& name) {
   return all;
 }
 
-std::size_t block_bytes(TileShape tile, int threads) {
-  const auto inboxes = [](TileShape shape, int count) {
-    return 2 * sizeof(Pair) * static_cast<std::size_t>(shape.inbox_pairs() * count);
-  };
-  return inboxes(tile, threads) + sizeof(BlockMemory<small_tile, 1>) - inboxes(small_tile, 1);
+std::size_t block_bytes(int threads) {
+  const std::size_t a_thread = sizeof(BlockMemory<2>) - sizeof(BlockMemory<1>);
+  return sizeof(BlockMemory<1>) + static_cast<std::size_t>(threads - 1) * a_thread;
 }
 
 }  // namespace
 
 std::vector<ClusterShape> every_cluster_shape() {
-  std::vector<int> blocks(16);
-  std::iota(blocks.begin(), blocks.end(), 1);
+  std::vector<ClusterSize> sizes;
+  for (int blocks = 1; blocks <= most_blocks_of_a_cluster; ++blocks)
+    sizes.push_back({blocks, resident_blocks / blocks});
   std::vector<ClusterShape> shapes;
-  for (const auto& kernel : arguments_of("cluster_kernel"))
-    shapes.push_back({{kernel.at(0), kernel.at(1)}, kernel.at(2), kernel.at(3), blocks});
+  for (const auto& kernel : arguments_of("cluster_kernel")) shapes.push_back({kernel.at(0), sizes});
   return shapes;
 }
 
-std::vector<Region> every_region() {
-  std::vector<Region> regions;
-  for (const auto& kernel : arguments_of("streaming_kernel"))
-    if (kernel.at(2) == 0) regions.push_back({kernel.at(0), kernel.at(1)});
-  return regions;
-}
-
-PtxStream::PtxStream(std::uint64_t seed, int multiprocessors, std::vector<ClusterShape> shapes,
-                     Region region)
-    : capacity_{.multiprocessors = multiprocessors,
+PtxStream::PtxStream(std::uint64_t seed, std::vector<ClusterShape> shapes)
+    : capacity_{.multiprocessors = resident_blocks / 2,
                 .clusters = shapes.empty() ? every_cluster_shape() : std::move(shapes),
                 .grid_threads = 256,
-                .most_grid_blocks = 2 * multiprocessors,
-                .region_rows = region.rows,
-                .region_cols = region.cols,
+                .most_grid_blocks = resident_blocks,
+                .region_rows = 8,
+                .region_cols = 16,
                 .memory_bytes = std::size_t{1} << 30},
       machine_(std::make_shared<ptx::Machine>(seed)) {}
 
@@ -92,23 +83,18 @@ void PtxStream::run_resident(const GroupSize& group, const ResidentPlan& plan) {
                   packed(plan));
     return;
   }
-  machine_->run({ptx::kernel("cluster_kernel" +
-                             numbers({group.tile.rows, group.tile.cols, group.most_threads})),
-                 group.blocks, group.threads, block_bytes(group.tile, group.most_threads),
-                 ptx::Together::cluster},
+  machine_->run({ptx::kernel("cluster_kernel" + numbers({group.most_threads})), group.blocks,
+                 group.threads, block_bytes(group.most_threads), ptx::Together::cluster},
                 packed(plan));
 }
 
 void PtxStream::run_streaming(std::size_t regions, const StreamedPlan& plan,
                               unsigned long long* largest_change) {
-  const int threads = capacity_.region_rows * capacity_.region_cols;
-  machine_->run(
-      {ptx::kernel("streaming_kernel" + numbers({capacity_.region_rows, capacity_.region_cols,
-                                                 largest_change != nullptr ? 1 : 0})),
-       static_cast<int>(regions), threads,
-       2 * sizeof(Pair) * static_cast<std::size_t>(streamed_tile.inbox_pairs() * threads),
-       ptx::Together::no},
-      packed(plan, largest_change));
+  machine_->run({ptx::kernel("streaming_kernel" + numbers({largest_change != nullptr ? 1 : 0,
+                                                           plan.terms != nullptr ? 1 : 0})),
+                 static_cast<int>(regions), capacity_.region_rows * capacity_.region_cols, 0,
+                 ptx::Together::no},
+                packed(plan, largest_change));
 }
 
 }  // namespace wallheat::gpu

@@ -5,18 +5,11 @@
 
 namespace wallheat::gpu {
 
-/// Tiles of a streamed region.
-struct Region {
-  int rows = 16;
-  int cols = 32;
-};
-
 /// The streams that GpuSolver drives, over a machine that executes what nvcc made of the kernels.
 class PtxStream final : public HostMemoryStream {
  public:
   /// `shapes`: which of the cluster kernels there are; all if empty.
-  explicit PtxStream(std::uint64_t seed, int multiprocessors = 132,
-                     std::vector<ClusterShape> shapes = {}, Region region = {});
+  explicit PtxStream(std::uint64_t seed, std::vector<ClusterShape> shapes = {});
 
   [[nodiscard]] const Capacity& capacity() const override { return capacity_; }
   [[nodiscard]] Memory device_memory(std::size_t bytes) override;
@@ -33,9 +26,7 @@ class PtxStream final : public HostMemoryStream {
   std::shared_ptr<ptx::Machine> machine_;
 };
 
-// What nvcc has made: the cluster kernels, for clusters of 1 to 16 blocks, and the streaming ones.
-
+/// The cluster kernels that nvcc has made, for clusters of 1 to 16 blocks.
 [[nodiscard]] std::vector<ClusterShape> every_cluster_shape();
-[[nodiscard]] std::vector<Region> every_region();
 
 }  // namespace wallheat::gpu

@@ -86,7 +86,8 @@ class Translator:
         size = f"{len(values)} * sizeof({kind})"
         if waits:
             yield f"thread.await_change({self.address(place)});"
-        yield f"auto* const memory = thread.{space[0]}_memory({self.address(place)}, {size});"
+        function = "read_shared" if name == "ld" and space == ["shared"] else f"{space[0]}_memory"
+        yield f"auto* const memory = thread.{function}({self.address(place)}, {size});"
         for index, operand in enumerate(values):
             if name == "ld":
                 yield f"set({self.register(operand)}, load<{kind}>(memory, {index}));"
@@ -105,8 +106,6 @@ class Translator:
             yield f"thread.await_block({line if name == 'bar' else 0});"
         elif opcode in ("barrier.cluster.arrive", "barrier.cluster.wait"):
             yield f"thread.cluster_{suffix}();"
-        elif opcode == "vote.sync.all.pred":
-            yield f"{self.register(arguments[0])} = thread.all_agree({self.register(arguments[1])}, {line});"
         elif opcode == "shfl.sync.bfly.b32":
             to = arguments[0].split("|")[0]
             yield (f"{self.register(to)} = thread.exchange({self.register(arguments[1])}, "
@@ -114,7 +113,23 @@ class Translator:
         elif opcode == "mapa.u64":
             yield (f"{self.register(arguments[0])} = thread.in_block({self.register(arguments[1])}, "
                    f"{self.value(arguments[2], 'std::uint32_t')});")
-        elif opcode in ("atom.shared.max.u64", "atom.global.max.u64", "atom.add.release.gpu.u32"):
+        elif opcode == "mapa.shared::cluster.u32":
+            yield (f"{self.register(arguments[0])} = thread.shared_in_block({self.register(arguments[1])}, "
+                   f"{self.value(arguments[2], 'std::uint32_t')});")
+        elif opcode == "mbarrier.init.shared::cta.b64":
+            yield f"thread.make_arrivals({self.address(arguments[0])}, {self.value(arguments[1], 'std::uint32_t')});"
+        elif opcode == "fence.mbarrier_init.release.cluster":
+            yield "thread.show_arrivals();"
+        elif opcode == "mbarrier.arrive.expect_tx.shared::cta.b64":
+            yield f"thread.expect_arrivals({self.address(arguments[1])}, {self.value(arguments[2], 'std::uint32_t')});"
+        elif opcode == "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64":
+            yield (f"{self.register(arguments[0])} = thread.await_arrivals({self.address(arguments[1])}, "
+                   f"{self.value(arguments[2], 'std::uint32_t')});")
+        elif opcode == "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64":
+            pair = ", ".join(self.value(operand, "double") for operand in operands(arguments[1][1:-1]))
+            yield f"const double pair[] = {{{pair}}};"
+            yield f"thread.store_later({self.address(arguments[0])}, pair, sizeof pair, {self.address(arguments[2])});"
+        elif opcode in ("atom.shared.add.u32", "atom.shared.max.u64", "atom.global.max.u64", "atom.add.release.gpu.u32"):
             kind = type_of(suffix)
             space = modifiers[0] if modifiers[0] in ("shared", "global") else "generic"
             yield f"auto* const memory = thread.{space}_memory({self.address(arguments[1])}, sizeof({kind}));"
@@ -122,9 +137,10 @@ class Translator:
             change = "add" if "add" in modifiers else "max"
             yield f"store<{kind}>(memory, 0, {change}<{kind}>(before, {self.value(arguments[2], kind)}));"
             yield f"set({self.register(arguments[0])}, before);"
-        elif opcode in ("cvta.shared.u64", "cvta.to.global.u64"):
+        elif opcode in ("cvta.shared.u64", "cvta.to.shared.u64", "cvta.to.global.u64"):
             value = self.value(arguments[1], "std::uint64_t")
-            yield f"set({self.register(arguments[0])}, {f'thread.generic({value})' if 'shared' in modifiers else value});"
+            converted = {"shared": f"thread.generic({value})", "toshared": f"thread.shared_of({value})"}
+            yield f"set({self.register(arguments[0])}, {converted.get(''.join(modifiers[:-1]), value)});"
         elif name in ("ld", "st"):
             yield from self.memory(name, modifiers, arguments)
         elif name == "mov":
@@ -200,7 +216,8 @@ def translate(source, number, table):
         yield f"void {function}(Thread& thread) {{"
         for kind, count in re.findall(r"\.reg \.\w+\s+%(\w+)<(\d+)>;", body):
             yield f"{REGISTERS[kind]} " + ", ".join(f"{kind}{index}" for index in range(int(count))) + ";"
-        yield "std::uint32_t temp;\nstd::uint64_t tmp;"
+        for kind, name in sorted(set(re.findall(r"\.reg \.(\w+) %([a-z]\w*);", body))):  # of inline assembly
+            yield f"{type_of(kind)} {name};"
         for offset, name in zip(offsets, names):
             body = re.sub(rf"\[{name}(?:\+(\d+))?\]", lambda m, o=offset: f"[parameters+{o + int(m[1] or 0)}]", body)
         translator.parameter = "parameters"

@@ -114,6 +114,17 @@ class Solve(unittest.TestCase):
         self.assertLess(solution.last_delta, 1e-4)
         self.assertEqual(wallheat.solve(self.domain, self.interior, max_iterations=3).iterations, 3)
 
+    def test_a_gpu_is_asked_for_by_name(self):
+        domain, interior = np.full((16, 16), 5.0), np.pad(np.ones((14, 14), bool), 1)
+        np.testing.assert_array_equal(wallheat.solve(domain, interior, device="cpu").field,
+                                      wallheat.solve(domain, interior).field)
+        with self.assertRaisesRegex(ValueError, "device must be one of cpu, gpu, not 'tpu'"):
+            wallheat.solve(domain, interior, device="tpu")
+        with self.assertRaisesRegex(ValueError, "solver jacobi alone"):
+            wallheat.solve(domain, interior, device="gpu", solver="steady")
+        with self.assertRaisesRegex(RuntimeError, "built without CUDA"):
+            wallheat.solve(domain, interior, device="gpu")
+
     def test_other_solvers_give_their_answers(self):
         iterate = wallheat.solve(self.domain, self.interior)
         fast = wallheat.solve(self.domain, self.interior, solver="fastforward")

@@ -18,6 +18,7 @@ PlanResult full_result() {
   });
   result.status = PlanStatus::converged;
   result.input_stamps = {FileStamp{2097280, 5}, FileStamp{262272, 6}};
+  result.device_times = {1, 2, 3, 4, "a kernel", 5, 6, 7};
   result.may_pass = true;
   result.field = {std::byte{1}, std::byte{0}, std::byte{255}};
   return result;
@@ -45,17 +46,19 @@ GpuSample full_sample() {
 std::vector<FromWorker> from_worker() {
   return {Hello{{"node7",
                  {{0, 0, 0}, {1, 0, 0}},
-                 {{0, "A GPU", "GPU-1", 1ULL << 37, 1}},
+                 {{0, "A GPU", "GPU-1", 1ULL << 37, 1, 1.3e12}},
                  "why",
                  "boot 1",
                  64,
-                 {{17, 2.5}}}},
+                 {{17, 2.5}},
+                 5e9}},
           Ready{"node7", "cpu avx512", 3, {0, 1, 2}},
           Report{{4, 5}, {full_result(), PlanResult{}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}, full_sample()},
           Returned{{1, 2, 3}},
           Farewell{"interrupted", true},
+          Farewell{"silent", false, true},
           Goodbye{},
           Leaving{true}};
 }
@@ -105,6 +108,7 @@ TEST(Messages, carry_every_column_of_a_result) {
   for_each_column([&](const auto& column) {
     EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
   });
+  EXPECT_EQ(result.device_times, expected.device_times);
   EXPECT_EQ(result.may_pass, expected.may_pass);
   EXPECT_EQ(result.field, expected.field);
 }

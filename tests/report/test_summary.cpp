@@ -38,8 +38,8 @@ TEST_F(OfFivePlans, tells_the_spread_of_the_means_from_that_within_a_plan) {
   EXPECT_DOUBLE_EQ(summary.median_of_means, 14);
   EXPECT_DOUBLE_EQ(summary.std_of_means, std::sqrt(26.0 / 3));
   EXPECT_DOUBLE_EQ(summary.mean_of_stds, 4);
-  EXPECT_EQ(summary.half_above_18, 2U);
-  EXPECT_EQ(summary.half_below_15, 2U);
+  EXPECT_EQ(summary.half_above, 2U);
+  EXPECT_EQ(summary.half_below, 2U);
 }
 
 TEST_F(OfFivePlans, says_the_same_as_json) {

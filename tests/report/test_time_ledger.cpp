@@ -80,6 +80,28 @@ TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
   for (const auto& [name, seconds] : ledgers[0].entries) EXPECT_GE(seconds, -1e-9) << name;
 }
 
+TEST(TimeLedger, says_what_solving_on_gpus_was_spent_on) {
+  const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 1, 1, 8)};
+  Attributes session{{"seconds", "10"},
+                     {"threads", "2"},
+                     {"gpu_host_seconds", "1"},
+                     {"gpu_upload_seconds", "0.25"},
+                     {"gpu_kernel_seconds", "2"},
+                     {"gpu_download_seconds", "0.5"},
+                     {"gpu_waiting_seconds", "0.25"}};
+  const auto ledgers = ledgers_of(lanes_of(rows_of(rows)), {session});
+  ASSERT_EQ(ledgers.size(), 1U);
+  EXPECT_NEAR(sum(ledgers[0]), 20, 1e-9);
+  EXPECT_NEAR(entry(ledgers[0], "solving"), 2, 1e-6) << "6 s, 4 of them on GPUs";
+  EXPECT_NEAR(entry(ledgers[0], "kernels"), 2, 1e-6);
+  EXPECT_NEAR(entry(ledgers[0], "upload"), 0.25, 1e-6);
+  EXPECT_NEAR(entry(ledgers[0], "driver"), 0.25, 1e-6);
+  session["gpu_kernel_seconds"] = "9";  // more than all solving
+  const auto more = ledgers_of(lanes_of(rows_of(rows)), {session});
+  EXPECT_NEAR(sum(more[0]), 20, 1e-9);
+  EXPECT_NEAR(entry(more[0], "kernels"), 6 * 9.0 / 11, 1e-6);
+}
+
 TEST(TimeLedger, leaves_out_sessions_that_were_killed) {
   std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 1, 2)};
   rows[1].session = 1;

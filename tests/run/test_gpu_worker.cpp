@@ -11,7 +11,7 @@
 #include "isolation/solver_process.hpp"
 #include "node/local_machine.hpp"
 #include "queue/messages.hpp"
-#include "solve/worth_a_gpu.hpp"
+#include "run/gpu_choice.hpp"
 #include "store/results/result_store.hpp"
 #include "support/fake_gpu.hpp"
 #include "support/process.hpp"
@@ -204,6 +204,17 @@ TEST_F(GpuWorkerTest, takes_a_new_process_after_a_fault_of_the_device) {
   expect_sound(solve("sound"));
 }
 
+TEST_F(GpuWorkerTest, blames_no_plan_for_the_silence_of_a_device_and_soon_gives_it_up) {
+  save("silent", GpuFault::silent);
+  save("patient", GpuFault::patient);
+  begin("patient", 1);
+  begin("silent");
+  EXPECT_THAT(results(2), IsEmpty()) << "neither has failed";
+  EXPECT_THAT(broken_, AllOf(HasSubstr("gpu fake is given up: the fake GPU has not answered"),
+                             HasSubstr("(time 2)")));
+  EXPECT_THAT(processes(), SizeIs(2)) << "the plans had another try";
+}
+
 TEST_F(GpuWorkerTest, keeps_the_process_where_only_the_plan_is_at_fault) {
   save("too-large", GpuFault::too_large);
   for (int time = 0; time < 2; ++time) {
@@ -257,10 +268,10 @@ TEST_F(GpuWorkerTest, stops_all_that_it_is_at) {
 
 // --- the whole program ---------------------------------------------------------------------------
 
-/// A room in a corner of a plan that is large enough for a GPU by the rule of --device auto.
+/// A room in a corner of a plan that is large enough for --device auto to take a GPU in place of
+/// few cores.
 FloorPlan room_on_a_large_plot(std::size_t rows, std::size_t cols) {
   constexpr std::size_t side = 170;
-  static_assert(side > gpu_break_even_side);
   const FloorPlan small = room(rows, cols);
   FloorPlan plan{Grid<double>(side, side, 25.0), Grid<std::uint8_t>(side, side)};
   for (std::size_t row = 0; row < rows; ++row) {
@@ -293,7 +304,7 @@ class FakeGpuRun : public testing::Test {
     for (const std::string& word :
          {program, std::string("run"), std::string("--data"), directory_.path().string(),
           std::string("--out"), path(out), std::string("--device"), device, std::string("--events"),
-          path("events")})
+          path("events"), std::string("--threads=2")})
       words.push_back(word);
     return run_program(words);
   }
@@ -357,6 +368,8 @@ TEST_F(FakeGpuRun, is_told_what_its_gpus_could_do) {
   // 132 multiprocessors of 64 FP64 cores at 2 GHz, a multiplication and an addition each.
   EXPECT_EQ(gpu["fp64_cores"], 8448);
   EXPECT_DOUBLE_EQ(gpu["fp64_per_second"].get<double>(), 8448 * 4e9);
+  EXPECT_NEAR(gpu["expected_updates_per_s"].get<double>(), 0.35 * 8448 * 2e9 / 4, 1e6);
+  EXPECT_GT(report["cpu"]["plans_per_s"]["steady"], report["cpu"]["plans_per_s"]["jacobi"]);
   EXPECT_EQ(report["cpu"]["cores"].size(), local_machine().cores.size());
   EXPECT_TRUE(report["no_gpu"].is_null());
   const Finished text =
@@ -365,14 +378,113 @@ TEST_F(FakeGpuRun, is_told_what_its_gpus_could_do) {
                               HasSubstr("peak 33.8 TFLOP/s in FP64 (8448 cores)")));
 }
 
+TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
+  const Finished finished =
+      run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("threads were at plans on GPUs: kernels "));
+  const auto report =
+      nlohmann::json::parse(run_program({WALLHEAT_PROGRAM, "report", path("x.h5"), "--json"}).out);
+  const auto& ledger = report["ledgers"][0];
+  const auto& spent = ledger["thread_seconds"];
+  EXPECT_GT(spent["solving on GPUs: the host's work"], 0) << spent.dump(1);
+  EXPECT_TRUE(spent.contains("solving on GPUs: kernels"));
+  double sum = 0;
+  for (const auto& [name, seconds] : spent.items()) sum += seconds.get<double>();
+  EXPECT_NEAR(sum, ledger["threads"].get<double>() * ledger["wall_s"].get<double>(), 0.01);
+
+  const Finished traced = run_program({WALLHEAT_PROGRAM, "trace", path("x.h5"), "--events",
+                                       path("events"), "--out", path("trace.json")});
+  ASSERT_EQ(traced.status, 0) << traced.err;
+  std::size_t kernels = 0;
+  const auto trace = nlohmann::json::parse(file_text(path("trace.json")));
+  for (const auto& event : trace["traceEvents"])
+    if (event["name"] == "kernel") {
+      ++kernels;
+      EXPECT_EQ(
+          event["args"],
+          (nlohmann::json{{"stream", 3}, {"kernel", "fake kernel"}, {"grid", 7}, {"block", 128}}));
+      EXPECT_NEAR(event["dur"].get<double>(), 5, 1e-3);
+    }
+  EXPECT_EQ(kernels, 24U);
+
+  ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
+  const auto compared = nlohmann::json::parse(
+      run_program({WALLHEAT_PROGRAM, "report", path("cpu.h5"), "--compare", path("x.h5"), "--json"})
+          .out)["comparison"];
+  EXPECT_FALSE(compared["thread_seconds"].contains("solving on GPUs: kernels"));
+  EXPECT_TRUE(compared["other_thread_seconds"].contains("solving on GPUs: kernels"));
+  const Finished page = run_program({WALLHEAT_PROGRAM, "report", path("cpu.h5"), "--compare",
+                                     path("x.h5"), "--out", path("page.html")});
+  ASSERT_EQ(page.status, 0) << page.err;
+  EXPECT_THAT(file_text(path("page.html")), HasSubstr("solving on GPUs: upload"));
+}
+
 TEST_F(FakeGpuRun, leaves_small_plans_to_the_cpu_unless_told_otherwise) {
   save_floor_plan(directory_.path(), "small", room(20, 30));
   std::ofstream(directory_ / "building_ids.txt") << "small\n";
   const Finished finished =
       run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "auto");
   ASSERT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("so the CPU solves them; --device gpu takes the GPUs"));
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("rank 1: on the CPU: Fake GPU solves about "),
+                                  HasSubstr("so the CPU solves them; --device gpu takes the GPU")));
   EXPECT_THAT(ResultReader(path("x.h5")).rows().front().device, testing::StartsWith("cpu "));
+}
+
+TEST_F(FakeGpuRun, says_beforehand_who_will_solve_and_why) {
+  const auto device = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {WALLHEAT_FAKE_GPUS, "run", "--data", directory_.path().string(),
+                                 "--out", path("x.h5"), "--check", "--json", "--threads=2"});
+    const Finished finished = run_program(words);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return nlohmann::json::parse(finished.out)["facts"].value("device", "");
+  };
+  EXPECT_THAT(device({}), AllOf(testing::StartsWith("4 of 4 GPU(s): Fake GPU solves about "),
+                                HasSubstr("(expected: 1.5e+12 updates/s)"), HasSubstr("core")));
+  EXPECT_EQ(device({"--solver=steady"}), "the CPU: GPUs do not have the solver steady");
+  EXPECT_EQ(device({"--device=cpu"}), "");
+  save_floor_plan(directory_.path(), "small", room(20, 30));
+  EXPECT_THAT(device({"small"}), testing::StartsWith("the CPU: Fake GPU solves about "));
+}
+
+/// Rows of that many plans of 10^9 updates each, one after the other in half a second.
+MeasuredGpus measured_by(int plans, PlanResult row) {
+  MeasuredGpus measured;
+  row.status = PlanStatus::converged;
+  row.interior_cells = 100'000;
+  row.iterations = 10'000;
+  row.seconds = 0.5;
+  for (int plan = 0; plan < plans; ++plan) {
+    row.started_s = 3 + 0.5 * plan;
+    measured.add(row);
+  }
+  return measured;
+}
+
+TEST(MeasuredGpus, are_believed_once_they_have_solved_enough) {
+  PlanResult row;
+  row.device = "gpu T4";
+  EXPECT_NEAR(measured_by(256, row).updates_per_s("T4"), 2e9, 1);
+  EXPECT_EQ(measured_by(255, row).updates_per_s("T4"), 0);
+  EXPECT_EQ(measured_by(256, row).updates_per_s("T40"), 0);
+  row.device = "cpu avx2";
+  EXPECT_EQ(measured_by(256, row).updates_per_s("T4"), 0);
+}
+
+TEST(MeasuredGpus, count_for_more_than_what_is_expected) {
+  Machine machine;
+  machine.core_updates_per_s = 5e9;
+  Gpu gpu;
+  gpu.name = "H200";
+  gpu.updates_per_s = 1.3e12;
+  GpuChoice choice;
+  EXPECT_EQ(choice.why_no_gpu()(machine, gpu, 16), "");
+  PlanResult row;
+  row.device = "gpu H200";
+  choice.measured = measured_by(256, row);
+  EXPECT_THAT(choice.why_no_gpu()(machine, gpu, 16),
+              AllOf(HasSubstr("H200 solves about"), HasSubstr("(measured: 2.0e+09 updates/s)"),
+                    HasSubstr("so the CPU solves them")));
 }
 
 TEST_F(FakeGpuRun, solves_on_all_gpus_in_one_process) {

@@ -64,7 +64,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_reference_at_every_size) {
   // From one block to more than the chip holds, and with rooms up to the edges.
   const auto cpu = make_jacobi_solver(available_isas().back());
   const auto on_gpu = solver();
-  const std::size_t largest = GetParam() <= Kernel::cluster_8x4 ? 480 : 1000;
+  const std::size_t largest = GetParam() <= Kernel::cluster ? 480 : 1000;
   for (const std::size_t side : {31U, 64U, 127U, 128U, 129U, 250U, 480U, 1000U}) {
     if (side > largest) continue;
     for (const unsigned percent : {60U, 100U}) {
@@ -82,6 +82,26 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_on_generated_plans_to_their_end) {
     const auto expected = *cpu->solve(plan, {}, {});
     for (int repeat = 0; repeat < 3; ++repeat)
       expect_same_bits(*on_gpu->solve(plan, {}, {}), expected, "plan " + std::to_string(index));
+  }
+}
+
+TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_sources_and_either_norm) {
+  const auto cpu = make_jacobi_solver(available_isas().back());
+  const auto on_gpu = solver();
+  for (const std::size_t side : {64U, 256U}) {
+    for (const std::uint64_t index : {0, 1, 2}) {
+      FloorPlan plan = generate_poisson_plan(1, index, side);
+      for (const bool has_source : {true, false}) {
+        if (!has_source) plan = generate_floor_plan(1, index, side);
+        for (const Norm norm : {Norm::max, Norm::l2})
+          expect_same_bits(*on_gpu, *cpu, plan,
+                           {.tolerance = 1e-4,
+                            .max_iterations = 3000,
+                            .norm = norm,
+                            .spacing = 1 / static_cast<double>(side)},
+                           std::to_string(side) + ", " + std::to_string(index));
+      }
+    }
   }
 }
 

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -26,7 +28,8 @@ namespace {
 std::unique_ptr<Solver> host_solver(
     Kernel kernel, std::shared_ptr<MemoryPool> pool = std::make_shared<MemoryPool>(),
     HostStream::FreeBytes free = nullptr) {
-  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(pool), kernel);
+  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(pool),
+                            only(kernel));
 }
 
 class EveryKernel : public testing::TestWithParam<Kernel> {};
@@ -43,18 +46,19 @@ TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
   }
 }
 
-TEST_P(EveryKernel, leaves_sources_and_the_2_norm_to_the_cpu) {
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_with_sources_and_either_norm) {
+  const auto reference = make_reference_solver();
   const auto solver = host_solver(GetParam());
-  const auto refusal = [&](const FloorPlan& plan, const Limits& limits) -> std::string {
-    try {
-      (void)solver->solve(plan, limits, {});
-    } catch (const DeviceTooSmall& error) {
-      return error.what();
-    }
-    return "not refused";
-  };
-  EXPECT_THAT(refusal(generate_poisson_plan(1, 0, 16), {}), testing::HasSubstr("has a source"));
-  EXPECT_THAT(refusal(room(9, 9), {.norm = Norm::l2}), testing::HasSubstr("2-norm"));
+  std::mt19937 random(5);
+  for (int number = 0; number < 12; ++number) {
+    FloorPlan plan = random_plan_with_sources(random);
+    if (number % 4 == 0) plan.source = {};
+    const Limits limits{.tolerance = std::array{1e-2, 20.0}[random() % 2],
+                        .max_iterations = 1 + static_cast<std::int64_t>(random() % 90),
+                        .norm = number % 2 == 0 ? Norm::l2 : Norm::max,
+                        .spacing = 0.25 + static_cast<double>(random() % 100) / 77};
+    expect_same_bits(*solver, *reference, plan, limits, std::to_string(number));
+  }
 }
 
 TEST_P(EveryKernel, stops_exactly_at_the_limit_of_iterations) {
@@ -118,54 +122,76 @@ INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel, testing::ValuesIn(every_k
 TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
   struct Case {
     std::size_t side;
-    TileShape tile;
+    GroupKind kind;
     int blocks;  // of 32 tiles; 0: streamed
   };
-  // Clusters of large tiles have 1 or 2 blocks, of small ones 1, 2, 4, 5 or 8, and grids up to 12.
-  for (const auto& [side, tile, blocks] : {Case{20, large_tile, 1},
-                                           {40, large_tile, 1},
-                                           {48, large_tile, 2},
-                                           {64, large_tile, 2},
-                                           {72, small_tile, 8},
-                                           {100, small_tile, 11},
-                                           {120, small_tile, 0}}) {
+  // Clusters have 1, 2, 4 or 5 blocks, of which there are 4, 2, 1 and 1 at once, and grids up
+  // to 12.
+  for (const auto& [side, kind, blocks] : {Case{20, GroupKind::cluster, 1},
+                                           {40, GroupKind::cluster, 1},
+                                           {48, GroupKind::cluster, 2},
+                                           {72, GroupKind::cluster, 5},
+                                           {104, GroupKind::grid, 11},
+                                           {120, GroupKind::grid, 0}}) {
     auto owned = std::make_unique<HostStream>();
     const HostStream& stream = *owned;
-    const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
+    const auto pool = std::make_shared<MemoryPool>();
+    for (int other = 0; other < 3; ++other) (void)pool->begin_plan();
+    const auto solver = make_stream_solver(std::move(owned), pool);
     const FloorPlan plan = random_plan(side, side, 100, 1);
     expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, std::to_string(side));
     EXPECT_EQ(stream.streaming_launches > 0, blocks == 0) << side;
     EXPECT_EQ(stream.resident_launches > 0, blocks > 0) << side;
     EXPECT_EQ(stream.last_group.blocks, blocks) << side;
-    EXPECT_TRUE(blocks == 0 || stream.last_group.tile == tile) << side;
+    EXPECT_TRUE(blocks == 0 || stream.last_group.kind == kind) << side;
   }
 }
 
-TEST(Tiling, gathers_the_tiles_without_a_fixed_cell_at_the_head_of_each_block) {
-  for (const TileShape shape : {small_tile, large_tile}) {
-    const FloorPlan plan = generate_floor_plan(1, 0, 128);
-    Tiling tiling(TileMask(plan.interior, shape));
-    const auto threads = static_cast<std::size_t>(tiling.deal(3));
-    ASSERT_EQ(tiling.slots(), 3 * threads);
-    std::vector<CellMask> interior(tiling.slots());
-    tiling.load_interior(interior.data());
-    for (std::size_t block = 0; block < 3; ++block) {
-      const auto first = interior.begin() + static_cast<std::ptrdiff_t>(block * threads);
-      const auto last = first + static_cast<std::ptrdiff_t>(threads);
-      const auto is_whole = [&](CellMask mask) { return mask == whole_tile(shape); };
-      EXPECT_TRUE(std::is_partitioned(first, last, is_whole)) << block;
-      EXPECT_GT(std::count_if(first, last, is_whole), 0) << block;
-    }
+TEST(Tiling, deals_the_tiles_row_by_row) {
+  Tiling tiling(TileMask(random_plan(64, 64, 100, 1).interior, cluster_tile));
+  ASSERT_EQ(tiling.deal(3), 32);  // 22 tiles of 64 in each of two blocks, 20 in the last
+  std::vector<std::int32_t> neighbours(tiling.slots() * sides);
+  tiling.load_neighbours(neighbours.data());
+  const auto neighbour = [&](std::size_t slot, Side side) {
+    return neighbours[slot * sides + side];
+  };
+  for (const std::size_t slot : {0U, 6U, 20U, 32U}) EXPECT_EQ(neighbour(slot, right), slot + 1);
+  EXPECT_EQ(neighbour(0, left), no_tile);
+  EXPECT_EQ(neighbour(0, down), 8);
+  EXPECT_EQ(neighbour(21, right), 32) << "in the next block";
+  EXPECT_EQ(neighbour(22, left), no_tile) << "a slot without a tile";
+}
+
+TEST(GpuSolver, spreads_a_plan_over_the_blocks_that_others_leave) {
+  const FloorPlan plan = random_plan(40, 40, 100, 1);  // one block would do
+  auto owned = std::make_unique<HostStream>();
+  const HostStream& stream = *owned;
+  const auto pool = std::make_shared<MemoryPool>();
+  const auto solver = make_stream_solver(std::move(owned), pool);
+  for (const int blocks : {5, 2, 1, 1}) {  // beside 0, 1, 2, 3 others
+    expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, "spread");
+    EXPECT_EQ(stream.last_group.blocks, blocks);
+    EXPECT_EQ(pool->out(), 0);
+    (void)pool->begin_plan();
   }
 }
 
-TEST(GpuSolver, spreads_a_plan_that_is_alone_over_more_blocks) {
-  auto owned = std::make_unique<HostStream>(nullptr, 100);
+TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {
+  auto owned = std::make_unique<HostStream>();
   const HostStream& stream = *owned;
   const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
-  const FloorPlan plan = random_plan(40, 40, 100, 1);  // one block would do
-  expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, "alone");
-  EXPECT_EQ(stream.last_group.blocks, 2);
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    FloorPlan plan = room(20, 20);
+    plan.domain(3, 7) = value;
+    try {
+      (void)solver->solve(plan, {}, {});
+      ADD_FAILURE() << value << " was taken";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("the value in row 3, column 7 is "));
+    }
+  }
+  EXPECT_EQ(stream.resident_launches, 0);
 }
 
 TEST(GpuSolver, goes_on_where_a_launch_left_off) {
@@ -175,7 +201,7 @@ TEST(GpuSolver, goes_on_where_a_launch_left_off) {
   std::vector<std::int64_t> told;
   const SolveControl control{{},
                              [&](std::int64_t iterations, double) { told.push_back(iterations); }};
-  expect_same_bits(*host_solver(Kernel::cluster_8x8)->solve(plan, limits, control),
+  expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, control),
                    *make_reference_solver()->solve(plan, limits, {}), "in several launches");
   EXPECT_GT(told.size(), 1U);
 }
@@ -201,7 +227,7 @@ class SpoiltStream final : public Stream {
   void clear(void* memory, std::size_t bytes) override { stream_.clear(memory, bytes); }
   void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
     stream_.run_resident(group, plan);
-    for (int cell = 0; cell < group.tile.cells(); ++cell)
+    for (int cell = 0; cell < tile_of(group.kind).cells(); ++cell)
       if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt_;
   }
   void run_streaming(std::size_t, const StreamedPlan&, unsigned long long*) override {}
@@ -216,7 +242,7 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     const auto solver = make_stream_solver(std::make_unique<SpoiltStream>(spoilt),
-                                           std::make_shared<MemoryPool>(), Kernel::cluster_8x8);
+                                           std::make_shared<MemoryPool>(), only(Kernel::cluster));
     EXPECT_THROW((void)solver->solve(room(20, 20), {1e-3, 50}, {}), DeviceFault) << spoilt;
   }
 }
@@ -224,11 +250,11 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
 TEST(GpuSolver, waits_for_its_stream_before_it_gives_memory_back) {
   std::stop_source stop;
   stop.request_stop();  // seen after the plan is on its way to the device
-  for (const Kernel kernel : {Kernel::cluster_8x8, Kernel::streaming}) {
+  for (const Kernel kernel : {Kernel::cluster, Kernel::streaming}) {
     auto owned = std::make_unique<HostStream>();
     const HostStream& stream = *owned;
     const auto pool = std::make_shared<MemoryPool>();
-    const auto solver = make_stream_solver(std::move(owned), pool, kernel);
+    const auto solver = make_stream_solver(std::move(owned), pool, only(kernel));
     EXPECT_FALSE(solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
     EXPECT_EQ(pool->out(), 0);
     EXPECT_FALSE(stream.work_is_out) << to_string(kernel);
@@ -239,54 +265,115 @@ TEST(GpuSolver, takes_pinned_memory_seldom) {
   auto owned = std::make_unique<HostStream>();
   const HostStream& stream = *owned;
   const auto solver =
-      make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), Kernel::grid);
+      make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), only(Kernel::grid));
   for (const std::size_t side : {40, 44, 48, 52, 56, 60, 64, 68})
     (void)solver->solve(room(side, side), {1e-4, 2}, {});
   EXPECT_LE(stream.pinned_allocations, 3);
 }
 
-/// Solvers whose cluster kernel gives wrong answers, or whose device fails at it.
+/// Solvers of which one kernel's give wrong answers, or whose device fails at it.
 class Proofs : public testing::Test {
  protected:
-  KernelProofs proofs(bool cluster_fails = false, bool lives = true) {
-    return {[=, this](Kernel kernel) -> std::unique_ptr<Solver> {
-              ++tried_;
-              if (kernel == Kernel::cluster_8x8 && cluster_fails) throw DeviceFault("it is broken");
-              if (kernel == Kernel::cluster_8x8)
-                return make_stream_solver(std::make_unique<SpoiltStream>(17.0),
-                                          std::make_shared<MemoryPool>(), kernel);
-              return make_reference_solver();
+  static constexpr KernelShape one_block{Kernel::cluster, 128, false};
+  static constexpr KernelShape several_blocks{Kernel::cluster, 128, true};
+  static constexpr KernelShape large_blocks{Kernel::cluster, 256, true};
+
+  KernelProofs proofs(const KernelShape& wrong, bool fails = false, bool lives = true) {
+    return {[=, this](const KernelShape& shape) -> std::unique_ptr<Solver> {
+              tried_.push_back(shape);
+              if (shape != wrong) return make_reference_solver();
+              if (fails) throw DeviceFault("it is broken");
+              return make_stream_solver(std::make_unique<SpoiltStream>(17.0),
+                                        std::make_shared<MemoryPool>(), only(Kernel::cluster));
             },
             [=] { return lives; }, [this](const std::string& warning) { warning_ += warning; }};
   }
-  int tried_ = 0;
+  std::vector<KernelShape> tried_;
   std::string warning_;
 };
 
-TEST_F(Proofs, keep_a_kernel_from_being_used_that_gives_wrong_bits_and_no_other) {
-  KernelProofs proven = proofs();
-  for (int again = 0; again < 2; ++again) {
-    EXPECT_FALSE(proven.admit(Kernel::cluster_8x8));
-    EXPECT_TRUE(proven.admit(Kernel::cluster_8x4));
+TEST_F(Proofs, keep_a_shape_from_being_used_that_gives_wrong_bits_and_no_other) {
+  const std::vector<KernelShape> all{one_block,
+                                     several_blocks,
+                                     large_blocks,
+                                     {Kernel::grid, 256, true},
+                                     {Kernel::streaming, 128, false}};
+  for (const KernelShape& wrong : all) {
+    tried_.clear();
+    warning_.clear();
+    KernelProofs proven = proofs(wrong);
+    for (int again = 0; again < 2; ++again)
+      for (const KernelShape& shape : all)
+        EXPECT_EQ(proven.admit(shape), shape != wrong) << to_string(shape);
+    EXPECT_EQ(tried_, all) << "each once";
+    EXPECT_THAT(warning_, testing::StartsWith("the GPU's " + to_string(wrong) + " is not used: "));
   }
-  EXPECT_EQ(tried_, 2) << "each once";
-  EXPECT_THAT(warning_, testing::StartsWith("the GPU's cluster_8x8 kernel is not used: "));
+}
 
-  auto owned = std::make_unique<HostStream>();
-  const HostStream& stream = *owned;
-  const auto solver =
-      make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), Kernel::automatic,
-                         [&](Kernel kernel) { return proven.admit(kernel); });
-  const FloorPlan plan = room(64, 64);
-  expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, "with small tiles");
-  EXPECT_EQ(stream.last_group.kind, GroupKind::cluster);
-  EXPECT_EQ(stream.last_group.tile, small_tile);
+TEST_F(Proofs, take_what_is_left_where_a_shape_failed) {
+  struct Case {
+    KernelShape wrong;
+    std::size_t side;
+    GroupKind kind;
+    int blocks;
+  };
+  constexpr KernelShape one{Kernel::cluster, 32, false};
+  constexpr KernelShape several{Kernel::cluster, 32, true};
+  for (const auto& [wrong, side, kind, blocks] : {Case{one, 20, GroupKind::cluster, 2},
+                                                  {several, 20, GroupKind::cluster, 1},
+                                                  {several, 64, GroupKind::grid, 4}}) {
+    KernelProofs proven = proofs(wrong);
+    auto owned = std::make_unique<HostStream>();
+    const HostStream& stream = *owned;
+    const auto pool = std::make_shared<MemoryPool>();
+    const auto solver = make_stream_solver(
+        std::move(owned), pool, [&](const KernelShape& shape) { return proven.admit(shape); });
+    expect_same_bits(*solver, *make_reference_solver(), room(side, side), {1e-4, 12}, "left");
+    EXPECT_EQ(stream.last_group.kind, kind) << side;
+    EXPECT_EQ(stream.last_group.blocks, blocks) << side;
+  }
+}
+
+TEST_F(Proofs, try_long_windows_and_the_way_back_on_one_block_and_on_several) {
+  struct Asked {
+    FloorPlan plan;
+    Limits limits;
+  };
+  class Listening final : public Solver {
+   public:
+    explicit Listening(std::vector<Asked>& asked) : asked_(asked) {}
+    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+                                  const SolveControl& control) override {
+      asked_.push_back({plan, limits});
+      return make_reference_solver()->solve(plan, limits, control);
+    }
+
+   private:
+    std::vector<Asked>& asked_;
+  };
+  const KernelShape source{Kernel::streaming, 128, true, true};
+  for (const KernelShape& shape : {one_block, several_blocks, source}) {
+    std::vector<Asked> asked;
+    KernelProofs proven([&](const KernelShape&) { return std::make_unique<Listening>(asked); },
+                        [] { return true; }, [](const std::string&) {});
+    EXPECT_TRUE(proven.admit(shape));
+    std::vector<std::int64_t> iterations;
+    for (const auto& [plan, limits] : asked) {
+      const std::size_t tiles = Tiling(TileMask(plan.interior, cluster_tile)).tiles();
+      EXPECT_EQ(tiles > static_cast<std::size_t>(shape.threads), shape.several_blocks);
+      EXPECT_EQ(plan.has_source(), shape.has_source);
+      iterations.push_back(make_reference_solver()->solve(plan, limits, {})->iterations);
+    }
+    // The first window has 16 sweeps: a plan that ends in it goes back.
+    EXPECT_THAT(iterations, testing::Contains(testing::AllOf(testing::Gt(1), testing::Lt(16))));
+    EXPECT_THAT(iterations, testing::Contains(testing::Gt(100)));
+  }
 }
 
 TEST_F(Proofs, tell_a_kernel_that_fails_from_a_device_that_is_gone) {
-  EXPECT_FALSE(proofs(true, true).admit(Kernel::cluster_8x8));
+  EXPECT_FALSE(proofs(one_block, true, true).admit(one_block));
   EXPECT_THAT(warning_, testing::HasSubstr("it is broken"));
-  EXPECT_THROW((void)proofs(true, false).admit(Kernel::cluster_8x8), DeviceFault);
+  EXPECT_THROW((void)proofs(one_block, true, false).admit(one_block), DeviceFault);
 }
 
 TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {

@@ -23,16 +23,6 @@ Limits of_the_course(std::size_t size) {
           .spacing = 1 / static_cast<double>(size)};
 }
 
-/// Any rooms, with sources of either sign in and outside them.
-FloorPlan random_plan_with_sources(std::mt19937& random) {
-  FloorPlan plan = random_plan(1 + random() % 60, 1 + random() % 90,
-                               static_cast<unsigned>(random() % 101), random());
-  plan.source = Grid<double>(plan.domain.rows, plan.domain.cols);
-  for (double& value : plan.source.cells)
-    if (random() % 3 == 0) value = static_cast<double>(random() % 20001) / 7 - 1000;
-  return plan;
-}
-
 TEST(Poisson, gives_the_figures_of_the_numpy_program) {
   // As that program prints them with NumPy 1.24; it counts iterations from 0.
   struct Case {

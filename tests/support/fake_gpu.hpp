@@ -30,6 +30,7 @@ enum class GpuFault {
   device_fault = 1003,  ///< the solver throws DeviceFault
   too_large = 1004,     ///< the solver throws DeviceTooSmall
   patient = 1005,       ///< goes on until there is a file "go"; then all is well
+  silent = 1007,        ///< the solver throws DeviceSilent
   bad_company = 1006,   ///< for plans 0 and 1, every other time: waits for the other one and throws
                         ///< DeviceFault; the times between all is well
 };
@@ -82,6 +83,8 @@ class FakeGpu final : public GpuDevice {
           for (;;) ::pause();
         case GpuFault::device_fault:
           throw DeviceFault("the fake GPU gave an answer that cannot be");
+        case GpuFault::silent:
+          throw DeviceSilent("the fake GPU has not answered for 30 s");
         case GpuFault::too_large:
           throw DeviceTooSmall("the plan is too large for the fake GPU");
         case GpuFault::patient:
@@ -96,7 +99,17 @@ class FakeGpu final : public GpuDevice {
         case GpuFault::none:
           break;
       }
-      return sound_->solve(plan, limits, control);
+      auto solution = sound_->solve(plan, limits, control);
+      if (solution)
+        solution->device_times = {.upload_s = 1e-6,
+                                  .kernel_s = 5e-6,
+                                  .download_s = 2e-6,
+                                  .wait_s = 1e-5,
+                                  .kernel = "fake kernel",
+                                  .stream = 3,
+                                  .blocks = 7,
+                                  .threads = 128};
+      return solution;
     }
 
    private:

@@ -26,10 +26,9 @@ class HostStream final : public HostMemoryStream {
   /// Memory that several streams share; counts down.
   using FreeBytes = std::shared_ptr<std::atomic<std::int64_t>>;
 
-  explicit HostStream(FreeBytes free = nullptr, int multiprocessors = 1) : free_(std::move(free)) {
-    capacity_ = {.multiprocessors = multiprocessors,
-                 .clusters = {{large_tile, block_threads, 1, {1, 2}},
-                              {small_tile, block_threads, 1, {1, 2, 4, 5, 8}}},
+  explicit HostStream(FreeBytes free = nullptr) : free_(std::move(free)) {
+    capacity_ = {.multiprocessors = 2,
+                 .clusters = {{block_threads, {{1, 4}, {2, 2}, {4, 1}, {5, 1}}}},
                  .grid_threads = block_threads,
                  .most_grid_blocks = 12,
                  .region_rows = region_rows,
@@ -64,10 +63,10 @@ class HostStream final : public HostMemoryStream {
   void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
     last_group = group;
     ++resident_launches;
-    if (group.tile == large_tile) {
-      run_group<large_tile>(group, plan);
+    if (group.kind == GroupKind::cluster) {
+      run_group<cluster_tile>(group, plan);
     } else {
-      run_group<small_tile>(group, plan);
+      run_group<grid_tile>(group, plan);
     }
   }
 
@@ -81,10 +80,11 @@ class HostStream final : public HostMemoryStream {
       for (int slot = 0; slot < block_threads; ++slot) {
         threads.emplace_back([&, slot] {
           for (std::size_t region = 0; region < regions; ++region) {
-            Group group(crowd, slot, static_cast<int>(region));
-            const double change = largest_change != nullptr
-                                      ? stream<region_rows, region_cols, true>(group, plan)
-                                      : stream<region_rows, region_cols, false>(group, plan);
+            Group<streamed_tile> group(crowd, slot, static_cast<int>(region));
+            // A look at delta that nobody asked for changes nothing.
+            const double change = plan.terms != nullptr
+                                      ? stream<region_rows, region_cols, true, true>(group, plan)
+                                      : stream<region_rows, region_cols, true, false>(group, plan);
             changes[static_cast<std::size_t>(slot)] =
                 std::max(changes[static_cast<std::size_t>(slot)], change);
             group.sync();  // a block of its own starts with nobody left in its inboxes
@@ -123,6 +123,7 @@ class HostStream final : public HostMemoryStream {
     std::barrier<> barrier;
   };
 
+  template <TileShape shape>
   class Group {
    public:
     Group(Crowd& crowd, int slot, int region) : crowd_(crowd), slot_(slot), region_(region) {}
@@ -133,19 +134,28 @@ class HostStream final : public HostMemoryStream {
     [[nodiscard]] Pair* inbox_of(int slot) const {
       return &crowd_.inboxes[static_cast<std::size_t>(slot)];
     }
+    [[nodiscard]] Pair received(int buffer, int place) const {
+      return inbox()[offset(buffer, place)];
+    }
+    void fill(int place, Pair pair) const {
+      for (int buffer = 0; buffer < 2; ++buffer) inbox()[offset(buffer, place)] = pair;
+    }
     using Neighbour = Pair*;
     [[nodiscard]] Neighbour neighbour(std::int32_t slot) const {
       return slot < 0 ? nullptr : inbox_of(slot);
     }
-    static void give(Neighbour to, int offset, Pair pair) {
-      if (to != nullptr) to[offset] = pair;
+    void give(const double (&cells)[shape.cells()], const Neighbour (&to)[sides],
+              int buffer) const {
+      give_edges<shape>(cells, [&](Side side, int place, const auto& edge) {
+        if (to[side] == nullptr) return;
+        for (const Pair& pair : edge) to[side][offset(buffer, place++)] = pair;
+      });
     }
+    void begin() { sync(); }
     [[nodiscard]] int offset(int buffer, int place) const {
       return (buffer * crowd_.inbox_pairs + place) * static_cast<int>(crowd_.slots);
     }
-    /// Each thread goes at its own pace.
-    static bool all_agree(bool yes) { return yes; }
-    void await_edges() { sync(); }
+    void await_edges(int /*buffer*/) { sync(); }
     void sync() { crowd_.barrier.arrive_and_wait(); }
     double max(double value) {
       crowd_.maxima[static_cast<std::size_t>(slot_)] = value;
@@ -168,7 +178,7 @@ class HostStream final : public HostMemoryStream {
     std::vector<std::jthread> threads;
     for (int slot = 0; slot < group.blocks * group.threads; ++slot) {
       threads.emplace_back([&, slot] {
-        Group member(crowd, slot, 0);
+        Group<shape> member(crowd, slot, 0);
         iterate<shape>(member, plan);
       });
     }

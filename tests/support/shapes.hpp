@@ -27,6 +27,16 @@ inline FloorPlan random_plan(std::size_t rows, std::size_t cols, unsigned percen
   return plan;
 }
 
+/// Any rooms, with sources of either sign in and outside them.
+inline FloorPlan random_plan_with_sources(std::mt19937& random) {
+  FloorPlan plan = random_plan(1 + random() % 60, 1 + random() % 90,
+                               static_cast<unsigned>(random() % 101), random());
+  plan.source = Grid<double>(plan.domain.rows, plan.domain.cols);
+  for (double& value : plan.source.cells)
+    if (random() % 3 == 0) value = static_cast<double>(random() % 20001) / 7 - 1000;
+  return plan;
+}
+
 /// One large room with a warm wall around it and a cold pillar.
 inline FloorPlan room(std::size_t rows, std::size_t cols) {
   FloorPlan plan{Grid<double>(rows, cols, 25.0), Grid<std::uint8_t>(rows, cols)};

@@ -30,6 +30,7 @@ TEST(GpuBenchJson, has_every_figure) {
   bench.sides = {{64, 10, 20}, {256, 20, 10}};
   bench.break_even_side = 128;
   bench.copies.down_pinned = 50e9;
+  bench.copies.up_mapped = 12e9;
   bench.compared = 64;
   bench.kernels = {{.name = "cluster", .registers = 255, .launches = 7, .seconds = 0.5}};
   bench.by_kernel = {{"cluster", flow(2, 1e12)}};
@@ -44,6 +45,7 @@ TEST(GpuBenchJson, has_every_figure) {
   EXPECT_EQ(json["flows"][0]["of_baseline"], 50) << "the faster baseline counts";
   EXPECT_EQ(json["flows"][0]["gpu"]["utilisation_pct_mean"], 97);
   EXPECT_EQ(json["copies_bytes_per_s"]["down_pinned"], 50e9);
+  EXPECT_EQ(json["copies_bytes_per_s"]["up_mapped"], 12e9);
   EXPECT_EQ(json["compared_plans"], 64);
   EXPECT_EQ(json["kernels"][0]["registers"], 255);
   EXPECT_EQ(json["kernels"][0]["launches"], 7);
@@ -56,6 +58,20 @@ TEST(GpuBenchJson, has_every_figure) {
   EXPECT_EQ(json["break_even_side"], 128);
   bench.break_even_side = std::nan("");
   EXPECT_TRUE(nlohmann::json::parse(to_json_text(bench))["break_even_side"].is_null());
+}
+
+TEST(GpuCrossoverJson, says_that_it_is_a_model) {
+  GpuCrossover crossover;
+  crossover.model = "t4";
+  crossover.rates = {.gpu_updates_per_s = 1e10, .core_updates_per_s = 5e9, .cores = 2};
+  crossover.sides = {{{64, 10, 20}, 30, 40}};
+  crossover.break_even_side = std::nan("");
+  crossover.break_even_side_fastforward = 64;
+  const auto json = nlohmann::json::parse(to_json_text(crossover));
+  EXPECT_EQ(json["modelled"], true);
+  EXPECT_EQ(json["sides"][0]["cpu_steady_plans_per_s"], 40);
+  EXPECT_TRUE(json["break_even_side"].is_null());
+  EXPECT_EQ(json["break_even_side_fastforward"], 64);
 }
 
 }  // namespace

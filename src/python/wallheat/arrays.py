@@ -67,8 +67,9 @@ def _count(name: str, value: int) -> int:
 
 def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-4, max_iterations: int = 20000,
           solver: Literal["jacobi", "fastforward", "steady"] = "jacobi", accuracy: float = 1e-8,
-          source: npt.ArrayLike | None = None, spacing: float = 1.0, norm: Literal["max", "l2"] = "max") -> Solution:
-    """Solves one floor plan on one core. The interpreter's lock is released meanwhile; Ctrl-C ends it.
+          source: npt.ArrayLike | None = None, spacing: float = 1.0, norm: Literal["max", "l2"] = "max",
+          device: Literal["cpu", "gpu"] = "cpu") -> Solution:
+    """Solves one floor plan on one core, or on a GPU. The interpreter's lock is released meanwhile; Ctrl-C ends it.
 
     domain: start field in °C, shape (rows, columns), float64, float32, or integers that float64 holds exactly.
         Cells that are not interior keep their value.
@@ -82,13 +83,16 @@ def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-
     spacing: distance between neighbouring cells; matters to plans with a source only.
     norm: how the change of an iteration is measured: "max" (the largest of a cell) or "l2" (the root of the sum of
         squares).
+    device: "cpu", or "gpu" for the first GPU: "jacobi" alone, with the same bits. Needs a module that was built with
+        WALLHEAT_CUDA=ON.
 
-    Raises ValueError if an array or a parameter cannot be used, and TypeError if a parameter is no number.
+    Raises RuntimeError if there is no GPU to use, ValueError if an array or a parameter cannot be used, and TypeError if a parameter is no number.
     """
     return Solution(**_wallheat.solve(
         _array("domain", domain), _array("interior", interior), _number("tolerance", tolerance),
         _count("max_iterations", max_iterations), _word(solver), _number("accuracy", accuracy),
-        None if source is None else _array("source", source), _number("spacing", spacing), _word(norm)))
+        None if source is None else _array("source", source), _number("spacing", spacing), _word(norm),
+        _word(device)))
 
 
 def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int,

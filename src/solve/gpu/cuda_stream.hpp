@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,14 @@ class KernelCounters {
     count.launches += launches;
     count.seconds += seconds;
   }
+  /// The device hangs. What waits for it, or frees memory of it, would do so for ever.
+  void note_silence() { silent_ = true; }
+  [[nodiscard]] bool is_silent() const { return silent_; }
+  /// 0, 1, ... for each that asks.
+  [[nodiscard]] std::int32_t new_stream() {
+    const std::scoped_lock lock(mutex_);
+    return streams_++;
+  }
   [[nodiscard]] Count of(const std::string& kernel) const {
     const std::scoped_lock lock(mutex_);
     const auto count = counts_.find(kernel);
@@ -33,6 +42,8 @@ class KernelCounters {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, Count> counts_;
+  std::int32_t streams_ = 0;
+  std::atomic<bool> silent_ = false;
 };
 
 /// Allows the kernels what they need. Throws DeviceFault.

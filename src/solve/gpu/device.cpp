@@ -15,7 +15,7 @@ struct CoresOfMultiprocessor {
 
 // From the table "throughput of native arithmetic instructions" of NVIDIA's CUDA C++ Programming
 // Guide: results a clock cycle and multiprocessor.
-constexpr std::array<CoresOfMultiprocessor, 10> known{{{70, 64, 32},
+constexpr std::array<CoresOfMultiprocessor, 12> known{{{70, 64, 32},
                                                        {72, 64, 32},
                                                        {75, 64, 2},
                                                        {80, 64, 32},
@@ -24,7 +24,13 @@ constexpr std::array<CoresOfMultiprocessor, 10> known{{{70, 64, 32},
                                                        {89, 128, 2},
                                                        {90, 128, 64},
                                                        {100, 128, 64},
-                                                       {120, 128, 2}}};
+                                                       {103, 128, 2},
+                                                       {120, 128, 2},
+                                                       {121, 128, 2}}};
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 }  // namespace
 
@@ -36,6 +42,19 @@ void GpuProperties::set_cores() {
     fp32_cores = fp32 * multiprocessors;
     fp64_cores = fp64 * multiprocessors;
   }
+}
+
+std::string why_driver_is_too_old(int driver, int built_with) {
+  const int needed = built_with / 1000;
+  if (driver / 1000 >= needed) return {};
+  // From the table of minimum drivers in the toolkits' release notes.
+  const char* release = needed == 12 ? "R525" : needed == 13 ? "R580" : nullptr;
+  return "the driver is for CUDA " + version_text(driver) +
+         ", but this wallheat was built with CUDA " + version_text(built_with) +
+         ", which needs driver " + (release ? release : "for CUDA ") +
+         (release ? "" : std::to_string(needed)) +
+         " or newer: update the driver, or build wallheat with CUDA " +
+         std::to_string(driver / 1000);
 }
 
 }  // namespace wallheat

@@ -47,6 +47,11 @@ struct GpuProperties {
 /// Of a GPU that gpu_support() has found. Takes no memory or context on it.
 [[nodiscard]] GpuProperties gpu_properties(int ordinal);
 
+/// A sentence's clause where a driver for one version of CUDA (as 12040 for 12.4) is too old for a
+/// program that was built with another; empty where it will do. Within a major version drivers take
+/// programs of newer minor versions ("CUDA Compatibility", NVIDIA).
+[[nodiscard]] std::string why_driver_is_too_old(int driver, int built_with);
+
 /// The newest CUDA that the driver knows, as "12.4"; empty where there is no driver.
 [[nodiscard]] std::string gpu_driver();
 

@@ -11,6 +11,7 @@
 
 #include "solve/gpu/cuda_stream.hpp"
 #include "solve/gpu/device.hpp"
+#include "solve/gpu/grid_probe.hpp"
 #include "solve/gpu/kernel_proofs.hpp"
 #include "solve/gpu/solver.hpp"
 #include "wallheat/error.hpp"
@@ -77,12 +78,21 @@ class CudaDevice final : public gpu::DeviceWithKernels {
  public:
   CudaDevice(int ordinal, const std::function<void(const std::string&)>& warn)
       : ordinal_(ordinal),
-        proofs_([this](gpu::Kernel kernel) { return make_solver(kernel); }, is_alive, warn) {
+        proofs_(
+            [this](const gpu::KernelShape& shape) {
+              return solver([shape](const gpu::KernelShape& used) { return used == shape; });
+            },
+            is_alive, warn) {
     // Threads that wait for the GPU leave their core to those that read and store.
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
     prepared_ = gpu::prepare_kernels();
+    if (!prepared_.capacity.clusters.empty() || !has(gpu::Kernel::grid)) return;
+    grid_use_ = gpu::choose_grid_use([this](gpu::Kernel kernel, int plans) {
+      return gpu::time_probe([&] { return make_solver(kernel); }, plans);
+    });
+    if (!grid_use_.warning.empty()) warn(grid_use_.warning);
   }
 
   [[nodiscard]] bool has(gpu::Kernel kernel) const override {
@@ -91,17 +101,21 @@ class CudaDevice final : public gpu::DeviceWithKernels {
 
   using DeviceWithKernels::make_solver;
   [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {
-    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, prepared_.capacity, counters_),
-                                   pool_, kernel,
-                                   [this](gpu::Kernel used) { return proofs_.admit(used); });
+    if (kernel != gpu::Kernel::automatic) return solver(gpu::only(kernel));
+    return solver([this](const gpu::KernelShape& shape) {
+      return (shape.kernel != gpu::Kernel::grid || grid_use_.grid) && proofs_.admit(shape);
+    });
   }
 
   [[nodiscard]] std::size_t plans_at_once() const override {
     // A plan of 512 x 512 cells takes some 6 multiprocessors. For each that is solved, one is being
     // read and one summarised.
     constexpr int multiprocessors_a_plan = 6;
-    return 3 * static_cast<std::size_t>(
-                   std::max(prepared_.capacity.multiprocessors / multiprocessors_a_plan, 1));
+    const int plans =
+        grid_use_.one_plan
+            ? 1
+            : std::max(prepared_.capacity.multiprocessors / multiprocessors_a_plan, 1);
+    return 3 * static_cast<std::size_t>(plans);
   }
 
   [[nodiscard]] std::vector<GpuKernel> kernels() const override {
@@ -121,8 +135,14 @@ class CudaDevice final : public gpu::DeviceWithKernels {
     return cudaDeviceSynchronize() == cudaSuccess;
   }
 
+  [[nodiscard]] std::unique_ptr<Solver> solver(gpu::AdmitKernel admit) const {
+    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, prepared_.capacity, counters_),
+                                   pool_, std::move(admit));
+  }
+
   int ordinal_;
   gpu::PreparedKernels prepared_;
+  gpu::GridUse grid_use_;
   std::shared_ptr<gpu::KernelCounters> counters_ = std::make_shared<gpu::KernelCounters>();
   std::shared_ptr<gpu::MemoryPool> pool_ = std::make_shared<gpu::MemoryPool>();
   gpu::KernelProofs proofs_;
@@ -135,6 +155,8 @@ static std::string why_none(cudaError_t found) {
   int driver = 0;
   const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
   if (found == cudaErrorNoDevice || !has_driver) return "no GPU here";
+  if (std::string why = why_driver_is_too_old(driver, CUDART_VERSION); !why.empty())
+    return "no GPU can be used here: " + why;
   return std::string("CUDA found no GPU here: ") + cudaGetErrorString(found);
 }
 
@@ -174,6 +196,12 @@ GpuProperties gpu_properties(int ordinal) {
                                        attribute(cudaDevAttrMemoryClockRate) *
                                        attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
   properties.set_cores();
+  if (const int ratio = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio);
+      properties.fp64_cores == 0 && ratio > 0) {
+    constexpr int fp32_of_a_multiprocessor = 128;  // of all chips since 8.6
+    properties.fp32_cores = fp32_of_a_multiprocessor * properties.multiprocessors;
+    properties.fp64_cores = properties.fp32_cores / ratio;
+  }
   return properties;
 }
 

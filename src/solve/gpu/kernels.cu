@@ -13,10 +13,17 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int inbox_pairs = small_tile.inbox_pairs();  // of the grid and of streamed regions
-static_assert(grid_tile == small_tile && streamed_tile == small_tile);
+constexpr int inbox_pairs = grid_tile.inbox_pairs();  // of the grid and of streamed regions
+static_assert(grid_tile == streamed_tile);
 constexpr int grid_threads = 256;
 constexpr int grid_blocks_a_multiprocessor = 2;  // what 128 registers a thread allow
+// The inboxes of a streamed region take the 48 KiB that a block has everywhere. Larger regions
+// have a smaller rim, but no other block computes while one loads or waits.
+constexpr int streamed_rows = 8;
+constexpr int streamed_cols = 16;
+constexpr int streaming_threads = streamed_rows * streamed_cols;
+/// A source's terms are in registers, too.
+constexpr int streaming_blocks_a_multiprocessor(bool has_source) { return has_source ? 2 : 4; }
 
 class GridGroup {
  public:
@@ -24,19 +31,26 @@ class GridGroup {
       : plan_(plan), agreement_(agreement) {}
   __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
   __device__ bool leads() const { return threadIdx.x == 0; }
-  __device__ Pair* inbox() const { return plan_.exchanged + slot(); }
+  __device__ Pair received(int buffer, int place) const {
+    return plan_.exchanged[slot() + offset(buffer, place)];
+  }
+  __device__ void fill(int place, Pair pair) const {
+    for (int buffer = 0; buffer < 2; ++buffer)
+      plan_.exchanged[slot() + offset(buffer, place)] = pair;
+  }
   using Neighbour = Pair*;
   __device__ Neighbour neighbour(std::int32_t slot) const {
     return slot < 0 ? nullptr : plan_.exchanged + slot;
   }
-  __device__ static void give(Neighbour to, int offset, Pair pair) {
-    if (to != nullptr) to[offset] = pair;
+  __device__ void give(const double (&cells)[grid_tile.cells()], const Neighbour (&to)[sides],
+                       int buffer) const {
+    give_edges<grid_tile>(cells, [&](Side side, int place, const auto& edge) {
+      if (to[side] == nullptr) return;
+      for (const Pair& pair : edge) to[side][offset(buffer, place++)] = pair;
+    });
   }
-  __device__ int offset(int buffer, int place) const {
-    return (buffer * inbox_pairs + place) * plan_.slots;
-  }
-  __device__ static bool all_agree(bool yes) { return __all_sync(0xffffffff, yes) != 0; }
-  __device__ void await_edges() const { sync(); }
+  __device__ void begin() const { sync(); }
+  __device__ void await_edges(int /*buffer*/) const { sync(); }
   __device__ void sync() const { cg::this_grid().sync(); }
   __device__ double max(double value) {
     // Two take turns: one is emptied while nobody uses it.
@@ -52,6 +66,10 @@ class GridGroup {
   __device__ Agreement& agreement() { return agreement_; }
 
  private:
+  __device__ int offset(int buffer, int place) const {
+    return (buffer * inbox_pairs + place) * plan_.slots;
+  }
+
   const ResidentPlan& plan_;
   Agreement& agreement_;
   int turn_ = 0;
@@ -64,8 +82,7 @@ __global__ void __launch_bounds__(grid_threads, grid_blocks_a_multiprocessor)
   iterate<grid_tile>(group, plan);
 }
 
-/// The group of a single block, with its inboxes in shared memory.
-template <int threads>
+/// The group of a streamed region: a single block, with its inboxes in shared memory.
 class BlockGroup {
  public:
   __device__ explicit BlockGroup(Pair* inboxes) : inboxes_(inboxes) {}
@@ -74,7 +91,7 @@ class BlockGroup {
   __device__ Pair* inbox() const { return inboxes_ + threadIdx.x; }
   __device__ Pair* inbox_of(int slot) const { return inboxes_ + slot; }
   __device__ static constexpr int offset(int buffer, int place) {
-    return (buffer * inbox_pairs + place) * threads;
+    return (buffer * inbox_pairs + place) * streaming_threads;
   }
   __device__ void sync() const { __syncthreads(); }
 
@@ -82,39 +99,15 @@ class BlockGroup {
   Pair* inboxes_;
 };
 
-template <int region_rows, int region_cols, bool looks_at_delta>
-__global__ void __launch_bounds__(region_rows* region_cols, 1)
+template <bool looks_at_delta, bool has_source>
+__global__ void __launch_bounds__(streaming_threads, streaming_blocks_a_multiprocessor(has_source))
     streaming_kernel(const StreamedPlan plan, unsigned long long* largest_change) {
-  extern __shared__ __align__(16) unsigned char inboxes[];
-  BlockGroup<region_rows * region_cols> group(reinterpret_cast<Pair*>(inboxes));
-  const double change = stream<region_rows, region_cols, looks_at_delta>(group, plan);
+  constexpr std::size_t bytes = 2 * inbox_pairs * streaming_threads * sizeof(Pair);
+  __shared__ __align__(16) unsigned char inboxes[bytes];
+  BlockGroup group(reinterpret_cast<Pair*>(inboxes));
+  const double change =
+      stream<streamed_rows, streamed_cols, looks_at_delta, has_source>(group, plan);
   if (looks_at_delta) raise_maximum(largest_change, change);
-}
-
-template <int rows, int cols>
-constexpr std::size_t region_memory = 2 * inbox_pairs* rows* cols * sizeof(Pair);
-
-template <int rows, int cols>
-void allow_region(PreparedKernels& prepared) {
-  constexpr int bytes = static_cast<int>(region_memory<rows, cols>);
-  constexpr auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  check_preparing(cudaFuncSetAttribute(streaming_kernel<rows, cols, false>, limit, bytes));
-  check_preparing(cudaFuncSetAttribute(streaming_kernel<rows, cols, true>, limit, bytes));
-  prepared.capacity.region_rows = rows;
-  prepared.capacity.region_cols = cols;
-  prepared.kernels.push_back(
-      describe_kernel(reinterpret_cast<const void*>(streaming_kernel<rows, cols, false>),
-                      streaming_kernel_name(rows, cols), rows * cols, bytes));
-}
-
-template <int rows, int cols>
-cudaError_t launch_region(std::size_t regions, const StreamedPlan& plan,
-                          unsigned long long* largest_change, cudaStream_t stream) {
-  const auto kernel = largest_change != nullptr ? streaming_kernel<rows, cols, true>
-                                                : streaming_kernel<rows, cols, false>;
-  kernel<<<static_cast<unsigned>(regions), rows * cols, region_memory<rows, cols>, stream>>>(
-      plan, largest_change);
-  return cudaGetLastError();
 }
 
 }  // namespace
@@ -127,14 +120,15 @@ int oldest_gpu() {
 }
 
 std::string kernel_name(const GroupSize& group) {
+  const TileShape tile = tile_of(group.kind);
   return std::string(group.kind == GroupKind::cluster ? "cluster" : "grid") + ", " +
-         std::to_string(group.tile.rows) + " x " + std::to_string(group.tile.cols) + ", " +
+         std::to_string(tile.rows) + " x " + std::to_string(tile.cols) + ", " +
          std::to_string(group.most_threads);
 }
 
-std::string streaming_kernel_name(int region_rows, int region_cols) {
+std::string streaming_kernel_name() {
   return "streaming, " + std::to_string(streamed_tile.rows) + " x " +
-         std::to_string(streamed_tile.cols) + ", " + std::to_string(region_rows * region_cols);
+         std::to_string(streamed_tile.cols) + ", " + std::to_string(streaming_threads);
 }
 
 int attribute_of_device(cudaDeviceAttr attribute) {
@@ -166,8 +160,7 @@ void prepare_grid_kernel(PreparedKernels& prepared) {
   capacity.grid_threads = grid_threads;
   if (attribute_of_device(cudaDevAttrCooperativeLaunch) == 0) return;
   kernels.push_back(describe_kernel(reinterpret_cast<const void*>(grid_kernel),
-                                    kernel_name({GroupKind::grid, grid_tile, grid_threads}),
-                                    grid_threads, 0));
+                                    kernel_name({GroupKind::grid, grid_threads}), grid_threads, 0));
   capacity.most_grid_blocks = kernels.back().blocks_a_multiprocessor * capacity.multiprocessors;
 }
 
@@ -180,19 +173,22 @@ cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
 }
 
 void prepare_streaming_kernel(PreparedKernels& prepared) {
-  const auto available =
-      static_cast<std::size_t>(attribute_of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  if (available >= region_memory<16, 32>) return allow_region<16, 32>(prepared);
-  if (available >= region_memory<16, 16>) return allow_region<16, 16>(prepared);
-  allow_region<8, 16>(prepared);
+  prepared.capacity.region_rows = streamed_rows;
+  prepared.capacity.region_cols = streamed_cols;
+  prepared.kernels.push_back(
+      describe_kernel(reinterpret_cast<const void*>(streaming_kernel<false, false>),
+                      streaming_kernel_name(), streaming_threads, 0));
 }
 
-cudaError_t launch_streaming_kernel(int region_rows, int region_cols, std::size_t regions,
-                                    const StreamedPlan& plan, unsigned long long* largest_change,
-                                    cudaStream_t stream) {
-  if (region_cols == 32) return launch_region<16, 32>(regions, plan, largest_change, stream);
-  if (region_rows == 16) return launch_region<16, 16>(regions, plan, largest_change, stream);
-  return launch_region<8, 16>(regions, plan, largest_change, stream);
+cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& plan,
+                                    unsigned long long* largest_change, cudaStream_t stream) {
+  const bool looks_at_delta = largest_change != nullptr;
+  const auto kernel = plan.terms != nullptr ? looks_at_delta ? streaming_kernel<true, true>
+                                                             : streaming_kernel<false, true>
+                      : looks_at_delta ? streaming_kernel<true, false>
+                                            : streaming_kernel<false, false>;
+  kernel<<<static_cast<unsigned>(regions), streaming_threads, 0, stream>>>(plan, largest_change);
+  return cudaGetLastError();
 }
 
 }  // namespace wallheat::gpu

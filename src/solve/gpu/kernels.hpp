@@ -29,7 +29,7 @@ struct PreparedKernels {
 
 /// As people know a kernel: by its tiles and the threads of a block.
 [[nodiscard]] std::string kernel_name(const GroupSize& group);
-[[nodiscard]] std::string streaming_kernel_name(int region_rows, int region_cols);
+[[nodiscard]] std::string streaming_kernel_name();
 
 [[nodiscard]] int attribute_of_device(cudaDeviceAttr attribute);
 /// What a kernel takes on the current device, with blocks of so many threads.
@@ -49,10 +49,8 @@ void prepare_grid_kernel(PreparedKernels& prepared);
 [[nodiscard]] cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
                                              cudaStream_t stream);
 
-/// Chooses the largest region whose inboxes fit the current device's shared memory.
 void prepare_streaming_kernel(PreparedKernels& prepared);
-[[nodiscard]] cudaError_t launch_streaming_kernel(int region_rows, int region_cols,
-                                                  std::size_t regions, const StreamedPlan& plan,
+[[nodiscard]] cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& plan,
                                                   unsigned long long* largest_change,
                                                   cudaStream_t stream);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +30,13 @@ class MemoryPool {
   /// so does take(), where no piece is out that could be waited for.
   [[nodiscard]] SizedMemory take(std::size_t bytes, const Allocate& allocate);
   void put_back(SizedMemory piece);
-  /// How many pieces are out: as many plans are on the device.
+  /// How many pieces are out.
   [[nodiscard]] int out();
+
+  /// Counts the plans that solvers have in hand: more than there are pieces out, as each first
+  /// chooses how many blocks its plan is to have. Returns how many there are now.
+  int begin_plan() { return ++plans_; }
+  void end_plan() { --plans_; }
 
  private:
   [[nodiscard]] SizedMemory take_idle(std::size_t bytes);
@@ -43,6 +49,7 @@ class MemoryPool {
   std::vector<SizedMemory> idle_;
   int out_ = 0;
   std::uint64_t returns_ = 0;
+  std::atomic<int> plans_ = 0;
 };
 
 }  // namespace wallheat::gpu

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "solve/convergence.hpp"
 #include "solve/gpu/tile.hpp"
@@ -56,6 +55,15 @@ struct Agreement {
   }
 };
 
+/// The same number, as if it were new: of one that stays a compiler works out the places of all
+/// kept cells before the first sweep, and has no registers for them.
+WALLHEAT_HOST_DEVICE inline std::ptrdiff_t renewed(std::ptrdiff_t number) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+l"(number));
+#endif
+  return number;
+}
+
 /// Copies a tile whose cells lie so far apart; 1 in registers.
 template <int cells>
 WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t from_stride,
@@ -67,13 +75,14 @@ WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t fr
 /// The life of one thread. A Group has:
 ///   slot()                 this thread's number in the group
 ///   leads()                true in one thread of each block
-///   inbox()                of this thread; where a pair stands in it says
-///   offset(buffer, place)  the same for all inboxes
-///   all_agree(yes)         whether all threads say yes that compute in step with this one
-///   Neighbour              another thread's inbox, for writing; neighbour(slot) gives that of any
-///                          thread of the group, and of no_tile one that takes nothing
-///   give(to, offset, pair) writes a pair into a neighbour's inbox
-///   await_edges()          waits until the edges that its neighbours give for a sweep are there
+///   fill(place, pair)      writes a pair into both of this thread's inboxes
+///   received(buffer, place) reads one
+///   Neighbour              another thread's inboxes, for writing; neighbour(slot) gives those of
+///                          any thread of the group, and of no_tile what takes nothing
+///   begin()                waits for all threads of the group, which have asked for neighbours
+///   give(cells, neighbours, buffer) writes a tile's edges into its neighbours' inboxes
+///   await_edges(buffer)    waits until the edges that its neighbours give for a sweep are there;
+///                          the two inboxes take turns
 ///   sync()                 waits for all threads of the group; what was written before is seen
 ///   max(value)             the largest of all threads' values; syncs
 ///   agreement()            shared by the threads of a block
@@ -83,9 +92,6 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   constexpr int inbox_pairs = shape.inbox_pairs();
   const std::int32_t slot = group.slot();
   const auto interior = static_cast<KernelMask<shape>>(plan.interior[slot]);
-  // A mask costs nearly as many instructions as the sweep itself; Tiling::deal gathers the tiles
-  // that need none.
-  const bool unmasked = group.all_agree(interior == whole_tile(shape));
   double cells[tile_cells];
   typename Group::Neighbour neighbours[sides];
   double* const start_and_answer = plan.cells + static_cast<std::size_t>(slot) * tile_cells;
@@ -95,43 +101,33 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
   for (int side = 0; side < sides; ++side)
     neighbours[side] = group.neighbour(plan.neighbours[slot * sides + side]);
   // Both buffers: the edges that no neighbour ever gives stay as they are now.
-  for (int place = 0; place < inbox_pairs; ++place) {
-    const Pair pair = plan.inboxes[static_cast<std::size_t>(slot) * inbox_pairs + place];
-    group.inbox()[group.offset(0, place)] = pair;
-    group.inbox()[group.offset(1, place)] = pair;
-  }
+  for (int place = 0; place < inbox_pairs; ++place)
+    group.fill(place, plan.inboxes[static_cast<std::size_t>(slot) * inbox_pairs + place]);
   int buffer = 0;
-  const auto received = [&](int place) { return group.inbox()[group.offset(buffer, place)]; };
-  const auto give = [&] {
-    give_edges<shape>(cells, [&](int side, int place, Pair pair) {
-      group.give(neighbours[side], group.offset(buffer, place), pair);
-    });
-  };
-  const auto make_sweeps = [&](auto masked, std::int32_t window) {
+  const auto received = [&](int place) { return group.received(buffer, place); };
+  const auto make_sweeps = [&](std::int32_t window) {
     for (std::int32_t remaining = window - 1; remaining > 0; --remaining) {
-      give();
-      group.await_edges();
-      sweep<shape, false, masked>(cells, interior, received);
+      group.give(cells, neighbours, buffer);
+      group.await_edges(buffer);
+      sweep<shape, false>(cells, interior, received);
       buffer ^= 1;
     }
-    give();
-    group.await_edges();
-    const double change = sweep<shape, true, masked>(cells, interior, received);
+    group.give(cells, neighbours, buffer);
+    group.await_edges(buffer);
+    const double change = sweep<shape, true>(cells, interior, received);
     buffer ^= 1;
     return change;
   };
   if (group.leads()) group.agreement().begin(plan);
-  group.sync();
+  group.begin();
 
   // Every block comes to the same agreement on its own, as it is told the same deltas.
   while (const std::int32_t window = group.agreement().window) {
-    if (window > 1) copy_tile<tile_cells>(cells, 1, kept, plan.slots);
-    const double change =
-        unmasked ? make_sweeps(std::false_type{}, window) : make_sweeps(std::true_type{}, window);
-    const double delta = group.max(change);
+    if (window > 1) copy_tile<tile_cells>(cells, 1, kept, renewed(plan.slots));
+    const double delta = group.max(make_sweeps(window));
     if (group.leads()) group.agreement().end_window(plan, delta);
     group.sync();
-    if (group.agreement().go_back) copy_tile<tile_cells>(kept, plan.slots, cells, 1);
+    if (group.agreement().go_back) copy_tile<tile_cells>(kept, renewed(plan.slots), cells, 1);
   }
   copy_tile<tile_cells>(cells, 1, start_and_answer, 1);
   if (slot == 0) *plan.convergence = group.agreement().convergence;

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "solve/distance.hpp"
 #include "solve/gpu/tiling.hpp"
+#include "solve/source.hpp"
 #include "solve/trace.hpp"
 #include "wallheat/error.hpp"
 
@@ -67,18 +69,20 @@ T* at(std::byte* memory, std::size_t offset) {
   return reinterpret_cast<T*>(memory + offset);
 }
 
-/// The range that no temperature can leave (the maximum principle); the ring outside has 0 °C.
+/// The range that no temperature can leave (the maximum principle); the ring outside has 0 °C, and
+/// a source makes no more than so much.
 struct Range {
   double least = 0;
   double most = 0;
 
-  explicit Range(const Grid<double>& field) {
+  Range(const Grid<double>& field, double made_by_source) {
     for (const double value : field.cells) {
       least = std::min(least, value);
       most = std::max(most, value);
     }
+    least -= made_by_source;
+    most += made_by_source;
   }
-  [[nodiscard]] double magnitude() const { return std::max(-least, most); }
   /// NaN is nowhere.
   [[nodiscard]] bool holds_all(const Grid<double>& field, double margin) const {
     const double low = least - margin;
@@ -89,41 +93,64 @@ struct Range {
   }
 };
 
+/// A plan that a solver has in hand, beside others on the same device.
+class PlanInHand {
+ public:
+  explicit PlanInHand(MemoryPool& pool) : pool_(pool), plans_(pool.begin_plan()) {}
+  ~PlanInHand() { pool_.end_plan(); }
+  PlanInHand(const PlanInHand&) = delete;
+  PlanInHand& operator=(const PlanInHand&) = delete;
+  /// Of the device, with this one.
+  [[nodiscard]] int plans() const { return plans_; }
+
+ private:
+  MemoryPool& pool_;
+  int plans_;
+};
+
 [[noreturn]] void leave_to_cpu(const std::string& why) {
   throw DeviceTooSmall(why + "; solve it on a CPU (--device cpu)");
 }
 
-Kernel kernel_of(const ClusterShape& shape) {
-  return shape.tile == large_tile ? Kernel::cluster_8x8 : Kernel::cluster_8x4;
-}
-
 class StreamSolver final : public Solver {
  public:
-  StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, Kernel kernel,
-               AdmitKernel admit)
-      : stream_(std::move(stream)),
-        pool_(std::move(pool)),
-        kernel_(kernel),
-        admit_(std::move(admit)) {
-    if (!has(stream_->capacity(), kernel)) throw RunError("this GPU cannot run that kernel");
-  }
+  StreamSolver(std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool, AdmitKernel admit)
+      : stream_(std::move(stream)), pool_(std::move(pool)), admit_(std::move(admit)) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    if (plan.has_source()) leave_to_cpu("it has a source, which GPUs do not take yet");
-    if (limits.norm != Norm::max) leave_to_cpu("GPUs do not measure changes by the 2-norm yet");
-    const Range range(plan.domain);
-    Convergence convergence(limits.tolerance, limits.max_iterations, range.magnitude());
+    check_values(plan.domain, "the start field");  // a kernel's largest change leaves out NaN
+    if (!plan.has_source()) return solve(plan, {}, limits, control);
+    check_values(plan.source, "the source");
+    // The order of the sum is that of updated_with_source(), which is the usual one with rows and
+    // columns exchanged.
+    auto solution = solve({transposed(plan.domain), transposed(plan.interior)},
+                          transposed(source_terms(plan, limits)), limits, control);
+    if (solution) solution->field = transposed(solution->field);
+    return solution;
+  }
+
+ private:
+  /// `terms`: what an update adds to the sum of the neighbours; then the plan is transposed.
+  std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
+                                const Limits& limits, const SolveControl& control) {
+    const Range range(plan.domain, largest_made_by(terms));
+    Convergence convergence = convergence_of(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
     const auto& interior = plan.interior.cells;
     if (std::all_of(interior.begin(), interior.end(),
                     [](std::uint8_t cell) { return cell == 0; })) {
       while (!convergence.finished()) (void)convergence.accept(0);
     } else {
-      std::optional<Resident> resident = choose(plan);
-      const bool done = resident
-                            ? solve_resident(*resident, plan, control, convergence, solution.field)
-                            : solve_streaming(plan, control, convergence, solution.field);
+      (void)stream_->take_times();  // of a plan that was not solved
+      const PlanInHand in_hand(*pool_);
+      std::optional<Resident> resident;
+      if (terms.cells.empty() && limits.norm == Norm::max) resident = choose(plan, in_hand.plans());
+      if (!resident) require_streaming(!terms.cells.empty());
+      const bool done =
+          resident
+              ? solve_resident(*resident, plan, control, convergence, solution.field)
+              : solve_streaming(plan, terms, limits.norm, control, convergence, solution.field);
       if (!done) return std::nullopt;
       if (!range.holds_all(solution.field, convergence.rounding_margin()))
         throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
@@ -131,19 +158,20 @@ class StreamSolver final : public Solver {
     solution.iterations = convergence.iterations();
     solution.last_delta = convergence.last_delta();
     solution.converged = convergence.converged();
-    solution.error_estimate = convergence.error_estimate();
+    solution.error_estimate = estimate_of_a_cell(convergence.error_estimate(), plan, limits.norm);
+    solution.device_times = stream_->take_times();
     return solution;
   }
 
- private:
   /// How a plan stays on the chip.
   struct Resident {
     GroupSize group;
     Tiling tiling;
   };
 
-  /// Nothing where the plan has too many tiles for that.
-  [[nodiscard]] std::optional<Resident> choose(const FloorPlan& plan) const {
+  /// For a plan beside others, so many with it. Nothing where it has too many tiles for that.
+  /// Throws DeviceFault if the device fails at proving a kernel.
+  [[nodiscard]] std::optional<Resident> choose(const FloorPlan& plan, int plans) const {
     const Capacity& capacity = stream_->capacity();
     std::optional<Tiling> tiling;
     const auto tiles = [&](TileShape shape) {
@@ -151,28 +179,23 @@ class StreamSolver final : public Solver {
       return tiling->tiles();
     };
     for (const ClusterShape& shape : capacity.clusters) {
-      const int blocks = cluster_blocks_for(shape, tiles(shape.tile));
-      if (blocks > 0 && may_use(kernel_of(shape)))
-        return Resident{{GroupKind::cluster, shape.tile, shape.threads, blocks},
-                        *std::move(tiling)};
+      const int blocks = cluster_blocks_for(shape, tiles(cluster_tile), plans);
+      if (blocks > 0)
+        return Resident{{GroupKind::cluster, shape.threads, blocks}, *std::move(tiling)};
     }
     const std::size_t in_grid = blocks_for(tiles(grid_tile), capacity.grid_threads);
-    if (in_grid <= static_cast<std::size_t>(capacity.most_grid_blocks) && may_use(Kernel::grid))
-      return Resident{
-          {GroupKind::grid, grid_tile, capacity.grid_threads, static_cast<int>(in_grid)},
-          *std::move(tiling)};
-    if (!may_use(Kernel::streaming))
-      throw DeviceFault("no kernel of this GPU that could solve the plan has proven itself");
+    if (in_grid <= static_cast<std::size_t>(capacity.most_grid_blocks) &&
+        admit_({Kernel::grid, capacity.grid_threads, true}))
+      return Resident{{GroupKind::grid, capacity.grid_threads, static_cast<int>(in_grid)},
+                      *std::move(tiling)};
     return std::nullopt;
   }
 
-  /// Throws DeviceFault if the device fails at proving a kernel.
-  [[nodiscard]] bool may_use(Kernel kernel) const {
-    if (kernel_ != Kernel::automatic) {
-      // What is asked for, or streaming for a plan that it does not hold.
-      return kernel == kernel_ || kernel == Kernel::streaming;
-    }
-    return !admit_ || admit_(kernel);
+  void require_streaming(bool has_source) const {
+    const Capacity& capacity = stream_->capacity();
+    if (!admit_(
+            {Kernel::streaming, capacity.region_rows * capacity.region_cols, false, has_source}))
+      throw DeviceFault("no kernel of this GPU that could solve the plan has proven itself");
   }
 
   static std::size_t blocks_for(std::size_t tiles, int threads) {
@@ -180,22 +203,22 @@ class StreamSolver final : public Solver {
     return (tiles + a_block - 1) / a_block;
   }
 
-  /// How many blocks a plan's cluster is to have; 0 where none holds it. As many as the plans on
-  /// the device leave to each, so that one alone is soon done, but at least an eighth of the
-  /// tiles that each could hold; and where there are many, no more than it must.
-  [[nodiscard]] int cluster_blocks_for(const ClusterShape& shape, std::size_t tiles) const {
+  /// How many blocks a plan's cluster is to have beside others, so many with it; 0 where none holds
+  /// it that may be used. First as many of the plans at once as can be, then as many blocks as that
+  /// leaves to each, so that one alone is soon done; but no block is to have less than an eighth of
+  /// the tiles that it could hold.
+  [[nodiscard]] int cluster_blocks_for(const ClusterShape& shape, std::size_t tiles,
+                                       int plans) const {
     const auto fewest_tiles = static_cast<std::size_t>(std::max(shape.threads / 8, 1));
     const std::size_t needed = blocks_for(tiles, shape.threads);
-    const int resident = stream_->capacity().multiprocessors * shape.blocks_a_multiprocessor;
-    const int share = resident / (pool_->out() + 1);
-    const std::size_t wanted =
-        std::min<std::size_t>(static_cast<std::size_t>(share), tiles / fewest_tiles);
-    int chosen = 0;
-    for (const int blocks : shape.blocks) {
+    ClusterSize chosen;
+    for (const auto& [blocks, at_once] : shape.sizes) {
       const auto size = static_cast<std::size_t>(blocks);
-      if (size >= needed && (chosen == 0 || size <= wanted)) chosen = blocks;
+      if (size < needed || (chosen.blocks > 0 && size > tiles / fewest_tiles)) continue;
+      if (std::min(at_once, plans) < std::min(chosen.at_once, plans)) continue;
+      if (admit_({Kernel::cluster, shape.threads, blocks > 1})) chosen = {blocks, at_once};
     }
-    return chosen;
+    return chosen.blocks;
   }
 
   /// Returns false where a stop was requested.
@@ -204,8 +227,8 @@ class StreamSolver final : public Solver {
     auto& [group, tiling] = resident;
     group.threads = tiling.deal(group.blocks);
     const std::size_t slots = tiling.slots();
-    const auto tile_cells = static_cast<std::size_t>(group.tile.cells());
-    const auto inbox_pairs = static_cast<std::size_t>(group.tile.inbox_pairs());
+    const auto tile_cells = static_cast<std::size_t>(tiling.shape().cells());
+    const auto inbox_pairs = static_cast<std::size_t>(tiling.shape().inbox_pairs());
     Layout layout;
     const auto state = layout.add<Convergence>(1);
     const auto cells = layout.add<double>(slots * tile_cells);
@@ -263,8 +286,8 @@ class StreamSolver final : public Solver {
   }
 
   /// Returns false where a stop was requested.
-  bool solve_streaming(const FloorPlan& plan, const SolveControl& control, Convergence& convergence,
-                       Grid<double>& field) {
+  bool solve_streaming(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
+                       const SolveControl& control, Convergence& convergence, Grid<double>& field) {
     const TileMask mask(plan.interior, streamed_tile);
     const std::vector<std::int32_t> regions = regions_of(mask);
     constexpr auto tile_cols = static_cast<std::size_t>(streamed_tile.cols);
@@ -274,11 +297,14 @@ class StreamSolver final : public Solver {
     const std::size_t fields[3] = {layout.add<double>(padded_rows * mask.cols * tile_cols),
                                    layout.add<double>(padded_rows * mask.cols * tile_cols),
                                    layout.add<double>(padded_rows * mask.cols * tile_cols)};
+    const bool has_source = !terms.cells.empty();
+    const auto source = layout.add<double>(has_source ? padded_rows * mask.cols * tile_cols : 0);
     const auto interior = layout.add<CellMask>(mask.interior.size());
     const auto region_list = layout.add<std::int32_t>(regions.size());
     const auto change = layout.add<unsigned long long>(1);
     require_room_for(layout.bytes());
     std::byte* const host = pinned(sizeof(unsigned long long));
+    if (norm == Norm::l2) before_ = after_ = plan.domain;  // before the stream copies into them
     const Borrowed borrowed(*pool_, *stream_, layout.bytes());
     std::byte* const device = borrowed.data();
 
@@ -289,6 +315,11 @@ class StreamSolver final : public Solver {
     stream_->copy_rows(current, pitch, plan.domain.cells.data(), row_bytes, row_bytes,
                        plan.domain.rows);
     for (double* other : others) stream_->copy(other, current, padded_rows * pitch);
+    if (has_source) {
+      stream_->clear(at<double>(device, source), padded_rows * pitch);
+      stream_->copy_rows(at<double>(device, source), pitch, terms.cells.data(), row_bytes,
+                         row_bytes, plan.domain.rows);
+    }
     stream_->copy(at<CellMask>(device, interior), mask.interior.data(),
                   mask.interior.size() * sizeof(CellMask));
     stream_->copy(at<std::int32_t>(device, region_list), regions.data(),
@@ -297,7 +328,11 @@ class StreamSolver final : public Solver {
     StreamedPlan on_device{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
                            .tile_cols_count = static_cast<std::int32_t>(mask.cols),
                            .interior = at<CellMask>(device, interior),
-                           .regions = at<std::int32_t>(device, region_list)};
+                           .regions = at<std::int32_t>(device, region_list),
+                           .terms = has_source ? at<double>(device, source) : nullptr};
+    const auto fetch = [&](const double* from, Grid<double>& to) {
+      stream_->copy_rows(to.cells.data(), row_bytes, from, pitch, row_bytes, plan.domain.rows);
+    };
     while (!convergence.finished()) {
       // From `current`, which is kept to go back to, to and fro between the others.
       on_device.from = current;
@@ -305,25 +340,36 @@ class StreamSolver final : public Solver {
       for (std::int64_t remaining = convergence.window(); remaining > 0;) {
         if (control.stop.stop_requested()) return false;
         on_device.to = on_device.from == others[0] ? others[1] : others[0];
-        on_device.sweeps =
-            static_cast<std::int32_t>(std::min<std::int64_t>(remaining, most_sweeps));
+        // The 2-norm is of the last sweep alone.
+        const std::int64_t most =
+            norm == Norm::l2 ? std::max<std::int64_t>(remaining - 1, 1) : remaining;
+        on_device.sweeps = static_cast<std::int32_t>(std::min<std::int64_t>(most, most_sweeps));
         remaining -= on_device.sweeps;
+        if (remaining == 0 && norm == Norm::l2) fetch(on_device.from, before_);
         stream_->run_streaming(regions.size(), on_device,
                                remaining == 0 ? largest_change : nullptr);
         on_device.from = on_device.to;
       }
+      if (norm == Norm::l2) fetch(on_device.to, after_);
       stream_->copy(host, largest_change, sizeof *largest_change);
       stream_->wait();
       unsigned long long bits = 0;
       std::memcpy(&bits, host, sizeof bits);
-      const auto delta = std::bit_cast<double>(bits);
+      const double delta =
+          norm == Norm::max ? std::bit_cast<double>(bits) : distance_between(has_source);
       if (!convergence.accept(delta)) continue;
       std::swap(current, on_device.to == others[0] ? others[0] : others[1]);
       if (control.progress) control.progress(convergence.iterations(), delta);
     }
-    stream_->copy_rows(field.cells.data(), row_bytes, current, pitch, row_bytes, plan.domain.rows);
+    fetch(current, field);
     stream_->wait();
     return true;
+  }
+
+  /// The 2-norm of after_ - before_, added in the order of the plan as it came.
+  [[nodiscard]] double distance_between(bool is_transposed) const {
+    return is_transposed ? distance(transposed(after_), transposed(before_))
+                         : distance(after_, before_);
   }
 
   /// Where the blocks' regions lie: those that hold interior cells.
@@ -365,9 +411,10 @@ class StreamSolver final : public Solver {
 
   std::unique_ptr<Stream> stream_;
   std::shared_ptr<MemoryPool> pool_;
-  Kernel kernel_;
   AdmitKernel admit_;
-  SizedMemory pinned_;  // after stream_: released before it
+  SizedMemory pinned_;   // after stream_: released before it
+  Grid<double> before_;  ///< a sweep of which the 2-norm is computed
+  Grid<double> after_;
 };
 
 }  // namespace
@@ -375,21 +422,30 @@ class StreamSolver final : public Solver {
 bool has(const Capacity& capacity, Kernel kernel) {
   if (kernel == Kernel::grid) return capacity.most_grid_blocks > 0;
   if (kernel == Kernel::streaming || kernel == Kernel::automatic) return true;
-  return std::any_of(capacity.clusters.begin(), capacity.clusters.end(),
-                     [&](const ClusterShape& shape) { return kernel_of(shape) == kernel; });
+  return !capacity.clusters.empty();
 }
 
 std::string to_string(Kernel kernel) {
-  constexpr const char* names[kernels] = {"automatic", "cluster_8x8", "cluster_8x4", "grid",
-                                          "streaming"};
+  constexpr const char* names[] = {"automatic", "cluster", "grid", "streaming"};
   return names[static_cast<std::size_t>(kernel)];
 }
 
+std::string to_string(const KernelShape& shape) {
+  return to_string(shape.kernel) + " kernel of " +
+         (shape.several_blocks ? "several blocks" : "one block") + " of at most " +
+         std::to_string(shape.threads) + " threads" + (shape.has_source ? " with a source" : "");
+}
+
+AdmitKernel only(Kernel kernel) {
+  return [kernel](const KernelShape& shape) {
+    return kernel == Kernel::automatic || shape.kernel == kernel ||
+           shape.kernel == Kernel::streaming;
+  };
+}
+
 std::unique_ptr<Solver> make_stream_solver(std::unique_ptr<Stream> stream,
-                                           std::shared_ptr<MemoryPool> pool, Kernel kernel,
-                                           AdmitKernel admit) {
-  return std::make_unique<StreamSolver>(std::move(stream), std::move(pool), kernel,
-                                        std::move(admit));
+                                           std::shared_ptr<MemoryPool> pool, AdmitKernel admit) {
+  return std::make_unique<StreamSolver>(std::move(stream), std::move(pool), std::move(admit));
 }
 
 }  // namespace wallheat::gpu

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
+#include <compare>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,30 +12,40 @@
 
 namespace wallheat::gpu {
 
-/// Which kernel solves, the cluster's with tiles of 8 x 8 or 8 x 4; tests and benchmarks choose,
-/// others leave it to the plan's size.
-enum class Kernel { automatic, cluster_8x8, cluster_8x4, grid, streaming };
-constexpr std::size_t kernels = 5;
+/// Which kernel solves; tests and benchmarks choose, others leave it to the plan's size.
+enum class Kernel { automatic, cluster, grid, streaming };
 /// All but `automatic`.
-inline constexpr std::array every_kernel{Kernel::cluster_8x8, Kernel::cluster_8x4, Kernel::grid,
-                                         Kernel::streaming};
+inline constexpr std::array every_kernel{Kernel::cluster, Kernel::grid, Kernel::streaming};
 
 /// Whether a device has a kernel.
 [[nodiscard]] bool has(const Capacity& capacity, Kernel kernel);
 
 [[nodiscard]] std::string to_string(Kernel kernel);
 
-/// Whether a kernel may be used; asked by solvers that choose by themselves.
-using AdmitKernel = std::function<bool(Kernel)>;
+/// What runs differently on a device, and so has to prove itself by itself: a kernel for blocks of
+/// at most so many threads, whether several of them wait for each other, and whether there is a
+/// source.
+struct KernelShape {
+  Kernel kernel = Kernel::streaming;
+  int threads = 0;
+  bool several_blocks = false;
+  bool has_source = false;
+  auto operator<=>(const KernelShape&) const = default;
+};
+[[nodiscard]] std::string to_string(const KernelShape& shape);
+
+/// Whether a kernel may be used for a plan.
+using AdmitKernel = std::function<bool(const KernelShape&)>;
+/// Lets one kernel through, and the streaming one for plans that it does not hold; all if
+/// `automatic`.
+[[nodiscard]] AdmitKernel only(Kernel kernel);
 
 /// A solver on a stream of its own, with device memory of a pool that all solvers of the device
-/// share. Solves as GpuDevice::make_solver says; throws std::bad_alloc
-/// if somebody else has the memory that a plan needs, RunError if the device has no such kernel.
-/// With `automatic`, only kernels that `admit` lets through are used (empty: all).
-[[nodiscard]] std::unique_ptr<Solver> make_stream_solver(std::unique_ptr<Stream> stream,
-                                                         std::shared_ptr<MemoryPool> pool,
-                                                         Kernel kernel = Kernel::automatic,
-                                                         AdmitKernel admit = {});
+/// share. Solves as GpuDevice::make_solver says; throws std::bad_alloc if somebody else has the
+/// memory that a plan needs, and DeviceFault if `admit` lets no kernel through that could solve it.
+[[nodiscard]] std::unique_ptr<Solver> make_stream_solver(
+    std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool,
+    AdmitKernel admit = only(Kernel::automatic));
 
 /// What open_gpu opens; tests try each of its kernels.
 class DeviceWithKernels : public GpuDevice {

@@ -7,15 +7,21 @@
 #include "solve/gpu/memory_pool.hpp"
 #include "solve/gpu/resident.hpp"
 #include "solve/gpu/streaming.hpp"
+#include "wallheat/device_times.hpp"
 
 namespace wallheat::gpu {
 
-/// A shape of tiles and a size of blocks for which there is a cluster kernel.
+/// Of how many blocks a cluster can be, and how many such clusters the device has room for at a
+/// time: the blocks of one lie on neighbouring multiprocessors.
+struct ClusterSize {
+  int blocks = 0;
+  int at_once = 0;
+};
+
+/// A size of blocks for which there is a cluster kernel.
 struct ClusterShape {
-  TileShape tile;
-  int threads = 0;                  ///< of a block at most
-  int blocks_a_multiprocessor = 0;  ///< resident at a time
-  std::vector<int> blocks;          ///< ascending: of how many blocks a cluster can be
+  int threads = 0;                 ///< of a block at most
+  std::vector<ClusterSize> sizes;  ///< ascending
 };
 
 /// What a device's kernels can take. Threads are those of a block; one thread holds one tile.
@@ -30,15 +36,16 @@ struct Capacity {
   std::size_t memory_bytes = 0;  ///< of the device
 };
 
-constexpr TileShape grid_tile = small_tile;
-
 /// Which kind of group iterates a resident plan.
 enum class GroupKind { cluster, grid };
 
-/// A group of blocks, and the kernel that is to be taken: its tiles and most threads of a block.
+constexpr TileShape tile_of(GroupKind kind) {
+  return kind == GroupKind::cluster ? cluster_tile : grid_tile;
+}
+
+/// A group of blocks, and the kernel that is to be taken: its most threads of a block.
 struct GroupSize {
   GroupKind kind = GroupKind::grid;
-  TileShape tile;
   int most_threads = 0;
   int blocks = 0;
   int threads = 0;  ///< of a block
@@ -72,6 +79,10 @@ class Stream {
                              unsigned long long* largest_change) = 0;
 
   virtual void wait() = 0;
+
+  /// What was done since the last call, of which a wait has told the end. Nothing where the stream
+  /// does not measure.
+  virtual DeviceTimes take_times() { return {}; }
 };
 
 }  // namespace wallheat::gpu

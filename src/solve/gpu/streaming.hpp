@@ -13,7 +13,6 @@
 namespace wallheat::gpu {
 
 constexpr int most_sweeps = 8;  ///< of one launch
-constexpr TileShape streamed_tile = small_tile;
 constexpr int rim_tile_rows = most_sweeps / streamed_tile.rows;
 constexpr int rim_tile_cols = most_sweeps / streamed_tile.cols;
 static_assert(most_sweeps % streamed_tile.rows == 0 && most_sweeps % streamed_tile.cols == 0);
@@ -27,8 +26,9 @@ struct StreamedPlan {
   const std::int32_t* regions = nullptr;
   /// Shape (tile_rows_count * rows of a tile, tile_cols_count * columns of a tile), °C.
   const double* from = nullptr;
-  double* to = nullptr;     ///< the same shape; only tiles with interior cells are written
-  std::int32_t sweeps = 0;  ///< from 1 to most_sweeps
+  const double* terms = nullptr;  ///< of a source (source_terms), the same shape, or none
+  double* to = nullptr;           ///< the same shape; only tiles with interior cells are written
+  std::int32_t sweeps = 0;        ///< from 1 to most_sweeps
 };
 
 /// How many tiles a block of region_rows x region_cols threads stores.
@@ -43,7 +43,7 @@ constexpr RegionCore region_core(int region_rows, int region_cols) {
 /// The life of one thread of a block. A Group is a resident kernel's, but of one block only, with
 /// slots numbered row by row over the region, and has region() besides: the block's number. Returns
 /// the largest change that the last sweep made to a cell it stored.
-template <int region_rows, int region_cols, bool looks_at_delta, class Group>
+template <int region_rows, int region_cols, bool looks_at_delta, bool has_source, class Group>
 WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
   constexpr int tile_rows = streamed_tile.rows;
   constexpr int tile_cols = streamed_tile.cols;
@@ -68,6 +68,16 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
   WALLHEAT_UNROLL
   for (int cell = 0; cell < tile_cells; ++cell)
     cells[cell] = exists ? plan.from[corner + cell / tile_cols * pitch + cell % tile_cols] : 0.0;
+  double terms[has_source ? tile_cells : 1];
+  if constexpr (has_source) {
+    WALLHEAT_UNROLL
+    for (int cell = 0; cell < tile_cells; ++cell)
+      terms[cell] = exists ? plan.terms[corner + cell / tile_cols * pitch + cell % tile_cols] : 0.0;
+  }
+  const auto with_source = [&](double sum, int cell) {
+    if constexpr (has_source) return sum + terms[cell];
+    return sum;
+  };
   // At the region's rim nobody gives anything, and it does not matter what is found there.
   for (int place = 0; place < inbox_pairs; ++place) {
     group.inbox()[group.offset(0, place)] = Pair{0, 0};
@@ -78,26 +88,28 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
     return [&group, buffer](int place) { return group.inbox()[group.offset(buffer, place)]; };
   };
   const auto give = [&](int buffer) {
-    give_edges<streamed_tile>(cells, [&](int side, int place, Pair pair) {
-      const int offset = group.offset(buffer, place);
-      if (side == left && in_col > 0) group.inbox_of(slot - 1)[offset] = pair;
-      if (side == right && in_col + 1 < region_cols) group.inbox_of(slot + 1)[offset] = pair;
-      if (side == up && in_row > 0) group.inbox_of(slot - region_cols)[offset] = pair;
-      if (side == down && in_row + 1 < region_rows)
-        group.inbox_of(slot + region_cols)[offset] = pair;
+    give_edges<streamed_tile>(cells, [&](Side side, int place, const auto& edge) {
+      const auto give_to = [&](int neighbour) {
+        for (const Pair& pair : edge)
+          group.inbox_of(neighbour)[group.offset(buffer, place++)] = pair;
+      };
+      if (side == left && in_col > 0) give_to(slot - 1);
+      if (side == right && in_col + 1 < region_cols) give_to(slot + 1);
+      if (side == up && in_row > 0) give_to(slot - region_cols);
+      if (side == down && in_row + 1 < region_rows) give_to(slot + region_cols);
     });
   };
   int buffer = 0;
   for (int remaining = plan.sweeps - 1; remaining > 0; --remaining) {
     give(buffer);
     group.sync();
-    sweep<streamed_tile, false, true>(cells, interior, received(buffer));
+    sweep<streamed_tile, false>(cells, interior, received(buffer), with_source);
     buffer ^= 1;
   }
   give(buffer);
   group.sync();
   const double change =
-      sweep<streamed_tile, looks_at_delta, true>(cells, interior, received(buffer));
+      sweep<streamed_tile, looks_at_delta>(cells, interior, received(buffer), with_source);
 
   const bool in_core = in_row >= rim_tile_rows && in_row < region_rows - rim_tile_rows &&
                        in_col >= rim_tile_cols && in_col < region_cols - rim_tile_cols;

@@ -29,16 +29,16 @@ struct TileShape {
   bool operator==(const TileShape&) const = default;
 };
 
-constexpr TileShape small_tile{8, 4};  ///< fits 128 registers a thread
-constexpr TileShape large_tile{8, 8};  ///< fits 255; fewer edges a cell
+// A cluster's tile takes 255 registers a thread and has fewer edges a cell; the other two take 128.
+constexpr TileShape cluster_tile{8, 8};
+constexpr TileShape grid_tile{8, 4};
+constexpr TileShape streamed_tile{8, 4};
 
 /// Which cells of a tile are interior, and so updated: bit r * cols + c. Kernels keep as few bits
 /// as the tile has cells.
 using CellMask = std::uint64_t;
 template <TileShape shape>
 using KernelMask = std::conditional_t<(shape.cells() > 32), std::uint64_t, std::uint32_t>;
-/// The mask of a tile without a fixed cell.
-constexpr CellMask whole_tile(TileShape shape) { return ~CellMask{0} >> (64 - shape.cells()); }
 
 /// Two values that are loaded and stored together.
 struct alignas(16) Pair {
@@ -49,12 +49,18 @@ struct alignas(16) Pair {
 /// A tile's neighbours, as indexes of an array.
 enum Side : int { left = 0, right = 1, up = 2, down = 3, sides = 4 };
 
-/// One iteration on the cells of a tile (row-major, °C), of which those in `interior` are updated,
-/// or all where not `masked`. `inbox(place)` returns the pair at a place. Returns the largest
-/// |new - old| where `looks_at_delta`, else 0.
-template <TileShape shape, bool looks_at_delta, bool masked, class Inbox>
+/// What an update adds to the sum of a cell's neighbours: nothing.
+struct NoSource {
+  WALLHEAT_HOST_DEVICE double operator()(double sum, int /*cell*/) const { return sum; }
+};
+
+/// One iteration on the cells of a tile (row-major, °C), of which those in `interior` are updated.
+/// `inbox(place)` returns the pair at a place, `with_source(sum, cell)` the sum of a cell's
+/// neighbours and what is added to it. Returns the largest |new - old| where `looks_at_delta`,
+/// else 0.
+template <TileShape shape, bool looks_at_delta, class Inbox, class Source = NoSource>
 WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[shape.cells()], KernelMask<shape> interior,
-                                         const Inbox& inbox) {
+                                         const Inbox& inbox, const Source& with_source = {}) {
   constexpr int rows = shape.rows;
   constexpr int cols = shape.cols;
   constexpr int from_right = shape.from_right();
@@ -88,8 +94,9 @@ WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[shape.cells()], KernelM
       const double old = cells[cell];
       const double next = col + 1 < cols ? cells[cell + 1] : after;
       const double under = row + 1 < rows ? cells[cell + cols] : below[col];
-      const double fresh = updated(before, next, above[col], under);
-      if (!masked || (interior >> cell & 1U) != 0) {
+      const double fresh =
+          quarter(with_source(neighbour_sum(before, next, above[col], under), cell));
+      if ((interior >> cell & 1U) != 0) {
         cells[cell] = fresh;
         if (looks_at_delta) {
           const double change = fresh > old ? fresh - old : old - fresh;
@@ -103,29 +110,31 @@ WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[shape.cells()], KernelM
   return delta;
 }
 
-/// Gives a tile's edges to its neighbours: calls give(side, place, pair) for each pair, `place`
-/// being that in the inbox of the neighbour at `side`.
+/// Gives a tile's edges to its neighbours: calls give(side, place, pairs) for each, an array that
+/// is to stand from `place` on in the inbox of the neighbour at `side`.
 template <TileShape shape, class Give>
 WALLHEAT_HOST_DEVICE inline void give_edges(const double (&cells)[shape.cells()],
                                             const Give& give) {
   constexpr int rows = shape.rows;
   constexpr int cols = shape.cols;
-  constexpr int from_right = shape.from_right();
-  constexpr int from_up = shape.from_up();
-  constexpr int from_down = shape.from_down();
-  WALLHEAT_UNROLL
-  for (int row = 0; row < rows; row += 2) {
-    const int first = row * cols;
-    const int second = first + cols;
-    give(left, from_right + row / 2, Pair{cells[first], cells[second]});
-    give(right, from_left + row / 2, Pair{cells[first + cols - 1], cells[second + cols - 1]});
-  }
-  WALLHEAT_UNROLL
-  for (int col = 0; col < cols; col += 2) {
-    constexpr int last_row = (rows - 1) * cols;
-    give(up, from_down + col / 2, Pair{cells[col], cells[col + 1]});
-    give(down, from_up + col / 2, Pair{cells[last_row + col], cells[last_row + col + 1]});
-  }
+  Pair edge[rows / 2];
+  const auto give_column = [&](int col, Side side, int place) {
+    WALLHEAT_UNROLL
+    for (int row = 0; row < rows; row += 2)
+      edge[row / 2] = {cells[row * cols + col], cells[(row + 1) * cols + col]};
+    give(side, place, edge);
+  };
+  give_column(0, left, shape.from_right());
+  give_column(cols - 1, right, from_left);
+  Pair level[cols / 2];
+  const auto give_row = [&](int row, Side side, int place) {
+    WALLHEAT_UNROLL
+    for (int col = 0; col < cols; col += 2)
+      level[col / 2] = {cells[row * cols + col], cells[row * cols + col + 1]};
+    give(side, place, level);
+  };
+  give_row(0, up, shape.from_down());
+  give_row(rows - 1, down, shape.from_up());
 }
 
 }  // namespace wallheat::gpu

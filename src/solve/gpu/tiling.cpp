@@ -58,13 +58,8 @@ int Tiling::deal(int blocks) {
   const std::size_t a_block = std::max<std::size_t>((tiles_.size() + blocks_ - 1) / blocks_, 1);
   threads_ = (a_block + warp - 1) / warp * warp;
   slot_of_.resize(tiles_.size());
-  for (std::size_t first = 0, block = 0; first < tiles_.size(); first += a_block, ++block) {
-    const std::size_t end = std::min(first + a_block, tiles_.size());
-    std::size_t slot = block * threads_;
-    for (const bool unmasked : {true, false})
-      for (std::size_t tile = first; tile < end; ++tile)
-        if ((tiles_[tile].interior == whole_tile(shape_)) == unmasked) slot_of_[tile] = slot++;
-  }
+  for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
+    slot_of_[tile] = tile / a_block * threads_ + tile % a_block;
   return static_cast<int>(threads_);
 }
 

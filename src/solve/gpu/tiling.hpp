@@ -31,9 +31,9 @@ class Tiling {
 
   [[nodiscard]] TileShape shape() const { return shape_; }
   [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
-  /// Gives the tiles to so many blocks, each with as many warps as its tiles need; in a block those
-  /// without a fixed cell come first, so that whole warps need no mask. Returns the threads of a
-  /// block.
+  /// Gives the tiles to so many blocks, each with as many warps as its tiles need. Returns the
+  /// threads of a block. They stay row by row: so the edges that a warp gives lie beside each other
+  /// in its neighbours' inboxes, and nearly all in different banks of shared memory.
   int deal(int blocks);
   [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }
 

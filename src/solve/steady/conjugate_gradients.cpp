@@ -43,6 +43,7 @@ void ConjugateGradients::solve_for_ones(const std::function<bool(const Progress&
 void ConjugateGradients::start(const Grid<double>& domain, const Grid<double>& source,
                                double factor) {
   const Level& level = multigrid_.finest();
+  source_ = {};
   if (!source.cells.empty()) {
     source_ = ZeroedArray<double>(level.size);
     for (std::size_t row = 0; row < source.rows; ++row)

@@ -53,7 +53,11 @@ class SteadySolver final : public Solver {
                                 const SolveControl& control) override {
     const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
     const FlushSubnormals flush;
-    gradients_.assign(plan.interior);
+    const bool is_new = plan.interior != interior_;
+    if (is_new) {
+      interior_.rows = 0;  // until all is known that depends on the mask
+      gradients_.assign(plan.interior);
+    }
     const double largest_fixed = largest_fixed_of(plan);
     const double largest_term = largest_magnitude(terms);
     // What fixed cells and the source can make of the others, in the steady state.
@@ -62,10 +66,14 @@ class SteadySolver final : public Solver {
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();
     };
-    gradients_.solve_for_ones(stopped);
-    const ConjugateGradients::Measured w = gradients_.measure();
-    const double error_of_residual = error_per_residual(w.answer, w.highest_residual);
-    if (control.stop.stop_requested()) return std::nullopt;
+    if (is_new) {
+      gradients_.solve_for_ones(stopped);
+      const ConjugateGradients::Measured w = gradients_.measure();
+      error_of_residual_ = error_per_residual(w.answer, w.highest_residual);
+      if (control.stop.stop_requested()) return std::nullopt;
+      interior_ = plan.interior;
+    }
+    const double error_of_residual = error_of_residual_;
 
     gradients_.start(plan.domain, terms, scale);
     const double flushed = flushed_from_residual(scale);
@@ -107,6 +115,9 @@ class SteadySolver final : public Solver {
 
  private:
   ConjugateGradients gradients_;
+  // What depends on the mask alone, which plans have in common that differ in temperatures.
+  Grid<std::uint8_t> interior_;  ///< that the gradients are for; empty if there is none
+  double error_of_residual_ = 0;
 };
 
 }  // namespace

@@ -145,6 +145,19 @@ Handle create_dataset(const Handle& file, const std::string& name, hid_t type,
       H5Dclose, task};
 }
 
+Handle create_growing(const Handle& file, const std::string& name, hid_t type, hsize_t chunk) {
+  const auto task = "create " + name;
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
+  checked(H5Pset_chunk(creation.get(), 1, &chunk), task);
+  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
+  const hsize_t none = 0;
+  const hsize_t unlimited = H5S_UNLIMITED;
+  const Handle space(H5Screate_simple(1, &none, &unlimited), H5Sclose, task);
+  return {H5Dcreate2(file.get(), name.c_str(), type, space.get(), H5P_DEFAULT, creation.get(),
+                     H5P_DEFAULT),
+          H5Dclose, task};
+}
+
 void write_entries(const Handle& dataset, hid_t type, hsize_t first, hsize_t count,
                    const void* values) {
   const Selection part(dataset, first, count);

@@ -32,6 +32,9 @@ struct DatasetForm {
 /// Makes a dataset, in one block where `creation` says nothing else.
 [[nodiscard]] Handle create_dataset(const Handle& file, const std::string& name, hid_t type,
                                     const std::vector<hsize_t>& size, hid_t creation = H5P_DEFAULT);
+/// Makes a dataset of one axis that has no entries yet; H5Dset_extent gives it some.
+[[nodiscard]] Handle create_growing(const Handle& file, const std::string& name, hid_t type,
+                                    hsize_t chunk);
 /// So many entries of a dataset's first axis, with all that they have on the others.
 void write_entries(const Handle& dataset, hid_t type, hsize_t first, hsize_t count,
                    const void* values);

@@ -122,6 +122,13 @@ void make_dimension(const Handle& file, const std::string& name, std::uint64_t s
   checked(H5DSset_scale(dimension.get(), no_coordinates(size).c_str()), task);
 }
 
+void make_growing_dimension(const Handle& file, const std::string& name) {
+  if (has_object(file, name)) return;
+  const Handle dimension = create_growing(file, name, H5T_IEEE_F32BE, 1 << 16);
+  checked(H5DSset_scale(dimension.get(), no_coordinates(0).c_str()),
+          "create the dimension " + name);
+}
+
 void name_axis(const Handle& file, const Handle& dataset, unsigned axis,
                const std::string& dimension) {
   if (!has_object(file, dimension)) return;

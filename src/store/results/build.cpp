@@ -69,6 +69,7 @@ std::vector<std::size_t> build(const StoreEnvironment& env, const std::filesyste
     write_ids(file, snapshot.rows);
     RowTable::create(file, snapshot.rows.size());
     RowTable(file).write_all(snapshot.rows);
+    if (keeps_rooms(snapshot.settings)) write_rooms(file, snapshot.rows, snapshot.rooms_of);
     file.close("close " + temporary.string());
     sync_file(env.system, temporary);
     rename_durably(env.system, temporary, path);

@@ -49,6 +49,9 @@ constexpr const char* plan_axis = "/plan";
 /// is that of the dimension. Leaves one of this name that is there as it is.
 void make_dimension(const Handle& file, const std::string& name, std::uint64_t size);
 
+/// The same of a dimension that can grow.
+void make_growing_dimension(const Handle& file, const std::string& name);
+
 /// Gives an axis of a dataset a dimension, if the file has one of this name.
 void name_axis(const Handle& file, const Handle& dataset, unsigned axis,
                const std::string& dimension);
@@ -110,6 +113,22 @@ class FieldTables {
   const Handle& file_;
   std::map<std::pair<GridShape, std::uint64_t>, Handle> open_;
 };
+
+// The dataset /rooms: all rooms, by plan and number, and maybe blank ones behind them, of 0 cells.
+// It is written when a session ends; until then the log has them. It grows but is never made anew:
+// after a crash HDF5 does not know enough of the file to free something.
+
+/// The compound type of a room.
+[[nodiscard]] Handle make_room_type();
+/// Puts the rooms of these rows in place of what the dataset holds, which is made if it is missing,
+/// and which `rooms_of` must not read.
+void write_rooms(const Handle& file, const RowList& rows, const RoomsOf& rooms_of);
+/// The rooms that are whole; the others are not there. Throws Hdf5Error if there is no such
+/// dataset.
+[[nodiscard]] std::shared_ptr<const RoomsAt> find_rooms_in(const StoreEnvironment& env,
+                                                           const Handle& file,
+                                                           const std::filesystem::path& path,
+                                                           const RowList& rows);
 
 /// Text attributes of an object, or of a group, which is made if it is missing. Writing replaces
 /// those that differ and leaves others alone.

@@ -95,6 +95,7 @@ class Merge {
     } else {
       require_same_campaign(path, view.snapshot);
     }
+    rooms_.push_back(view.snapshot.rooms_of);
     const auto sessions = take_sessions(path, view.snapshot.sessions);
     for (const auto& [shape, capacity] : view.snapshot.capacities) {
       all_.capacities[shape] = std::max(all_.capacities[shape], capacity);
@@ -105,6 +106,8 @@ class Merge {
   void begin(const Snapshot& first) {
     all_.settings = first.settings;
     all_.save_fields = first.save_fields;
+    if (keeps_rooms(all_.settings))
+      all_.rooms_of = [this](std::size_t i) { return rooms_[from_[i]](i); };
     for (const auto& row : first.rows) {
       all_.rows.push_back(pending_row(all_.rows.size(), id_of(row)));
     }
@@ -177,6 +180,10 @@ class Merge {
       if (!read_chunk(*view.raw, here.offsets[i], here.rows[i], second.field))
         refuse_changed(parts_[number]);
     }
+    if (all_.rooms_of && has_rooms(here.rows[i]) && has_rooms(all_.rows[i])) {
+      first.rooms = all_.rooms_of(i);
+      second.rooms = here.rooms_of(i);
+    }
     const auto differing = differences_with_fields(first, second);
     if (differing.empty()) return;
     report_.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
@@ -211,6 +218,7 @@ class Merge {
   std::vector<fs::path> files_;  // where the names lead
   Snapshot all_;
   std::vector<std::size_t> from_;                      // the part that row i is from
+  std::vector<RoomsOf> rooms_;                         // of each part
   std::map<Attributes, std::uint32_t> sessions_seen_;  // without their origins; their numbers
   std::vector<std::uint32_t> answers_;                 // how many parts answer plan i
 };

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "store/results/write_ahead_log.hpp"
 #include "wallheat/error.hpp"
@@ -71,18 +73,33 @@ void complete(const StoreEnvironment& env, const fs::path& path, Hdf5State state
   std::optional<FieldTables> fields;
   std::vector<std::byte> chunk;
   const PosixFile raw(env.system, path, O_RDONLY);
+  std::shared_ptr<const RoomsAt> rooms;
+  auto taken_rooms = std::make_shared<std::map<std::size_t, std::vector<RoomResult>>>();
+  const auto open = [&]() -> const Handle& {
+    return file ? *file : file.emplace(open_file(env, path, access_to(state)));
+  };
   for (const Row& row : in_file.rows) {
     const Row known = logged.rows[row.index];
     if (!says_more_than_log(row, known) || row.id != known.id) continue;
     if (has_field(row)) {
       if (!logged.capacities.contains(shape_of(row))) continue;
-      if (!file) fields.emplace(file.emplace(open_file(env, path, access_to(state))));
+      if (!fields) fields.emplace(open());
       const auto extent = fields->find(shape_of(row), row.field_slot);
       if (!extent || !read_chunk(raw, extent->offset, row, chunk)) continue;
       logged.offsets[row.index] = extent->offset;
     }
+    if (keeps_rooms(logged.settings) && has_rooms(row)) {
+      if (!rooms) rooms = find_rooms_in(env, open(), path, in_file.rows);
+      if (rooms->count(row.index) == 0) continue;
+      (*taken_rooms)[row.index] = rooms->read(row.index);
+    }
     logged.rows.set(row.index, row);
   }
+  if (taken_rooms->empty()) return;
+  logged.rooms_of = [taken_rooms, in_log = logged.rooms_of](std::size_t i) {
+    const auto taken = taken_rooms->find(i);
+    return taken != taken_rooms->end() ? taken->second : in_log(i);
+  };
 }
 
 /// A session is in the log before it is in the file. What a damaged log lost cannot be held against

@@ -82,6 +82,19 @@ class Reading {
   SharedFields shared_;
 };
 
+/// Rows without their rooms become pending.
+void read_rooms(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
+                Snapshot& snapshot, DamageReport& damage) {
+  const auto rooms = find_rooms_in(env, file, path, snapshot.rows);
+  snapshot.rooms_of = [rooms](std::size_t i) { return rooms->read(i); };
+  std::vector<std::size_t> without_rooms;
+  for (const Row& row : snapshot.rows)
+    if (has_rooms(row) && rooms->count(row.index) == 0) without_rooms.push_back(row.index);
+  for (const std::size_t i : without_rooms) forget_row(snapshot, i);
+  damage.in_file = damage.in_file || !without_rooms.empty();
+  damage.add_lost("row", "without the rooms that belong to it", without_rooms, snapshot);
+}
+
 }  // namespace
 
 Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path& path,
@@ -96,6 +109,8 @@ Snapshot read_snapshot(const StoreEnvironment& env, const std::filesystem::path&
   snapshot.save_fields = capacities.has_value();
   snapshot.capacities = capacities.value_or(Capacities{});
   Reading(env, file, path, offsets, snapshot).read(damage);
+  if (keeps_rooms(snapshot.settings) && offsets == Offsets::find)
+    read_rooms(env, file, path, snapshot, damage);
   return snapshot;
 }
 

@@ -89,6 +89,30 @@ bool same(const RowList& a, const RowList& b) {
   return true;
 }
 
+/// Nothing is read of rows without rooms. Both of files that keep rooms.
+bool same_rooms(const Snapshot& a, const Snapshot& b) {
+  for (const Row& row : a.rows) {
+    if (!has_rooms(row)) continue;
+    if (!a.rooms_of || !b.rooms_of || a.rooms_of(row.index) != b.rooms_of(row.index)) return false;
+  }
+  return true;
+}
+
+/// Makes /rooms say what `snapshot` says.
+void mend_rooms(const StoreEnvironment& env, const Handle& file, const std::filesystem::path& path,
+                const Snapshot& snapshot) {
+  if (!keeps_rooms(snapshot.settings)) return;
+  try {
+    const auto in_file = find_rooms_in(env, file, path, snapshot.rows);
+    Snapshot other;
+    other.rooms_of = [&](std::size_t i) { return in_file->read(i); };
+    if (in_file->strays() == 0 && same_rooms(snapshot, other)) return;
+  } catch (const Hdf5Error&) {
+    // It is missing or damaged.
+  }
+  write_rooms(file, snapshot.rows, snapshot.rooms_of);
+}
+
 /// Rows that are pending by now were reported as lost.
 void report_rebuilt(const std::vector<std::size_t>& rows, const Snapshot& snapshot,
                     DamageReport& damage) {
@@ -126,6 +150,7 @@ std::vector<std::size_t> bring_up_to_date(const StoreEnvironment& env,
           if (has_field(snapshot.rows[i])) mending.mend_field(i, check[i]);
       }
     }
+    mend_rooms(env, file, path, snapshot);
     file.close("close the file");
   } catch (...) {
     file.leak();
@@ -145,6 +170,7 @@ void require_equal(const StoreEnvironment& env, const std::filesystem::path& pat
   if (found.capacities != snapshot.capacities) differs("the room for fields is");
   if (!same(found.rows, snapshot.rows)) differs("rows are");
   if (found.offsets != snapshot.offsets) differs("the offsets of fields are");
+  if (keeps_rooms(snapshot.settings) && !same_rooms(snapshot, found)) differs("the rooms are");
   const PosixFile raw(env.system, path, O_RDONLY);
   std::vector<std::byte> chunk;
   for (const auto i : unproven) {

@@ -32,6 +32,20 @@ class ResultReader::Impl {
     return decompress_field(chunk, shape_of(row));
   }
 
+  [[nodiscard]] std::vector<RoomResult> rooms(std::size_t index) const {
+    if (index >= view_.snapshot.rows.size())
+      throw RunError(path_.string() + " has no row " + std::to_string(index));
+    const Row row = view_.snapshot.rows[index];
+    if (!keeps_rooms(view_.snapshot.settings) || !store::has_rooms(row)) return {};
+    find_offsets();
+    auto rooms =
+        view_.snapshot.rooms_of ? view_.snapshot.rooms_of(index) : std::vector<RoomResult>();
+    if (rooms.empty())
+      throw RunError(path_.string() + " holds damaged rooms of plan " + id_of(row) +
+                     ", or was replaced while it was read");
+    return rooms;
+  }
+
   [[nodiscard]] const ReadView& view() const { return view_; }
   /// Made on first use: most of the memory of a reader.
   [[nodiscard]] const std::vector<PlanResult>& rows() const {
@@ -50,15 +64,18 @@ class ResultReader::Impl {
   }
   /// To find the offsets takes a while and most readers want rows only, hence on first use. A
   /// writer may have begun a session since, so it is a whole new look.
-  Offset offset_of(std::size_t index) const {
+  void find_offsets() const {
     const std::scoped_lock lock(finding_);
-    if (!view_.has_offsets) {
-      auto now = look(Offsets::find);
-      if (now.snapshot.file_id == view_.snapshot.file_id) {
-        view_.snapshot.offsets = std::move(now.snapshot.offsets);
-      }
-      view_.has_offsets = true;
+    if (view_.has_offsets) return;
+    auto now = look(Offsets::find);
+    if (now.snapshot.file_id == view_.snapshot.file_id) {
+      view_.snapshot.offsets = std::move(now.snapshot.offsets);
+      view_.snapshot.rooms_of = std::move(now.snapshot.rooms_of);
     }
+    view_.has_offsets = true;
+  }
+  Offset offset_of(std::size_t index) const {
+    find_offsets();
     return view_.snapshot.offsets.at(index);
   }
 
@@ -93,6 +110,8 @@ const std::vector<std::size_t>& ResultReader::damaged() const { return impl_->vi
 std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
   return impl_->field(index);
 }
+bool ResultReader::has_rooms() const { return keeps_rooms(settings()); }
+std::vector<RoomResult> ResultReader::rooms(std::size_t index) const { return impl_->rooms(index); }
 bool ResultReader::closed_well() const { return impl_->view().closed_well; }
 const std::vector<std::string>& ResultReader::damage() const {
   return impl_->view().damage.sentences;

@@ -127,6 +127,7 @@ class ResultStore::Impl {
   /// False if the field has no place; the row is a failed one then.
   bool write_field(const PlanResult& result, LoggedRow& logged);
   void write_batch();
+  void write_rooms_of_log();
 
   StoreEnvironment env_;
   fs::path path_;
@@ -145,6 +146,8 @@ class ResultStore::Impl {
   std::optional<RowsInFile> in_file_;
   std::optional<FieldTables> fields_;
   std::vector<LoggedRow> batch_;
+  std::vector<RoomResult> rooms_of_batch_;
+  bool keeps_rooms_ = false;
   std::vector<std::byte> padded_;
   bool unpublished_ = false;
   std::chrono::steady_clock::time_point published_;
@@ -182,6 +185,7 @@ void ResultStore::Impl::begin() {
   given_up_ = true;
   restored_.sessions.push_back(session_);
   save_fields_ = restored_.save_fields;
+  keeps_rooms_ = keeps_rooms(restored_.settings);
   ids_.reserve(restored_.rows.size());
   for (const Row& row : restored_.rows) ids_.push_back(text_in(row.id));
   sessions_ = restored_.sessions;
@@ -271,6 +275,10 @@ std::vector<PlanResult> ResultStore::Impl::store(std::span<const PlanResult> res
       }
     }
     seal(logged.row);
+    if (keeps_rooms_ && has_rooms(logged.row)) {
+      const auto rooms = sealed_rooms(result.rooms, result.index);
+      rooms_of_batch_.insert(rooms_of_batch_.end(), rooms.begin(), rooms.end());
+    }
   }
   if (wrote_field && env_.system.fdatasync(descriptor_of(file_)) != 0) {
     throw_system_error(path_, "be made durable", errno);
@@ -307,7 +315,8 @@ void ResultStore::Impl::restamp(std::span<const PlanResult> results) {
 }
 
 void ResultStore::Impl::write_batch() {
-  log_->append(batch_);
+  log_->append(batch_, rooms_of_batch_);
+  rooms_of_batch_.clear();
   // Neighbours go in one call: HDF5 compares all columns of two row types in every one, which costs
   // far more than writing the row.
   std::stable_sort(batch_.begin(), batch_.end(), [](const LoggedRow& a, const LoggedRow& b) {
@@ -324,6 +333,14 @@ void ResultStore::Impl::write_batch() {
   rows_->write(run.front().index, run);
   unpublished_ = true;
   given_up_ = false;
+}
+
+/// Until the end of a session its rooms are in the log only: what is made while readers follow
+/// would break the file, and their number is not known before.
+void ResultStore::Impl::write_rooms_of_log() {
+  const auto log = read_log(env_, path_);
+  if (!log || log->damaged) throw Hdf5Error("cannot read the rooms in its log");
+  write_rooms(file_, log->snapshot.rows, log->snapshot.rooms_of);
 }
 
 void ResultStore::Impl::publish() {
@@ -350,6 +367,7 @@ void ResultStore::Impl::close(const Attributes& end) {
   file_.close("close the file");
   file_ = open_file(env_, path_, Access::write);
   write_sessions(file_, sessions_);
+  if (keeps_rooms_) write_rooms_of_log();
   file_.close("close the file");
   sync_file(env_.system, path_);
   // Only now does the HDF5 file alone hold everything.

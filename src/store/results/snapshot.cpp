@@ -164,6 +164,7 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
   for (std::size_t i = 0; i < plan.ids.size(); ++i) indices.emplace(plan.ids[i], i);
 
   std::vector<std::string> lost;
+  std::vector<std::size_t> old_index(plan.ids.size());
   for (Row row : old.rows) {
     const std::size_t i = row.index;
     const auto id = id_of(row);
@@ -176,6 +177,7 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
     seal(row);
     fresh.rows.set(index->second, row);
     fresh.offsets[index->second] = old.offsets[i];
+    old_index[index->second] = i;
   }
   if (!lost.empty()) {
     throw RunError(file.string() + " holds answers of plans that this run does not name (" +
@@ -185,6 +187,9 @@ Snapshot rearranged(const std::filesystem::path& file, Snapshot old, const Store
   fresh.succeeds = std::move(old.succeeds);
   fresh.sessions = std::move(old.sessions);
   fresh.capacities = capacities_for(plan, fresh.rows);
+  if (old.rooms_of)
+    fresh.rooms_of = [of = std::move(old.rooms_of), old_index = std::move(old_index)](
+                         std::size_t i) { return sealed_rooms(of(old_index[i]), i); };
   return fresh;
 }
 

@@ -10,6 +10,7 @@
 
 #include "io/posix_file.hpp"
 #include "store/results/result_store.hpp"
+#include "store/results/rooms.hpp"
 #include "store/results/row_list.hpp"
 
 namespace wallheat::store {
@@ -35,6 +36,7 @@ struct Snapshot {
   std::vector<Attributes> sessions;
   RowList rows;                 ///< row i has index i
   std::vector<Offset> offsets;  ///< of row i's field
+  RoomsOf rooms_of;             ///< of a file that keeps rooms; empty while none has any
 };
 
 /// What was found wrong with a file.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <type_traits>
 #include <unordered_map>
 
@@ -24,7 +25,7 @@ constexpr auto version = static_cast<std::uint32_t>(format_version);
 constexpr std::size_t beginning_size = 16;
 constexpr std::uint32_t max_sessions = 1 << 20;  // a limit for damaged numbers
 
-enum class Kind : std::uint32_t { file = 1, ids = 2, session = 3, row = 4, commit = 5 };
+enum class Kind : std::uint32_t { file = 1, ids = 2, session = 3, row = 4, commit = 5, rooms = 6 };
 
 struct RecordHead {
   std::uint32_t kind, length, crc;
@@ -70,6 +71,16 @@ void add_record(std::string& batch, Kind kind, std::span<const std::byte> payloa
 
 void add_row(std::string& batch, const LoggedRow& row) {
   add_record(batch, Kind::row, std::as_bytes(std::span(&row, 1)));
+}
+
+/// A record for each plan.
+void add_rooms(std::string& batch, std::span<const RoomResult> rooms) {
+  while (!rooms.empty()) {
+    std::size_t count = 1;
+    while (count < rooms.size() && rooms[count].plan == rooms.front().plan) ++count;
+    add_record(batch, Kind::rooms, std::as_bytes(rooms.first(count)));
+    rooms = rooms.subspan(count);
+  }
 }
 
 void add_session(std::string& batch, std::size_t number, const Attributes& session) {
@@ -167,6 +178,7 @@ class LogSource {
       case Kind::file:
       case Kind::ids:
       case Kind::session:
+      case Kind::rooms:
         if (head.length > search_left_) return false;
         search_left_ -= head.length;
         return true;
@@ -224,6 +236,8 @@ class LogReplay {
         case Kind::commit:
           commit();
           return true;
+        case Kind::rooms:
+          return apply_rooms(payload, at);
       }
     } catch (const DecodeError&) {
       // It makes no sense.
@@ -237,6 +251,17 @@ class LogReplay {
     waiting_rows_.push_back({row.row.index, at + offsetof(LoggedRow, row), row.offset});
     return true;
   }
+  /// A plan's rooms, which come before its row.
+  bool apply_rooms(std::span<const std::byte> payload, std::uint64_t at) {
+    if (!has_ids_) borrow_ids();
+    std::vector<RoomResult> rooms(payload.size() / sizeof(RoomResult));
+    std::memcpy(rooms.data(), payload.data(), rooms.size() * sizeof(RoomResult));
+    if (payload.size() % sizeof(RoomResult) != 0 || rooms.empty()) return false;
+    const std::size_t row = rooms.front().plan;
+    if (row >= ids_.size() || !are_intact(rooms, row)) return false;
+    waiting_rooms_.push_back({row, at, static_cast<std::uint32_t>(rooms.size())});
+    return true;
+  }
   /// A row that is not whole; what is left of it may tell whose it is.
   void note_damaged(const Row& row) { damaged_.push_back(row); }
   /// What waits holds. False if there is not enough to go by.
@@ -247,6 +272,7 @@ class LogReplay {
     reading_.snapshot.rows =
         RowList(std::make_shared<RowsInLog>(system, log, std::move(rows_at_), ids_));
     forget_shared_fields();
+    if (keeps_rooms(reading_.snapshot.settings)) find_rooms(system, log);
     name_damaged();
     return has_file_ && has_ids_ && (!borrowed_ || belongs_to_file());
   }
@@ -265,7 +291,9 @@ class LogReplay {
       sessions.resize(std::max<std::size_t>(sessions.size(), number + 1));
       sessions[number] = std::move(session);
     }
+    for (const RoomPlace& rooms : waiting_rooms_) rooms_at_[rooms.row] = rooms;
     waiting_rows_.clear();
+    waiting_rooms_.clear();
     waiting_sessions_.clear();
     begun_ = true;
   }
@@ -348,6 +376,23 @@ class LogReplay {
     }
   }
 
+  /// Rows without their rooms become pending.
+  void find_rooms(System& system, const std::filesystem::path& log) {
+    std::vector<RoomPlace> places;
+    for (const auto& [row, place] : rooms_at_) places.push_back(place);
+    const auto rooms = std::make_shared<const RoomsAt>(system, log, std::move(places));
+    auto& snapshot = reading_.snapshot;
+    snapshot.rooms_of = [rooms](std::size_t i) { return rooms->read(i); };
+    std::vector<std::size_t> without_rooms;
+    for (const Row& row : snapshot.rows)
+      if (has_rooms(row) && !rooms_at_.contains(row.index)) without_rooms.push_back(row.index);
+    for (const std::size_t row : without_rooms) {
+      forget_row(snapshot, row);
+      reading_.damaged_rows.push_back(row);
+      reading_.damaged = true;
+    }
+  }
+
   void name_damaged() {
     if (damaged_.empty()) return;
     const auto& rows = reading_.snapshot.rows;
@@ -396,6 +441,8 @@ class LogReplay {
     Offset offset;
   };
   std::vector<Waiting> waiting_rows_;
+  std::vector<RoomPlace> waiting_rooms_;
+  std::map<std::size_t, RoomPlace> rooms_at_;  ///< in the log, of rows
   std::vector<Row> damaged_;
   std::vector<std::pair<std::size_t, Attributes>> waiting_sessions_;
   bool has_file_ = false, has_ids_ = false, begun_ = false, borrowed_ = false;
@@ -422,6 +469,7 @@ LogWriter::LogWriter(const StoreEnvironment& env, const std::filesystem::path& f
   constexpr std::size_t enough_for_one_write = 1 << 20;
   for (const Row& row : snapshot.rows) {
     if (status_of(row) == PlanStatus::pending) continue;
+    if (snapshot.rooms_of && has_rooms(row)) add_rooms(batch_, snapshot.rooms_of(row.index));
     add_row(batch_, {snapshot.offsets[row.index], row});
     if (batch_.size() < enough_for_one_write) continue;
     out_->append(bytes_of(batch_));
@@ -435,7 +483,8 @@ LogWriter::LogWriter(const StoreEnvironment& env, const std::filesystem::path& f
   out_->now_called(path);
 }
 
-void LogWriter::append(std::span<const LoggedRow> rows) {
+void LogWriter::append(std::span<const LoggedRow> rows, std::span<const RoomResult> rooms) {
+  add_rooms(batch_, rooms);
   for (const auto& row : rows) add_row(batch_, row);
   commit();
 }

@@ -29,8 +29,8 @@ class LogWriter {
   LogWriter(const StoreEnvironment& env, const std::filesystem::path& file,
             const Snapshot& snapshot);
 
-  /// On return the rows survive anything.
-  void append(std::span<const LoggedRow> rows);
+  /// On return the rows survive anything, and so do their rooms, each plan's one after the other.
+  void append(std::span<const LoggedRow> rows, std::span<const RoomResult> rooms = {});
   void append_session(std::size_t number, const Attributes& session);
 
  private:

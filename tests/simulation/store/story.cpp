@@ -90,8 +90,10 @@ class Story {
   Story(std::uint64_t seed, const Options& options, Reached& reached)
       : options_(options),
         steps_(stories.at(static_cast<std::size_t>(options.story)).steps),
-        new_plan_(make_plan("new", count(options.plans), count(options.shapes))),
-        old_plan_(make_plan("old", count(options.plans) + 1, count(options.shapes))),
+        new_plan_(
+            make_plan("new", count(options.plans), count(options.shapes), options.rooms != 0)),
+        old_plan_(
+            make_plan("old", count(options.plans) + 1, count(options.shapes), options.rooms != 0)),
         reached_(reached),
         seed_(seed),
         random_(mixed(seed, 2)) {}
@@ -136,7 +138,9 @@ class Story {
       case Step::resume:
         return resume(life, new_plan_, fault, count(options_.batches), close);
       case Step::resume_with_more_plans:
-        return resume(life, make_plan("new", count(options_.plans) + 2, count(options_.shapes)),
+        return resume(life,
+                      make_plan("new", count(options_.plans) + 2, count(options_.shapes),
+                                options_.rooms != 0),
                       fault, count(options_.batches), close);
       case Step::create_part_0:
         return create_part(life, 0, true);
@@ -625,6 +629,7 @@ const std::vector<Option<Options>>& all_options() {
         {"batches", &Options::batches, 0, "that a session stores"},
         {"plans", &Options::plans, 1, "of the campaign"},
         {"shapes", &Options::shapes, 0, "different shapes of fields; 0: none is saved"},
+        {"rooms", &Options::rooms, 0, "1: the answers have rooms"},
         {"close", &Options::close, 0, "1: the session ends well"},
         {"fault_at", &Options::fault_at, 0, "the change to the disk, or the sync, that it hits"},
         {"fault_in", &Options::fault_in, 0, "0: the story, n: the n-th recovery"},
@@ -659,6 +664,7 @@ Options expand(std::uint64_t seed) {
   options.sector = random.one_in(2) ? 512 : 4096;
   options.repair = random.one_in(2) ? random.whole(0, 15) : 0;
   options.images = 4;
+  options.rooms = random.one_in(2) ? 1 : 0;
   return options;
 }
 
@@ -666,6 +672,7 @@ Options systematic(std::uint64_t number) {
   Options options = expand(number);
   options.story = static_cast<double>(number % stories.size());
   options.shapes = static_cast<double>(number / stories.size() % 2 * 2);
+  options.rooms = static_cast<double>(number / stories.size() / 2 % 2);
   options.batches = 3;
   options.plans = 5;
   options.close = 1;

@@ -15,6 +15,7 @@ struct Options {
   double plans = 1;
   double batches = 0;
   double shapes = 0;
+  double rooms = 0;
   double close = 0;
   double fault = 0;
   double fault_at = 0;
@@ -31,7 +32,7 @@ struct Options {
 
 [[nodiscard]] const std::vector<Option<Options>>& all_options();
 [[nodiscard]] Options expand(std::uint64_t seed);
-/// All stories, with and without fields, and a crash at each event.
+/// All stories, with and without fields and rooms, and a crash at each event.
 [[nodiscard]] Options systematic(std::uint64_t number);
 
 /// Lives through a story. Throws Violation.

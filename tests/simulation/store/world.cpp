@@ -64,6 +64,33 @@ void check_field(const World& world, const ResultReader& reader, const PlanResul
     throw Violation("an acknowledged field is lost", "the field of " + row.id + " differs");
 }
 
+/// From one to some more than fit into a page.
+std::vector<RoomResult> make_rooms(std::size_t number) {
+  std::vector<RoomResult> rooms(1 + number * number);
+  Random random(number);
+  for (RoomResult& room : rooms) {
+    room.room = static_cast<std::uint32_t>(&room - rooms.data() + 1);
+    room.cells = static_cast<std::uint32_t>(1 + random.below(100));
+    room.mean_temp = static_cast<double>(number);
+  }
+  return rooms;
+}
+
+void check_rooms(const World& world, const ResultReader& reader, const PlanResult& row) {
+  std::vector<RoomResult> rooms;
+  try {
+    rooms = reader.rooms(row.index);
+  } catch (const RunError& error) {
+    throw Violation("acknowledged rooms are lost", error.what());
+  }
+  const auto version = *world.versions.at(row.id).begin();
+  const bool has_some = world.plan.settings.contains("rooms_door") && !version.is_pending() &&
+                        !is_failure(row.id, version);
+  const auto expected = has_some ? make_rooms(number_of(row.id)) : std::vector<RoomResult>();
+  for (RoomResult& room : rooms) room.plan = room.room_crc32 = 0;
+  if (rooms != expected) throw Violation("acknowledged rooms are lost", row.id);
+}
+
 void check_session(const Attributes& session) {
   static const std::map<std::string, std::set<std::string>> known{
       {"command", {"create", "resume", "again"}},
@@ -80,11 +107,13 @@ void check_session(const Attributes& session) {
 
 }  // namespace
 
-StorePlan make_plan(const std::string& campaign, std::size_t count, std::size_t shapes) {
+StorePlan make_plan(const std::string& campaign, std::size_t count, std::size_t shapes,
+                    bool rooms) {
   // Less than a sector, more than one page, and several pages.
   constexpr std::array sizes{GridShape{6, 7}, GridShape{20, 40}, GridShape{40, 40}};
   StorePlan plan;
   plan.settings = {{campaign_setting, campaign}, {"solver", "jacobi"}};
+  if (rooms) plan.settings["rooms_door"] = "auto";
   plan.save_fields = shapes > 0;
   for (std::size_t i = 0; i < count; ++i) {
     plan.ids.push_back("plan " + std::to_string(i));
@@ -118,6 +147,10 @@ PlanResult make_result(const StorePlan& plan, std::size_t index, Version version
   result.input_hash = 0xfeedfacecafebeefULL + number;
   result.input_stamps[0] = {4242, version.restamped ? 7 : 6};
   if (failed) result.error = "it was meant to fail";
+  if (!failed && plan.settings.contains("rooms_door")) {
+    result.rooms = make_rooms(number);
+    for (const RoomResult& room : result.rooms) result.interior_cells += room.cells;
+  }
   if (!plan.save_fields) return result;
   const auto shape = plan.shapes[index];
   result.rows = static_cast<std::uint32_t>(shape.rows);
@@ -168,7 +201,10 @@ World matching(const Worlds& worlds, const Attributes& settings,
 }
 
 void check_contents(const World& world, const ResultReader& reader, const std::string& who) {
-  for (const auto& row : reader.rows()) check_field(world, reader, row);
+  for (const auto& row : reader.rows()) {
+    check_field(world, reader, row);
+    check_rooms(world, reader, row);
+  }
   const auto& sessions = reader.sessions();
   for (const auto& session : sessions) check_session(session);
   const auto ended = static_cast<std::size_t>(

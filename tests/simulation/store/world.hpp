@@ -24,9 +24,10 @@ struct Version {
   friend auto operator<=>(const Version&, const Version&) = default;
 };
 
-/// The plans of a campaign of that name, fields of so many different shapes, 0: none.
+/// The plans of a campaign of that name, fields of so many different shapes, 0: none; with rooms or
+/// without.
 [[nodiscard]] StorePlan make_plan(const std::string& campaign, std::size_t count,
-                                  std::size_t shapes);
+                                  std::size_t shapes, bool rooms);
 [[nodiscard]] PlanResult make_result(const StorePlan& plan, std::size_t index, Version version);
 /// Incompressible, so that fields take sectors of their own.
 [[nodiscard]] Grid<double> make_field(std::size_t number, GridShape shape, int version);

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Solves a directory of floor plans in plain NumPy and prints the CSV of the published program.
 
-It shares no code with wallheat: both follow the same definition, and tests/headline/test_headline.py
-compares what they print. The definition, for each plan:
+It shares no code with wallheat: both follow the same definition, and print the same digits. The definition, for
+each plan:
 
   * The start field is {id}_domain.npy in °C with a ring of zeros around it. Only cells where
     {id}_interior.npy is not 0 change; the ring never does.
@@ -11,10 +11,14 @@ compares what they print. The definition, for each plan:
   * The summary is taken over the interior cells in row-major order.
 
 A plan without interior cells makes no iteration, and its numbers are NaN.
+
+With --numba a loop over rows and columns, compiled by Numba, makes the same iterations.
 """
 
 import argparse
 import pathlib
+import sys
+import time
 
 import numpy as np
 
@@ -42,6 +46,42 @@ def iterate(field, interior, tolerance, max_iterations):
     return iterations, delta
 
 
+def compiled_iterate():
+    """The same as iterate(), compiled; ends the program where Numba is missing."""
+    try:
+        import numba
+    except ImportError:
+        sys.exit("reference.py: this Python has no Numba; leave out --numba, or install it")
+
+    @numba.njit
+    def sweep(old, new, interior):
+        delta = 0.0
+        for row in range(interior.shape[0]):
+            for col in range(interior.shape[1]):
+                if interior[row, col]:
+                    value = 0.25 * (((old[row + 1, col] + old[row + 1, col + 2]) + old[row, col + 1])
+                                    + old[row + 2, col + 1])
+                    delta = max(delta, abs(value - old[row + 1, col + 1]))
+                    new[row + 1, col + 1] = value
+        return delta
+
+    @numba.njit
+    def iterate_compiled(field, interior, tolerance, max_iterations):
+        old, new = field.copy(), field.copy()
+        iterations, delta = 0, np.nan
+        while interior.any() and iterations < max_iterations:
+            delta = sweep(old, new, interior)
+            old, new = new, old
+            iterations += 1
+            if delta < tolerance:
+                break
+        field[:] = old
+        return iterations, delta
+
+    iterate_compiled(np.zeros((3, 3)), np.ones((1, 1), np.bool_), 1.0, 1)
+    return iterate_compiled
+
+
 def summary(temperatures):
     """Mean, population standard deviation, and the shares above 18 °C and below 15 °C in percent."""
     if temperatures.size == 0:
@@ -61,16 +101,25 @@ def main():
     parser.add_argument("--max-iterations", type=int, default=20000, metavar="N", help="default: 20000")
     parser.add_argument("--fields", type=pathlib.Path, metavar="DIR",
                         help="write {id}.npz there: field, iterations and last_delta")
+    parser.add_argument("--first", type=int, metavar="N", help="only the first N plans (default: all)")
+    parser.add_argument("--numba", action="store_true", help="compile the iteration by Numba")
+    parser.add_argument("--seconds", action="store_true",
+                        help="print the wall time in seconds in place of the CSV, compilation left out")
     arguments = parser.parse_args()
 
-    print("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
-    for plan_id in (arguments.plans / "building_ids.txt").read_text().split():
+    method = compiled_iterate() if arguments.numba else iterate
+    say = (lambda *words, **how: None) if arguments.seconds else print
+    start = time.perf_counter()
+    say("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
+    for plan_id in (arguments.plans / "building_ids.txt").read_text().split()[:arguments.first]:
         padded, interior = load(arguments.plans, plan_id)
-        iterations, delta = iterate(padded, interior, arguments.tolerance, arguments.max_iterations)
+        iterations, delta = method(padded, interior, arguments.tolerance, arguments.max_iterations)
         field = padded[1:-1, 1:-1]
-        print(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
+        say(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
         if arguments.fields:
             np.savez(arguments.fields / f"{plan_id}.npz", field=field, iterations=iterations, last_delta=delta)
+    if arguments.seconds:
+        print(time.perf_counter() - start)
 
 
 if __name__ == "__main__":

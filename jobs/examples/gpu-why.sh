@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Why a GPU, and for which plans, whole: CPU and GPU over sizes, what moving data costs, what fits its memory, and
+# devices side by side; with tables, pictures and a page of them. Measured where there is a GPU, by a model where not.
+#   jobs/examples/gpu-why.sh --out OUT [OPTIONS]
+#   jobs/examples/gpu-why.sh --out why --gpus t4,a100,h200
+#   jobs/examples/gpu-why.sh --out why --list       # only tells what it would do
+# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped.
+#   --gpus NAMES       models of 'wallheat bench --model' to compare (default: t4,v100,a100,rtx4090,h200)
+#   --memory GB        of a GPU, for what fits (default: 16)
+set -Eeuo pipefail
+jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+# shellcheck source-path=SCRIPTDIR source=../steps.sh
+. "$jobs/steps.sh"
+usage 1 "$@"
+me="gpu-why.sh"
+out='' gpus=t4,v100,a100,rtx4090,h200 memory=16
+study out gpus memory -- "$@"
+wallheat=$("$jobs/own-wallheat.sh")
+read -ra gpus <<< "${gpus//,/ }"
+
+task 1 "CPU and GPU over the size of plans"
+if has_gpu; then
+  text measured "Measured: this GPU and these cores" "$wallheat" bench --device gpu --plot measured.svg --overwrite
+  picture measured "Plans a second over their size, measured"
+else
+  left_out "measurements of a GPU" "there is none here that this wallheat can use; what follows of GPUs is a model"
+fi
+for gpu in "${gpus[@]}"; do
+  head=side table "model-$gpu" "By the model: $gpu against these cores, plans a second" \
+    "$wallheat" bench --device gpu --model "$gpu" --plot "model-$gpu.svg" --overwrite
+  picture "model-$gpu" "$gpu against these cores"
+done
+
+task 2 "Devices side by side"
+# device_rows    plans of 512 x 512 cells a second, by the last row of each model
+device_rows() {
+  local gpu
+  echo "device  plans/s"
+  for gpu in "${gpus[@]}"; do echo "$gpu (model)  $(awk -F '  +' '{ sub(/^ +/, "") } $1 == 512 { print $2 }' "model-$gpu.txt")"; done
+  awk -F '  +' '{ sub(/^ +/, "") } $1 == 512 { print "these cores, jacobi  " $3; print "these cores, fastforward  " $5; print "these cores, steady  " $6 }' \
+    "model-${gpus[0]}.txt"
+}
+# bars PICTURE TABLE    of its second column
+bars() {
+  local terminal=svg
+  case $1 in *.png) terminal=pngcairo ;; esac
+  { echo "set terminal $terminal size 900,500; set output '$1'; set style fill solid; set boxwidth 0.6; set yrange [0:*]"
+    echo "set ylabel 'plans a second'; set xtics rotate by -30; unset key"
+    awk -F '  +' 'BEGIN { print "$data << EOD" } NR > 1 { printf "%d \"%s\" %s\n", NR, $1, $2 } END { print "EOD" }' "$2"
+    # shellcheck disable=SC2016  # gnuplot's
+    echo 'plot $data using 1:3:xtic(2) with boxes'; } | gnuplot
+}
+table devices "Plans of 512 x 512 cells a second" device_rows
+figure devices-bars "The same as bars" bars @OUT@ devices.txt
+
+task 3 "What the way to a GPU costs"
+table offload "From so many operations on a value it pays: 15 GB/s, 1e12 operations/s there, 1e10 of a core here" \
+  "$wallheat" offload --bandwidth 15e9 --gpu 1e12 --cpu 1e10
+figure offload-plot "Time over the operations a value" "$wallheat" offload --bandwidth 15e9 --gpu 1e12 --cpu 1e10 --plot @OUT@
+note "A plan goes to the GPU once and makes thousands of iterations there, so what it costs is not the way but the start\
+ of a plan, and small plans are done on cores before it begins."
+
+task 4 "What fits"
+# memory_rows    a large plan takes three fields of doubles and a bit a cell for its mask
+memory_rows() {
+  local side
+  echo "cells along a side  GB on the GPU  plans at once in $memory GB"
+  for side in 512 2048 8192 16384 32768; do
+    awk -v n="$side" -v memory="$memory" 'BEGIN { gb = n * n * 24.125 / 1e9; printf "%d  %.3g  %d\n", n, gb, memory / gb }'
+  done
+}
+table memory "Memory" memory_rows
+note "A plan that is too large for the GPU even alone is refused with a sentence that names it; the same plan is solved\
+ by cores with --device cpu."
+
+page "Why a GPU, and for which plans"

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# How long jobs wait, whole: mean waits by size and memory, bounds for the next job, the partitions, and for each of them
+# from how many operations on a value the way to a GPU pays; with tables, pictures and a page of them.
+#   jobs/examples/waiting-study.sh --out OUT [OPTIONS]
+#   jobs/examples/waiting-study.sh --out waiting --partitions medium,gpu
+#   jobs/examples/waiting-study.sh --out waiting --list       # only tells what it would do
+# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped. Without
+# Slurm, and with no listing given, it takes a made-up one, and says so.
+#   --partitions NAMES   default: all of the listing
+#   --sacct FILE         what sacct printed, as 'wallheat help queue' tells (default: sacct is asked)
+#   --sinfo FILE         what "sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'" printed (default: sinfo is asked)
+#   --classes B,F        the first bound of the classes in core hours and GB hours, and the factor (default: 4,4)
+#   --bandwidth B        bytes a second between host and GPU (default: 15e9)
+#   --core C, --gpu G    operations a second of a core, of a GPU (default: 1e9, 1e12)
+set -Eeuo pipefail
+jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../usage.sh
+. "$jobs/usage.sh"
+# shellcheck source-path=SCRIPTDIR source=../steps.sh
+. "$jobs/steps.sh"
+usage 1 "$@"
+me=waiting-study.sh
+here=$PWD
+out='' partitions=all sacct=ask sinfo=ask classes=4,4 bandwidth=15e9 core=1e9 gpu=1e12
+study out partitions sacct sinfo classes bandwidth core gpu -- "$@"
+wallheat=$("$jobs/own-wallheat.sh")
+
+# made_up_jobs    400 jobs of three partitions: waits grow with the size and differ by a factor of a hundred
+made_up_jobs() {
+  awk 'BEGIN {
+    split("medium gpu int", partition); split("40 24 4", cores)
+    for (job = 1; job <= 1200; job++) {
+      of = job % 3 + 1; size = 1 + job * 7 % 5; minutes = 30 * 2 ^ (job * 11 % 6)
+      eligible = 1700000000 + 900 * job; wait = int((job * 617 % 997) * size * (of == 3 ? 0.01 : of == 2 ? 0.3 : 4))
+      cpus = cores[of] * (of == 3 ? 1 : size); memory = 4 * cpus
+      printf "%d|%d|%s|normal|COMPLETED|%d|%d|%d|%d|%d|%d|%d|%dG|cpu=%d,mem=%dG,node=%d\n", job, job, partition[of],
+        eligible, eligible, eligible + wait, eligible + wait + 40 * minutes, minutes, size, cpus, memory, cpus, memory, size
+    } }'
+}
+made_up_partitions() {
+  printf '%s\n' 'medium|up|100|40|(null)|2-00:00:00|192000' 'gpu|up|12|24|gpu:4|2-00:00:00|384000' 'int|up|4|4|(null)|12:00:00|16000'
+}
+fields=JobIDRaw,JobID,Partition,QOS,State,Submit,Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES
+case $sacct in
+  ask)
+    if command -v sacct > /dev/null; then
+      made jobs.txt env SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "$fields"
+    else
+      note "There is no Slurm here: the jobs and partitions below are made up, and say nothing of a real queue."
+      made jobs.txt made_up_jobs
+    fi ;;
+  *) made jobs.txt cat "$(cd "$here" && realpath -- "$sacct")" ;;
+esac
+case $sinfo in
+  ask)
+    if command -v sinfo > /dev/null; then made nodes.txt sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'; else made nodes.txt made_up_partitions; fi ;;
+  *) made nodes.txt cat "$(cd "$here" && realpath -- "$sinfo")" ;;
+esac
+listing=(--sacct jobs.txt)
+[ "$partitions" = all ] || listing+=(--partition "$partitions")
+
+task 1 "Mean waits"
+note "From $([ "$list_only" ] || LC_ALL=C date -u -r jobs.txt '+%B %d, %Y %H:%M UTC'), of $sacct. Waits are skewed: a mean says little of the next one."
+table means-core-hours "By core hours: mean wait (jobs)" "$wallheat" queue "${listing[@]}" --means --cpu-hours "$classes"
+table means-memory "By GB hours: mean wait (jobs)" "$wallheat" queue "${listing[@]}" --means --memory --cpu-hours "$classes"
+figure means "Mean waits by core hours" "$wallheat" queue "${listing[@]}" --means --cpu-hours "$classes" --plot @OUT@
+
+task 2 "What the next job can expect"
+head=partition table bounds "Half, three quarters and 95 % of the jobs wait no longer than that, with 95 % confidence" \
+  "$wallheat" queue "${listing[@]}" --cpu-hours "$classes"
+figure bounds-plot "Bounds by partition and size" "$wallheat" queue "${listing[@]}" --cpu-hours "$classes" --plot @OUT@
+
+task 3 "The partitions, and from where on a GPU pays"
+# break_even C G    operations on a double that pay for both ways
+break_even() {
+  "$wallheat" offload --bandwidth "$bandwidth" --cpu "$1" --gpu "$2" --json |
+    sed -n 's/^ *"double_both_ways": \([^,]*\),$/\1/p'
+}
+partition_rows() {
+  local name up nodes cores gres limit memory gpus
+  echo "partition  nodes  cores a node  memory a node GB  GPUs a node  time limit  operations a double"
+  while IFS='|' read -r name up nodes cores gres limit memory; do
+    [ "$up" = up ] || continue
+    [[ $partitions = all || ,$partitions, == *",$name,"* ]] || continue
+    gpus=$(sed -n 's/.*gpu[^,]*:\([0-9]\{1,\}\).*/\1/p' <<< "$gres")
+    cores=${cores%+} memory=${memory%+}
+    echo "$name  $nodes  $cores  $((memory / 1000))  ${gpus:-0}  $limit  $(
+      if [ "${gpus:-0}" = 0 ]; then echo -; else break_even "$(awk "BEGIN { print $core * $cores }")" "$(awk "BEGIN { print $gpu * $gpus }")"; fi)"
+  done < nodes.txt
+}
+note "The last column: so many operations on a double pay for its way to the node's GPUs and back, by n* = (bytes / B) /\
+ (1 / C - 1 / G), with B = $bandwidth bytes/s, C = $core operations/s a core and G = $gpu a GPU. Fewer are done sooner by the\
+ node's cores."
+table partitions "Partitions" partition_rows
+table offload "One core against one GPU" "$wallheat" offload --bandwidth "$bandwidth" --cpu "$core" --gpu "$gpu"
+figure offload-plot "Time over the operations a value" \
+  "$wallheat" offload --bandwidth "$bandwidth" --cpu "$core" --gpu "$gpu" --plot @OUT@
+
+page "Waiting in the queue"

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <ostream>
+
+#include "cli/commands.hpp"
+#include "cli/picture_file.hpp"
+#include "cli/question_options.hpp"
+#include "cli/wall_options.hpp"
+#include "report/wall_need.hpp"
+#include "view/json.hpp"
+#include "view/output_file.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// What is asked for, from words of the command line.
+struct NeedOptions {
+  NeedQuestion question;
+  std::vector<double> kinds;         ///< of walls: the one that is asked for first
+  std::vector<double> temperatures;  ///< of these
+  LinearPlans plans;
+  Door door;
+  PictureFile picture;
+  std::filesystem::path csv;
+  bool json = false;
+};
+
+void choose_walls(const std::vector<std::string>& words, NeedOptions& need) {
+  for (const std::string& word : words) {
+    const WallChange change = wall_change_in(word);
+    if (std::find(need.kinds.begin(), need.kinds.end(), change.kind) != need.kinds.end())
+      throw UsageError(fmt::format("--wall names {:.6g} twice", change.kind));
+    if (change.temperatures.size() > 1)
+      throw UsageError(fmt::format("--wall {}: need takes one temperature of another wall", word));
+    const bool is_asked = change.temperatures.empty();
+    const auto place = is_asked ? need.kinds.begin() : need.kinds.end();
+    need.temperatures.insert(need.temperatures.begin() + (place - need.kinds.begin()),
+                             is_asked ? change.kind : change.temperatures.front());
+    need.kinds.insert(place, change.kind);
+    if (is_asked) need.question.wall = change.kind;
+  }
+  const auto asked = std::count_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.find('=') == std::string::npos;
+  });
+  if (asked != 1)
+    throw UsageError(
+        "--wall KIND, without a temperature, must name the one kind of wall that is asked for");
+}
+
+void check_question(const Options& options, NeedQuestion& question, double area_above) {
+  if (options.was_given("room-mean") == options.was_given("area-above"))
+    throw UsageError("give --room-mean, or --area-above with --area-share, as the goal");
+  if (options.was_given("area-share") && !options.was_given("area-above"))
+    throw UsageError("--area-share needs --area-above");
+  if (options.was_given("area-above")) {
+    question.target = area_above;
+  } else {
+    question.area_share = 0;
+  }
+  if (!std::isfinite(question.target))
+    throw UsageError(fmt::format("--{} must be a number (°C)",
+                                 question.area_share > 0 ? "area-above" : "room-mean"));
+  if (!std::isfinite(question.limit)) throw UsageError("--limit must be a number (°C)");
+  for (const auto& [name, share] :
+       {std::pair("share", question.room_share), std::pair("area-share", question.area_share)}) {
+    const bool unused =
+        share == 0 && std::string_view(name) == "area-share" && !options.was_given("area-above");
+    if (!unused && !(share > 0 && share <= 1))
+      throw UsageError(fmt::format("--{} must be a number above 0 and at most 1, as 0.95", name));
+  }
+}
+
+/// False where --help was asked for.
+bool parse_need_options(const Arguments& arguments, NeedOptions& need) {
+  std::vector<std::string> walls;
+  double area_above = 0;
+  std::int64_t min_cells = 0;
+  CellSizeOption cell_size;
+  NeedQuestion& question = need.question;
+  Options options(
+      "need --data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
+      "Says how warm walls must be so that rooms reach a temperature: the least temperature of one "
+      "kind of wall, for each room, each plan and all plans. A plan is solved twice; the answer "
+      "follows from the steady state being linear in the walls' temperatures, with a proven "
+      "bound.\nExit status: 0 answered, also where no temperature suffices, 1 not, 2 wrong usage, "
+      "3 "
+      "answered without plans that cannot be used.");
+  need.plans.declare(options);
+  options.add("wall,w", value(walls, "KIND"),
+              "the walls that are asked for, by the temperature that their cells have in the "
+              "plans, as 25; KIND=DEGREES holds others at a temperature, as 5=8");
+  options.add("room-mean", value(question.target, "DEGREES"),
+              "the goal: a room's mean is to be at least this, in °C");
+  options.add("area-above", value(area_above, "DEGREES"),
+              "the goal: so much of a room's area is to be above this, in °C");
+  options.add("area-share", value(question.area_share, "SHARE", 0.9),
+              "that share of the area, above 0 to 1");
+  options.add("share", value(question.room_share, "SHARE", 0.95),
+              "of the rooms that are to reach the goal, above 0 to 1");
+  options.add("limit", value(question.limit, "DEGREES", 100),
+              "a wall above this, in °C, is no answer: the goal cannot be reached");
+  QuestionOptions questions;
+  questions.declare_door(options,
+                         "openings of at most so many cells divide rooms; 0: walls alone do; auto: "
+                         "a fiftieth of the grid's longer side, at least 1");
+  options.add("min-cells", value(min_cells, "N", 1),
+              "rooms of fewer cells do not count, as corners that walls cut off");
+  options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
+  cell_size.declare(options);
+  options.add("csv", value(need.csv, "FILE"), "write a line a room");
+  need.picture.declare(options, "plot",
+                       "draw rooms by the temperature that they need as PNG, SVG or PDF");
+  options.add("json", flag(need.json), "print one JSON object");
+  options.require({"data", "wall"});
+  if (!options.parse(arguments)) return false;
+  check_question(options, question, area_above);
+  need.door = questions.door();
+  if (min_cells < 1) throw UsageError("--min-cells must be at least 1");
+  question.min_cells = static_cast<std::size_t>(min_cells);
+  question.cell_metres = cell_size.metres();
+  choose_walls(walls, need);
+  CommandFiles files;
+  files.makes("--csv", need.csv, need.picture.overwrite(), need_csv_beginning);
+  need.plans.open(files);
+  need.picture.check(files);
+  return true;
+}
+
+/// The superposition of the wall that is asked for alone, with the others at their temperatures.
+Superposition of_asked_wall(const Superposition& all, std::span<const double> temperatures) {
+  return {all.at(temperatures), {all.walls.front()}};
+}
+
+RoomPlaces one_room(std::size_t cells) {
+  RoomPlaces rooms(1, std::vector<std::uint32_t>(cells));
+  std::iota(rooms.front().begin(), rooms.front().end(), 0U);
+  return rooms;
+}
+
+}  // namespace
+
+int need_command(const Arguments& arguments) {
+  NeedOptions options;
+  if (!parse_need_options(arguments, options)) return exit_done;
+  WallNeed need{options.question, std::vector<PlanNeed>(options.plans.ids().size())};
+  const std::size_t unusable = options.plans.superpose(
+      options.kinds, [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
+        const Superposition linear = of_asked_wall(all, options.temperatures);
+        PlanNeed& plan = need.plans[index];
+        plan.id = options.plans.ids()[index];
+        plan.has_wall = all.walls.front().cells > 0;
+        plan.bound = linear.now.bound;
+        plan.rooms =
+            needs_of_rooms(options.question, linear,
+                           options.question.whole_plans ? one_room(linear.now.cells.size())
+                                                        : rooms_of(floor_plan, options.door));
+      });
+  std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
+  options.picture.write([&] { return need_plot(need); });
+  if (!options.csv.empty())
+    write_output(options.csv, [&](std::ostream& out) { write_csv(out, need); });
+  if (options.json) {
+    fmt::print("{}", json_text(to_json(need)));
+  } else {
+    print_wall_need(need);
+  }
+  return unusable > 0 ? exit_some_plans_failed : exit_done;
+}
+
+}  // namespace wallheat

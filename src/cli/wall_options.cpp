@@ -1,0 +1,156 @@
+#include "cli/wall_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+
+#include "core/number_of.hpp"
+#include "core/printable.hpp"
+#include "io/print_error.hpp"
+#include "node/local_machine.hpp"
+#include "run/catalogue.hpp"
+#include "store/packs/plan_pack.hpp"
+#include "view/advice.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/rooms.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::size_t most_temperatures = 1000;
+
+/// What stands between the letters of a text.
+std::vector<std::string_view> parts_of(std::string_view text, char letter) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(letter), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// From, to and step, with the end if a step meets it. Empty where there are none, or too many.
+std::vector<double> steps_of(double from, double to, double step) {
+  constexpr double rounding = 1e-9;
+  const double count = std::floor((to - from) / step + rounding) + 1;
+  std::vector<double> steps;
+  if (!(count >= 1 && count <= static_cast<double>(most_temperatures))) return steps;
+  for (double i = 0; i < count; ++i) {
+    // 18 + 3 * 0.1 is 18.3, not 18.299999999999997.
+    steps.push_back(*number_of<double>(fmt::format("{:.12g}", from + i * step)));
+  }
+  return steps;
+}
+
+}  // namespace
+
+WallChange wall_change_in(const std::string& text) {
+  const auto number = [](std::string_view word) {
+    const auto found = number_of<double>(word);
+    return found && std::abs(*found) <= largest_value ? found : std::nullopt;
+  };
+  const auto refuse = [&]() -> WallChange {
+    throw UsageError(
+        fmt::format("--wall must be KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or "
+                    "25=18:30:1, at most {} temperatures, not '{}'",
+                    most_temperatures, printable(text)));
+  };
+  const auto sides = parts_of(text, '=');
+  const auto kind = number(sides.front());
+  if (!kind || sides.size() > 2) return refuse();
+  WallChange change{*kind, {}};
+  if (sides.size() == 1) return change;
+  std::vector<double> numbers;
+  for (const std::string_view word : parts_of(sides.back(), ':')) {
+    const auto found = number(word);
+    if (!found) return refuse();
+    numbers.push_back(*found);
+  }
+  if (numbers.size() == 1) change.temperatures = numbers;
+  if (numbers.size() == 3) change.temperatures = steps_of(numbers[0], numbers[1], numbers[2]);
+  return change.temperatures.empty() ? refuse() : change;
+}
+
+void LinearPlans::declare(Options& options) {
+  options.add("data,d", value(data_, "PLANS"),
+              "the floor plans: a directory or a pack, as for 'wallheat run'");
+  options.add("id", value(ids_, "ID"), "a plan (also as an argument); default: all of --ids");
+  options.add("ids", value(ids_file_, "FILE"),
+              "file with one id a line, # begins a comment (default: building_ids.txt of a "
+              "directory; all its plans where it has none; all of a pack)");
+  options.add("first,n", value(first_, "N", 0), "only the first N ids; 0: all");
+  options.add("threads,t", value(threads_, "N", 0), "threads that solve; 0: one for each core");
+  options.add("accuracy", value(limits_.accuracy, "DEGREES", 1e-8, "1e-8"),
+              "of a solved field, in °C; what is computed from it comes with a bound of its own");
+  options.add("spacing", value(spacing_, "LENGTH"),
+              "distance between neighbouring cells, as for 'wallheat solve'; matters to plans with "
+              "ID_source.npy only");
+  for (const char* name : {"ids", "threads", "accuracy", "spacing"}) options.fold(name);
+  options.positional("id", -1);
+}
+
+void LinearPlans::open(CommandFiles& files) {
+  if (!ids_.empty() && !ids_file_.empty())
+    throw UsageError("give ids as arguments or in --ids, not both");
+  if (first_ < 0) throw UsageError("--first must be at least 0");
+  if (threads_ < 0) throw UsageError("--threads must be at least 0");
+  if (!std::isfinite(limits_.accuracy) || limits_.accuracy <= 0)
+    throw UsageError("--accuracy must be a number above 0 (°C)");
+  if (!std::isfinite(spacing_) || spacing_ < 0)
+    throw UsageError("--spacing must be a number above 0");
+  files.reads_plans("--data", data_);
+  files.reads("--ids", ids_file_);
+  files.check();
+  source_ = open_plan_source(data_);
+  const PlanIds plans =
+      requested_plans(*source_, ids_, ids_file_, static_cast<std::size_t>(first_));
+  if (!plans.note.empty()) print_error("{}", printable(plans.note));
+  ids_ = plans.ids;
+  if (spacing_ == 0) spacing_ = spacing_of_plans(data_).value_or(0);
+}
+
+RoomPlaces rooms_of(const FloorPlan& plan, const Door& door) {
+  const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
+  RoomPlaces rooms(map.count);
+  std::uint32_t place = 0;
+  for (const std::uint32_t room : map.room.cells)
+    if (room > 0) rooms[room - 1].push_back(place++);
+  return rooms;
+}
+
+std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
+                                   const TakeSuperposition& take) const {
+  WallTemperatures walls;
+  for (const double kind : kinds) walls.push_back({kind, kind});
+  require_wall_kinds(*source_, ids_, walls, [] { return false; });
+  Limits limits = limits_;
+  limits.spacing = spacing_ > 0 ? spacing_ : 1;
+  std::atomic_flag warned;
+  const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
+                                 const Superposition& superposition) {
+    if (plan.has_source() && spacing_ == 0 && !warned.test_and_set())
+      print_error("wallheat: {}", unknown_spacing);
+    take(index, plan, superposition);
+  };
+  const std::size_t threads = threads_ > 0 ? static_cast<std::size_t>(threads_)
+                                           : std::max<std::size_t>(local_machine().cores.size(), 1);
+  auto told = std::chrono::steady_clock::now();
+  const auto unusable =
+      superpose_plans(*source_, ids_, kinds, limits, threads, warn_and_take, [&](std::size_t done) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - told < std::chrono::seconds(5)) return;
+        told = now;
+        print_error("solved {} of {} plan(s)", done, ids_.size());
+      });
+  if (is_one() && !unusable.empty()) throw RunError(unusable.front().reason);
+  for (const UnusablePlan& plan : unusable)
+    print_error("wallheat: {}", printable_message(plan.reason));
+  if (unusable.size() == ids_.size()) throw RunError("none of the plans can be used");
+  return unusable.size();
+}
+
+}  // namespace wallheat

@@ -1,0 +1,72 @@
+#include "core/wall_temperatures.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/number_of.hpp"
+#include "core/python_float.hpp"
+
+namespace wallheat {
+
+void set_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls) {
+  if (walls.empty()) return;
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell) {
+    if (plan.interior.cells[cell] != 0) continue;
+    double& value = plan.domain.cells[cell];
+    const auto wall = std::find_if(walls.begin(), walls.end(),
+                                   [&](const WallTemperature& one) { return one.kind == value; });
+    if (wall != walls.end()) value = wall->held_at;
+  }
+}
+
+std::set<double> wall_kinds(const FloorPlan& plan) {
+  std::set<double> kinds;
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    if (plan.interior.cells[cell] == 0) kinds.insert(plan.domain.cells[cell]);
+  return kinds;
+}
+
+std::string to_text(const std::set<double>& kinds) {
+  constexpr std::size_t few = 8;
+  std::string text;
+  std::size_t shown = 0;
+  for (const double kind : kinds) {
+    if (shown == few) return text + " and " + std::to_string(kinds.size() - few) + " more";
+    text.append(shown++ == 0 ? "" : ", ").append(python_float(kind));
+  }
+  return text;
+}
+
+std::string to_text(const WallTemperatures& walls) {
+  std::string text;
+  for (const auto& [kind, held_at] : walls) {
+    if (!text.empty()) text += " ";
+    text.append(python_float(kind)).append("=").append(python_float(held_at));
+  }
+  return text;
+}
+
+std::optional<WallTemperatures> wall_temperatures_in(std::string_view text) {
+  WallTemperatures walls;
+  const auto temperature = [](std::string_view word) {
+    const auto number = number_of<double>(word);
+    return number && std::abs(*number) <= largest_value ? number : std::nullopt;
+  };
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) return std::nullopt;
+    const auto kind = temperature(word.substr(0, equals));
+    const auto held_at = temperature(word.substr(equals + 1));
+    if (!kind || !held_at) return std::nullopt;
+    walls.push_back({*kind, *held_at});
+  }
+  std::sort(walls.begin(), walls.end());
+  const auto twice = std::adjacent_find(
+      walls.begin(), walls.end(), [](const auto& a, const auto& b) { return a.kind == b.kind; });
+  if (twice != walls.end()) return std::nullopt;
+  return walls;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+/// A kind of wall, which a plan names by its temperature, and what it is held at instead.
+struct WallTemperature {
+  double kind = 0;     ///< °C, the value of its cells in the plan
+  double held_at = 0;  ///< °C
+  friend auto operator<=>(const WallTemperature&, const WallTemperature&) = default;
+};
+
+/// In the order of their kinds, each kind once.
+using WallTemperatures = std::vector<WallTemperature>;
+
+/// Holds the cells that are not interior and whose value is one of the kinds at other temperatures.
+/// All at once: a wall that becomes another kind is not changed again.
+void set_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls);
+
+/// The kinds that a plan has: the values of its cells that are not interior.
+[[nodiscard]] std::set<double> wall_kinds(const FloorPlan& plan);
+
+/// "0.0, 5.0, 25.0"; of many the first few, and how many more there are.
+[[nodiscard]] std::string to_text(const std::set<double>& kinds);
+
+/// "5.0=8.0 25.0=22.0", as result files keep them.
+[[nodiscard]] std::string to_text(const WallTemperatures& walls);
+
+/// Reads "5=8 25=22", in any order. Nothing where that is no list of finite temperatures up to
+/// largest_value, or names a kind twice.
+[[nodiscard]] std::optional<WallTemperatures> wall_temperatures_in(std::string_view text);
+
+}  // namespace wallheat

@@ -1,0 +1,99 @@
+#include "report/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/number_of.hpp"
+#include "core/parallel_for.hpp"
+#include "core/plan_hash.hpp"
+#include "core/printable.hpp"
+#include "node/local_machine.hpp"
+#include "report/attributes.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// What of a row follows from the thresholds.
+struct Shares {
+  double pct_above = 0;
+  double pct_below = 0;
+  std::uint32_t in_doubt = 0;
+};
+
+Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSource& plans,
+                 const Thresholds& thresholds) {
+  const auto refuse = [&](const std::string& why) {
+    throw RunError(
+        fmt::format("the cells of plan {} cannot be counted again: {}", printable(row.id), why));
+  };
+  try {
+    const FloorPlan plan = plans.load(row.id);
+    if (plan_hash(plan) != row.input_hash)
+      refuse(fmt::format("it is not the one in {} any more", plans.path().string()));
+    const Statistics counted = statistics(field, plan.interior, thresholds);
+    Shares shares{counted.pct_above_18, counted.pct_below_15};
+    for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
+      if (plan.interior.cells[cell] == 0) continue;
+      const double value = field.cells[cell];
+      const double distance = std::min(std::abs(value - thresholds.above),  // NaN: no bound
+                                       std::abs(value - thresholds.below));
+      shares.in_doubt += distance <= row.error_bound ? 1 : 0;
+    }
+    return shares;
+  } catch (const InputError& error) {
+    refuse(error.what());
+  }
+  return {};
+}
+
+}  // namespace
+
+Thresholds recorded_thresholds(const ResultReader& reader) {
+  Thresholds thresholds;
+  const auto take = [&](const char* name, double& threshold) {
+    const auto number = number_of<double>(text_in(reader.settings(), name));
+    if (number) threshold = *number;
+  };
+  take("above", thresholds.above);
+  take("below", thresholds.below);
+  return thresholds;
+}
+
+Rows counted_again(const ResultReader& reader, const PlanSource& plans,
+                   const Thresholds& thresholds) {
+  std::vector<Shares> shares(reader.count());
+  parallel_for(local_machine().cores.size(), shares.size(), [&] {
+    return [&](std::size_t i) {
+      const PlanResult row = reader.row(i);
+      if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
+      const auto field = reader.field(i);
+      if (!field)
+        throw RunError(fmt::format(
+            "plan {} has no stored field whose cells could be counted again: name the thresholds "
+            "when the plans are solved, or run with --save-fields",
+            printable(row.id)));
+      shares[i] = shares_of(row, *field, plans, thresholds);
+    };
+  });
+  return [&reader, shares = std::move(shares)](const auto& take) {
+    std::size_t i = 0;
+    reader.for_each_row([&](const PlanResult& stored) {
+      PlanResult row = stored;
+      const Shares& counted = shares[i++];
+      row.statistics.pct_above_18 = counted.pct_above;
+      row.statistics.pct_below_15 = counted.pct_below;
+      row.cells_in_doubt = counted.in_doubt;
+      for (double* const share : {&row.pct_above_18_least, &row.pct_above_18_most,
+                                  &row.pct_below_15_least, &row.pct_below_15_most})
+        *share = std::nan("");
+      take(row);
+    });
+  };
+}
+
+}  // namespace wallheat

@@ -1,0 +1,152 @@
+// The commands that ask for walls of other temperatures: whatif and need.
+#include <nlohmann/json.hpp>
+
+#include "support/shell_test.hpp"
+
+namespace wallheat {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class OtherWalls : public ShellTest {
+ protected:
+  void SetUp() override { shell("wallheat generate --out plans --count 5 --size 96 --seed 2"); }
+
+  [[nodiscard]] Json json(const std::string& command, int status = 0) const {
+    return Json::parse(shell("wallheat " + command + " --json", status).out);
+  }
+  /// The row of a plan that is solved with a wall at a temperature.
+  [[nodiscard]] Json solved(const std::string& id, const std::string& more) const {
+    return json("solve " + id + " --data plans --solver steady " + more).front();
+  }
+};
+
+TEST_F(OtherWalls, are_answered_as_a_solve_answers_them) {
+  const Json asked = json("whatif --data plans --wall 25=20:31:5.5 --wall 5=-3 --above 17");
+  ASSERT_EQ(asked["settings"].size(), 4U);  // now, and three
+  for (const Json& plan : asked["plans"]) {
+    for (std::size_t setting = 0; setting < 4; ++setting) {
+      const Json& walls = asked["settings"][setting]["temperatures"];
+      const Json& found = plan["settings"][setting];
+      const Json row = solved(
+          plan["id"], "--above 17 --wall 25=" + walls[0].dump() + " --wall 5=" + walls[1].dump());
+      const double bound = row["error_bound"].get<double>() + found["error_bound"].get<double>();
+      EXPECT_LT(bound, 1e-6);
+      for (const char* name : {"mean_temp", "std_temp"})
+        EXPECT_NEAR(found[name], row[name], bound) << name << " of " << plan["id"];
+      EXPECT_LE(found["pct_above"]["least"], row["pct_above_18"]);
+      EXPECT_GE(found["pct_above"]["most"], row["pct_above_18"]);
+      EXPECT_EQ(found["cells"], row["interior_cells"]);
+      if (setting == 0) {
+        EXPECT_EQ(found["mean_temp"], row["mean_temp"]);
+      }
+    }
+  }
+}
+
+TEST_F(OtherWalls, are_told_by_room_and_drawn) {
+  const std::string one = "wallheat whatif 00002 --data plans --wall 25=22 --rooms ";
+  EXPECT_THAT(shell(one + "--cell-size 0.5 --plot fields.svg --csv rooms.csv").out,
+              AllOf(HasSubstr("plan 00002"), HasSubstr("m²"), HasSubstr("now  25")));
+  EXPECT_THAT(bytes("fields.svg"), HasSubstr("walls of 25 °C at 22 °C"));
+  EXPECT_THAT(bytes("rooms.csv"), StartsWith("id,room,wall_25,cells,mean_temp,"));
+  const Json plan = json("whatif 00002 --data plans --wall 25=22 --rooms")["plans"][0];
+  std::size_t cells = 0;
+  for (const Json& room : plan["settings"][1]["rooms"]) cells += room["cells"].get<std::size_t>();
+  EXPECT_EQ(cells, plan["settings"][1]["cells"]);
+  shell("wallheat whatif --data plans --wall 25=20:30:2 --wall 5=0:10:5 --plot means.svg");
+  EXPECT_THAT(bytes("means.svg"), HasSubstr("walls of 5 °C at 10 °C"));
+  expect_refusal("whatif 00002 --data plans --wall 25=22 --csv rooms.csv", 1, "rooms.csv exists");
+}
+
+TEST_F(OtherWalls, that_a_plan_needs_suffice_and_nothing_less_does) {
+  const Json need = json("need --data plans --wall 25 --wall 5=8 --room-mean 18 --whole-plans");
+  ASSERT_EQ(need["plans"].size(), 5U);
+  for (const Json& plan : need["plans"]) {
+    const Json& needed = plan["needed"];
+    const auto mean_at = [&](double wall) {
+      return solved(plan["id"], "--wall 5=8 --wall 25=" + Json(wall).dump())["mean_temp"]
+          .get<double>();
+    };
+    EXPECT_GE(mean_at(needed["most"].get<double>() + 1e-6), 18) << plan;
+    EXPECT_LT(mean_at(needed["least"].get<double>() - 1e-6), 18) << plan;
+    EXPECT_LT(needed["most"].get<double>() - needed["least"].get<double>(), 1e-6) << plan;
+  }
+}
+
+TEST_F(OtherWalls, that_an_area_needs_suffice_and_nothing_less_does) {
+  const Json need =
+      json("need 00003 --data plans --wall 25 --area-above 18 --area-share 0.5 --whole-plans");
+  const auto above_at = [&](double wall) {
+    return solved("00003", "--wall 25=" + Json(wall).dump())["pct_above_18"].get<double>();
+  };
+  EXPECT_GE(above_at(need["needed"]["most"].get<double>() + 1e-6), 50);
+  EXPECT_LT(above_at(need["needed"]["least"].get<double>() - 1e-6), 50);
+}
+
+TEST_F(OtherWalls, that_rooms_need_are_counted_over_the_set) {
+  const Json all = json("need --data plans --wall 25 --room-mean 18 --share 0.5");
+  std::size_t rooms = 0;
+  for (const auto& [verdict, count] : all["verdicts"].items()) rooms += count.get<std::size_t>();
+  EXPECT_EQ(rooms, all["rooms"]);
+  // As a CSV tells it of each room.
+  const Finished told = shell(
+      "wallheat need --data plans --wall 25 --room-mean 18 --share 0.5 --csv rooms.csv "
+      "--plot needs.svg");
+  EXPECT_THAT(told.out, AllOf(HasSubstr("50 % of rooms"), HasSubstr("rooms by the wall's")));
+  EXPECT_THAT(bytes("needs.svg"), HasSubstr("share that reaches it"));
+  const std::string needs = shell(
+                                "tail -n +2 rooms.csv | cut -d, -f6 | sed 's/^$/inf/' | sort -g | "
+                                "awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'")
+                                .out;
+  EXPECT_NEAR(std::stod(needs), all["needed"]["temperature"], 1e-3);
+}
+
+TEST_F(OtherWalls, can_be_too_warm_to_be_an_answer) {
+  const std::string need = "need 00001 --data plans --wall 25 --whole-plans --room-mean ";
+  EXPECT_THAT(shell("wallheat " + need + "90").out,
+              HasSubstr("cannot be reached: the wall would be"));
+  EXPECT_EQ(json(need + "90")["needed"]["verdict"], "above limit");
+  EXPECT_EQ(json(need + "90 --limit 1000")["needed"]["verdict"], "reachable");
+}
+
+TEST_F(OtherWalls, are_refused_in_one_sentence) {
+  const std::string what_if = "whatif --data plans ";
+  expect_refusal(what_if + "--wall 20=22", 1, "has a wall of 20.0 °C");
+  expect_refusal(what_if + "--wall 25", 2, "say what these walls are to be");
+  expect_refusal(what_if + "--wall 25=nan", 2, "--wall must be KIND=DEGREES");
+  expect_refusal(what_if + "--wall 25=30:18:1", 2, "--wall must be KIND=DEGREES");
+  expect_refusal(what_if + "--wall 25=1:900:1 --wall 5=1:2:1", 2, "more than 1000 combinations");
+  expect_refusal(what_if + "--wall 25=22 --wall 25=23", 2, "--wall names 25 twice");
+  expect_refusal(what_if + "--wall 25=22 --above nan", 2, "must be temperatures");
+  expect_refusal(what_if + "--wall 25=22 --door 3", 2, "--door goes with --rooms");
+  expect_refusal(what_if + "--wall 25=22 --plot p.svg", 2, "needs a range");
+  shell("wallheat run --data plans --out r.h5 --first 1");
+  expect_refusal("whatif --data r.h5 --wall 25=22", 1, "r.h5 holds results, not floor plans");
+  const std::string need = "need --data plans --wall 25 ";
+  expect_refusal("need --data plans --wall 20 --room-mean 18", 1, "has a wall of 20.0 °C");
+  expect_refusal("need --data plans --wall 25=20 --room-mean 18", 2, "without a temperature");
+  expect_refusal(need, 2, "give --room-mean, or --area-above");
+  expect_refusal(need + "--room-mean nan", 2, "--room-mean must be a number");
+  expect_refusal(need + "--area-above nan", 2, "--area-above must be a number");
+  expect_refusal(need + "--room-mean 18 --share 0", 2, "--share must be a number above 0");
+  expect_refusal(need + "--room-mean 18 --limit nan", 2, "--limit must be a number");
+}
+
+TEST_F(OtherWalls, are_answered_without_plans_that_cannot_be_read) {
+  shell("printf nonsense > plans/00004_domain.npy");
+  const Finished told = shell("wallheat need --data plans --wall 25 --room-mean 18", 3);
+  EXPECT_THAT(told.err, HasSubstr("00004_domain.npy"));
+  EXPECT_THAT(told.out, HasSubstr("4, 4 of them"));
+  EXPECT_EQ(json("whatif --data plans --wall 25=22", 3)["plans"].size(), 4U);
+  expect_refusal("need 00004 --data plans --wall 25 --room-mean 18", 1, "00004_domain.npy");
+  shell("rm plans/*_domain.npy");
+  EXPECT_THAT(shell("wallheat whatif --data plans --wall 25=22", 1).out, Not(HasSubstr("plan")));
+}
+
+}  // namespace
+}  // namespace wallheat

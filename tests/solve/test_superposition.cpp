@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "core/generator.hpp"
+#include "core/wall_temperatures.hpp"
+#include "solve/needed_temperature.hpp"
+#include "solve/superposition.hpp"
+#include "support/same_bits.hpp"
+#include "support/shapes.hpp"
+#include "support/shared_plans.hpp"
+#include "wallheat/floor_plan_files.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+const std::vector<double> kinds{-8, 5, 12.5, 25};
+const Limits fine{.accuracy = 1e-8, .spacing = 0.1};
+
+/// Any rooms between walls of four kinds, every third with a source.
+FloorPlan plan_of_many_walls(std::mt19937& random) {
+  FloorPlan plan = random_plan(1 + random() % 50, 1 + random() % 50,
+                               static_cast<unsigned>(random() % 101), random());
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    if (plan.interior.cells[cell] == 0) plan.domain.cells[cell] = kinds[random() % kinds.size()];
+  if (random() % 3 != 0) return plan;
+  plan.source = Grid<double>(plan.domain.rows, plan.domain.cols);
+  for (double& value : plan.source.cells)
+    if (random() % 4 == 0) value = static_cast<double>(random() % 2001) - 1000;
+  return plan;
+}
+
+FloorPlan with_walls(FloorPlan plan, const std::vector<double>& from,
+                     const std::vector<double>& to) {
+  WallTemperatures walls;
+  for (std::size_t k = 0; k < from.size(); ++k) walls.push_back({from[k], to[k]});
+  set_wall_temperatures(plan, walls);
+  return plan;
+}
+
+double farthest_apart(std::span<const double> a, std::span<const double> b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+/// A superposition is within the sum of the bounds of a solve of the plan that it stands for.
+void expect_equal_to_a_solve(const FloorPlan& plan, const Limits& limits,
+                             const std::vector<double>& temperatures, Solver& steady,
+                             const std::string& what) {
+  const BoundedCells superposed = superposition_of(plan, kinds, steady, limits).at(temperatures);
+  const FloorPlan changed = with_walls(plan, kinds, temperatures);
+  const Solution solved = *steady.solve(changed, limits, {});
+  EXPECT_LE(farthest_apart(superposed.cells, interior_of(changed, solved.field)),
+            superposed.bound + solved.bound)
+      << what;
+  EXPECT_LT(superposed.bound, 1e-5) << what;
+}
+
+TEST(Superposition, equals_a_solve_of_the_changed_plan_within_the_sum_of_their_bounds) {
+  const auto steady = make_steady_solver(available_isas().back());
+  std::mt19937 random(33);
+  for (int number = 0; number < 1000; ++number) {
+    const FloorPlan plan = plan_of_many_walls(random);
+    std::vector<double> temperatures;
+    for (const double kind : kinds)
+      temperatures.push_back(random() % 4 == 0 ? kind
+                                               : static_cast<double>(random() % 1000) / 7 - 40);
+    expect_equal_to_a_solve(plan, fine, temperatures, *steady, std::to_string(number));
+  }
+}
+
+TEST(Superposition, equals_a_solve_of_the_real_plans_with_other_walls) {
+  if (!std::filesystem::exists(shared_plans))
+    GTEST_SKIP() << "no real floor plans at " << shared_plans;
+  const auto steady = make_steady_solver(available_isas().back());
+  for (const char* id : {"10000", "1948", "7636"}) {
+    const FloorPlan plan = load_floor_plan(shared_plans, id);
+    for (const auto& temperatures : {std::vector<double>{-8, 5, 12.5, 22}, {-8, -20, 12.5, 63.3}})
+      expect_equal_to_a_solve(plan, {}, temperatures, *steady, id);
+  }
+}
+
+TEST(Superposition, leaves_a_plan_as_the_solver_solves_it_where_no_wall_changes) {
+  const auto used = make_steady_solver(available_isas().back());
+  const FloorPlan plan = generate_floor_plan(1, 3, 96);
+  const Superposition superposition = superposition_of(plan, {5, 25}, *used, {});
+  const Solution fresh = *make_steady_solver(Isa::baseline)->solve(plan, {}, {});
+  const std::vector<double> as_it_is{5, 25};
+  EXPECT_EQ(superposition.at(as_it_is).cells, interior_of(plan, fresh.field));
+}
+
+/// The solver keeps what depends on the mask alone.
+TEST(Superposition, gets_the_same_bits_from_a_solver_that_knows_the_mask) {
+  std::mt19937 random(4);
+  for (int number = 0; number < 30; ++number) {
+    FloorPlan plan = plan_of_many_walls(random);
+    plan.source = Grid<double>(plan.domain.rows, plan.domain.cols, 3.0);
+    const auto used = make_steady_solver(available_isas().back());
+    (void)used->solve(plan, fine, {});
+    FloorPlan other = with_walls(plan, {5, 25}, {18, 1});
+    expect_same_bits(*used, *make_steady_solver(Isa::baseline), other, fine, "other walls");
+    other.source = {};
+    expect_same_bits(*used, *make_steady_solver(Isa::baseline), other, fine, "without a source");
+    std::reverse(other.interior.cells.begin(), other.interior.cells.end());
+    expect_same_bits(*used, *make_steady_solver(Isa::baseline), other, fine, "another mask");
+  }
+}
+
+double mean_with(const FloorPlan& plan, double wall, Solver& steady, double& bound) {
+  const FloorPlan changed = with_walls(plan, {25}, {wall});
+  const Solution solution = *steady.solve(changed, fine, {});
+  bound = solution.bound;
+  return bounded_mean(interior_of(changed, solution.field), 0).value;
+}
+
+TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
+  const auto steady = make_steady_solver(available_isas().back());
+  std::mt19937 random(8);
+  int checked = 0;
+  for (int number = 0; number < 300; ++number) {
+    const FloorPlan plan = plan_of_many_walls(random);
+    if (count_interior(plan) == 0) continue;
+    const Superposition linear = superposition_of(plan, {25}, *steady, fine);
+    const auto [now, now_bound] = bounded_mean(linear.now.cells, linear.now.bound);
+    const auto& each = linear.walls.front().per_degree;
+    const auto [per_degree, per_degree_bound] = bounded_mean(each.cells, each.bound);
+    const double target = 18;
+    const NeededTemperature needed =
+        needed_temperature({25, now, now_bound, per_degree, per_degree_bound}, target);
+    if (per_degree < 0.01) continue;
+    ++checked;
+    EXPECT_LE(needed.least, needed.value);
+    EXPECT_GE(needed.most, needed.value);
+    EXPECT_LT(needed.most - needed.least, 1e-4) << number;
+    double bound = 0;
+    EXPECT_GE(mean_with(plan, needed.most, *steady, bound), target - bound) << number;
+    const double below = mean_with(plan, needed.least - 1e-6, *steady, bound);
+    EXPECT_LE(below, target - 1e-6 * per_degree / 2 + bound) << number;
+  }
+  EXPECT_GT(checked, 150);
+}
+
+TEST(NeededTemperature, of_a_share_of_cells_is_that_of_the_cell_that_reaches_it_last) {
+  const auto steady = make_steady_solver(available_isas().back());
+  std::mt19937 random(9);
+  int checked = 0;
+  for (int number = 0; number < 200; ++number) {
+    const FloorPlan plan = plan_of_many_walls(random);
+    const auto cells = static_cast<std::size_t>(count_interior(plan));
+    if (cells == 0) continue;
+    const Superposition linear = superposition_of(plan, {25}, *steady, fine);
+    const double share = 0.05 * static_cast<double>(1 + random() % 20);
+    const std::size_t count = count_of_share(share, cells);
+    const NeededTemperature needed = needed_for_count(needed_of_cells(linear, 0, 18), count);
+    if (!(needed.most < 200)) continue;
+    ++checked;
+    const auto warm = [&](double wall, double by) {
+      const FloorPlan changed = with_walls(plan, {25}, {wall});
+      const Solution solution = *steady->solve(changed, fine, {});
+      const auto values = interior_of(changed, solution.field);
+      return static_cast<std::size_t>(
+          std::count_if(values.begin(), values.end(),
+                        [&](double value) { return value + by * solution.bound >= 18; }));
+    };
+    EXPECT_GE(warm(needed.most, 1), count) << number;
+    if (needed.least > -200) {
+      EXPECT_LT(warm(needed.least - 1e-3, -1), count) << number;
+    }
+    if (needed.value > 30) {
+      EXPECT_LT(needed.most - needed.least, 0.01) << number;
+    }
+  }
+  EXPECT_GT(checked, 60);
+}
+
+TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
+  const auto expect = [](double now, double least, double most) {
+    const NeededTemperature needed = needed_temperature({25, now, 1e-3, 0.5, 1e-4}, 18);
+    EXPECT_DOUBLE_EQ(needed.value, 25 + (18 - now) / 0.5);
+    EXPECT_NEAR(needed.least, least, 1e-12);
+    EXPECT_NEAR(needed.most, most, 1e-12);
+  };
+  expect(10, 25 + 7.999 / 0.5001, 25 + 8.001 / 0.4999);
+  expect(20, 25 - 2.001 / 0.4999, 25 - 1.999 / 0.5001);
+  expect(18, 25 - 0.001 / 0.4999, 25 + 0.001 / 0.4999);
+}
+
+TEST(NeededTemperature, is_infinite_where_the_wall_does_nothing) {
+  const auto never = needed_temperature({25, 10, 1e-8, 0, 1e-9}, 18);
+  EXPECT_EQ(never.value, infinite);
+  EXPECT_EQ(never.most, infinite);
+  EXPECT_GT(never.least, 1e9);  // what the bounds leave open
+  EXPECT_EQ(needed_temperature({25, 10, 1e-8, 0, 0}, 18).least, infinite);
+  EXPECT_EQ(needed_temperature({25, 20, 1e-8, 0, 0}, 18).most, -infinite);
+}
+
+TEST(NeededTemperature, counts_a_share_as_people_do) {
+  EXPECT_EQ(count_of_share(0.95, 20), 19U);
+  EXPECT_EQ(count_of_share(0.95, 21), 20U);
+  EXPECT_EQ(count_of_share(0.07, 100), 7U);
+  EXPECT_EQ(count_of_share(1, 7), 7U);
+  EXPECT_EQ(count_of_share(0.001, 7), 1U);
+}
+
+}  // namespace
+}  // namespace wallheat

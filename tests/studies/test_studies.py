@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""The studies of jobs/examples: each task of each has its table or picture, or says why not, and a killed study goes on.
+
+  test_studies.py WALLHEAT
+
+Exit status: 0 all is there, 1 something is missing, 77 skipped, with the reason on stdout.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECORDING = ROOT / "tests/data/dmon.txt"
+
+# Of each study: its options, and for each of its tasks the files without which it is not done.
+STUDIES = {
+    "study": (["--data", "plans", "--pictures", "4", "--timed", "3"], {
+        1: ["start-fields.svg", "start-fields.png", "plan.svg"],
+        2: ["numpy.csv", "numpy.md", "same-answers.txt"],
+        3: ["fields.svg", "coldest.png"],
+        4: ["profile-functions.txt", "profile-steps.csv"],
+        5: ["replay-static.csv", "amdahl-static.md"],
+        6: ["replay-dynamic.csv", "amdahl-dynamic.md", "schedules.svg", "scaling.csv"],
+        7: ["programs.csv", "answers.svg"],
+        8: ["fixed.csv"],
+        9: ["digits.txt"],
+        10: ["trace.json", "run.html", "ledger.txt"],
+        11: ["plan-counts.csv", "plan-counts.svg", "slurm.txt", "lsf.txt"],
+        12: ["answers-tolerance.txt", "answers-fixed.txt", "histogram.svg", "all.csv"],
+    }),
+    "poisson-study": (["--sizes", "32,64", "--python", "32"], {
+        1: ["plate.svg"], 2: ["programs.csv", "programs.md", "times.svg"], 3: ["errors.csv", "errors-plot.png"],
+        4: ["offload.txt"],
+    }),
+    "waiting-study": (["--sacct", "jobs.txt", "--sinfo", "nodes.txt"], {
+        1: ["means-core-hours.csv", "means-memory.md", "means.svg"], 2: ["bounds.csv", "bounds-plot.png"],
+        3: ["partitions.csv", "offload.csv", "offload-plot.svg"],
+    }),
+    "gpu-study": (["--data", "plans", "--interval", "0.1", "--recording", str(RECORDING)], {
+        1: ["devices.txt"], 2: ["utilisation.txt", "recording.svg", "recording-given.svg"],
+        3: ["steps.txt", "run.html", "trace.json"], 4: ["kernels.txt"],
+        5: ["scaling-given.csv", "scaling-plot.svg", "scaling-predicted.csv"],
+    }),
+    "gpu-why": (["--gpus", "t4,h200"], {
+        1: ["model-t4.csv", "model-h200.svg"], 2: ["devices.csv", "devices-bars.png"],
+        3: ["offload.csv", "offload-plot.svg"], 4: ["memory.csv"],
+    }),
+}
+
+
+def section(page, task):
+    """What the page has between the head of a task and the next one."""
+    found = re.search(rf'<h2 id="task-{task}">.*?(?=<h2|</html>)', page, re.DOTALL)
+    return found.group() if found else ""
+
+
+def missing(out, tasks):
+    """A sentence for each thing that is not there."""
+    page = (out / "index.html").read_text()
+    for task, files in tasks.items():
+        shown = section(page, task)
+        if not shown:
+            yield f"the page has no task {task}"
+        if "<pre>" not in shown and "<img" not in shown:
+            yield f"task {task} shows neither table nor picture"
+        for file in files:
+            if not (out / file).exists() or (out / file).stat().st_size == 0:
+                yield f"task {task} has no {file}"
+        for picture in re.findall(r'<img src="([^"]*)"', shown):
+            if not (out / picture).exists():
+                yield f"task {task} shows {picture}, which is not there"
+    for left in out.glob("part-*"):
+        yield f"{left.name} was left behind"
+
+
+def steps_until_killed(command, directory, environment, steps):
+    """Kills the study and all that it has started when it has begun with so many steps; None: lets it end."""
+    study = subprocess.Popen(command, cwd=directory, env=environment, start_new_session=True, text=True,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = []
+    for line in study.stderr:
+        said.append(line)
+        if steps is not None and len(said) >= steps:
+            os.killpg(study.pid, signal.SIGKILL)
+            break
+    study.stderr.close()
+    status = study.wait()
+    return status, "".join(said)
+
+
+def jobs_listing():
+    """Jobs of two partitions whose waits grow with their size."""
+    for job in range(1, 301):
+        partition, cores = ("medium", 40) if job % 2 else ("gpu", 24)
+        start = 1700000000 + 900 * job
+        wait = job * 617 % 997 * cores
+        yield (f"{job}|{job}|{partition}|normal|COMPLETED|{start}|{start}|{start + wait}|{start + wait + 3600}|"
+               f"{30 * 2 ** (job % 5)}|1|{cores}|8G|cpu={cores},mem=8G,node=1")
+
+
+def main():
+    for program in ("gnuplot",):
+        if not shutil.which(program):
+            print(f"skipped: {program} is not installed")
+            return 77
+    wallheat = pathlib.Path(sys.argv[1]).resolve()
+    problems = []
+    with tempfile.TemporaryDirectory() as scratch:
+        root = pathlib.Path(scratch)
+        shared = root / "share/wallheat"
+        shutil.copytree(ROOT / "jobs", shared / "jobs")
+        shutil.copytree(ROOT / "configs", shared / "configs")
+        (root / "bin").mkdir()
+        (root / "bin/wallheat").symlink_to(wallheat)
+        environment = dict(os.environ, PYTHON="/usr/bin/python3")
+        subprocess.run([wallheat, "generate", "--out", root / "plans", "--count", "6", "--size", "64"], check=True,
+                       stdout=subprocess.DEVNULL)
+        (root / "jobs.txt").write_text("\n".join(jobs_listing()) + "\n")
+        (root / "nodes.txt").write_text("medium|up|9|40|(null)|2-00:00:00|192000\ngpu|up|2|24|gpu:4|1-00:00:00|384000\n")
+        for name, (options, tasks) in STUDIES.items():
+            script = shared / "jobs/examples" / f"{name}.sh"
+            command = [script, "--out", name, *options]
+            listed = subprocess.run([*command, "--list"], cwd=root, env=environment, capture_output=True, text=True)
+            if listed.returncode != 0 or (root / name).exists():
+                problems.append(f"{name} --list ended with {listed.returncode}, or did something: {listed.stderr}")
+            for kill_at in (1, 4, 9):
+                steps_until_killed(command, root, environment, kill_at)
+            status, said = steps_until_killed(command, root, environment, None)
+            if status != 0:
+                problems.append(f"{name} ended with status {status}:\n{said}")
+                continue
+            problems += [f"{name}: {sentence}" for sentence in missing(root / name, tasks)]
+            again = steps_until_killed(command, root, environment, None)[1]
+            remade = [line for line in again.splitlines() if re.search(r": [\w-]+\.(txt|svg|png|csv)$", line)]
+            if remade:
+                problems.append(f"{name}: a second call made again what was there: {remade}")
+    print("\n".join(problems) or "every task of every study has its tables and pictures")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
