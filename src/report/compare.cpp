@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -168,7 +169,7 @@ struct CommonPlan {
 
 /// Of the plans whose fields both have in one shape.
 std::vector<Distance> field_distances(const Answers& first, const Answers& second,
-                                      const std::vector<CommonPlan>& plans) {
+                                      std::span<const CommonPlan> plans) {
   std::vector<Distance> found(plans.size());
   if (first.reader == nullptr || second.reader == nullptr) return found;
   parallel_for(local_machine().cores.size(), plans.size(), [&] {
@@ -183,6 +184,8 @@ std::vector<Distance> field_distances(const Answers& first, const Answers& secon
   return found;
 }
 
+constexpr std::size_t plans_at_once = 4096;
+
 /// What is kept of answers to find the plans of others among them.
 struct Plans {
   IdList ids;
@@ -193,6 +196,8 @@ struct Plans {
 Plans plans_of(const Answers& answers, bool answered_only) {
   Plans plans;
   std::size_t number = 0;
+  plans.rows.reserve(answers.count());
+  plans.statuses.reserve(answers.count());
   const Rows rows = answers.reader ? rows_of(*answers.reader) : rows_of(answers.listed);
   rows([&](const PlanResult& row) {
     const std::size_t of_row = number++;
@@ -216,6 +221,28 @@ std::vector<std::string> missing_in(const IdList& ids, const IdList& other) {
   for (std::size_t i = 0; i < ids.size(); ++i)
     if (!other.find(ids[i])) missing.emplace_back(ids[i]);
   return missing;
+}
+
+/// Says in `found` which plans and statuses only one of the two has.
+std::vector<CommonPlan> common_plans(const Answers& first, const Answers& second,
+                                     Comparison& found) {
+  // A CSV leaves plans without an answer out.
+  const bool answered_only = first.reader == nullptr || second.reader == nullptr;
+  const Plans in_first = plans_of(first, answered_only);
+  const Plans in_second = plans_of(second, answered_only);
+  found.only_first = missing_in(in_first.ids, in_second.ids);
+  found.only_second = missing_in(in_second.ids, in_first.ids);
+  std::vector<CommonPlan> plans;
+  plans.reserve(in_first.ids.size());
+  for (std::size_t i = 0; i < in_first.ids.size(); ++i) {
+    const auto place = in_second.ids.find(in_first.ids[i]);
+    if (!place) continue;
+    const PlanStatus a = in_first.statuses[i];
+    const PlanStatus b = in_second.statuses[*place];
+    if (a != b && !answered_only) found.statuses.push_back({std::string(in_first.ids[i]), a, b});
+    if (is_answer(a) && is_answer(b)) plans.push_back({in_first.rows[i], in_second.rows[*place]});
+  }
+  return plans;
 }
 
 }  // namespace
@@ -273,23 +300,10 @@ Comparison compare(const Answers& first, const Answers& second) {
   found.has_settings = !statistics_only;
   if (found.has_settings) found.settings = differing_settings(first, second);
 
-  // A CSV leaves plans without an answer out.
-  const Plans in_first = plans_of(first, statistics_only);
-  const Plans in_second = plans_of(second, statistics_only);
-  found.only_first = missing_in(in_first.ids, in_second.ids);
-  found.only_second = missing_in(in_second.ids, in_first.ids);
-  std::vector<CommonPlan> plans;
-  for (std::size_t i = 0; i < in_first.ids.size(); ++i) {
-    const auto place = in_second.ids.find(in_first.ids[i]);
-    if (!place) continue;
-    const PlanStatus a = in_first.statuses[i];
-    const PlanStatus b = in_second.statuses[*place];
-    if (a != b && !statistics_only) found.statuses.push_back({std::string(in_first.ids[i]), a, b});
-    if (is_answer(a) && is_answer(b)) plans.push_back({in_first.rows[i], in_second.rows[*place]});
-  }
+  const auto plans = common_plans(first, second, found);
   found.compared = plans.size();
 
-  const auto distances = field_distances(first, second, plans);
+  found.means.reserve(plans.size());
   Tally fields("field");
   auto columns = number_columns(statistics_only);
   if (!statistics_only) {
@@ -304,10 +318,15 @@ Comparison compare(const Answers& first, const Answers& second) {
   std::vector<Tally> tallies;
   tallies.reserve(columns.size());
   for (const RowColumn& column : columns) tallies.emplace_back(column.name);
+  std::vector<Distance> distances;  // of some plans at a time, as there may be millions
   for (std::size_t i = 0; i < plans.size(); ++i) {
+    const std::size_t place = i % plans_at_once;
+    if (place == 0)
+      distances = field_distances(
+          first, second, std::span(plans).subspan(i, std::min(plans_at_once, plans.size() - i)));
     const PlanResult a = first.row(plans[i].first);
     const PlanResult b = second.row(plans[i].second);
-    bool same = distances[i].same;
+    bool same = distances[place].same;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Distance distance;
       distance.add(quantity_in(columns[c], a), quantity_in(columns[c], b));
@@ -319,9 +338,9 @@ Comparison compare(const Answers& first, const Answers& second) {
              (!found.left_out.empty() || differences({a}, {b}).empty());
     found.identical += same ? 1 : 0;
     if (!statistics_only && a.input_hash != b.input_hash) found.other_inputs.push_back(a.id);
-    if (distances[i].compared) {
+    if (distances[place].compared) {
       ++found.compared_fields;
-      fields.add(distances[i], a.id);
+      fields.add(distances[place], a.id);
     }
     const double step = b.statistics.mean_temp - a.statistics.mean_temp;
     if (std::isnan(step)) continue;

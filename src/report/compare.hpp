@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/id_list.hpp"
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
 #include "view/json_forward.hpp"
@@ -57,8 +58,8 @@ struct Comparison {
       left_out;                  ///< names of columns that are a solver's own, where the two differ
   std::optional<Column> fields;  ///< over all cells; where both have fields of one shape
   std::size_t compared_fields = 0;
-  std::vector<double> means;       ///< differences of mean_temp in °C, NaN aside
-  std::vector<std::string> plans;  ///< whose they are
+  std::vector<double> means;  ///< differences of mean_temp in °C, NaN aside
+  TextList plans;             ///< ids: whose they are
 
   [[nodiscard]] bool equal() const;
   /// Empty where all means are equal.
