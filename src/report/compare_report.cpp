@@ -80,7 +80,8 @@ Json to_json(const Comparison& found) {
   json["histogram"] = to_json(histogram);
   json["outliers"] = Json::array();
   for (const std::size_t i : histogram.outliers)
-    json["outliers"].push_back({{"id", std::string(found.plans[i])}, {"mean_temp_difference", found.means[i]}});
+    json["outliers"].push_back(
+        {{"id", std::string(found.plans[i])}, {"mean_temp_difference", found.means[i]}});
   return json;
 }
 
