@@ -2,6 +2,7 @@
 
 #include "child_process.hpp"
 #include "io/checksum.hpp"
+#include "store/results/hdf5_file.hpp"
 #include "store/results/write_ahead_log.hpp"
 #include "store_fixture.hpp"
 
