@@ -64,7 +64,7 @@ if command -v dpkg-shlibdeps > /dev/null && command -v file > /dev/null; then
   (cd "$build" && cpack -G DEB -B "$scratch/deb") > deb.log 2>&1
   check "a Debian package is made" same 0 $? || cat deb.log
   deb=$(echo deb/wallheat_*.deb)
-  check "it wants what the program was linked with" contains <(dpkg-deb -f "$deb" Depends) libhdf5
+  check "it wants what the program was linked with" contains <(dpkg-deb -f "$deb" Depends) libopenmpi
   dpkg-deb -x "$deb" unpacked
   rm -f results.h5
   check "what is in it solves" unpacked/usr/bin/wallheat run --data plans --out results.h5 --log-level warning
