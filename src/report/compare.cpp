@@ -355,7 +355,13 @@ Comparison compare(const Answers& first, const Answers& second) {
 std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
   const WallTime wall = wall_time(reader.sessions());
   if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader), {}};
+  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader), {}, {}};
+  GpuSeconds on_gpus;
+  for (const Attributes& session : reader.sessions())
+    for (const auto& [name, part] : gpu_seconds_names)
+      if (const double seconds = number_in(session, name); seconds > 0)
+        on_gpus.*part += seconds / wall.plans;
+  if (on_gpus.all() > 0) time.gpu_seconds_a_plan = on_gpus;
   ThreadTime spent;
   std::size_t plans = 0;
   reader.for_each_row([&](const PlanResult& row) {

@@ -9,6 +9,7 @@
 #include "core/id_list.hpp"
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "view/gpu_text.hpp"
 #include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -74,6 +75,7 @@ struct ProgramTime {
   double seconds_a_plan = 0;           ///< wall time
   std::optional<std::size_t> workers;  ///< where known and always the same
   std::optional<double> cpu_seconds_a_plan;
+  std::optional<GpuSeconds> gpu_seconds_a_plan;  ///< where plans were solved on GPUs
 };
 /// By the wall time of its sessions; nothing where none left figures.
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
@@ -102,6 +104,8 @@ struct TextTable {
 [[nodiscard]] TextTable columns_table(const Comparison& found);
 /// Under a head; empty where no time is known.
 [[nodiscard]] TextTable times_table(const CompareReport& report);
+/// What a plan's time on GPUs went to, under a head; empty where none was used.
+[[nodiscard]] TextTable gpu_times_table(const CompareReport& report);
 
 /// For people; lists name `longest_list` ids at most.
 void print_report(const CompareReport& report, std::size_t longest_list);

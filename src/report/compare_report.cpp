@@ -216,6 +216,18 @@ TextTable times_table(const CompareReport& report) {
   return table;
 }
 
+TextTable gpu_times_table(const CompareReport& report) {
+  TextTable table{"lrrrrr",
+                  {{"GPU s a plan", "host's work", "upload", "kernels", "download", "waiting"}}};
+  for (const ProgramTime& time : report.times) {
+    if (!time.gpu_seconds_a_plan) continue;
+    table.rows.push_back({time.name});
+    for (const auto& [name, part] : gpu_seconds_names)
+      table.rows.back().push_back(seconds_text((*time.gpu_seconds_a_plan).*part));
+  }
+  return table.rows.size() > 1 ? table : TextTable{};
+}
+
 void print_report(const CompareReport& report, std::size_t longest_list) {
   for (const Comparison& found : report.comparisons) {
     print_line(fmt::format("{} against {}", found.second, found.first), 4);
@@ -238,6 +250,7 @@ void print_report(const CompareReport& report, std::size_t longest_list) {
     fmt::print("\n");
   }
   print(times_table(report));
+  print(gpu_times_table(report));
 }
 
 Json to_json(const CompareReport& report) {
@@ -252,6 +265,10 @@ Json to_json(const CompareReport& report) {
                              {"speedup", report.base_time().seconds_a_plan / time.seconds_a_plan},
                              {"seconds", all_s},
                              {"hours", all_s / seconds_an_hour}});
+    if (!time.gpu_seconds_a_plan) continue;
+    Json& parts = json["times"].back()["gpu_seconds_a_plan"];
+    for (const auto& [name, part] : gpu_seconds_names)
+      parts[name] = (*time.gpu_seconds_a_plan).*part;
   }
   json["base"] = report.times.empty() ? Json(nullptr) : Json(report.base_time().name);
   return json;

@@ -101,6 +101,7 @@ std::string comparison_html(const Answers& run, const Answers& other) {
     if (!time_of(of->name, *of->reader))
       html += fmt::format("<p>No session of {} left its wall time.</p>\n", escaped(of->name));
   html += table_of(times_table(report));
+  html += table_of(gpu_times_table(report));
   html += heading("Answers that differ");
   constexpr std::size_t longest_list = 20;
   TextTable plans = plans_table(found, longest_list);

@@ -425,7 +425,16 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
   const Finished page = run_program({WALLHEAT_PROGRAM, "report", path("cpu.h5"), "--compare",
                                      path("x.h5"), "--out", path("page.html")});
   ASSERT_EQ(page.status, 0) << page.err;
-  EXPECT_THAT(file_text(path("page.html")), HasSubstr("solving on GPUs: upload"));
+  EXPECT_THAT(file_text(path("page.html")),
+              AllOf(HasSubstr("solving on GPUs: upload"), HasSubstr("GPU s a plan")));
+
+  const auto compare = [this](const char* option) {
+    return run_program({WALLHEAT_PROGRAM, "compare", path("cpu.h5"), path("x.h5"), option}).out;
+  };
+  EXPECT_THAT(compare("--list=1"), HasSubstr("GPU s a plan"));
+  const auto times = nlohmann::json::parse(compare("--json"))["times"];
+  EXPECT_FALSE(times[0].contains("gpu_seconds_a_plan"));
+  EXPECT_GT(times[1]["gpu_seconds_a_plan"]["gpu_host_seconds"], 0) << times.dump(1);
 }
 
 TEST_F(FakeGpuRun, leaves_small_plans_to_the_cpu_unless_told_otherwise) {
