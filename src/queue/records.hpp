@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -12,15 +13,16 @@ namespace wallheat {
 
 /// What is to be stored and told, in order.
 struct Records {
-  std::vector<Event> events;   ///< told first
-  std::vector<Event> results;  ///< stored, then told
-  std::size_t bytes = 0;       ///< of fields
+  std::vector<Event> events;  ///< told first
+  std::deque<Event> results;  ///< stored, then told
+  std::size_t bytes = 0;      ///< of fields
   /// The last of each worker: told after all else.
   std::map<int, Event> heartbeats;
 };
 
-/// Tells the observer of the events, stores the results, and tells of these. A result that the sink
-/// stores otherwise than asked is told as it is stored. Throws what sink and observer throw.
+/// Tells the observer of the events, stores the results, and tells of these, some thousands at a
+/// time. A result that the sink stores otherwise than asked is told as it is stored. Throws what
+/// sink and observer throw.
 void work_off(Records& records, ResultSink& sink, const Observer& observer, const Runtime& runtime);
 
 /// Takes what is to be stored and told from a thread that must never wait, and has it done by
