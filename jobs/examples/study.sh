@@ -73,6 +73,8 @@ if [ "$python" ]; then
   made profile-functions-all.txt "$python" -m cProfile -s cumulative "$reference" "$data" --first 1
   text profile-functions "Plan $first, by function, cumulative, by cProfile: the first of them" \
     head -n 30 profile-functions-all.txt
+  table profile-lines "Plan $first, by line of the loop, its first 1000 iterations: hits, time, time of each, per cent" \
+    "$python" "$jobs/examples/lines.py" iterate "$reference" "$data" --first 1 --max-iterations 1000
 fi
 table profile-steps "Plan $first, by step: hits, time of each, share; the same arrays as NumPy's, without Python" \
   "$wallheat" profile "$first" --data "$data"

@@ -4,8 +4,8 @@
 #   jobs/examples/waiting-study.sh --out OUT [OPTIONS]
 #   jobs/examples/waiting-study.sh --out waiting --partitions medium,gpu
 #   jobs/examples/waiting-study.sh --out waiting --list       # only tells what it would do
-# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped. Without
-# Slurm, and with no listing given, it takes a made-up one, and says so.
+# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped. Where
+# Slurm does not answer, and no listing is given, it takes a made-up one, and says so.
 #   --partitions NAMES   default: all of the listing
 #   --sacct FILE         what sacct printed, as 'wallheat help queue' tells (default: sacct is asked)
 #   --sinfo FILE         what "sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'" printed (default: sinfo is asked)
@@ -37,38 +37,55 @@ made_up_jobs() {
         eligible, eligible, eligible + wait, eligible + wait + 40 * minutes, minutes, size, cpus, memory, cpus, memory, size
     } }'
 }
-made_up_partitions() {
+made_up_nodes() {
   printf '%s\n' 'medium|up|100|40|(null)|2-00:00:00|192000' 'gpu|up|12|24|gpu:4|2-00:00:00|384000' 'int|up|4|4|(null)|12:00:00|16000'
 }
+# asked NAME COMMAND...    what Slurm answers; where it does not, made_up_NAME, and the reason in NAME-why.txt
+asked() {
+  local name=$1
+  shift
+  if ! command -v "$1" > /dev/null; then
+    echo "$1 is not installed" > "$name-why.txt"
+  elif "$@" > "$name-asked" 2> "$name-why.txt"; then
+    cat "$name-asked"
+    rm "$name-asked" "$name-why.txt"
+    return
+  fi
+  "made_up_$name"
+}
+# listing NAME GIVEN COMMAND...    NAME.txt: the file that was given, or what was asked
+listing() {
+  local name=$1 given=$2
+  shift 2
+  if [ "$given" != ask ]; then
+    made "$name.txt" cat "$(cd "$here" && realpath -- "$given")"
+    from=$given
+    return
+  fi
+  made "$name.txt" asked "$name" "$@"
+  from=$1
+  [ -e "$name-why.txt" ] || return 0
+  from="a made-up example"
+  echo "$me: the $name are made up, as Slurm does not answer: $(head -n 1 "$name-why.txt")" >&2
+  note "The $name below are a made-up example, and say nothing of a real queue, as Slurm does not answer: $(head -n 1 "$name-why.txt")"
+}
+export SLURM_TIME_FORMAT=%s
 fields=JobIDRaw,JobID,Partition,QOS,State,Submit,Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES
-case $sacct in
-  ask)
-    if command -v sacct > /dev/null; then
-      made jobs.txt env SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "$fields"
-    else
-      note "There is no Slurm here: the jobs and partitions below are made up, and say nothing of a real queue."
-      made jobs.txt made_up_jobs
-    fi ;;
-  *) made jobs.txt cat "$(cd "$here" && realpath -- "$sacct")" ;;
-esac
-case $sinfo in
-  ask)
-    if command -v sinfo > /dev/null; then made nodes.txt sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'; else made nodes.txt made_up_partitions; fi ;;
-  *) made nodes.txt cat "$(cd "$here" && realpath -- "$sinfo")" ;;
-esac
-listing=(--sacct jobs.txt)
-[ "$partitions" = all ] || listing+=(--partition "$partitions")
+listing nodes "$sinfo" sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'
+listing jobs "$sacct" sacct -X -D -n -P --allusers -S now-30days -o "$fields"
+waits=(--sacct jobs.txt)
+[ "$partitions" = all ] || waits+=(--partition "$partitions")
 
 task 1 "Mean waits"
-note "From $([ "$list_only" ] || LC_ALL=C date -u -r jobs.txt '+%B %d, %Y %H:%M UTC'), of $sacct. Waits are skewed: a mean says little of the next one."
-table means-core-hours "By core hours: mean wait (jobs)" "$wallheat" queue "${listing[@]}" --means --cpu-hours "$classes"
-table means-memory "By GB hours: mean wait (jobs)" "$wallheat" queue "${listing[@]}" --means --memory --cpu-hours "$classes"
-figure means "Mean waits by core hours" "$wallheat" queue "${listing[@]}" --means --cpu-hours "$classes" --plot @OUT@
+note "From $([ "$list_only" ] || LC_ALL=C date -u -r jobs.txt '+%B %d, %Y %H:%M UTC'), of $from. Waits are skewed: a mean says little of the next one."
+table means-core-hours "By core hours: mean wait (jobs)" "$wallheat" queue "${waits[@]}" --means --cpu-hours "$classes"
+table means-memory "By GB hours: mean wait (jobs)" "$wallheat" queue "${waits[@]}" --means --memory --cpu-hours "$classes"
+figure means "Mean waits by core hours" "$wallheat" queue "${waits[@]}" --means --cpu-hours "$classes" --plot @OUT@
 
 task 2 "What the next job can expect"
 head=partition table bounds "Half, three quarters and 95 % of the jobs wait no longer than that, with 95 % confidence" \
-  "$wallheat" queue "${listing[@]}" --cpu-hours "$classes"
-figure bounds-plot "Bounds by partition and size" "$wallheat" queue "${listing[@]}" --cpu-hours "$classes" --plot @OUT@
+  "$wallheat" queue "${waits[@]}" --cpu-hours "$classes"
+figure bounds-plot "Bounds by partition and size" "$wallheat" queue "${waits[@]}" --cpu-hours "$classes" --plot @OUT@
 
 task 3 "The partitions, and from where on a GPU pays"
 # break_even C G    operations on a double that pay for both ways

@@ -6,6 +6,8 @@
 Exit status: 0 all is there, 1 something is missing, 77 skipped, with the reason on stdout.
 """
 
+import ast
+import csv
 import os
 import pathlib
 import re
@@ -24,7 +26,7 @@ STUDIES = {
         1: ["start-fields.svg", "start-fields.png", "plan.svg"],
         2: ["numpy.csv", "numpy.md", "same-answers.txt"],
         3: ["fields.svg", "coldest.png"],
-        4: ["profile-functions.txt", "profile-steps.csv"],
+        4: ["profile-functions.txt", "profile-lines.csv", "profile-steps.csv"],
         5: ["replay-static.csv", "amdahl-static.md"],
         6: ["replay-dynamic.csv", "amdahl-dynamic.md", "schedules.svg", "scaling.csv"],
         7: ["programs.csv", "answers.svg"],
@@ -104,6 +106,43 @@ def jobs_listing():
                f"{30 * 2 ** (job % 5)}|1|{cores}|8G|cpu={cores},mem=8G,node=1")
 
 
+def lines_without_hits(out, wallheat):
+    """A sentence for each line of NumPy's loop that the profile by line lacks, or has with other hits than iterations."""
+    loop = next(node for node in ast.walk(ast.parse((ROOT / "jobs/examples/reference.py").read_text()))
+                if isinstance(node, ast.While))
+    with open(out / "profile-lines.csv", encoding="utf-8") as file:
+        hits = {int(row["line"]): int(row["hits"]) for row in csv.DictReader(file)}
+    plans = subprocess.run([wallheat, "export", out / "all.h5", "--format", "plain-csv"], check=True,
+                           capture_output=True, text=True).stdout
+    iterations = min(1000, int(next(csv.DictReader(plans.splitlines()))["iterations"]))
+    if hits.get(loop.lineno) not in (iterations, iterations + 1):
+        yield f"the loop of {iterations} iterations, line {loop.lineno}, has {hits.get(loop.lineno)} hits"
+    for statement in loop.body:
+        if hits.get(statement.lineno) != iterations:
+            yield f"line {statement.lineno} of {iterations} iterations has {hits.get(statement.lineno)} hits"
+
+
+def without_a_cluster(script, root, environment):
+    """A sentence for what is wrong of a study of waits where sacct is installed but reaches no cluster."""
+    (root / "unreachable").mkdir()
+    for name in ("sacct", "sinfo"):
+        program = root / "unreachable" / name
+        program.write_text(f"#!/bin/sh\necho '{name}: error: no cluster answers' >&2\nexit 1\n")
+        program.chmod(0o755)
+    environment = dict(environment, PATH=f"{root / 'unreachable'}:{environment['PATH']}")
+    command = [script, "--out", "made-up"]
+    for _ in range(2):  # the second time all is there
+        study = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+        if study.returncode != 0:
+            yield f"ended with status {study.returncode} where Slurm does not answer: {study.stderr}"
+            return
+        page = (root / "made-up/index.html").read_text()
+        for name, listing in (("sacct", "jobs"), ("sinfo", "nodes")):
+            if f"The {listing} below are a made-up example" not in page or f"{name}: error: no cluster answers" not in page:
+                yield f"the page does not say that {name} failed and its listing is made up"
+    yield from missing(root / "made-up", STUDIES["waiting-study"][1])
+
+
 def main():
     for program in ("gnuplot",):
         if not shutil.which(program):
@@ -137,6 +176,10 @@ def main():
                 continue
             problems += [f"{name}: {sentence}" for sentence in missing(root / name, tasks)]
             again = steps_until_killed(command, root, environment, None)[1]
+            if name == "study":
+                problems += lines_without_hits(root / name, wallheat)
+            if name == "waiting-study":
+                problems += [f"{name}: {sentence}" for sentence in without_a_cluster(script, root, environment)]
             remade = [line for line in again.splitlines() if re.search(r": [\w-]+\.(txt|svg|png|csv)$", line)]
             if remade:
                 problems.append(f"{name}: a second call made again what was there: {remade}")
