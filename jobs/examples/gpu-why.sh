@@ -42,18 +42,8 @@ device_rows() {
   awk -F '  +' '{ sub(/^ +/, "") } $1 == 512 { print "these cores, jacobi  " $3; print "these cores, fastforward  " $5; print "these cores, steady  " $6 }' \
     "model-${gpus[0]}.txt"
 }
-# bars PICTURE TABLE    of its second column
-bars() {
-  local terminal=svg
-  case $1 in *.png) terminal=pngcairo ;; esac
-  { echo "set terminal $terminal size 900,500; set output '$1'; set style fill solid; set boxwidth 0.6; set yrange [0:*]"
-    echo "set ylabel 'plans a second'; set xtics rotate by -30; unset key"
-    awk -F '  +' 'BEGIN { print "$data << EOD" } NR > 1 { printf "%d \"%s\" %s\n", NR, $1, $2 } END { print "EOD" }' "$2"
-    # shellcheck disable=SC2016  # gnuplot's
-    echo 'plot $data using 1:3:xtic(2) with boxes'; } | gnuplot
-}
 table devices "Plans of 512 x 512 cells a second" device_rows
-figure devices-bars "The same as bars" bars @OUT@ devices.txt
+figure devices-bars "The same as bars" bars @OUT@ devices.txt "plans a second"
 
 task 3 "What the way to a GPU costs"
 table offload "From so many operations on a value it pays: 15 GB/s, 1e12 operations/s there, 1e10 of a core here" \
