@@ -112,13 +112,15 @@ std::string speedup_text(const CompareReport& report, const ProgramTime& time) {
                                         : fmt::format("{:.2f} x", speedup);
 }
 
-/// Names stand aslant where there is room for so few upright ones.
-void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::size_t most_upright) {
+/// Names stand aslant where they would have more than so many letters side by side.
+void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::size_t room) {
   std::vector<std::vector<double>> rows;
   std::vector<std::pair<std::string, double>> names;
   double highest = 0;
   double lowest = std::numeric_limits<double>::infinity();
+  std::size_t longest = 0;
   for (const ProgramTime& time : times) {
+    longest = std::max(longest, time.name.size());
     const auto place = static_cast<double>(rows.size());
     names.emplace_back(time.name, place);
     plot.add("set label {} {} at {},{:.10g} center offset 0,0.7", rows.size() + 1,
@@ -133,7 +135,8 @@ void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::siz
   plot.add("set title 'seconds a plan, wall time'");
   plot.add("unset xlabel");
   plot.add("set ylabel 'seconds a plan'; set ytics autofreq");
-  plot.add("set xtics {} rotate by {}", Plot::ticks(names), times.size() > most_upright ? -25 : 0);
+  plot.add("set xtics {} rotate by {}", Plot::ticks(names),
+           times.size() * (longest + 1) > room ? -25 : 0);
   plot.add("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4);
   if (logarithmic) {
     plot.add("set logscale y");
@@ -291,7 +294,7 @@ Plot compare_plot(const CompareReport& report) {
   // An empty title would take room, too.
   plot.add("if (heading eq '') {{ {} }} else {{ {} title heading font ',14' }}", layout, layout);
   for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
-  if (times) add_times_panel(plot, report.times, panels == 1 ? 8 : 3);
+  if (times) add_times_panel(plot, report.times, panels == 1 ? 110 : 50);
   plot.add("unset multiplot");
   return plot;
 }

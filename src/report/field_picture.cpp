@@ -180,7 +180,6 @@ class Page {
   static constexpr double top = 48;      // for the title
   static constexpr double caption = 28;  // above each panel
   static constexpr double gap = 20;
-  static constexpr double bar = 104;
   static constexpr double ticks_left = 60;  // of axes
   static constexpr double ticks_below = 44;
 
@@ -188,13 +187,21 @@ class Page {
   [[nodiscard]] std::size_t bars() const {
     return scales_.size() - scales_.count(PanelScale::mask);
   }
+  /// Width of a colour bar with its numbers, some of which are long.
+  [[nodiscard]] double bar() const {
+    const bool is_long = std::ranges::any_of(scales_, [](const auto& scale) {
+      const double most = std::max(-scale.second.range.low, scale.second.range.high);
+      return most >= 1000 || most < 0.1;
+    });
+    return is_long ? 132 : 104;
+  }
   [[nodiscard]] double left_of_panel() const { return picture_.axes ? ticks_left : 0; }
   [[nodiscard]] double below_panel() const { return picture_.axes ? ticks_below : 0; }
 
   /// What is not panels.
   [[nodiscard]] double around_width() const {
     return 2 * margin + static_cast<double>(columns_) * (left_of_panel() + gap) +
-           static_cast<double>(bars()) * bar;
+           static_cast<double>(bars()) * bar();
   }
   [[nodiscard]] double around_height() const {
     return top + static_cast<double>(rows_) * (caption + below_panel()) + margin;
@@ -247,9 +254,21 @@ class Page {
     return {left, height_ - above - height, width, height};
   }
 
+  /// As much of it as has room above the panel, by the parts that commas end.
+  [[nodiscard]] std::string caption_of(std::size_t panel) const {
+    constexpr double letter = 7.6;  // pixels
+    std::string text = picture_.panels[panel].caption;
+    while (letter * static_cast<double>(text.size()) > cell_width_ + gap) {
+      const std::size_t comma = text.rfind(", ");
+      if (comma == std::string::npos) break;
+      text.resize(comma);
+    }
+    return text;
+  }
+
   void add_colour_bar(Plot& plot, const Scale& scale, std::size_t number) const {
     const double tall = std::min(height_ - top - caption - below_panel() - margin, 600.0);
-    const double left = width_ - margin - static_cast<double>(bars() - number) * bar + 12;
+    const double left = width_ - margin - static_cast<double>(bars() - number) * bar() + 12;
     plot.add(
         "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} noborder",
         left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_);
@@ -266,7 +285,7 @@ class Page {
         box.left / width_, (box.left + box.width) / width_, box.bottom / height_,
         (box.bottom + box.height) / height_);
     plot.add("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
-             Plot::quoted(picture_.panels[number].caption), box.left / width_,
+             Plot::quoted(caption_of(number)), box.left / width_,
              (box.bottom + box.height + 10) / height_);
     plot.add(
         "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle "
