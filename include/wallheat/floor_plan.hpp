@@ -39,6 +39,7 @@ inline constexpr double largest_value = 1e300;
 void check_values(const Grid<double>& values, const std::string& where);
 
 /// Number of interior cells.
+[[nodiscard]] std::int64_t count_interior(const Grid<std::uint8_t>& interior);
 [[nodiscard]] std::int64_t count_interior(const FloorPlan& plan);
 
 }  // namespace wallheat

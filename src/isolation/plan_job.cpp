@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/cpu_time.hpp"
+#include "core/interior_values.hpp"
 #include "core/plan_hash.hpp"
 #include "io/print_error.hpp"
 #include "solve/trace.hpp"
@@ -64,30 +64,18 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
 }
 
 /// The columns that tell which cells may be on the other side of a threshold.
-void describe_doubt(const FloorPlan& plan, const Solution& solution, const Thresholds& thresholds,
+void describe_doubt(std::span<const double> values, double radius, const Thresholds& thresholds,
                     PlanResult& result) {
-  const double radius = solution.uncertainty;
   if (radius == 0) return;
-  const auto [above, below] = thresholds;
-  std::array<std::int64_t, 4> cells{};  // certainly and possibly above, the same below
-  std::uint32_t in_doubt = 0;
-  for (std::size_t cell = 0; cell < plan.interior.cells.size(); ++cell) {
-    if (plan.interior.cells[cell] == 0) continue;
-    const double value = solution.field.cells[cell];
-    cells[0] += value - radius > above ? 1 : 0;
-    cells[1] += value + radius > above ? 1 : 0;
-    cells[2] += value + radius < below ? 1 : 0;
-    cells[3] += value - radius < below ? 1 : 0;
-    in_doubt += std::min(std::abs(value - below), std::abs(value - above)) <= radius ? 1 : 0;
-  }
-  result.cells_in_doubt = in_doubt;
+  const Doubt doubt = count_doubt(values, radius, thresholds);
+  result.cells_in_doubt = static_cast<std::uint32_t>(doubt.cells);
   const auto percent = [&](std::int64_t count) {
-    return 100 * static_cast<double>(count) / static_cast<double>(result.interior_cells);
+    return 100 * static_cast<double>(count) / static_cast<double>(values.size());
   };
-  result.pct_above_18_least = percent(cells[0]);
-  result.pct_above_18_most = percent(cells[1]);
-  result.pct_below_15_least = percent(cells[2]);
-  result.pct_below_15_most = percent(cells[3]);
+  result.pct_above_18_least = percent(doubt.above_least);
+  result.pct_above_18_most = percent(doubt.above_most);
+  result.pct_below_15_least = percent(doubt.below_least);
+  result.pct_below_15_most = percent(doubt.below_most);
 }
 
 }  // namespace
@@ -96,8 +84,9 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
                        PlanResult& result) {
   result.rows = static_cast<std::uint32_t>(plan.domain.rows);
   result.cols = static_cast<std::uint32_t>(plan.domain.cols);
-  result.interior_cells = count_interior(plan);
-  result.statistics = statistics(solution.field, plan.interior, asked.thresholds);
+  const std::vector<double> values = interior_values(solution.field, plan.interior);
+  result.interior_cells = static_cast<std::int64_t>(values.size());
+  result.statistics = statistics(values, asked.thresholds);
   if (result.interior_cells == 0) {
     result.status = PlanStatus::empty;
     return;
@@ -108,7 +97,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
   result.error_bound = solution.bound;
   result.error_estimate = solution.error_estimate;
   result.fell_back = solution.fell_back ? 1 : 0;
-  describe_doubt(plan, solution, asked.thresholds, result);
+  describe_doubt(values, solution.uncertainty, asked.thresholds, result);
   if (!asked.door) return;
   const std::uint32_t door = asked.door->of({plan.interior.rows, plan.interior.cols});
   result.rooms = room_results(map_rooms(plan.interior, door), solution.field, asked.thresholds);

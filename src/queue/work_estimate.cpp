@@ -96,8 +96,7 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   constexpr double shape_factor = 3.85;
   constexpr double temperature = 20;  // °C
   WorkEstimate estimate;
-  estimate.interior_cells = static_cast<std::int64_t>(interior.cells.size()) -
-                            std::count(interior.cells.begin(), interior.cells.end(), 0);
+  estimate.interior_cells = count_interior(interior);
   if (estimate.interior_cells == 0) return estimate;
   if (solver == SolverKind::steady) {
     constexpr std::int64_t usual_iterations = 10;

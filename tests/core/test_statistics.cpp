@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <vector>
 
+#include "core/interior_values.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -96,6 +100,62 @@ TEST(Statistics, are_nan_for_a_plan_without_interior_cells) {
   EXPECT_TRUE(std::isnan(result.std_temp));
   EXPECT_TRUE(std::isnan(result.pct_above_18));
   EXPECT_TRUE(std::isnan(result.pct_below_15));
+}
+
+TEST(Statistics, take_the_values_of_a_mask_of_any_length_and_marks) {
+  for (std::size_t n = 1; n < 40; ++n) {
+    Grid<double> field(1, n);
+    Grid<std::uint8_t> interior(1, n);
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < n; ++i) {
+      field.cells[i] = static_cast<double>(i + 1);
+      interior.cells[i] = i < 16 ? static_cast<std::uint8_t>(i < 8 ? 1 : 0)
+                                 : static_cast<std::uint8_t>(i * 7 % 5 % 3);
+      if (interior.cells[i] != 0) expected.push_back(field.cells[i]);
+    }
+    EXPECT_EQ(interior_values(field, interior), expected) << n;
+    EXPECT_EQ(count_interior(interior), std::ssize(expected)) << n;
+  }
+}
+
+TEST(Doubt, is_counted_as_if_each_value_were_looked_at) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Thresholds thresholds;
+  std::vector<double> values{nan, infinity, -infinity, 0};
+  for (const double threshold : {thresholds.above, thresholds.below})
+    for (const double distance : {0.0, 1e-18, 1.7e-15, 3.6e-15, 1e-12, 2e-12, 1e-3, 2.0}) {
+      values.push_back(threshold + distance);
+      values.push_back(threshold - distance);
+      values.push_back(std::nextafter(threshold + distance, infinity));
+      values.push_back(std::nextafter(threshold - distance, -infinity));
+    }
+  values.insert(values.end(), 600, 17.0);  // in a stretch of their own, but for the last
+  values.push_back(15.0005);
+  for (const double radius : {1e-20, 1.7e-15, 1e-12, 1e-3, 5.0, infinity, nan}) {
+    Doubt expected;
+    for (const double value : values) {
+      expected.above_least += value - radius > thresholds.above ? 1 : 0;
+      expected.above_most += value + radius > thresholds.above ? 1 : 0;
+      expected.below_least += value + radius < thresholds.below ? 1 : 0;
+      expected.below_most += value - radius < thresholds.below ? 1 : 0;
+      const double nearest =
+          std::min(std::abs(value - thresholds.below), std::abs(value - thresholds.above));
+      expected.cells += nearest <= radius ? 1 : 0;
+    }
+    EXPECT_EQ(count_doubt(values, radius, thresholds), expected) << radius;
+    // Each in a stretch of its own.
+    Doubt one_by_one;
+    for (const double value : values) {
+      const Doubt one = count_doubt(std::vector{value}, radius, thresholds);
+      one_by_one.above_least += one.above_least;
+      one_by_one.above_most += one.above_most;
+      one_by_one.below_least += one.below_least;
+      one_by_one.below_most += one.below_most;
+      one_by_one.cells += one.cells;
+    }
+    EXPECT_EQ(one_by_one, expected) << radius;
+  }
 }
 
 }  // namespace

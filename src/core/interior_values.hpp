@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wallheat/statistics.hpp"
+
+// The temperatures that are summarised: taken out of the field once, for all that is asked of them.
+namespace wallheat {
+
+/// Those of the cells where interior is not 0, in row-major order. Both have one shape.
+[[nodiscard]] std::vector<double> interior_values(const Grid<double>& field,
+                                                  const Grid<std::uint8_t>& interior);
+
+/// What statistics() of their field returns.
+[[nodiscard]] Statistics statistics(std::span<const double> values, const Thresholds& thresholds);
+
+/// How many values are on which side of the thresholds, if each may be wrong by a radius.
+struct Doubt {
+  std::int64_t above_least = 0;  ///< certainly above
+  std::int64_t above_most = 0;   ///< possibly above
+  std::int64_t below_least = 0;
+  std::int64_t below_most = 0;
+  std::int64_t cells = 0;  ///< not farther than the radius from a threshold
+  friend bool operator==(const Doubt&, const Doubt&) = default;
+};
+[[nodiscard]] Doubt count_doubt(std::span<const double> values, double radius,
+                                const Thresholds& thresholds);
+
+}  // namespace wallheat
