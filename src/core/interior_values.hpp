@@ -13,9 +13,6 @@ namespace wallheat {
 [[nodiscard]] std::vector<double> interior_values(const Grid<double>& field,
                                                   const Grid<std::uint8_t>& interior);
 
-/// What statistics() of their field returns.
-[[nodiscard]] Statistics statistics(std::span<const double> values, const Thresholds& thresholds);
-
 /// How many values are on which side of the thresholds, if each may be wrong by a radius.
 struct Doubt {
   std::int64_t above_least = 0;  ///< certainly above
@@ -25,7 +22,13 @@ struct Doubt {
   std::int64_t cells = 0;  ///< not farther than the radius from a threshold
   friend bool operator==(const Doubt&, const Doubt&) = default;
 };
-[[nodiscard]] Doubt count_doubt(std::span<const double> values, double radius,
-                                const Thresholds& thresholds);
+
+struct Summary {
+  Statistics statistics;  ///< what statistics() of their field returns
+  Doubt doubt;
+};
+/// `radius` in °C.
+[[nodiscard]] Summary summary_of(std::span<const double> values, const Thresholds& thresholds,
+                                 double radius = 0);
 
 }  // namespace wallheat

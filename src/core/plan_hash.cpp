@@ -1,6 +1,9 @@
 #include "core/plan_hash.hpp"
 
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>  // the same hash by the widest vectors that the processor has
+#endif
 
 #include <memory>
 #include <new>

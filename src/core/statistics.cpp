@@ -37,31 +37,62 @@ double pairwise_sum(std::span<const double> values) {
 
 constexpr std::size_t buffer_size = 8192;  // of NumPy, in values
 
+/// Takes the first values off, as many as fill the buffer.
+std::span<const double> take_stretch(std::span<const double>& values) {
+  const auto stretch = values.first(std::min(buffer_size, values.size()));
+  values = values.subspan(stretch.size());
+  return stretch;
+}
+
 /// What numpy_sum returns of the squared deviations.
 double sum_of_squared_deviations(std::span<const double> values, double mean) {
   std::vector<double> squares(std::min(buffer_size, values.size()));
   double sum = 0;
   while (!values.empty()) {
-    const std::size_t count = std::min(buffer_size, values.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      const double deviation = values[i] - mean;
+    const auto stretch = take_stretch(values);
+    for (std::size_t i = 0; i < stretch.size(); ++i) {
+      const double deviation = stretch[i] - mean;
       squares[i] = deviation * deviation;
     }
-    sum += pairwise_sum(std::span<const double>(squares).first(count));
-    values = values.subspan(count);
+    sum += pairwise_sum(std::span<const double>(squares).first(stretch.size()));
   }
   return sum;
+}
+
+template <class Predicate>
+std::int64_t count(std::span<const double> values, Predicate predicate) {
+  return std::count_if(values.begin(), values.end(), predicate);
+}
+
+/// Adds what is known of some values, of which so many are above and below the thresholds.
+void add_doubt(std::span<const double> values, std::int64_t cells_above, std::int64_t cells_below,
+               const Thresholds& thresholds, double radius, Doubt& doubt) {
+  const auto [above, below] = thresholds;
+  const auto distance = [=](double value) {
+    return std::min(std::abs(value - below), std::abs(value - above));
+  };
+  // What is farther from the thresholds than twice the radius stays on its side of them when the
+  // radius is added or taken off, however that is rounded.
+  const auto far = count(values, [=](double value) { return distance(value) > 2 * radius; });
+  if (far == std::ssize(values)) {
+    doubt.above_least += cells_above;
+    doubt.above_most += cells_above;
+    doubt.below_least += cells_below;
+    doubt.below_most += cells_below;
+    return;
+  }
+  doubt.above_least += count(values, [=](double value) { return value - radius > above; });
+  doubt.above_most += count(values, [=](double value) { return value + radius > above; });
+  doubt.below_least += count(values, [=](double value) { return value + radius < below; });
+  doubt.below_most += count(values, [=](double value) { return value - radius < below; });
+  doubt.cells += count(values, [=](double value) { return distance(value) <= radius; });
 }
 
 }  // namespace
 
 double numpy_sum(std::span<const double> values) {
   double sum = 0;
-  while (!values.empty()) {
-    const auto stretch = values.first(std::min(buffer_size, values.size()));
-    sum += pairwise_sum(stretch);
-    values = values.subspan(stretch.size());
-  }
+  while (!values.empty()) sum += pairwise_sum(take_stretch(values));
   return sum;
 }
 
@@ -85,7 +116,8 @@ std::vector<double> interior_values(const Grid<double>& field, const Grid<std::u
     std::memcpy(&marks, mask + cell, some);
     if (marks == 0) continue;
     if (marks == 0x0101010101010101) {
-      next = std::copy_n(from + cell, some, next);
+      std::memcpy(next, from + cell, some * sizeof *next);
+      next += some;
     } else {
       for (std::size_t k = 0; k < some; ++k) take(cell + k);
     }
@@ -95,59 +127,33 @@ std::vector<double> interior_values(const Grid<double>& field, const Grid<std::u
   return values;
 }
 
-Statistics statistics(std::span<const double> values, const Thresholds& thresholds) {
-  Statistics result;
-  if (values.empty()) return result;
-  const auto count = static_cast<double>(values.size());
-  const auto share = [&](auto predicate) {
-    return static_cast<double>(std::count_if(values.begin(), values.end(), predicate)) / count *
-           100;
-  };
-  result.pct_above_18 = share([&](double value) { return value > thresholds.above; });
-  result.pct_below_15 = share([&](double value) { return value < thresholds.below; });
-  result.mean_temp = numpy_sum(values) / count;
-  result.std_temp = std::sqrt(sum_of_squared_deviations(values, result.mean_temp) / count);
-  return result;
+Summary summary_of(std::span<const double> values, const Thresholds& thresholds, double radius) {
+  Summary summary;
+  if (values.empty()) return summary;
+  const auto [above, below] = thresholds;
+  std::int64_t all_above = 0;
+  std::int64_t all_below = 0;
+  double sum = 0;
+  for (auto rest = values; !rest.empty();) {  // a stretch stays in a cache
+    const auto stretch = take_stretch(rest);
+    sum += pairwise_sum(stretch);
+    const auto cells_above = count(stretch, [=](double value) { return value > above; });
+    const auto cells_below = count(stretch, [=](double value) { return value < below; });
+    add_doubt(stretch, cells_above, cells_below, thresholds, radius, summary.doubt);
+    all_above += cells_above;
+    all_below += cells_below;
+  }
+  const auto size = static_cast<double>(values.size());
+  summary.statistics.pct_above_18 = static_cast<double>(all_above) / size * 100;
+  summary.statistics.pct_below_15 = static_cast<double>(all_below) / size * 100;
+  const double mean = summary.statistics.mean_temp = sum / size;
+  summary.statistics.std_temp = std::sqrt(sum_of_squared_deviations(values, mean) / size);
+  return summary;
 }
 
 Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,
                       const Thresholds& thresholds) {
-  return statistics(interior_values(field, interior), thresholds);
-}
-
-Doubt count_doubt(std::span<const double> values, double radius, const Thresholds& thresholds) {
-  const auto [above, below] = thresholds;
-  // Farther from a threshold than that, a value is on the same side of it with the radius taken off
-  // or added, however that is rounded: few stretches need more than two counts.
-  const double near = 2 * radius;
-  constexpr std::size_t stretch = 512;
-  Doubt doubt;
-  for (; !values.empty(); values = values.subspan(std::min(stretch, values.size()))) {
-    const auto part = values.first(std::min(stretch, values.size()));
-    const auto count = [&](auto predicate) {
-      return std::count_if(part.begin(), part.end(), predicate);
-    };
-    const auto far = count([=](double value) {
-      return (std::abs(value - above) > near) & (std::abs(value - below) > near);
-    });
-    if (far == std::ssize(part)) {
-      const auto cells_above = count([=](double value) { return value > above; });
-      const auto cells_below = count([=](double value) { return value < below; });
-      doubt.above_least += cells_above;
-      doubt.above_most += cells_above;
-      doubt.below_least += cells_below;
-      doubt.below_most += cells_below;
-      continue;
-    }
-    doubt.above_least += count([=](double value) { return value - radius > above; });
-    doubt.above_most += count([=](double value) { return value + radius > above; });
-    doubt.below_least += count([=](double value) { return value + radius < below; });
-    doubt.below_most += count([=](double value) { return value - radius < below; });
-    doubt.cells += count([=](double value) {
-      return std::min(std::abs(value - below), std::abs(value - above)) <= radius;
-    });
-  }
-  return doubt;
+  return summary_of(interior_values(field, interior), thresholds).statistics;
 }
 
 }  // namespace wallheat

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -64,13 +63,10 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
 }
 
 /// The columns that tell which cells may be on the other side of a threshold.
-void describe_doubt(std::span<const double> values, double radius, const Thresholds& thresholds,
-                    PlanResult& result) {
-  if (radius == 0) return;
-  const Doubt doubt = count_doubt(values, radius, thresholds);
+void describe_doubt(const Doubt& doubt, PlanResult& result) {
   result.cells_in_doubt = static_cast<std::uint32_t>(doubt.cells);
   const auto percent = [&](std::int64_t count) {
-    return 100 * static_cast<double>(count) / static_cast<double>(values.size());
+    return 100 * static_cast<double>(count) / static_cast<double>(result.interior_cells);
   };
   result.pct_above_18_least = percent(doubt.above_least);
   result.pct_above_18_most = percent(doubt.above_most);
@@ -86,7 +82,8 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
   result.cols = static_cast<std::uint32_t>(plan.domain.cols);
   const std::vector<double> values = interior_values(solution.field, plan.interior);
   result.interior_cells = static_cast<std::int64_t>(values.size());
-  result.statistics = statistics(values, asked.thresholds);
+  const Summary summary = summary_of(values, asked.thresholds, solution.uncertainty);
+  result.statistics = summary.statistics;
   if (result.interior_cells == 0) {
     result.status = PlanStatus::empty;
     return;
@@ -97,7 +94,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
   result.error_bound = solution.bound;
   result.error_estimate = solution.error_estimate;
   result.fell_back = solution.fell_back ? 1 : 0;
-  describe_doubt(values, solution.uncertainty, asked.thresholds, result);
+  if (solution.uncertainty != 0) describe_doubt(summary.doubt, result);
   if (!asked.door) return;
   const std::uint32_t door = asked.door->of({plan.interior.rows, plan.interior.cols});
   result.rooms = room_results(map_rooms(plan.interior, door), solution.field, asked.thresholds);

@@ -130,7 +130,7 @@ TEST(Doubt, is_counted_as_if_each_value_were_looked_at) {
       values.push_back(std::nextafter(threshold + distance, infinity));
       values.push_back(std::nextafter(threshold - distance, -infinity));
     }
-  values.insert(values.end(), 600, 17.0);  // in a stretch of their own, but for the last
+  values.insert(values.end(), 20'000, 17.0);  // one stretch of them alone
   values.push_back(15.0005);
   for (const double radius : {1e-20, 1.7e-15, 1e-12, 1e-3, 5.0, infinity, nan}) {
     Doubt expected;
@@ -143,11 +143,11 @@ TEST(Doubt, is_counted_as_if_each_value_were_looked_at) {
           std::min(std::abs(value - thresholds.below), std::abs(value - thresholds.above));
       expected.cells += nearest <= radius ? 1 : 0;
     }
-    EXPECT_EQ(count_doubt(values, radius, thresholds), expected) << radius;
+    EXPECT_EQ(summary_of(values, thresholds, radius).doubt, expected) << radius;
     // Each in a stretch of its own.
     Doubt one_by_one;
     for (const double value : values) {
-      const Doubt one = count_doubt(std::vector{value}, radius, thresholds);
+      const Doubt one = summary_of(std::vector{value}, thresholds, radius).doubt;
       one_by_one.above_least += one.above_least;
       one_by_one.above_most += one.above_most;
       one_by_one.below_least += one.below_least;
