@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 
@@ -46,15 +47,13 @@ std::optional<Bytes> MessageChannel::next() {
 
 bool MessageChannel::read() {
   // Room grows with what has come, not with what a header promises.
-  constexpr std::size_t piece_bytes = 64U << 10;
-  const std::size_t old_size = input_.size();
-  input_.resize(old_size + piece_bytes);
+  std::array<std::byte, 64U << 10> piece;  // most messages fill little of it
   ssize_t count = 0;
   do {
-    count = ::recv(socket_.get(), input_.data() + old_size, piece_bytes, 0);
+    count = ::recv(socket_.get(), piece.data(), piece.size(), 0);
   } while (count < 0 && errno == EINTR);
-  input_.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  if (count <= 0 && old_size > 0) throw DecodeError("half a message");
+  if (count <= 0 && !input_.empty()) throw DecodeError("half a message");
+  if (count > 0) input_.insert(input_.end(), piece.begin(), piece.begin() + count);
   return count > 0;
 }
 
