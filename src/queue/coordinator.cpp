@@ -26,6 +26,9 @@ constexpr std::chrono::milliseconds look_interval{5};
 // mpirun kills its ranks soon after it was told to stop: abandoned plans must not be waited for
 // long.
 constexpr double stop_timeout_s = 10;
+// Results that come within this time are stored together: a sync of the disk takes as long as a
+// small plan. A kill costs no more of them than a slow disk would.
+constexpr double record_interval_s = 0.05;
 // So many messages are taken in before anything else is looked at.
 constexpr std::size_t most_messages = 1024;
 
@@ -381,7 +384,8 @@ class Coordinator {
 
   /// Hands over what has happened since the last time, where that is done with.
   void record() {
-    if (!recorder_.is_free_within(std::chrono::milliseconds{0})) return;
+    if (now_s() < next_record_s_ || !recorder_.is_free_within(std::chrono::milliseconds{0})) return;
+    next_record_s_ = now_s() + record_interval_s;
     constexpr double foresight_interval_s = 0.5;  // it looks at all plans at hand
     if (now_s() >= next_foresight_s_) {
       next_foresight_s_ = now_s() + foresight_interval_s;
@@ -433,6 +437,7 @@ class Coordinator {
   double stop_deadline_s_ = 0;
   double left_s_ = std::numeric_limits<double>::quiet_NaN();
   double next_foresight_s_ = 0;
+  double next_record_s_ = 0;
   Recorder recorder_;  // last: what it tells refers to what is above
 };
 

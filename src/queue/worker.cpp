@@ -16,7 +16,7 @@ namespace {
 
 // How long a worker waits for a message before it looks for results of its own threads. The queue
 // keeps plans waiting here, so that no thread waits for this.
-constexpr std::chrono::microseconds worker_look_interval{2000};
+constexpr std::chrono::microseconds worker_look_interval{5000};
 // Results travel in messages of about this size, far below MPI's limit of 2 GiB.
 constexpr std::size_t message_size_bytes = 32U << 20;
 constexpr std::chrono::seconds goodbye_timeout{5};
