@@ -218,14 +218,38 @@ class StoreTest : public TestDirectory {
  protected:
   /// Made and closed by a session.
   void make_closed(const StorePlan& plan, std::size_t stored, const Attributes& session = {}) {
-    auto store = ResultStore::create(file, plan, session, false);
+    auto store = ResultStore::create(file, plan, session, true);
     store_all(store, make_results(plan, 0, stored));
     store.close({});
+  }
+  /// A session that stores the rows [begin, end), and what its resume reported.
+  std::vector<std::string> resume_with(const StorePlan& plan, std::size_t begin, std::size_t end) {
+    std::vector<std::string> report;
+    auto store = ResultStore::resume(file, plan, {}, &report);
+    store_all(store, make_results(plan, begin, end));
+    store.close({});
+    return report;
+  }
+  /// Flips a bit of a row that was stored.
+  void damage_row(const StorePlan& plan, std::size_t index, std::size_t byte = 140) const {
+    auto bytes = read_bytes(file);
+    bytes[row_at(bytes, plan, index) + byte] ^= 1;
+    write_bytes(file, bytes);
+  }
+  /// The same of its field.
+  void damage_field(const StorePlan& plan, std::size_t index) const {
+    auto bytes = read_bytes(file);
+    const auto field = compress_field(make_field(index, plan.shapes[index]));
+    const auto at =
+        bytes.find(std::string(reinterpret_cast<const char*>(field.data()), field.size()));
+    ASSERT_NE(at, std::string::npos);
+    bytes[at + 9] ^= 1;
+    write_bytes(file, bytes);
   }
   /// Batches of one row, in a process that is then killed.
   void make_killed(const StorePlan& plan, std::size_t stored) {
     run_and_kill([&](auto die) {
-      auto store = ResultStore::create(file, plan, {}, false);
+      auto store = ResultStore::create(file, plan, {}, true);
       for (std::size_t i = 0; i < stored; ++i) store_all(store, make_results(plan, i, i + 1));
       store.publish();
       die();

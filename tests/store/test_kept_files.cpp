@@ -102,9 +102,7 @@ TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
 }
 
 TEST_F(KeptFiles, have_the_row_type_that_this_build_writes_byte_for_byte) {
-  auto store = ResultStore::create(file, make_plan(3), {}, false);
-  store_all(store, make_results(make_plan(3), 0, 3));
-  store.close({});
+  make_closed(make_plan(3), 3);
   EXPECT_EQ(encoded_row_type_of(kept("plain.h5")), encoded_row_type_of(file));
   EXPECT_EQ(encoded_row_type_of(kept("fields.h5")), encoded_row_type_of(file));
 }

@@ -148,11 +148,7 @@ TEST_F(OneWriter, is_all_that_a_file_can_have_where_each_host_has_its_own_locks)
 TEST_F(OneWriter, may_follow_one_that_was_killed_on_another_host) {
   const auto plan = make_plan(4);
   for (const bool long_ago : {false, true}) {
-    run_and_kill([&](auto die) {
-      auto store = ResultStore::create(file, plan, {}, true);
-      store_all(store, make_results(plan, 0, 2));
-      die();
-    });
+    make_killed(plan, 2);
     if (long_ago) let_all_age();
     OtherHost other;
     ResultStore::resume(file, plan, {}, nullptr, {other}).close({});
@@ -308,9 +304,7 @@ with h5py.File(sys.argv[1], "w") as f:
 TEST_F(Readers, with_h5py_do_not_stop_a_resume_by_holding_the_file_open) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(4);
-  auto first = ResultStore::create(file, plan, {}, false);
-  store_all(first, make_results(plan, 0, 2));
-  first.close({});
+  make_closed(plan, 2);
   write_bytes(directory / "hold.py", R"(
 import sys, h5py
 f = h5py.File(sys.argv[1], "r")
@@ -326,9 +320,7 @@ sys.stdin.read()
   ASSERT_NE(notebook, nullptr);
   char word[16] = {};
   ASSERT_NE(std::fgets(word, sizeof word, notebook), nullptr);
-  auto store = ResultStore::resume(file, plan, {});
-  store_all(store, make_results(plan, 2, 4));
-  store.close({});
+  resume_with(plan, 2, 4);
   ::close(to_python[1]);
   ::pclose(notebook);
   ::close(to_python[0]);

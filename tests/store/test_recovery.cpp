@@ -25,39 +25,6 @@ std::vector<std::string> resume_and_close(const std::filesystem::path& file,
 
 using Resume = StoreTest;
 
-TEST_F(Resume, goes_on_with_a_partial_file) {
-  const auto plan = make_plan(20, {{6, 7}});
-  make_closed(plan, 8);
-  auto store = ResultStore::resume(file, plan, {{"session", "second"}});
-  ASSERT_EQ(store.restored().size(), 20u);
-  EXPECT_TRUE(same(store.restored()[7], make_result(plan, 7)));
-  EXPECT_TRUE(same(store.restored()[8], pending(plan, 8)));
-  store_all(store, make_results(plan, 8, 20));
-  store.close({});
-  expect_contents(file, plan, 20);
-  EXPECT_EQ(ResultReader(file).sessions().size(), 2u);
-}
-
-TEST_F(Resume, leaves_a_finished_file_as_it_is) {
-  const auto plan = make_plan(20, {{6, 7}});
-  make_closed(plan, 20);
-  const auto before = read_bytes(file);
-  EXPECT_THAT(resume_and_close(file, plan), IsEmpty());
-  EXPECT_EQ(read_bytes(file), before);
-  EXPECT_EQ(files_in(directory), 1u);
-}
-
-TEST_F(Resume, takes_up_a_killed_file_without_a_word) {
-  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
-  make_killed(plan, 13);
-  EXPECT_FALSE(ResultReader(file).closed_well());
-  expect_contents(file, plan, 13);
-  EXPECT_THAT(resume_and_close(file, plan), IsEmpty());
-  expect_contents(file, plan, 13);
-  EXPECT_TRUE(ResultReader(file).closed_well());
-  EXPECT_EQ(files_in(directory), 1u);
-}
-
 TEST_F(Resume, names_every_difference_of_the_settings) {
   const auto plan = make_plan(2);
   make_closed(plan, 1);
@@ -111,34 +78,6 @@ TEST_F(Resume, refuses_what_is_no_file_of_its_own) {
 
 // How the log may be hurt.
 
-TEST_F(Resume, keeps_what_is_whole_at_a_logs_end_that_was_cut) {
-  const auto plan = make_plan(9);
-  make_killed(plan, 6);
-  const auto whole = read_bytes(log);
-  constexpr std::size_t commit = 12, batch = 12 + sizeof(store::LoggedRow) + commit;
-  for (const std::size_t cut : {std::size_t{1}, commit, commit + 1, std::size_t{300}, batch - 17}) {
-    write_bytes(log, whole.substr(0, whole.size() - cut));
-    std::filesystem::remove(file);
-    const auto in_record = cut < commit ? commit - cut : batch - cut;
-    EXPECT_THAT(
-        resume_and_close(file, plan),
-        Contains(cut == commit ? "the log ended before a batch was complete: 0 bytes dropped"
-                               : "the log ended in the middle of a record: " +
-                                     std::to_string(in_record) + " bytes dropped"));
-    expect_contents(file, plan, cut <= commit ? 6 : 5);
-  }
-}
-
-TEST_F(Resume, takes_from_the_file_what_a_damaged_log_lost) {
-  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
-  make_killed(plan, 18);
-  auto bytes = read_bytes(log);
-  std::fill_n(bytes.end() - 9000, 4096, '\0');
-  write_bytes(log, bytes);
-  EXPECT_THAT(resume_and_close(file, plan), ElementsAre(HasSubstr("the log was damaged")));
-  expect_contents(file, plan, 18);
-}
-
 TEST_F(Resume, replaces_a_damaged_beginning_of_the_log_by_what_the_file_says) {
   for (const bool with_fields : {false, true}) {
     const auto plan = with_fields ? make_plan(20, {{6, 7}, {30, 30}}) : make_plan(20);
@@ -178,15 +117,6 @@ TEST_F(Resume, does_without_a_log_that_nothing_shows_to_be_the_files_own) {
   EXPECT_THAT(ResultReader(file).damage(), ElementsAre(passed_over));
   EXPECT_THAT(resume_and_close(file, plan), ElementsAre(passed_over));
   expect_contents(file, plan, 0);
-}
-
-TEST_F(Resume, does_without_a_log_that_somebody_removed) {
-  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
-  make_killed(plan, 18);
-  std::filesystem::remove(log);
-  expect_contents(file, plan, 18);
-  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("has no usable log")));
-  expect_contents(file, plan, 18);
 }
 
 /// The log's bytes with another format version in its beginning, whose checksum is `sound` or not.
@@ -263,17 +193,6 @@ TEST_F(Resume, does_not_believe_a_log_that_promises_room_for_more_fields_than_pl
 
 // How the HDF5 file may be hurt while its log is there.
 
-TEST_F(Resume, rebuilds_a_file_whose_metadata_are_damaged) {
-  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
-  make_killed(plan, 18);
-  auto bytes = read_bytes(file);
-  std::fill_n(bytes.begin() + 12, 36, '\x55');
-  write_bytes(file, bytes);
-  expect_contents(file, plan, 18);
-  EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("was rebuilt from its log")));
-  expect_contents(file, plan, 18);
-}
-
 TEST_F(Resume, keeps_the_rows_of_a_file_that_is_gone_or_became_garbage) {
   const auto plan = make_plan(20);
   for (const bool gone : {true, false}) {
@@ -292,24 +211,6 @@ TEST_F(Resume, solves_plans_again_whose_fields_are_gone_with_the_file) {
   std::filesystem::remove(file);
   EXPECT_THAT(resume_and_close(file, plan), Contains(HasSubstr("18 fields were lost")));
   expect_contents(file, plan, 0);
-}
-
-TEST_F(Resume, solves_plans_again_whose_rows_are_damaged_in_a_closed_file) {
-  const auto plan = make_plan(5);
-  make_closed(plan, 5);
-  auto bytes = read_bytes(file);
-  bytes[row_at(bytes, plan, 3) + 140] ^= 1;
-  write_bytes(file, bytes);
-  EXPECT_EQ(ResultReader(file).rows()[3].status, PlanStatus::pending);
-  EXPECT_THAT(ResultReader(file).damage(),
-              ElementsAre("1 row was damaged; pending again: \"plan 3\""));
-  std::vector<std::string> report;
-  auto store = ResultStore::resume(file, plan, {}, &report);
-  EXPECT_THAT(report, ElementsAre("1 row was damaged; pending again: \"plan 3\""));
-  EXPECT_EQ(store.restored()[3].status, PlanStatus::pending);
-  store_all(store, make_results(plan, 3, 4));
-  store.close({});
-  expect_contents(file, plan, 5);
 }
 
 /// Made by hand, with all checksums right.
@@ -335,11 +236,7 @@ TEST_F(Resume, gives_no_plan_the_field_of_another_one) {
   const auto found = HasSubstr("pending again: \"plan 1\", \"plan 3\"");
   EXPECT_THAT(ResultReader(file).damage(), ElementsAre(found));
   EXPECT_THAT(ResultReader(file).damaged(), ElementsAre(1, 3));
-  std::vector<std::string> report;
-  auto store = ResultStore::resume(file, plan, {}, &report);
-  EXPECT_THAT(report, ElementsAre(found));
-  store_all(store, make_results(plan, 1, 4));
-  store.close({});
+  EXPECT_THAT(resume_with(plan, 1, 4), ElementsAre(found));
   expect_contents(file, plan, 5);
 }
 
@@ -352,19 +249,6 @@ TEST_F(Resume, gives_no_plan_the_field_of_another_one_by_the_log) {
   { store::LogWriter forged({}, file, snapshot); }
   std::filesystem::remove(file);
   EXPECT_THAT(ResultReader(file).damaged(), ElementsAre(1, 3));
-}
-
-TEST_F(Resume, repairs_an_id_that_was_damaged_in_a_closed_file) {
-  const auto plan = make_plan(5);
-  make_closed(plan, 5);
-  auto bytes = read_bytes(file);
-  bytes[row_at(bytes, plan, 3) + 8] = 'q';
-  write_bytes(file, bytes);
-  EXPECT_EQ(ResultReader(file).rows()[3].id, "plan 3");
-  auto store = ResultStore::resume(file, plan, {});
-  store_all(store, make_results(plan, 3, 4));
-  store.close({});
-  expect_contents(file, plan, 5);
 }
 
 TEST_F(Resume, names_every_damaged_row_by_the_list_of_ids_and_mends_that_list_by_the_rows) {
@@ -380,11 +264,7 @@ TEST_F(Resume, names_every_damaged_row_by_the_list_of_ids_and_mends_that_list_by
   bytes[bytes.find("plan 3") + 1] = 'q';
   ASSERT_LT(bytes.find("pqan 3"), row_at(bytes, plan, 0)) << "this is to hit the list";
   write_bytes(file, bytes);
-  std::vector<std::string> report;
-  auto store = ResultStore::resume(file, plan, {}, &report);
-  EXPECT_THAT(report, ElementsAre("the list of ids was damaged"));
-  store_all(store, make_results(plan, 3, 4));
-  store.close({});
+  EXPECT_THAT(resume_with(plan, 3, 4), ElementsAre("the list of ids was damaged"));
   EXPECT_THAT(ResultReader(file).damage(), IsEmpty());
   expect_contents(file, plan, 9);
 }

@@ -36,25 +36,11 @@ TEST_F(Repair, makes_one_plain_file_of_a_killed_one) {
   expect_contents(file, plan, 13);
 }
 
-TEST_F(Repair, leaves_a_file_that_needs_nothing_byte_for_byte) {
-  const auto plan = make_plan(9, {{6, 7}});
-  make_closed(plan, 9, session);
-  const auto before = read_bytes(file);
-  const auto report = repair_results(file);
-  EXPECT_FALSE(report.changed);
-  EXPECT_THAT(report.sentences, IsEmpty());
-  EXPECT_EQ(report.done, 9u);
-  EXPECT_EQ(read_bytes(file), before);
-  EXPECT_EQ(files_in(directory), 1u);
-}
-
 TEST_F(Repair, clears_away_what_lies_beside_a_closed_file) {
   const auto plan = make_plan(5);
   make_killed(plan, 4);
   const auto stale = read_bytes(log);
-  auto store = ResultStore::create(file, plan, {}, true);
-  ASSERT_TRUE(store.store(make_results(plan, 0, 5)).empty());
-  store.close({});
+  make_closed(plan, 5);
   const auto before = read_bytes(file);
   write_bytes(log, stale);
   write_bytes(lock, "host elsewhere\npid 1\n");
@@ -70,42 +56,11 @@ TEST_F(Repair, clears_away_what_lies_beside_a_closed_file) {
   EXPECT_EQ(read_bytes(file), before);
 }
 
-TEST_F(Repair, refuses_a_file_that_a_living_process_writes_and_one_that_is_not_there) {
-  const auto plan = make_plan(3);
-  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), HasSubstr("does not exist"));
-  EXPECT_EQ(files_in(directory), 0u);
-  auto store = ResultStore::create(file, plan, {}, false);
-  EXPECT_THAT(refusal([&] { (void)repair_results(file); }),
-              HasSubstr("is being written by process " + std::to_string(::getpid())));
-  store_all(store, make_results(plan, 0, 3));
-  store.close({});
-  expect_contents(file, plan, 3);
-}
-
-TEST_F(Repair, rebuilds_damaged_rows_of_a_killed_file_from_its_log_and_names_them) {
-  const auto plan = make_plan(12, {{6, 7}});
-  make_killed(plan, 12);
-  auto bytes = read_bytes(file);
-  for (const std::size_t i : {3, 8}) bytes[row_at(bytes, plan, i) + 140] ^= 1;
-  write_bytes(file, bytes);
-  const auto report = repair_results(file);
-  EXPECT_THAT(report.sentences,
-              Contains("2 rows were damaged and rebuilt from the log: \"plan 3\", \"plan 8\""));
-  EXPECT_THAT(report.lost, IsEmpty());
-  expect_contents(file, plan, 12);
-}
-
 TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_the_others) {
   const auto plan = make_plan(12, {{6, 7}, {9, 9}});
   make_closed(plan, 11, session);
-  auto bytes = read_bytes(file);
-  bytes[row_at(bytes, plan, 3) + 10] ^= 1;  // in its id
-  const auto field = compress_field(make_field(7, {9, 9}));
-  const auto at =
-      bytes.find(std::string(reinterpret_cast<const char*>(field.data()), field.size()));
-  ASSERT_NE(at, std::string::npos);
-  bytes[at] ^= 1;
-  write_bytes(file, bytes);
+  damage_row(plan, 3, 10);  // in its id
+  damage_field(plan, 7);
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
   EXPECT_THAT(report.sentences, ElementsAre("1 row was damaged; pending again: \"plan 3\"",
@@ -114,19 +69,15 @@ TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_th
   EXPECT_EQ(report.done, 9u);
   EXPECT_EQ(report.pending, 3u);
   EXPECT_FALSE(repair_results(file).changed);
-  auto store = ResultStore::resume(file, plan, {});
-  store_all(store, make_results(plan, 3, 4));
-  store_all(store, make_results(plan, 7, 8));
-  store.close({});
+  EXPECT_THAT(resume_with(plan, 3, 8), IsEmpty());
   expect_contents(file, plan, 11);
 }
 
-/// The next byte to flip: each where WALLHEAT_STORE_KILLS asks for the long form, else some. Unused
-/// bytes are zero, mostly; one that is not lies in rows, fields or metadata.
+/// The next byte to flip. Unused bytes are zero, mostly; one that is not lies in rows, fields or
+/// metadata.
 std::size_t next_byte(const std::string& bytes, std::size_t at, std::mt19937& random) {
-  const bool every = std::getenv("WALLHEAT_STORE_KILLS") != nullptr;
-  for (at += every ? 1 : 1 + random() % 40; at < bytes.size(); ++at) {
-    if (every || bytes[at] != 0 || random() % 8 == 0) return at;
+  for (at += 1 + random() % 40; at < bytes.size(); ++at) {
+    if (bytes[at] != 0 || random() % 8 == 0) return at;
   }
   return at;
 }

@@ -26,27 +26,6 @@ TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
   EXPECT_TRUE(reader.closed_well());
 }
 
-TEST_F(ResultStoreFile, gives_back_fields_of_several_shapes) {
-  const auto plan = make_plan(50, {{16, 20}, {7, 9}, {1, 1}, {64, 64}});
-  auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, make_results(plan, 0, 13));
-  store_all(store, make_results(plan, 13, 40));
-  store.close({});
-  expect_contents(file, plan, 40);
-}
-
-TEST_F(ResultStoreFile, goes_on_in_a_second_dataset_of_fields_when_the_first_is_full) {
-  const auto plan = make_plan(2101, {{2, 3}});
-  auto store = ResultStore::create(file, plan, first_session, false);
-  for (std::size_t begin = 0; begin < 2100; begin += 300) {
-    store_all(store, make_results(plan, begin, begin + 300));
-    store.publish();
-  }
-  expect_contents(file, plan, 2100);
-  store.close({});
-  expect_contents(file, plan, 2100);
-}
-
 TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_closed) {
   const auto plan = make_plan(2101, {{2, 3}});
   auto store = ResultStore::create(file, plan, first_session, false);
@@ -63,16 +42,6 @@ TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_closed)
     EXPECT_EQ(places[row].entry, row % 2000);
     EXPECT_EQ(places[row].entries, row < 2000 ? 2000u : 101u);
   }
-}
-
-TEST_F(ResultStoreFile, leaves_one_file_after_a_clean_end) {
-  const auto plan = make_plan(10);
-  auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, make_results(plan, 0, 10));
-  EXPECT_TRUE(std::filesystem::exists(log));
-  EXPECT_TRUE(std::filesystem::exists(lock));
-  store.close({});
-  EXPECT_EQ(files_in(directory), 1u);
 }
 
 TEST_F(ResultStoreFile, records_and_returns_a_field_of_an_unforeseen_shape_as_failed) {
@@ -149,14 +118,10 @@ TEST_F(ResultStoreFile, restamps_rows_and_keeps_their_fields) {
 
 TEST_F(ResultStoreFile, makes_room_at_a_resume_for_a_plan_that_changed_its_shape) {
   const auto plan = make_plan(3, {{8, 8}});
-  auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, make_results(plan, 0, 3));
-  store.close({});
+  make_closed(plan, 3);
   auto changed = plan;
   changed.shapes[1] = {9, 8};
-  auto resumed = ResultStore::resume(file, changed, {});
-  store_all(resumed, make_results(changed, 1, 2));
-  resumed.close({});
+  resume_with(changed, 1, 2);
   expect_contents(file, changed, 3);
 }
 

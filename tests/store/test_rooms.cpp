@@ -92,36 +92,6 @@ class StoredRooms : public StoreTest {
   }
 };
 
-TEST_F(StoredRooms, are_read_while_a_run_writes_after_its_end_and_after_a_resume) {
-  const auto plan = plan_with_rooms(8);
-  {
-    auto store = ResultStore::create(file, plan, {}, false);
-    store_all(store, results_with_rooms(plan, 4, 6));
-    store_all(store, results_with_rooms(plan, 1, 3));
-    expect_rooms(file, plan, {1, 2, 4, 5});
-    store.close({});
-  }
-  expect_rooms(file, plan, {1, 2, 4, 5});
-  auto store = ResultStore::resume(file, plan, {});
-  store_all(store, results_with_rooms(plan, 0, 1));
-  store_all(store, results_with_rooms(plan, 7, 8));
-  expect_rooms(file, plan, {0, 1, 2, 4, 5, 7});
-  store.close({});
-  expect_rooms(file, plan, {0, 1, 2, 4, 5, 7});
-}
-
-TEST_F(StoredRooms, survive_a_kill) {
-  const auto plan = plan_with_rooms(6);
-  run_and_kill([&](auto die) {
-    auto store = ResultStore::create(file, plan, {}, false);
-    for (std::size_t i = 0; i < 5; ++i) store_all(store, results_with_rooms(plan, i, i + 1));
-    die();
-  });
-  expect_rooms(file, plan, {0, 1, 2, 3, 4});
-  EXPECT_THAT(repair_results(file).lost, IsEmpty());
-  expect_rooms(file, plan, {0, 1, 2, 3, 4});
-}
-
 TEST_F(StoredRooms, go_with_their_plans_where_the_list_of_ids_is_another) {
   make_with_rooms(plan_with_rooms(4), 4);
   auto plan = plan_with_rooms(6);

@@ -3,8 +3,11 @@
 #include <grp.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "../support/temporary_directory.hpp"
@@ -13,9 +16,9 @@
 #include "store/results/repair.hpp"
 #include "store_fixture.hpp"
 
-// Read-only places and missing rights as the system itself makes them. Each test works
-// in a process of its own whose mounts or rights are changed, and is skipped where that is not
-// permitted.
+// Full disks, read-only places and missing rights as the system itself makes them. Each test works
+// in a process of its own whose limits, mounts or rights are changed, and is skipped where that is
+// not permitted.
 namespace wallheat::store_test {
 namespace {
 
@@ -62,6 +65,65 @@ class Faults : public StoreTest {
     EXPECT_EQ(WEXITSTATUS(status), 0) << "see above";
   }
 };
+
+/// The largest file that this process may write; stands in for a full disk and needs no rights.
+void limit_files_to(std::uintmax_t bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TEST_F(Faults, a_full_disk_is_told_at_the_end_of_a_process_and_loses_no_row) {
+  const auto plan = make_plan(24, {{40, 40}});
+  int failures = 0;
+  for (std::uintmax_t room = 0; room < 120'000; room += 6'000) {
+    ResultStore::create(file, plan, {}, true).close({});
+    const auto size = std::filesystem::file_size(file);
+    SharedNumbers<1> told;
+    const int status = wait_for(start_child([&] {
+      const auto sentence = refusal([&] {
+        auto store = ResultStore::resume(file, plan, {});
+        limit_files_to(size + room);
+        for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+          store_all(store, make_results(plan, i, i + 1));
+          told[0] = static_cast<long>(i + 1);
+        }
+        store.close({});
+      });
+      // With what libraries do then: HDF5 must not flush what it could not write.
+      if (sentence.empty()) std::exit(0);
+      std::exit(sentence.find("make room and run again with --resume") != std::string::npos ? 1
+                                                                                            : 2);
+    }));
+    ASSERT_TRUE(WIFEXITED(status)) << "the writer crashed, signal " << WTERMSIG(status);
+    ASSERT_LE(WEXITSTATUS(status), 1) << "the sentence does not say what to do";
+    failures += WEXITSTATUS(status);
+    const ResultReader reader(file);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(told[0]); ++i) {
+      ASSERT_TRUE(same(reader.rows()[i], make_result(plan, i))) << "row " << i;
+      ASSERT_EQ(reader.field(i), make_field(i, plan.shapes[i])) << "row " << i;
+    }
+  }
+  EXPECT_GT(failures, 3);
+}
+
+TEST_F(Faults, a_full_disk_is_told_by_a_merge_and_a_repair) {
+  const auto plan = make_plan(24, {{40, 40}});
+  make_closed(plan, 24);
+  damage_row(plan, 3);  // so that the repair has to build the file anew
+  const auto bytes = read_bytes(file);
+  EXPECT_EQ(in_a_process([&] {
+              limit_files_to(20'000);
+              EXPECT_THAT(
+                  refusal([&] { (void)merge_results(directory / "all.h5", {file}, {true}); }),
+                  HasSubstr("make room and merge again"));
+              EXPECT_THAT(refusal([&] { (void)repair_results(file); }),
+                          HasSubstr("make room and repair it again"));
+            }),
+            0);
+  EXPECT_EQ(read_bytes(file), bytes);
+  EXPECT_EQ(files_in(directory), 1u);
+}
 
 TEST_F(Faults, read_only_places_are_named_and_can_be_read_and_merged_from) {
   with_mount("size=1m", [&] {
@@ -110,19 +172,13 @@ TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
 
 TEST_F(Faults, clocks_that_go_backwards_do_not_matter) {
   const auto plan = make_plan(6, {{6, 7}});
-  run_and_kill([&](auto die) {
-    auto store = ResultStore::create(file, plan, {}, false);
-    store_all(store, make_results(plan, 0, 3));
-    die();
-  });
+  make_killed(plan, 3);
   // As if the run had been in the future: its lock's words, and the time stamps of all its files.
   write_bytes(lock, "host elsewhere\npid 1\nsince 2999-01-01 00:00:00 UTC\n");
   const auto future = std::filesystem::file_time_type::clock::now() + std::chrono::hours(24 * 365);
   for (const auto& path : {file, log, lock}) std::filesystem::last_write_time(path, future);
   expect_contents(file, plan, 3);
-  auto store = ResultStore::resume(file, plan, {});
-  store_all(store, make_results(plan, 3, 6));
-  store.close({});
+  resume_with(plan, 3, 6);
   expect_contents(file, plan, 6);
 }
 

@@ -81,9 +81,9 @@ inline void replace_attribute(hid_t object, const char* name, unsigned form) {
   checked(H5Awrite(attribute.get(), type.get(), bytes.data()), "write an attribute");
 }
 
-constexpr unsigned dataset_forms = 9 * 4 + 6;
+constexpr unsigned dataset_forms = 9 * 4 + 7;
 /// The forms of replace_object() that take what stands in `other`.
-inline constexpr std::array links_to_others{9U * 4, 9U * 4 + 1, 9U * 4 + 2};
+inline constexpr std::array links_to_others{9U * 4, 9U * 4 + 1, 9U * 4 + 2, 9U * 4 + 3};
 
 inline void make_dataset(hid_t file, const char* name, const Handle& type,
                          const std::vector<hsize_t>& size, const Handle& creation) {
@@ -145,9 +145,16 @@ inline void replace_object(hid_t file, const char* name, unsigned form,
           H5Dclose, "make a dataset");
       return;
     case 3:
-      checked(H5Lcreate_soft(name, file, name, H5P_DEFAULT, H5P_DEFAULT), "link");
+      checked(H5Lcreate_external(other.c_str(), "/", file, "/other", H5P_DEFAULT, H5P_DEFAULT),
+              "link");
+      checked(H5Lcreate_soft((std::string("/other") + name).c_str(), file, name, H5P_DEFAULT,
+                             H5P_DEFAULT),
+              "link");
       return;
     case 4:
+      checked(H5Lcreate_soft(name, file, name, H5P_DEFAULT, H5P_DEFAULT), "link");
+      return;
+    case 5:
       Handle(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "group");
       return;
     default:
