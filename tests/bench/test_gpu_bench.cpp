@@ -8,6 +8,7 @@
 #include "bench/gpu_bench.hpp"
 #include "bench/gpu_crossover.hpp"
 #include "core/generator.hpp"
+#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -122,12 +123,8 @@ TEST_F(MeasureGpu, takes_every_plan_of_a_data_set_end_to_end) {
 
 TEST_F(MeasureGpu, refuses_a_gpu_that_gives_wrong_answers) {
   device_.lies_about = &settings_.plans.back();
-  try {
-    (void)measure_gpu(gpu_, settings_);
-    FAIL() << "a wrong answer was measured";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("plan number 3"));
-  }
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)measure_gpu(gpu_, settings_); }),
+              HasSubstr("plan number 3"));
 }
 
 TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {

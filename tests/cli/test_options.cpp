@@ -80,20 +80,6 @@ TEST(RunOptions, are_all_in_the_example_configuration) {
       << "build/wallheat run --print-config > configs/run.cfg";
 }
 
-TEST(RunOptions, are_printed_as_a_configuration_file_that_says_the_same) {
-  const TemporaryDirectory directory;
-  const Arguments arguments{"--tolerance", "0.5", "--threads", "3", "--save-fields", "10", "11"};
-  Arguments printed = arguments;
-  printed.insert(printed.end(), {"--print-config", "--data", "a b", "--out", "c.h5"});
-  std::ofstream(directory / "run.cfg") << printed_configuration(printed);
-  const RunOptions options =
-      parse_run_options({"--config", (directory / "run.cfg").string()}).value();
-  EXPECT_EQ(options.job.data, "a b");
-  EXPECT_EQ(options.threads, 3);
-  EXPECT_TRUE(options.job.save_fields);
-  EXPECT_THAT(options.ids, ElementsAre("10", "11"));
-}
-
 TEST(RunOptions, of_a_campaign_are_ready_to_use) {
   const RunOptions options = parsed({"--config", WALLHEAT_CONFIGS "/many-buildings.cfg"});
   EXPECT_TRUE(options.resume);

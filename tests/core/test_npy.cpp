@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/npy.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -54,12 +55,7 @@ class FloorPlanFiles : public testing::Test {
   }
   /// The sentence with which a plan is refused.
   std::string refusal(const std::string& domain, const std::string& interior) {
-    try {
-      (void)load(domain, interior);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "(accepted)";
+    return refusal_of<InputError>([&] { (void)load(domain, interior); });
   }
 
   TemporaryDirectory directory_;
@@ -254,16 +250,8 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
 
 TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files) {
   write("8_domain.npy", good_domain);
-  EXPECT_THROW(
-      {
-        try {
-          (void)load_floor_plan(directory_.path(), "8");
-        } catch (const InputError& error) {
-          EXPECT_THAT(error.what(), HasSubstr("8_interior.npy: no such file"));
-          throw;
-        }
-      },
-      InputError);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)load_floor_plan(directory_.path(), "8"); }),
+              HasSubstr("8_interior.npy: no such file"));
   std::filesystem::create_directory(directory_ / "9_domain.npy");
   EXPECT_THROW((void)load_floor_plan(directory_.path(), "9"), InputError);
   ASSERT_EQ(::mkfifo((directory_ / "10_domain.npy").c_str(), 0666), 0);

@@ -330,12 +330,6 @@ TEST_F(Wallheat, does_not_harm_a_result_file_by_a_slip_of_the_hand) {
   EXPECT_EQ(bytes("results.h5"), before);
 }
 
-TEST_F(Wallheat, writes_through_a_link_to_a_file_that_is_not_there_yet) {
-  generate(1);
-  shell("mkdir large_disk; ln -s large_disk/results.h5 results.h5; " + run +
-        "; [ -L results.h5 ] && [ -f large_disk/results.h5 ]");
-}
-
 TEST_F(Wallheat, says_what_is_wrong_once_and_with_its_status_under_mpirun) {
   generate(2);
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
@@ -360,18 +354,6 @@ TEST_F(Wallheat, outlives_its_terminal_where_nohup_started_it) {
   wait_until("a result", [&] { return event_seen("result"); });
   process.signal(SIGHUP);
   EXPECT_EQ(process.wait(), 0) << process.err();
-}
-
-TEST_F(Wallheat, refuses_a_file_that_a_living_run_writes) {
-  generate(3, 64);
-  // No plan of this run ever ends.
-  Process first(watched_run(
-      {"--events", path("events"), "--tolerance", "0", "--max-iterations", "1000000000"}));
-  wait_until("the run to begin", [&] { return event_seen("start"); });
-  for (const std::string way : {"--resume", "--overwrite"})
-    EXPECT_THAT(shell(run + way, 1).err, HasSubstr("is being written by"));
-  first.signal(SIGTERM);
-  EXPECT_EQ(first.wait(), 75) << "the first run was not disturbed";
 }
 
 TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
@@ -553,11 +535,6 @@ TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole)
     wallheat merge --out slurm.h5 array.part-*-of-3.h5)");
   EXPECT_THAT(merged.out, HasSubstr("7 of 7, 0 missing, 0 duplicates, 0 conflicts"));
   EXPECT_EQ(answers("slurm.h5"), answers());
-  // LSF does not tell how many jobs an array has: its job script does.
-  shell(
-      "for k in 1 2; do wallheat run --data plans --out array.h5 --shard $k/2 || exit; done; "
-      "wallheat merge --out lsf.h5 array.part-*-of-2.h5");
-  EXPECT_EQ(answers("lsf.h5"), answers());
 }
 
 TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
@@ -638,16 +615,6 @@ TEST_F(Wallheat, gives_up_a_plan_at_which_signals_stop_one_session_after_the_oth
     process.signal(SIGTERM);
     EXPECT_EQ(process.wait(), session < 3 ? 75 : 1) << process.err();
   }
-}
-
-TEST_F(Wallheat, leaves_a_file_that_other_tools_open_without_ceremony) {
-  generate(3, 40);
-  shell(run + "--save-fields");
-  EXPECT_FALSE(exists("results.h5.wal") || exists("results.h5.lock"));
-  if (run_program({"h5dump", "--version"}).status == 127)
-    GTEST_SKIP() << "h5dump is not installed (hdf5-tools)";
-  EXPECT_THAT(shell("h5dump -H results.h5 && h5ls -r results.h5").out,
-              AllOf(HasSubstr("DATASET \"rows\""), HasSubstr("mean_temp")));
 }
 
 }  // namespace

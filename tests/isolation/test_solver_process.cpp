@@ -18,6 +18,7 @@
 #include "node/local_machine.hpp"
 #include "queue/messages.hpp"
 #include "support/process.hpp"
+#include "support/refusal.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/without_times.hpp"
@@ -328,15 +329,10 @@ TEST_F(IsolatedJobTest, does_not_wait_for_a_child_that_the_kernel_does_not_end) 
 }
 
 TEST_F(IsolatedJobTest, says_at_once_why_no_child_can_be_started) {
-  const auto reason = [&](const SolverProgram& program, const std::string& device) -> std::string {
+  const auto reason = [&](const SolverProgram& program, const std::string& device) {
     JobSettings job = settings();
     job.device = device;
-    try {
-      (void)SolverPool(job, {.start = program});
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "none";
+    return refusal_of<RunError>([&] { (void)SolverPool(job, {.start = program}); });
   };
   EXPECT_THAT(reason({(directory_ / "none").string(), {}}, "cpu"),
               AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
@@ -358,13 +354,12 @@ TEST_F(IsolatedJobTest, gives_up_with_the_reason_when_no_new_child_comes_up) {
   const PlanJob job = make();
   std::ofstream(directory_ / "nothing_starts") << "";
   EXPECT_EQ(job({1, "exit"}, {}).status, PlanStatus::failed) << "this plan has its own failure";
-  try {
-    (void)job({2, "sound"}, {});
-    ADD_FAILURE() << "the next plan is not to be blamed";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("no solver process comes up any more"),
-                                    HasSubstr("ended with exit status 9")));
-  }
+  EXPECT_THAT(refusal_of<RunError>([&] {
+                (void)job({2, "sound"}, {});
+              }),
+              AllOf(HasSubstr("no solver process comes up any more"),
+                    HasSubstr("ended with exit status 9")))
+      << "the next plan is not to be blamed";
   std::filesystem::remove(directory_ / "nothing_starts");
   expect_sound(job);
 }

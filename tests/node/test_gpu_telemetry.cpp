@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "node/gpu_telemetry.hpp"
+#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -17,13 +18,8 @@ using namespace std::chrono_literals;
 const std::string driver = WALLHEAT_FAKE_NVML;
 const std::string old_driver = WALLHEAT_FAKE_OLD_NVML;
 
-std::string refusal_of(const std::string& uuid, const std::string& library) {
-  try {
-    (void)GpuTelemetry(uuid, library);
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "";
+std::string refusal(const std::string& uuid, const std::string& library) {
+  return refusal_of<RunError>([&] { (void)GpuTelemetry(uuid, library); });
 }
 
 TEST(GpuTelemetry, reads_all_that_a_gpu_tells) {
@@ -113,10 +109,10 @@ TEST(GpuTelemetry, finds_all_gpus_of_a_node) {
 }
 
 TEST(GpuTelemetry, says_why_there_is_none) {
-  EXPECT_THAT(refusal_of("GPU-good", "libno-such-driver.so.1"),
+  EXPECT_THAT(refusal("GPU-good", "libno-such-driver.so.1"),
               AllOf(HasSubstr("NVML is not there"), HasSubstr("libno-such-driver.so.1")));
-  EXPECT_THAT(refusal_of("GPU-good", "libm.so.6"), HasSubstr("lacks nvmlInit_v2"));
-  EXPECT_THAT(refusal_of("GPU-slice", driver),
+  EXPECT_THAT(refusal("GPU-good", "libm.so.6"), HasSubstr("lacks nvmlInit_v2"));
+  EXPECT_THAT(refusal("GPU-slice", driver),
               AllOf(HasSubstr("GPU-slice"), HasSubstr("Not Found"), HasSubstr("MIG")));
 }
 

@@ -15,6 +15,7 @@
 #include "node/cpu_quota.hpp"
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
+#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
@@ -227,12 +228,8 @@ TEST(BindThisThread, refuses_cpus_that_do_not_exist) {
 }
 
 TEST(BindThisThread, names_the_cpu_and_the_host_in_its_error) {
-  try {
-    bind_this_thread({100'000});
-    FAIL() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cpu 100000 of " + host_name()));
-  }
+  EXPECT_THAT(refusal_of<RunError>([] { bind_this_thread({100'000}); }),
+              HasSubstr("cpu 100000 of " + host_name()));
 }
 
 TEST(GpuSupport, decides_whether_the_machine_counts_gpus) {

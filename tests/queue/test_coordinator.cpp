@@ -8,6 +8,7 @@
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
+#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 // What the simulation finds within its seeds is not tested here again: workers that fall silent,
@@ -165,12 +166,7 @@ class LocalRun {
 
   /// What the run fails with.
   std::string error() {
-    try {
-      (void)run();
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "it went on without workers";
+    return refusal_of<RunError>([&] { (void)run(); });
   }
 
   LocalNetwork network_;

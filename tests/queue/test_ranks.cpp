@@ -71,13 +71,6 @@ TEST_F(RanksTest, says_nothing_to_ranks_that_have_never_spoken) {
   EXPECT_THAT(silent_, IsEmpty()) << "their start has a deadline of its own";
 }
 
-TEST_F(RanksTest, tells_each_that_speaks_once_a_second) {
-  const auto told = told_within(100, {1, 3});
-  EXPECT_EQ(told.count(1), 100U);
-  EXPECT_EQ(told.count(2), 0U);
-  EXPECT_EQ(told.count(3), 100U);
-}
-
 TEST_F(RanksTest, says_nothing_more_to_one_that_is_silent_whatever_it_was_at_before) {
   using Stage = Ranks::Stage;
   for (const Stage stage : {Stage::awaited, Stage::reported, Stage::placed, Stage::overdue,
@@ -93,15 +86,6 @@ TEST_F(RanksTest, says_nothing_more_to_one_that_is_silent_whatever_it_was_at_bef
   }
 }
 
-TEST_F(RanksTest, gives_up_one_that_is_silent_but_not_one_that_speaks) {
-  ranks_.heard(1);
-  ranks_.heard(2);
-  EXPECT_THAT(ranks_.time_passed(20), IsEmpty());
-  ranks_.heard(2);
-  EXPECT_THAT(ranks_.time_passed(20), ElementsAre(1));
-  EXPECT_THAT(ranks_.time_passed(5), IsEmpty());
-}
-
 TEST_F(RanksTest, takes_any_message_for_a_sign_of_life) {
   ranks_.heard(1);
   ranks_.tell_that_rank_0_lives();
@@ -112,14 +96,6 @@ TEST_F(RanksTest, takes_any_message_for_a_sign_of_life) {
     ranks_.tell_that_rank_0_lives();
     EXPECT_THAT(link_.told(), IsEmpty());
   }
-}
-
-TEST_F(RanksTest, counts_its_ranks_by_stage) {
-  EXPECT_EQ(ranks_.count(Ranks::Stage::awaited), 3U);
-  ranks_.report(2, Machine{"two", {}, {}});
-  EXPECT_EQ(ranks_.count(Ranks::Stage::awaited), 2U);
-  EXPECT_THAT(ranks_.those(Ranks::Stage::reported), ElementsAre(2));
-  EXPECT_EQ(ranks_.take_machine(2).host, "two");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
 #include "store/results/row.hpp"
+#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store_test {
@@ -168,15 +169,10 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& by
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-/// The sentence of the RunError that `step` throws; empty if it throws none.
+/// The sentence of the RunError that `step` throws; "(accepted)" if it throws none.
 template <class Step>
 std::string refusal(Step step) {
-  try {
-    step();
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return {};
+  return refusal_of<RunError>(step);
 }
 
 /// Where the row of a stored plan begins in a file's bytes.

@@ -16,6 +16,7 @@
 #include "store/packs/plan_pack.hpp"
 #include "store_fixture.hpp"
 #include "support/process.hpp"
+#include "support/refusal.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -85,16 +86,6 @@ class PlanPackTest : public testing::Test {
   PackReport pack() { return pack_plans(file(), plans_, plans_.ids().ids, options()); }
   void add_some() {
     for (const auto& [name, plan] : awkward_plans()) plans_.add(name, plan);
-  }
-  /// What opening or loading says.
-  template <class Error, class Step>
-  static std::string refusal(Step step) {
-    try {
-      step();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing was refused";
   }
   /// Flips a bit in the middle of the place where `pack` holds `bytes`.
   static void damage(const std::filesystem::path& pack, const std::vector<std::byte>& bytes) {
@@ -249,23 +240,23 @@ TEST_F(PlanPackTest, keeps_the_place_and_the_reason_of_a_plan_that_cannot_be_rea
   EXPECT_TRUE(same_plan(source->load("b"), room(7, 9)));
   const auto expected = AllOf(HasSubstr("plans.h5"), HasSubstr("plan torn was left out"),
                               HasSubstr("torn_domain.npy: torn"));
-  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("torn"); }), expected);
-  EXPECT_THAT(refusal<InputError>([&] { (void)source->shape("torn"); }), expected);
-  EXPECT_THAT(refusal<InputError>([&] { (void)source->stamps("torn"); }), expected);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("torn"); }), expected);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->shape("torn"); }), expected);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->stamps("torn"); }), expected);
 }
 
 TEST_F(PlanPackTest, names_the_plan_that_it_does_not_have) {
   plans_.add("a", room(9, 9));
   (void)pack();
   const auto source = open_plan_source(file());
-  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("b"); }),
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("b"); }),
               AllOf(HasSubstr("plans.h5"), HasSubstr("there is no plan b in this pack")));
-  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("../a"); }), HasSubstr("'/'"));
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("../a"); }), HasSubstr("'/'"));
 }
 
 TEST_F(PlanPackTest, writes_nothing_where_no_plan_can_be_read) {
   plans_.add_unreadable("torn");
-  EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }),
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)pack(); }),
               AllOf(HasSubstr("none of the 1 plan(s)"), HasSubstr("torn_domain.npy: torn")));
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
@@ -273,16 +264,16 @@ TEST_F(PlanPackTest, writes_nothing_where_no_plan_can_be_read) {
 TEST_F(PlanPackTest, replaces_a_file_only_when_told_to) {
   plans_.add("a", room(9, 9));
   std::ofstream(file()) << "precious";
-  EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
   EXPECT_EQ(file_text(file()), "precious");
   PackOptions replace = options();
   replace.overwrite = true;
   const auto replaced = [&] { return pack_plans(file(), plans_, plans_.ids().ids, replace); };
-  EXPECT_THAT(refusal<RunError>([&] { (void)replaced(); }), HasSubstr("is not a pack"));
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)replaced(); }), HasSubstr("is not a pack"));
   EXPECT_EQ(file_text(file()), "precious");
   std::filesystem::remove(file());
   (void)pack();
-  EXPECT_THAT(refusal<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)pack(); }), HasSubstr("--overwrite"));
   (void)replaced();
   EXPECT_TRUE(same_plan(open_plan_source(file())->load("a"), room(9, 9)));
 }
@@ -298,7 +289,7 @@ TEST_F(PlanPackTest, leaves_the_old_file_when_stopped) {
   stopped.checked = [&](std::size_t done) { checked = done; };
   stopped.interrupted = [&] { return checked > 0; };  // as late as it can be
   EXPECT_THAT(
-      refusal<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, stopped); }),
+      refusal_of<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, stopped); }),
       HasSubstr("nothing was written"));
   EXPECT_EQ(file_text(file()), before);
   EXPECT_FALSE(std::filesystem::exists(file().string() + ".new"));
@@ -312,7 +303,7 @@ TEST_F(PlanPackTest, finds_a_plan_that_does_not_come_back_as_it_was) {
     damage(file().string() + ".new", store::encode_plan(plans_.load("64")).stream);
   };
   EXPECT_THAT(
-      refusal<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, forgetful); }),
+      refusal_of<RunError>([&] { (void)pack_plans(file(), plans_, plans_.ids().ids, forgetful); }),
       AllOf(HasSubstr("plan 64 was not read back as it was packed"), HasSubstr("checksum")));
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
@@ -327,7 +318,7 @@ TEST_F(PlanPackTest, loses_no_other_plan_to_a_damaged_one) {
   for (const auto& read : std::vector<std::function<void()>>{
            [&] { (void)source->load("b"); }, [&] { (void)source->interior("b", 10'000); }})
     EXPECT_THAT(
-        refusal<InputError>(read),
+        refusal_of<InputError>(read),
         AllOf(HasSubstr("plans.h5"), HasSubstr("plan b is damaged"), HasSubstr("checksum")));
   EXPECT_TRUE(same_plan(source->load("a"), plans_.load("a")));
   EXPECT_TRUE(same_plan(source->load("c"), plans_.load("c")));
@@ -354,7 +345,7 @@ TEST_F(PlanPackTest, gives_no_plan_the_cells_of_another_one) {
 
   const auto source = open_plan_source(file());
   EXPECT_TRUE(same_plan(source->load("a"), plans_.load("a")));
-  EXPECT_THAT(refusal<InputError>([&] { (void)source->load("b"); }),
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("b"); }),
               AllOf(HasSubstr("plan b is damaged"), HasSubstr("input_hash")));
 }
 
@@ -364,7 +355,7 @@ TEST_F(PlanPackTest, refuses_what_is_no_pack_in_one_sentence) {
   const std::string whole = file_text(file());
   const auto refused = [&](const std::string& bytes) {
     std::ofstream(file(), std::ios::binary | std::ios::trunc) << bytes;
-    const std::string sentence = refusal<RunError>([&] { (void)open_plan_source(file()); });
+    const std::string sentence = refusal_of<RunError>([&] { (void)open_plan_source(file()); });
     EXPECT_THAT(sentence, AllOf(HasSubstr("plans.h5"), Not(HasSubstr("\n"))));
     return sentence;
   };
@@ -373,7 +364,7 @@ TEST_F(PlanPackTest, refuses_what_is_no_pack_in_one_sentence) {
               HasSubstr("neither a directory of floor plans nor a pack"));
   EXPECT_THAT(refused(whole.substr(0, whole.size() / 2)), HasSubstr("pack the plans anew"));
   std::filesystem::remove(file());
-  EXPECT_THAT(refusal<RunError>([&] { (void)open_plan_source(file()); }),
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)open_plan_source(file()); }),
               HasSubstr("there is no directory or pack"));
 }
 
@@ -393,7 +384,7 @@ TEST_F(PlanPackTest, refuses_a_pack_of_another_version_and_files_of_another_kind
     }
     H5Sclose(scalar);
     H5Fclose(made);
-    return refusal<RunError>([&] { (void)open_plan_source(file()); });
+    return refusal_of<RunError>([&] { (void)open_plan_source(file()); });
   };
   EXPECT_THAT(refused("plans", "4"),
               AllOf(HasSubstr("format version 4"), HasSubstr("knows version 1 only")));

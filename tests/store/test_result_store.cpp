@@ -150,7 +150,7 @@ TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
   ResultStore::create(file, plan, plan.settings, false).close({});
   EXPECT_EQ(ResultReader(file).settings(), plan.settings);
   EXPECT_EQ(ResultReader(file).sessions()[0], plan.settings);
-  EXPECT_EQ(refusal([&] { ResultStore::resume(file, plan, {}).close({}); }), "");
+  EXPECT_EQ(refusal([&] { ResultStore::resume(file, plan, {}).close({}); }), "(accepted)");
 }
 
 TEST_F(ResultStoreFile, holds_no_plans_at_all) {

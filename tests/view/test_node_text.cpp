@@ -55,23 +55,5 @@ TEST(NodeColumns, have_units) {
   EXPECT_EQ(unit_of_column("cpux"), "");
 }
 
-TEST(NodeLines, stand_under_their_heading) {
-  const auto heading = node_heading(true, true);
-  const auto lines = node_lines(sample_of_two_gpus(), gpus, true);
-  ASSERT_EQ(lines.size(), 2U);
-  for (const std::string& line : lines) EXPECT_EQ(line.size(), heading[0].size());
-  EXPECT_EQ(heading[0].size(), heading[1].size());
-  const auto right_end = [&](const std::string& name) {
-    return heading[0].find(" " + name) + name.size() + 1;
-  };
-  EXPECT_EQ(lines[1].substr(right_end("sm") - 2, 2), "97");
-  EXPECT_EQ(lines[1].substr(right_end("gpu") - 1, 1), "3");
-  EXPECT_EQ(lines[0].substr(right_end("cpu") - 2, 2), "62");
-  EXPECT_EQ(node_lines(NodeSample{}, {}, true).front().size(), node_heading(false, true)[0].size());
-  EXPECT_EQ(node_lines(NodeSample{}, {}, false).front().size(),
-            node_heading(false, false)[0].size());
-  EXPECT_THAT(node_heading(false, false)[0], testing::Not(testing::HasSubstr("pwr")));
-}
-
 }  // namespace
 }  // namespace wallheat

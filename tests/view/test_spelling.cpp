@@ -29,14 +29,5 @@ TEST(OtherWord, is_not_guessed_at) {
   EXPECT_EQ(did_you_mean("word", {}), "");
 }
 
-TEST(RefusedValue, is_named_with_those_that_there_are) {
-  try {
-    refuse_value("format", "jsn", {"csv", "json"});
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("--format must be one of csv, json, not 'jsn'"),
-                                    HasSubstr("did you mean 'json'?")));
-  }
-}
-
 }  // namespace
 }  // namespace wallheat
