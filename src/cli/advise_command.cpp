@@ -52,7 +52,12 @@ bool parse_advise_options(const Arguments& arguments, AdviseOptions& advise) {
       "without those that --out has solved) tell the work, the solved ones or three that are "
       "solved "
       "here the speed of a core, and the queue's history how long jobs wait ('wallheat queue').\n"
-      "After -- stand the options of 'wallheat run'.");
+      "After -- stand the options of 'wallheat run'.",
+      {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
+       "--out next.h5",
+       "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
+       "-- "
+       "--data plans --out next.h5"});
   options.add(
       "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),
       "a partition to look at (again for more; default: all that sinfo tells), with what is known "

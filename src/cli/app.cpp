@@ -143,7 +143,8 @@ int completion_command(const Arguments& arguments) {
                   "Prints what completes wallheat's commands and options with the tab key.\n"
                   "bash: wallheat completion bash > ~/.local/share/bash-completion/completions/"
                   "wallheat\nzsh: wallheat completion zsh > _wallheat, in a directory of fpath\n"
-                  "fish: wallheat completion fish > ~/.config/fish/completions/wallheat.fish");
+                  "fish: wallheat completion fish > ~/.config/fish/completions/wallheat.fish",
+                  {"wallheat completion bash", "wallheat completion zsh"});
   options.add("shell", value(shell, "NAME"), "bash, zsh or fish (also as an argument)");
   options.words("shell", {"bash", "zsh", "fish"});
   options.positional("shell", 1);
@@ -161,7 +162,8 @@ int manual_command(const Arguments& arguments) {
   std::filesystem::path folder;
   Options options("manual [COMMAND]",
                   "Prints the manual page of a command, or of the program. To read it: wallheat "
-                  "manual run | man -l -");
+                  "manual run | man -l -",
+                  {"wallheat manual", "wallheat manual run"});
   options.add("command", value(name, "NAME"), "the command (also as an argument)");
   options.add("all", value(folder, "DIR"),
               "write all pages into this directory, for an installation; replaces them");

@@ -22,6 +22,7 @@ struct CommandText {
   std::string purpose;   ///< a line a paragraph
   std::vector<OptionText> options;
   std::string positional;  ///< the option for which arguments without a name stand; empty: none
+  std::vector<std::string> examples;  ///< command lines
 };
 
 /// What a command is called with.

@@ -190,7 +190,9 @@ int bench_command(const Arguments& arguments) {
       "is the additions that the core makes a second, divided by the three that an update needs. "
       "The density is the share of interior cells among all that a sweep goes over.\nWith "
       "--device gpu: the first GPU against its own ceilings, a plain kernel and this CPU socket, "
-      "for 1, 2, 4, ... plans in flight, and end to end; takes some minutes.");
+      "for 1, 2, 4, ... plans in flight, and end to end; takes some minutes.",
+      {"wallheat bench --plans 1 --size 96 --repeat 1 --scaling false",
+       "wallheat bench --solvers --plans 1 --size 96 --repeat 1"});
   options.add("device", value(device, "NAME", "cpu"), "cpu or gpu");
   options.add("data,d", value(data, "PLANS"),
               "directory or pack of plans to use; default: generated ones (seed 1)");

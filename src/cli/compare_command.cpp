@@ -59,7 +59,9 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
       "column "
       "and in the stored fields, by absolute value (°C, % of cells, iterations), bits included.\n"
       "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
-      "wrong usage.");
+      "wrong usage.",
+      {"wallheat compare results.h5 steady.h5",
+       "wallheat compare results.h5 numpy=36111 --plans 4571"});
   options.add("what", value(compare.words, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file"),

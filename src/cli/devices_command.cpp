@@ -13,7 +13,8 @@ int devices_command(const Arguments& arguments) {
   Options options("devices [--json]",
                   "Shows what this machine offers to a run, within the cores that this process may "
                   "use, what its processors and GPUs could do at best, how many generated plans a "
-                  "second each solver gets done here, and what --device auto would choose.");
+                  "second each solver gets done here, and what --device auto would choose.",
+                  {"wallheat devices", "wallheat devices --json"});
   options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
 

@@ -78,7 +78,9 @@ int export_command(const Arguments& arguments) {
       "stored fields where they are. Plans without a result are listed on stderr; exit "
       "status 3 if any plan failed, 75 if any is not solved yet.\nWith --field ID: the plan's "
       "stored "
-      "temperatures (°C) as a NumPy array, or as an image for VTK and ParaView.");
+      "temperatures (°C) as a NumPy array, or as an image for VTK and ParaView.",
+      {"wallheat export results.h5 --out results.csv",
+       "wallheat export results.h5 --field 00001 --out field.npy"});
   declare_result_file(options, file);
   options.add("out,o", value(output, "FILE"), "write there instead of to stdout");
   options.add(

@@ -113,10 +113,11 @@ int generate_command(const Arguments& arguments) {
   std::int64_t size = 0;
   bool overwrite = false;
   bool json = false;
-  Options options(
-      "generate --out DIR [options]",
-      "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
-      "number k of a seed is the same on every machine and does not depend on --count.");
+  Options options("generate --out DIR [options]",
+                  "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
+                  "number k of a seed is the same on every machine and does not depend on --count.",
+                  {"wallheat generate --out plans --count 8 --size 96",
+                   "wallheat generate --out plates --kind poisson --count 2 --size 64"});
   options.add("kind", value(kind, "NAME", "floorplan"),
               "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
               "one in the middle, plan 00002 everywhere, the others some anywhere)");

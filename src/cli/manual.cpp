@@ -8,7 +8,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "cli/examples.hpp"
 #include "core/version.hpp"
 
 namespace wallheat {
@@ -251,8 +250,7 @@ std::string manual_page(const CommandEntry& command) {
   text += ".SH OPTIONS\n";
   for (const OptionText& option : command.text.options) text += described(option);
   text += ".SH EXAMPLES\n";
-  for (const std::string_view example : examples_of(command.name))
-    if (!example.empty()) text += ".PP\n" + roff(std::string(example));
+  for (const std::string& example : command.text.examples) text += ".PP\n" + roff(example);
   return text + std::string(exit_statuses) + ".SH SEE ALSO\n.BR wallheat (1)\n";
 }
 

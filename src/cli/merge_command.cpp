@@ -109,7 +109,10 @@ int merge_command(const Arguments& arguments) {
       "or that a kill left, are read as they are by now; no part is changed. Answers of one plan "
       "in several parts must be equal bit for bit.\nExit status: 0 all plans answered, 1 nothing "
       "written (missing plans, conflicts, foreign parts), 2 wrong usage, 3 merged but some plans "
-      "failed, 75 merged with plans missing.");
+      "failed, 75 merged with plans missing.",
+      {"wallheat merge --out all.h5 shards.part-1-of-2.h5 shards.part-2-of-2.h5",
+       "wallheat merge --out all.h5 --overwrite --json shards.part-1-of-2.h5 "
+       "shards.part-2-of-2.h5"});
   options.add("part", value(parts, "FILE"), "a part (also as an argument); any number");
   options.add("out,o", value(out, "FILE"), "the file to make");
   options.add("allow-missing", flag(merge.allow_missing),

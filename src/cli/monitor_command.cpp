@@ -202,7 +202,9 @@ int monitor_command(const Arguments& arguments) {
       "codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). It ends by Ctrl-C "
       "or SIGTERM, with means and largest values.\n"
       "monitor FILE tells these of a recording: what --csv wrote, or a listing of 'nvidia-smi "
-      "dmon' or 'nvidia-smi stats'.");
+      "dmon' or 'nvidia-smi stats'.",
+      {"wallheat monitor --samples 2 --interval 0.1",
+       "wallheat monitor --duration 1s --interval 0.2 --csv node.csv"});
   options.add("file", value(monitor.file, "FILE"), "a recording (also as an argument)");
   options.add("interval,i", value(monitor.interval, "TIME", "1s"),
               "between samples, as 0.5, 1s or 1m");

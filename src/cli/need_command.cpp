@@ -88,7 +88,9 @@ bool parse_need_options(const Arguments& arguments, NeedOptions& need) {
       "follows from the steady state being linear in the walls' temperatures, with a proven "
       "bound.\nExit status: 0 answered, also where no temperature suffices, 1 not, 2 wrong usage, "
       "3 "
-      "answered without plans that cannot be used.");
+      "answered without plans that cannot be used.",
+      {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
+       "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
   need.plans.declare(options);
   options.add("wall,w", value(walls, "KIND"),
               "the walls that are asked for, by the temperature that their cells have in the "

@@ -18,7 +18,9 @@ int offload_command(const Arguments& arguments) {
       "offload --bandwidth B --gpu G --cpu C [options]",
       "Says how many operations on a value make it worth the way to a GPU: from "
       "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
-      "'wallheat bench --device gpu' measures the three figures.");
+      "'wallheat bench --device gpu' measures the three figures.",
+      {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
+       "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --json"});
   options.add("bandwidth,b", value(offload.bytes_per_s, "B"),
               "bytes a second between host and GPU, as 15e9");
   options.add("gpu,g", value(offload.gpu_per_s, "G"), "operations a second of the GPU, as 1e12");

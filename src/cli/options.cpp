@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "cli/configuration_file.hpp"
-#include "cli/examples.hpp"
 #include "core/printable.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -100,8 +99,9 @@ std::string enumeration(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Options::Options(std::string synopsis, std::string purpose)
-    : text_{std::move(synopsis), std::move(purpose), {}, {}}, parser_(std::make_unique<Parser>()) {
+Options::Options(std::string synopsis, std::string purpose, std::vector<std::string> examples)
+    : text_{std::move(synopsis), std::move(purpose), {}, {}, std::move(examples)},
+      parser_(std::make_unique<Parser>()) {
   add("help,h", flag(help_), "print this and exit");
   add("config,c", value(config_, "FILE"),
       "read options from FILE, a line each: name = value; the command line comes first, but a flag "
@@ -333,10 +333,8 @@ void Options::print_help(bool all_options) {
        << "\n\n";
   if (!shown.options().empty()) text << shown;
   text << others;
-  const auto examples = examples_of(command());
-  if (!examples.front().empty()) text << "\nExamples:\n";
-  for (const std::string_view example : examples)
-    if (!example.empty()) text << folded_example(example, columns);
+  if (!text_.examples.empty()) text << "\nExamples:\n";
+  for (const std::string& example : text_.examples) text << folded_example(example, columns);
   std::fputs(text.str().c_str(), stdout);
 }
 

@@ -73,8 +73,10 @@ inline OptionValue flag(bool& variable) { return {&variable, {}, false, {}, {}};
 class Options {
  public:
   /// `synopsis` is the line of usage after "wallheat"; `purpose` says what the command does, a line
-  /// a paragraph.
-  Options(std::string synopsis, std::string purpose);
+  /// a paragraph; `examples` are command lines that run as they stand. A test runs those of
+  /// generate and run first, then those of the others in the order of 'wallheat help': a later one
+  /// may use what an earlier one makes.
+  Options(std::string synopsis, std::string purpose, std::vector<std::string> examples = {});
   ~Options();
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;

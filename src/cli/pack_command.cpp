@@ -73,7 +73,9 @@ int pack_command(const Arguments& arguments) {
                   "FILE then stands for the directory in every command. Each plan is read back and "
                   "compared before the file gets its name. A plan that cannot be read is left out, "
                   "with the reason, and fails in a run.\nExit status: 0 all packed, 1 nothing "
-                  "written, 2 wrong usage, 3 packed, but some plans were left out.");
+                  "written, 2 wrong usage, 3 packed, but some plans were left out.",
+                  {"wallheat pack --data plans --out plans.h5",
+                   "wallheat pack --data plans --out few.h5 --first 2"});
   options.add(
       "data,d", value(data, "PLANS"),
       "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or another pack");

@@ -219,7 +219,9 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
   Options options(
       "plot FILE [ID ...] --out PICTURE [options]",
       "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
-      "solved, unless a field is not stored and --data is given; that is said.");
+      "solved, unless a field is not stored and --data is given; that is said.",
+      {"wallheat plot results.h5 --out sheet.png",
+       "wallheat plot results.h5 00001 --data plans --out plan.svg"});
   options.add("file", value(names, "FILE"),
               "the result file, then the plans to draw (also as arguments)");
   options.positional("file", -1);

@@ -21,7 +21,9 @@ int profile_command(const Arguments& arguments) {
       "profile ID --data PLANS [options]",
       "Shows where the published program's algorithm spends its time: whole arrays, step "
       "by step, as a line profiler shows it for NumPy; and what the solver takes for the "
-      "same bits.");
+      "same bits.",
+      {"wallheat profile 00001 --data plans",
+       "wallheat profile 00001 --data plans --solver fastforward"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   options.add("data,d", value(data, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "

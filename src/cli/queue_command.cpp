@@ -61,7 +61,9 @@ int queue_command(const Arguments& arguments) {
       "waited: upper bounds that half, 75 % and 95 % of the jobs keep, with 95 % confidence, and "
       "the chance to start soon. For each partition, all jobs and classes of sizes.\nThe wait is "
       "the time from when a job could start to its start. An array's tasks that start together "
-      "count once. Where waits change, older ones are not used. No user names are read.");
+      "count once. Where waits change, older ones are not used. No user names are read.",
+      {"wallheat queue --sacct jobs.txt",
+       "wallheat queue --sacct jobs.txt --means --partition medium"});
   options.add("partition,p", value(partitions, "NAMES"),
               "only these partitions (LSF: queues), separated by commas");
   options.add("cpu-hours", value(cpu_hours, "BOUND,FACTOR", "4,4"),

@@ -41,7 +41,8 @@ int repair_command(const Arguments& arguments) {
                   "compares every row and field with its checksum, and leaves one plain HDF5 file. "
                   "What is damaged is taken from the log where it still is; else its plan becomes "
                   "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
-                  "it cannot be done, 2 wrong usage, 75 whole with plans pending.");
+                  "it cannot be done, 2 wrong usage, 75 whole with plans pending.",
+                  {"wallheat repair results.h5", "wallheat repair results.h5 --json"});
   declare_result_file(options, file);
   options.add("json", flag(json), "print what was found as one JSON object");
   if (!options.parse(arguments)) return exit_done;

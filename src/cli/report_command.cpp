@@ -39,7 +39,9 @@ int report_command(const Arguments& arguments) {
       "failures, where the time of all threads went, threads over time, predicted and "
       "actual times, sessions, and a table of all plans. The page needs no network. Its script "
       "sorts the table and saves figures as SVG or PNG; the rest needs no JavaScript. The run may "
-      "live, or may have been killed.");
+      "live, or may have been killed.",
+      {"wallheat report results.h5 --out run.html",
+       "wallheat report results.h5 --compare steady.h5 --out two-runs.html"});
   declare_result_file(options, file);
   options.add("out,o", value(out, "PAGE"), "the page, as run.html");
   options.add("compare", value(compare, "FILE"),
@@ -73,7 +75,8 @@ int trace_command(const Arguments& arguments) {
   Options options(
       "trace FILE --out TRACE [options]",
       "Writes when each solver thread did what to which plan, in Chrome's trace format: "
-      "open it at ui.perfetto.dev or in chrome://tracing.");
+      "open it at ui.perfetto.dev or in chrome://tracing.",
+      {"wallheat trace results.h5 --out trace.json", "wallheat trace steady.h5 --out steady.json"});
   declare_result_file(options, file);
   options.add("out,o", value(out, "TRACE"), "the file, as trace.json");
   options.add(

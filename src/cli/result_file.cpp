@@ -35,6 +35,23 @@ void declare_rows(Options& options, RowChoice& choice) {
   options.words("sort", all_column_names());
 }
 
+void ListForm::declare(Options& options, const std::string& records) {
+  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+  options.add("first,n", value(first_, "N", all, "all"),
+              fmt::format("so many {} at most", records).c_str());
+  options.add("format,f",
+              choice(format_, "NAME", "table",
+                     {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}}),
+              "table, csv or json");
+  options.add("json", flag(json_), "the same as --format json");
+}
+
+void ListForm::finish(RowChoice& choice) {
+  if (json_) format_ = Format::json;
+  if (first_ < 1) throw UsageError("--first must be at least 1");
+  choice.first = static_cast<std::size_t>(first_);
+}
+
 ResultReader open_result_file(const std::string& file) {
   ResultReader reader(file);
   for (const std::string& sentence : reader.damage())

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,24 @@ void declare_result_file(Options& options, std::string& file);
 void declare_where(Options& options, std::string& where);
 /// Declares --where and --sort.
 void declare_rows(Options& options, RowChoice& choice);
+
+/// How many of the chosen rows a command lists, and in which form.
+class ListForm {
+ public:
+  /// Declares --first, --format and --json; `records` are what is listed.
+  void declare(Options& options, const std::string& records);
+  /// After parsing. Throws UsageError.
+  void finish(RowChoice& choice);
+  template <class Record>
+  void print(const Records<Record>& rows, const std::vector<Column<Record>>& columns) const;
+
+ private:
+  enum class Format { table, csv, json };
+
+  std::int64_t first_ = 0;
+  Format format_ = Format::table;
+  bool json_ = false;
+};
 
 /// Opens it and tells of its damage on stderr.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
@@ -41,5 +61,18 @@ void tell_thresholds(const std::string& file, const ResultReader& reader);
 [[nodiscard]] std::vector<std::size_t> selected_rows(const std::string& file,
                                                      const ResultReader& reader,
                                                      const RowChoice& choice);
+
+template <class Record>
+void ListForm::print(const Records<Record>& rows,
+                     const std::vector<Column<Record>>& columns) const {
+  switch (format_) {
+    case Format::table:
+      return print_rows(rows, columns);
+    case Format::csv:
+      return write_csv(std::cout, rows, columns);
+    case Format::json:
+      return write_json(std::cout, rows, columns);
+  }
+}
 
 }  // namespace wallheat

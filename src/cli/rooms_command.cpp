@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <iostream>
-#include <limits>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -13,8 +11,6 @@
 
 namespace wallheat {
 namespace {
-
-enum class RoomFormat { table, csv, json };
 
 /// The chosen rooms in their order. Where they are not sorted, no more than their numbers are in
 /// memory.
@@ -42,35 +38,26 @@ RoomRows chosen_rooms(const ResultReader& reader, const RoomRows& rooms,
 int rooms_command(const Arguments& arguments) {
   std::string file;
   RowChoice choice;
-  std::string format_name;
-  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-  std::int64_t first = all;
-  bool json = false;
+  ListForm form;
   CellSizeOption cell_size;
   Options options("rooms FILE [options]",
                   "Lists the rooms of a result file whose run had --rooms: which are too cold?\nAs "
-                  "a table, as CSV that spreadsheets and pandas read without options, or as JSON.");
+                  "a table, as CSV that spreadsheets and pandas read without options, or as JSON.",
+                  {"wallheat rooms steady.h5 --where 'mean_temp < 12' --sort mean_temp",
+                   "wallheat rooms steady.h5 --sort -max_temp --first 3 -f csv"});
   declare_result_file(options, file);
   options.add("where", value(choice.where, "FORMULA"),
               "only rooms for which this holds, as 'mean_temp < 18 and cells > 100' or "
               "'id(\"00003\")'; written as for 'wallheat list'");
   options.add("sort", value(choice.sort, "FORMULA"),
               "ascending by this column or formula; with a - in front, descending");
-  options.add("first,n", value(first, "N", all, "all"), "so many rooms at most");
   cell_size.declare(options);
-  options.add("format,f", value(format_name, "NAME", "table"), "table, csv or json");
-  options.add("json", flag(json), "the same as --format json");
-  options.words("format", {"table", "csv", "json"});
+  form.declare(options, "rooms");
   std::vector<std::string> names;
   for (const RoomColumn& column : room_columns(true)) names.push_back(column.name);
   options.words("sort", names);
   if (!options.parse(arguments)) return exit_done;
-  if (json) format_name = "json";
-  const auto format = choose<RoomFormat>(
-      "format", format_name,
-      {{"table", RoomFormat::table}, {"csv", RoomFormat::csv}, {"json", RoomFormat::json}});
-  if (first < 1) throw UsageError("--first must be at least 1");
-  choice.first = static_cast<std::size_t>(first);
+  form.finish(choice);
   const double metres = cell_size.metres();
 
   const ResultReader reader = open_result_file(file);
@@ -81,17 +68,7 @@ int rooms_command(const Arguments& arguments) {
     throw RunError(fmt::format("--where '{}' holds for no room of {}", choice.where, file));
   const RoomRows shown = chosen_rooms(reader, rooms, chosen, metres);
   const auto columns = room_columns(metres > 0);
-  switch (format) {
-    case RoomFormat::table:
-      print_rows(shown, columns);
-      break;
-    case RoomFormat::csv:
-      write_csv(std::cout, shown, columns);
-      break;
-    case RoomFormat::json:
-      write_json(std::cout, shown, columns);
-      break;
-  }
+  form.print(shown, columns);
   return exit_done;
 }
 

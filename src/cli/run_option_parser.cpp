@@ -269,11 +269,14 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   RunWords words;
   SolverOptionParser solver;
   QuestionOptions questions;
-  Options options("run --data PLANS --out FILE [options] [ID ...]",
-                  "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
-                  "and writes, the other ranks solve; without mpirun one process does both.\nExit "
-                  "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
-                  "failed, 75 stopped early with work left (run again with --resume).");
+  Options options(
+      "run --data PLANS --out FILE [options] [ID ...]",
+      "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
+      "and writes, the other ranks solve; without mpirun one process does both.\nExit "
+      "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
+      "failed, 75 stopped early with work left (run again with --resume).",
+      {"wallheat run --data plans --out results.h5 --save-fields",
+       "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run, words);
   questions.declare(options);
   solver.declare(options);

@@ -315,7 +315,8 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
       "sessions.\n"
       "--replay FILE schedules the stored seconds of the plans for any number of workers without "
       "solving, so that one run predicts all; what limits that is the longest plan.\n"
-      "--times analyses figures, as those of a paper.");
+      "--times analyses figures, as those of a paper.",
+      {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
   options.add("file", value(scaling.files, "FILE"),
               "a result file of a finished run (also as an argument); any number");
   options.add("data,d", value(scaling.data, "PLANS"), "directory or pack of plans to solve");

@@ -163,7 +163,9 @@ int solve_command(const Arguments& arguments) {
   QuestionOptions questions;
   CellSizeOption cell_size;
   Options options("solve ID --data PLANS [options]",
-                  "Solves one floor plan and prints its statistics.");
+                  "Solves one floor plan and prints its statistics.",
+                  {"wallheat solve 00001 --data plans",
+                   "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   options.add("data,d", value(data, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "

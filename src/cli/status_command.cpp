@@ -82,7 +82,8 @@ int status_command(const Arguments& arguments) {
       "without changing anything. Of an array it looks at all parts, where FILE, into which they "
       "belong, is not there yet, or at those that are named.\nExit status: 0 finished, 3 finished "
       "but some plans failed, 75 work left (also while it is being written), 1 the file cannot be "
-      "read, 2 wrong usage.");
+      "read, 2 wrong usage.",
+      {"wallheat status results.h5", "wallheat status results.h5 --json"});
   options.add("file", value(names, "FILE"), "the result file, or parts (also as arguments)");
   options.add("json", flag(json), "print one JSON object");
   options.add("why", flag(why),

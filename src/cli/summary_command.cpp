@@ -25,7 +25,9 @@ int summary_command(const Arguments& arguments) {
   std::filesystem::path data;
   QuestionOptions questions;
   CellSizeOption cell_size;
-  Options options("summary FILE [options]", "Answers the questions that a data set is solved for.");
+  Options options(
+      "summary FILE [options]", "Answers the questions that a data set is solved for.",
+      {"wallheat summary results.h5", "wallheat summary results.h5 --where 'mean_temp > 10'"});
   declare_result_file(options, file);
   declare_where(options, where);
   picture.declare(options, "plot",

@@ -46,7 +46,9 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
       "error bound; and solves some plans again, with the file's "
       "own settings, to compare every bit. It only reads; the file may be one that is being "
       "written or whose run was killed.\nExit status: 0 all is well, 1 something is not, 2 wrong "
-      "usage; if all is well but plans are not solved yet 75, or failed 3.");
+      "usage; if all is well but plans are not solved yet 75, or failed 3.",
+      {"wallheat verify results.h5 --data plans",
+       "wallheat verify results.h5 --data plans --json"});
   options.add("file", value(verify.file, "FILE"), "the result file (also as an argument)");
   options.add("data,d", value(verify.data, "PLANS"),
               "the floor plans, as for 'wallheat run'; may be left out with --sample 0");

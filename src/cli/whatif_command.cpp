@@ -65,7 +65,9 @@ bool parse_what_if_options(const Arguments& arguments, WhatIfOptions& what_if) {
       "Says what plans would be with walls of other temperatures. A plan is solved once as it is "
       "and once for each kind of wall; any temperatures follow by superposition, each number with "
       "a proven bound of its error.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered "
-      "without plans that cannot be used.");
+      "without plans that cannot be used.",
+      {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
+       "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
   what_if.plans.declare(options);
   options.add("wall,w", value(walls, "KIND=DEGREES"),
               "sets walls, named by the temperature that their cells have in the plans, to another "
