@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The studies of jobs/examples: each task of each has its table or picture, or says why not, and a killed study goes on.
+"""The studies of jobs/examples: each task of each has its table or picture, or says why not, and a killed study goes on;
+what documents.csv says to be where is there.
 
   test_studies.py WALLHEAT
 
@@ -20,6 +21,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDING = ROOT / "tests/data/dmon.txt"
 
+DOCUMENTS = {"wall-heating report", "GPU monitoring lecture", "GPU computing lecture", "GPU section of a Python course",
+             "Python on GPUs workshop"}
 # Of each study: its options, and for each of its tasks the files without which it is not done.
 STUDIES = {
     "study": (["--data", "plans", "--pictures", "4", "--timed", "3"], {
@@ -143,6 +146,24 @@ def without_a_cluster(script, root, environment):
     yield from missing(root / "made-up", STUDIES["waiting-study"][1])
 
 
+def not_where_it_is_said(table, root):
+    """A sentence for each row of documents.csv that names a script or a file that is not there, or nothing at all."""
+    with open(table, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if {row["document"] for row in rows} != DOCUMENTS:
+        yield f"{table.name} is not of the five documents"
+    for row in rows:
+        if not row["where"] and not row["note"]:
+            yield f"{table.name} says neither where \"{row['what']}\" is nor why it stays out"
+        for place in row["where"].split():
+            script, _, file = place.partition("/")
+            if not (ROOT / "jobs/examples" / script).exists():
+                yield f"{table.name} names {script}, which is not there"
+            made = root / script.removesuffix(".sh") / file
+            if not made.is_file() or made.stat().st_size == 0:
+                yield f"{table.name} names {file}, which {script} has not made"
+
+
 def main():
     for program in ("gnuplot",):
         if not shutil.which(program):
@@ -183,6 +204,7 @@ def main():
             remade = [line for line in again.splitlines() if re.search(r": [\w-]+\.(txt|svg|png|csv)$", line)]
             if remade:
                 problems.append(f"{name}: a second call made again what was there: {remade}")
+        problems += not_where_it_is_said(ROOT / "jobs/examples/documents.csv", root)
     print("\n".join(problems) or "every task of every study has its tables and pictures")
     return 1 if problems else 0
 
