@@ -93,6 +93,8 @@ enum class PlanStatus : std::uint8_t {
          "s from the beginning of the session to the plan's start, by rank 0's clock")                               \
   NUMBER(double, cpu_s, std::numeric_limits<double>::quiet_NaN(), shown,                                             \
          "s of `seconds` in which the thread had a core")                                                            \
+  NUMBER(std::int64_t, peak_memory, 0, shown,                                                                        \
+         "bytes of memory that its solver process held at most, with what it kept of earlier plans; 0: unknown")     \
   NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \
   NUMBER(float, predicted_s, std::numeric_limits<float>::quiet_NaN(), shown,                                         \
          "s that `seconds` was foreseen to be, by the worker's earlier plans")                                       \

@@ -17,6 +17,7 @@
 #include "report/unknown.hpp"
 #include "store/results/merge.hpp"
 #include "view/advice.hpp"
+#include "view/bytes_text.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -187,6 +188,10 @@ Summary summary_of(const Rows& rows, const Thresholds& thresholds) {
     ++summary.plans;
     ++summary.by_status[row.status];
     summary.spent.add(row);
+    if (row.peak_memory > summary.peak_memory) {
+      summary.peak_memory = row.peak_memory;
+      summary.peak_memory_id = row.id;
+    }
     if (row.phases.read_s != 0) {  // else its solver did not tell
       in_plans += row.seconds;
       add_phases(row.phases, in_phases);
@@ -264,6 +269,12 @@ Summary summary_of(const ResultReader& reader, const Rows& rows, const Threshold
   return summary;
 }
 
+std::string peak_memory_text(const Summary& summary) {
+  if (summary.peak_memory == 0) return "";
+  return fmt::format("{}, for plan {}", bytes_text(static_cast<double>(summary.peak_memory)),
+                     printable(summary.peak_memory_id));
+}
+
 void print_summary(const Summary& summary, const WallTime* wall, bool closed_well,
                    double cell_metres) {
   fmt::print("plans                        {}\n", summary.plans);
@@ -308,6 +319,8 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
                  summary.thresholds.below, summary.thresholds.above);
   }
   print_line(fmt::format("time of solver threads       {}", summary.spent.text()), indent);
+  if (summary.peak_memory > 0)
+    print_line(fmt::format("peak memory of a solver      {}", peak_memory_text(summary)), indent);
   if (wall != nullptr && wall->seconds > 0) {
     std::string text =
         fmt::format("wall time                    {}, {}", duration_text(wall->seconds),
@@ -352,6 +365,9 @@ Json to_json(const Summary& summary, const WallTime* wall, bool closed_well, dou
   json["far_from_steady"] = summary.far_from_steady;
   json["thread_seconds"] = summary.spent.seconds();
   json["cpu_seconds"] = summary.spent.cpu_seconds();
+  json["peak_memory"] = nullptr;
+  if (summary.peak_memory > 0)
+    json["peak_memory"] = {{"bytes", summary.peak_memory}, {"id", summary.peak_memory_id}};
   if (wall != nullptr) {
     json["wall_seconds"] = wall->seconds;
     json["sessions"] = wall->all_sessions;

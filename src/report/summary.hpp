@@ -66,6 +66,8 @@ struct Summary {
   double largest_error_estimate = 0;  ///< °C; of the plans that have one
   std::size_t far_from_steady = 0;    ///< plans
   ThreadTime spent;                   ///< on all rows
+  std::int64_t peak_memory = 0;       ///< bytes, the largest of all rows; 0: unknown
+  std::string peak_memory_id;         ///< the plan that took it
   Histogram histogram;                ///< of the means
   std::optional<RoomSummary> rooms;   ///< where they were asked for
   std::int64_t interior_cells = 0;
@@ -80,6 +82,9 @@ struct Summary {
 /// That of the rows that hold of those of a file, with its rooms.
 [[nodiscard]] Summary summary_of(const ResultReader& reader, const Rows& rows,
                                  const Thresholds& thresholds);
+
+/// "23.4 MB, for plan 00007": what the largest plan took; empty where that is unknown.
+[[nodiscard]] std::string peak_memory_text(const Summary& summary);
 
 /// For people; `wall` only where the summary is of all rows. With areas where the width of a cell
 /// is known, in metres.

@@ -17,18 +17,11 @@
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
 #include "store/results/row.hpp"
+#include "view/bytes_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-std::string bytes_text(double bytes) {
-  for (const char* unit : {"B", "kB", "MB", "GB"}) {
-    if (bytes < 1000) return fmt::format("{:.3g} {}", bytes, unit);
-    bytes /= 1000;
-  }
-  return fmt::format("{:.4g} TB", bytes);
-}
 
 std::string few_of(const std::vector<std::string>& all) {
   constexpr std::size_t few = 3;

@@ -160,7 +160,8 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {"average mean temperature", "Coldest and warmest plans",
                            "Where the time went", "100.00 %", "Threads over time", "Sessions",
-                           "wallheat run --data plans --out r.h5", "threads at a plan"})
+                           "wallheat run --data plans --out r.h5", "threads at a plan",
+                           "peak memory of a solver"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
@@ -169,6 +170,8 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   ASSERT_NE(lines, std::string::npos);
   EXPECT_THAT(page.substr(lines), AllOf(HasSubstr("\n00001\tconverged\t"), HasSubstr("\n00006\t")));
   EXPECT_THAT(shell("wallheat report r.h5 --json").out, HasSubstr("\"thread_seconds\""));
+  EXPECT_THAT(shell("wallheat summary r.h5").out, HasSubstr("peak memory of a solver"));
+  EXPECT_THAT(shell("wallheat list r.h5 --where 'peak_memory > 1000000'").out, HasSubstr("00001"));
   expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
   expect_refusal("report r.h5", 2, "either --out or --json");
   expect_refusal("report plans/building_ids.txt --out x.html", 1, "building_ids.txt");

@@ -78,6 +78,11 @@ PlanJob faulty_job(const JobSettings& settings) {
          ++result.index;
          return result;
        }},
+      {"large",
+       [sound](const Task& task, const SolveControl&) {
+         const std::vector<char> touched(64 << 20, 'x');
+         return sound({task.index, "sound"}, {});
+       }},
       {"endless",
        [](const Task&, const SolveControl& control) { return go_on(control, 1, never); }},
       {"stuck", [](const Task&, const SolveControl& control) { return go_on(control, 0, never); }},

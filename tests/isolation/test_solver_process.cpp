@@ -138,6 +138,17 @@ TEST_F(IsolatedJobTest, survives_whatever_kills_its_solver) {
   }
 }
 
+TEST_F(IsolatedJobTest, tells_of_each_plan_how_much_memory_its_solver_held) {
+  const PlanJob job = make();
+  const auto memory_of = [&](const char* id) { return job({5, id}, {}).peak_memory; };
+  const std::int64_t least = memory_of("sound");
+  EXPECT_GT(least, 1 << 20) << "the program alone takes more";
+  EXPECT_GT(memory_of("large"), least + (60 << 20));
+#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed
+  EXPECT_LT(memory_of("sound"), least + (30 << 20)) << "that of the plan before is not this one's";
+#endif
+}
+
 TEST_F(IsolatedJobTest, calls_a_want_of_memory_a_failure_that_may_pass) {
   const PlanJob job = make();
   const pid_t first = child();

@@ -54,6 +54,19 @@ TEST_F(OfFivePlans, says_the_same_as_json) {
   EXPECT_THAT(json_text(none), HasSubstr("\"mean_of_means\": null"));
 }
 
+TEST_F(OfFivePlans, names_the_plan_whose_solver_held_the_most_memory) {
+  EXPECT_EQ(peak_memory_text(summary_of(rows_of(rows_))), "") << "no row tells";
+  EXPECT_TRUE(to_json(summary_of(rows_of(rows_)), nullptr, true)["peak_memory"].is_null());
+  rows_[0].peak_memory = 23'400'000;
+  rows_[3].id = "d";
+  rows_[3].peak_memory = 1'250'000'000;  // of a plan that failed, too
+  const Summary summary = summary_of(rows_of(rows_));
+  EXPECT_EQ(peak_memory_text(summary), "1.25 GB, for plan d");
+  const Json json = to_json(summary, nullptr, true)["peak_memory"];
+  EXPECT_EQ(json["bytes"], 1'250'000'000);
+  EXPECT_EQ(json["id"], "d");
+}
+
 TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
   const std::string svg = histogram_plot(summary_of(rows_of(rows_)), "results \"of\" `today`\\n")
                               .draw(PlotFormat::svg, 800, 500);

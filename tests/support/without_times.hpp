@@ -6,10 +6,11 @@
 
 namespace wallheat {
 
-/// A result without what differs from try to try: how long it took, when and where.
+/// A result without what differs from try to try: how long it took, how much memory, when and where.
 inline PlanResult without_times(PlanResult result) {
   result.seconds = 0;
   result.cpu_s = std::numeric_limits<double>::quiet_NaN();
+  result.peak_memory = 0;
   result.session = 0;
   result.thread = -1;
   result.started_s = std::numeric_limits<double>::quiet_NaN();
