@@ -100,7 +100,7 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   if (estimate.interior_cells == 0) return estimate;
   if (solver == SolverKind::steady) {
     constexpr std::int64_t usual_iterations = 10;
-    constexpr double updates_per_cell = 450;
+    constexpr double updates_per_cell = 300;
     estimate.iterations = std::min(usual_iterations, limits.max_iterations);
     estimate.updates = updates_per_cell * static_cast<double>(estimate.interior_cells);
     return estimate;

@@ -33,7 +33,7 @@ struct WorkEstimate {
 /// takes up to twice as long as predicted, and so do most with tolerances above 0.01 °C.
 ///
 /// That is jacobi's work. Of n iterations fastforward makes about 7.2 sqrt(n) sweeps, from 1000 on.
-/// For steady a cell costs as much as 450 of jacobi's updates, whatever the plan looks like.
+/// For steady a cell costs as much as 300 of jacobi's updates, whatever the plan looks like.
 [[nodiscard]] WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& limits,
                                          SolverKind solver = SolverKind::jacobi);
 

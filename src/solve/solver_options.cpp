@@ -19,8 +19,9 @@ std::string_view version_of(SolverKind kind) {
   switch (kind) {
     case SolverKind::jacobi:
     case SolverKind::fastforward:
-    case SolverKind::steady:
       return "1";
+    case SolverKind::steady:
+      return "2";
   }
   return "unknown";
 }

@@ -86,7 +86,7 @@ TEST_F(PlanJobTest, tells_how_far_a_steady_state_can_be_off) {
   save("7", plan);
   solver_.kind = SolverKind::steady;
   const PlanResult result = solve("7");
-  EXPECT_EQ(result.solver, "steady 1");
+  EXPECT_EQ(result.solver, "steady 2");
   EXPECT_EQ(result.status, PlanStatus::converged);
   EXPECT_GT(result.error_bound, 0);
   EXPECT_LE(result.error_bound, 1e-8);

@@ -186,6 +186,12 @@ TEST(SteadySolver, gives_the_same_bits_for_every_instruction_set_and_whatever_ca
       const auto fresh = make_steady_solver(isa);
       expect_same_bits(*used, *fresh, plan, {}, name);
     }
+    // Shapes that take as much memory, or whose rows do.
+    for (const auto& [rows, cols] : {std::pair{62, 32}, {30, 96}, {30, 95}, {62, 31}, {62, 32}}) {
+      const FloorPlan plan =
+          random_plan(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), 75, 31);
+      expect_same_bits(*used, *make_steady_solver(isa), plan, {}, std::to_string(cols));
+    }
   }
 }
 

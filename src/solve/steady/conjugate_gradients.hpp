@@ -10,11 +10,11 @@
 
 namespace wallheat {
 
-/// Conjugate gradients for 4 u - sum of the four neighbours = source at interior cells,
-/// preconditioned by multigrid in single precision (Saad, "Iterative methods for sparse linear
-/// systems", 2003, algorithm 9.1). The search directions are single precision, but the residual
-/// takes up their exact products in double precision, so it stays that of the answer. Keeps its
-/// memory from plan to plan.
+/// Conjugate gradients for 4 u - sum of the four neighbours = source at interior cells, of which
+/// those of one colour are eliminated (see kernels.hpp), preconditioned by multigrid in single
+/// precision (Saad, "Iterative methods for sparse linear systems", 2003, algorithm 9.1). The search
+/// directions are single precision, but the residual takes up their exact products in double
+/// precision, so it stays that of the answer. Keeps its memory from plan to plan.
 class ConjugateGradients {
  public:
   explicit ConjugateGradients(SteadyKernels kernels) : kernels_(kernels), multigrid_(kernels) {}
@@ -51,20 +51,23 @@ class ConjugateGradients {
 
  private:
   [[nodiscard]] Conjugate vectors() const;
+  /// Sets the black cells and sets out from what is then left.
+  void start(double constant);
   /// Adds up the first columns, or finds their largest; sets them to zero.
   double sum_of_columns();
   double largest_of_columns();
 
   SteadyKernels kernels_;
   Multigrid multigrid_;
-  ZeroedArray<double> answer_;
-  ZeroedArray<double> residual_;
-  ZeroedArray<float> direction_;
-  ZeroedArray<double> source_;  ///< empty where there is none
-  std::size_t size_ = 0;
+  // For red and black cells, as in Conjugate.
+  ZeroedArray<double> memory_;
+  ZeroedArray<double> source_;    ///< empty where there is none
+  GridShape shape_;               ///< of the arrays
+  std::size_t size_ = 0;          ///< of each
   std::vector<double> columns_;   ///< what a loop sums up, or the largest it found, by column
   std::vector<double> extremes_;  ///< the same of measure()
-  double residual_now_ = 0;       ///< the largest, either way
+  double constant_ = 0;           ///< added to the source
+  double residual_now_ = 0;       ///< the largest of red cells, either way
 };
 
 }  // namespace wallheat

@@ -1,186 +1,192 @@
 #include "solve/steady/multigrid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 namespace wallheat {
 namespace {
 
-/// Factors of two steps of the Chebyshev iteration whose polynomial is smallest on an interval of
-/// eigenvalues of D^-1 A: x1 = x0 + first D^-1 r0, x2 = x1 + momentum (x1 - x0) + step D^-1 r1.
-struct Smoothing {
-  constexpr Smoothing(double least, double most) {
-    const double centre = (most + least) / 2;
-    const double radius = (most - least) / 2;
-    const double rho = 1 / (2 * centre / radius - radius / centre);
-    first = static_cast<float>(1 / centre);
-    momentum = static_cast<float>(rho * radius / centre);
-    step = static_cast<float>(2 * rho / radius);
-  }
-  float first;
-  float momentum;
-  float step;
-};
-
-// The upper ends are those of the spectrum, about; the lower ones were the best of several tried.
-constexpr Smoothing on_finest(0.5, 2.0);
-constexpr Smoothing on_coarse(0.4, 1.6);
-
-Smoothing smoothing_of(const Level& level) {
-  return level.data.diagonal == nullptr ? on_finest : on_coarse;
-}
-
-constexpr std::int64_t small_enough = 64;  // active cells: no coarser level
+constexpr std::int64_t small_enough = 64;  // active cells: no coarser grid
 constexpr std::int64_t most_inverted = 100;
 
 bool is_coarsest(const Level& level) {
   return level.active <= small_enough || level.data.rows < 4 || level.data.cols < 4;
 }
 
-/// The finest level's strips and inverse diagonal.
-void take_mask(const Grid<std::uint8_t>& interior, Level& level) {
-  for (std::size_t row = 0; row < interior.rows; ++row) {
-    const std::uint8_t* mask = &interior(row, 0);
-    float* inverse = level.data.inverse + level.cell(row, 0);
-    for (std::size_t col = 0; col < interior.cols; col += strip_width) {
-      const std::size_t end = std::min(col + strip_width, interior.cols);
-      std::int64_t active = 0;
-      for (std::size_t i = col; i < end; ++i) active += mask[i] != 0 ? 1 : 0;
-      if (active == 0) continue;
-      for (std::size_t i = col; i < end; ++i) inverse[i] = mask[i] != 0 ? 0.25F : 0.0F;
-      level.active += active;
-      level.add_block(row, col);
-    }
-  }
-  level.seal();
-}
-
-/// The strips of a coarse level: its active cells are those that are active in the finer one.
-/// `inverse` is set to something that is not 0 there.
-void take_active_cells(const Level& fine, Level& coarse) {
-  const LevelData& data = coarse.data;
-  for (std::size_t row = 0; row < data.rows; ++row) {
-    const float* from = fine.data.inverse + fine.cell(2 * row + 1, 1);
-    float* inverse = data.inverse + coarse.cell(row, 0);
-    for (std::size_t col = 0; col < data.cols; col += strip_width) {
-      const std::size_t end = std::min(col + strip_width, data.cols);
-      std::int64_t active = 0;
-      for (std::size_t i = col; i < end; ++i) {
-        inverse[i] = from[2 * i];
-        active += inverse[i] > 0 ? 1 : 0;
-      }
-      if (active == 0) continue;
-      coarse.active += active;
-      coarse.add_block(row, col);
-    }
-  }
-  coarse.seal();
-}
-
 }  // namespace
 
-void Level::assign(std::size_t rows, std::size_t cols, bool finest) {
-  active = 0;
-  if (memory.data() != nullptr && rows == data.rows && cols == data.cols) {
-    for (const Strip& strip : strips)
-      for (float* array : arrays) std::fill_n(array + strip.cell, strip.cells, 0.0F);
-    strips.clear();
-    return;
+void Strips::add_block(std::size_t cell, std::size_t row, std::size_t col) {
+  if (!strips_.empty() && strips_.back().cell + strips_.back().cells == cell) {
+    strips_.back().cells += strip_width;
+  } else {
+    strips_.push_back({cell, row, col, strip_width});
   }
-  strips.clear();
-  data = {};
+}
+
+void Arrays::begin(const GridShape& shape, const std::vector<float**>& places) {
+  std::swap(strips_, last_);
+  strips_.clear();
+  if (shape == shape_) return;
+  shape_ = {};
+  last_.clear();
+  constexpr std::size_t line = 16;  // values
+  stride_ = (shape.cols + line - 1) / line * line + line;
+  // After the last row as much as a loop over a coarser strip may read beyond its end.
+  size_ = (shape.rows + 2) * stride_ + 4 * line;
+  memory_ = {};  // first, so that the peak is not both
+  memory_ = ZeroedArray<float>(places.size() * size_);
+  count_ = 0;
+  for (float** array : places) *array = memory_.data() + count_++ * size_;
+  shape_ = shape;
+}
+
+void Arrays::end() {
+  for_each_left([&](std::size_t cell, std::size_t cells) {
+    for (std::size_t array = 0; array < count_; ++array)
+      std::fill_n(memory_.data() + array * size_ + cell, cells, 0.0F);
+  });
+}
+
+void Finest::assign(const Grid<std::uint8_t>& interior) {
+  const std::size_t rows = interior.rows;
+  const std::size_t cols = interior.cols;
+  arrays.begin({rows, (cols + 1) / 2},
+               {&data.inverse[0], &data.inverse[1], &right, &x, &direction, &black});
   data.rows = rows;
   data.cols = cols;
-  const std::size_t stride = (cols + strip_width - 1) / strip_width * strip_width + strip_width;
-  data.stride = static_cast<std::ptrdiff_t>(stride);
-  // After the last row as much as a loop over a coarser strip may read beyond its end.
-  size = (rows + 2) * stride + 4 * strip_width;
-  std::vector<float**> places{&data.inverse, &right, &x, &scratch};
-  if (!finest) {
-    for (float** array :
-         {&data.diagonal, &data.east, &data.south, &data.south_east, &data.south_west})
-      places.push_back(array);
-    for (float*& array : data.weights) places.push_back(&array);
+  data.stride = static_cast<std::ptrdiff_t>(arrays.stride());
+  // Which blocks have active cells, with a margin around them.
+  using Block = std::array<std::uint8_t, 2 * strip_width>;
+  const std::size_t blocks = (cols + Block().size() - 1) / Block().size();
+  const std::size_t row_of_blocks = blocks + 2;
+  std::vector<std::uint8_t> has_active((rows + 2) * row_of_blocks);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t number = 0; number < blocks; ++number) {
+      Block mask{};
+      const std::size_t col = number * mask.size();
+      if (col + mask.size() <= cols)
+        std::memcpy(mask.data(), &interior(row, col), mask.size());
+      else
+        std::memcpy(mask.data(), &interior(row, col), cols - col);
+      if (mask == Block{}) continue;
+      has_active[(row + 1) * row_of_blocks + 1 + number] = 1;
+      float* const even = data.inverse[row % 2] + arrays.cell(row, col / 2);
+      float* const odd = data.inverse[1 - row % 2] + arrays.cell(row, col / 2);
+      for (std::size_t k = 0; k < strip_width; ++k) even[k] = mask[2 * k] != 0 ? 0.25F : 0.0F;
+      for (std::size_t k = 0; k < strip_width; ++k) odd[k] = mask[2 * k + 1] != 0 ? 0.25F : 0.0F;
+      arrays.add_block(row, col / 2);
+    }
   }
-  memory = {};  // first, so that the peak is not both
-  memory = ZeroedArray<float>(places.size() * size);
-  arrays.clear();
-  for (float** array : places) {
-    *array = memory.data() + arrays.size() * size;
-    arrays.push_back(*array);
+  arrays.end();
+  data.begin = arrays.strips().begin();
+  data.end = arrays.strips().end();
+  halo.clear();
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t number = 0; number < blocks; ++number) {
+      const std::uint8_t* const at = &has_active[(row + 1) * row_of_blocks + 1 + number];
+      const std::size_t col = number * strip_width;
+      if ((at[0] | at[-1] | at[1] | *(at - row_of_blocks) | at[row_of_blocks]) != 0)
+        halo.add_block(arrays.cell(row, col), row, col);
+    }
   }
 }
 
-void Level::add_block(std::size_t row, std::size_t col) {
-  if (!strips.empty() && strips.back().cell + strips.back().cells == cell(row, col)) {
-    strips.back().cells += strip_width;
-  } else {
-    strips.push_back({cell(row, col), row, col, strip_width});
+void Level::assign(const GridShape& shape, const float* from, std::size_t row_step,
+                   std::size_t step) {
+  std::vector<float**> places{&data.inverse, &right,           &x,
+                              &answer,       &data.diagonal,   &data.east,
+                              &data.south,   &data.south_east, &data.south_west};
+  for (float*& array : data.weights) places.push_back(&array);
+  arrays.begin(shape, places);
+  data.rows = shape.rows;
+  data.cols = shape.cols;
+  data.stride = static_cast<std::ptrdiff_t>(arrays.stride());
+  active = 0;
+  for (std::size_t row = 0; row < shape.rows; ++row, from += row_step) {
+    for (std::size_t col = 0; col < shape.cols; col += strip_width) {
+      std::array<float, strip_width> inverse{};
+      for (std::size_t i = 0; i < strip_width; ++i) inverse[i] = from[step * (col + i)];
+      const auto found =
+          std::count_if(inverse.begin(), inverse.end(), [](float value) { return value > 0; });
+      if (found == 0) continue;
+      active += found;
+      std::copy(inverse.begin(), inverse.end(), data.inverse + arrays.cell(row, col));
+      arrays.add_block(row, col);
+    }
   }
-}
-
-void Level::seal() {
-  data.begin = strips.data();
-  data.end = strips.data() + strips.size();
+  arrays.end();
+  data.begin = arrays.strips().begin();
+  data.end = arrays.strips().end();
 }
 
 void Multigrid::assign(const Grid<std::uint8_t>& interior) {
-  if (levels_.empty()) levels_.emplace_back();
-  levels_[0].assign(interior.rows, interior.cols, true);
-  take_mask(interior, levels_[0]);
-  depth_ = 1;
-  while (!is_coarsest(levels_[depth_ - 1])) {
+  finest_.assign(interior);
+  GridShape shape{interior.rows, interior.cols};
+  for (depth_ = 0; depth_ == 0 || !is_coarsest(levels_[depth_ - 1]); ++depth_) {
+    shape = {shape.rows / 2, shape.cols / 2};
+    if (shape.rows == 0 || shape.cols == 0) break;
     if (levels_.size() == depth_) levels_.emplace_back();
-    const Level& fine = levels_[depth_ - 1];
     Level& coarse = levels_[depth_];
-    coarse.assign(fine.data.rows / 2, fine.data.cols / 2, false);
-    take_active_cells(fine, coarse);
-    if (coarse.active == 0) break;
-    kernels_.interpolate(fine.data, coarse.data);
-    kernels_.coarsen(fine.data, coarse.data);
-    ++depth_;
+    if (depth_ == 0) {
+      const Arrays& arrays = finest_.arrays;
+      coarse.assign(shape, finest_.data.inverse[0] + arrays.cell(1, 0), 2 * arrays.stride(), 1);
+      if (coarse.active == 0) break;
+      kernels_.coarsen_finest(finest_.data, coarse.data);
+    } else {
+      const Level& fine = levels_[depth_ - 1];
+      coarse.assign(shape, fine.data.inverse + fine.arrays.cell(1, 1), 2 * fine.arrays.stride(), 2);
+      if (coarse.active == 0) break;
+      kernels_.coarsen(fine.data, coarse.data);
+    }
   }
-  invert_coarsest(levels_[depth_ - 1]);
+  if (depth_ > 0) invert_coarsest(levels_[depth_ - 1]);
 }
 
-void Multigrid::cycle(std::size_t number) {
-  Level& level = levels_[number];
+void Multigrid::cycle(double* columns) {
+  const Finest& level = finest_;
+  kernels_.spread(level.data, level.right, 0.25F, level.black);
+  if (depth_ > 0) {
+    const Level& coarse = levels_.front();
+    kernels_.gather_red(level.data, level.black, level.x);
+    kernels_.restrict_red(level.data, coarse.data, level.x, coarse.right, coarse.x);
+    solve_coarse(0);
+    kernels_.correct_red(level.data, coarse.data, coarse.answer, level.right, level.x);
+    kernels_.spread(level.data, level.x, 1, level.black);
+  }
+  kernels_.relax_red(level.data, level.black, level.right, level.x, columns);
+}
+
+void Multigrid::solve_coarse(std::size_t number) {
+  const Level& level = levels_[number];
   if (number + 1 == depth_) {
     solve_coarsest(level);
     return;
   }
   const Level& coarse = levels_[number + 1];
-  const Smoothing smoothing = smoothing_of(level);
-  kernels_.smooth_from_zero(level.data, level.right, smoothing.first, smoothing.momentum,
-                            smoothing.step, level.scratch, level.x);
-  kernels_.residual(level.data, level.x, level.right, level.scratch);
-  kernels_.restrict_residual(level.data, coarse.data, level.scratch, coarse.right);
-  cycle(number + 1);
-  kernels_.add_correction(level.data, coarse.data, coarse.x, level.x);
-  kernels_.smooth(level.data, level.x, level.right, 0, smoothing.first, level.scratch);
-  kernels_.smooth(level.data, level.scratch, level.right, smoothing.momentum, smoothing.step,
-                  level.x);
+  kernels_.gather(level.data, level.x, level.answer);
+  kernels_.restrict_residual(level.data, coarse.data, level.answer, coarse.right, coarse.x);
+  solve_coarse(number + 1);
+  kernels_.add_correction(level.data, coarse.data, coarse.answer, level.x);
+  kernels_.relax(level.data, level.x, level.right, level.answer);
 }
 
-void Multigrid::solve_coarsest(Level& level) {
-  if (!cells_.empty()) {
-    const std::size_t count = cells_.size();
-    for (std::size_t i = 0; i < count; ++i) gathered_[i] = level.right[cells_[i]];
-    for (std::size_t i = 0; i < count; ++i) {
-      float sum = 0;
-      for (std::size_t j = 0; j < count; ++j) sum += inverse_[i * count + j] * gathered_[j];
-      level.x[cells_[i]] = sum;
-    }
-    return;
+void Multigrid::solve_coarsest(const Level& level) {
+  const std::size_t count = cells_.size();
+  for (std::size_t i = 0; i < count; ++i) gathered_[i] = level.right[cells_[i]];
+  for (std::size_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (std::size_t j = 0; j < count; ++j) sum += inverse_[i * count + j] * gathered_[j];
+    level.answer[cells_[i]] = sum;
   }
-  const Smoothing smoothing = smoothing_of(level);
-  kernels_.smooth_from_zero(level.data, level.right, smoothing.first, smoothing.momentum,
-                            smoothing.step, level.scratch, level.x);
+  if (count > 0) return;
   for (int repeat = 0; repeat < 4; ++repeat) {
-    kernels_.smooth(level.data, level.x, level.right, 0, smoothing.first, level.scratch);
-    kernels_.smooth(level.data, level.scratch, level.right, smoothing.momentum, smoothing.step,
-                    level.x);
+    kernels_.relax(level.data, level.x, level.right, level.answer);
+    kernels_.relax(level.data, level.answer, level.right, level.x);
   }
+  kernels_.relax(level.data, level.x, level.right, level.answer);
 }
 
 /// The lower half of the coarsest matrix, by rows: what lies before a cell is its west and its
@@ -197,17 +203,11 @@ std::vector<double> Multigrid::coarsest_matrix(const Level& level) const {
   };
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t cell = cells_[i];
-    if (data.diagonal == nullptr) {
-      matrix[i * count + i] = 4;
-      couple(i, cell - 1, 1);
-      couple(i, cell - stride, 1);
-    } else {
-      matrix[i * count + i] = data.diagonal[cell];
-      couple(i, cell - 1, data.east[cell - 1]);
-      couple(i, cell - stride, data.south[cell - stride]);
-      couple(i, cell - stride - 1, data.south_east[cell - stride - 1]);
-      couple(i, cell - stride + 1, data.south_west[cell - stride + 1]);
-    }
+    matrix[i * count + i] = data.diagonal[cell];
+    couple(i, cell - 1, data.east[cell - 1]);
+    couple(i, cell - stride, data.south[cell - stride]);
+    couple(i, cell - stride - 1, data.south_east[cell - stride - 1]);
+    couple(i, cell - stride + 1, data.south_west[cell - stride + 1]);
   }
   return matrix;
 }
@@ -216,9 +216,11 @@ void Multigrid::invert_coarsest(const Level& level) {
   cells_.clear();
   if (level.active > most_inverted) return;
   const LevelData& data = level.data;
-  for (const Strip* strip = data.begin; strip != data.end; ++strip)
-    for (std::size_t i = strip->cell; i < strip->cell + strip->cells; ++i)
+  for (const Strip& strip : level.arrays.strips()) {
+    std::fill_n(level.answer + strip.cell, strip.cells, 0.0F);  // only active cells are written
+    for (std::size_t i = strip.cell; i < strip.cell + strip.cells; ++i)
       if (data.inverse[i] > 0) cells_.push_back(i);
+  }
   const std::size_t count = cells_.size();
   gathered_.resize(count);
   std::vector<double> matrix = coarsest_matrix(level);
