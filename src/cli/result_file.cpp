@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <iostream>
 #include <limits>
 
 #include "cli/configuration_file.hpp"
@@ -10,6 +11,7 @@
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "report/attributes.hpp"
+#include "report/room_table.hpp"
 #include "report/thresholds.hpp"
 #include "wallheat/error.hpp"
 
@@ -97,5 +99,21 @@ std::vector<std::size_t> selected_rows(const std::string& file, const ResultRead
   if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.count());
   return rows;
 }
+
+template <class Record>
+void ListForm::print(const Records<Record>& rows,
+                     const std::vector<Column<Record>>& columns) const {
+  switch (format_) {
+    case Format::table:
+      return print_rows(rows, columns);
+    case Format::csv:
+      return write_csv(std::cout, rows, columns);
+    case Format::json:
+      return write_json(std::cout, rows, columns);
+  }
+}
+
+template void ListForm::print(const Rows& rows, const std::vector<RowColumn>& columns) const;
+template void ListForm::print(const RoomRows& rows, const std::vector<RoomColumn>& columns) const;
 
 }  // namespace wallheat

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -61,18 +60,5 @@ void tell_thresholds(const std::string& file, const ResultReader& reader);
 [[nodiscard]] std::vector<std::size_t> selected_rows(const std::string& file,
                                                      const ResultReader& reader,
                                                      const RowChoice& choice);
-
-template <class Record>
-void ListForm::print(const Records<Record>& rows,
-                     const std::vector<Column<Record>>& columns) const {
-  switch (format_) {
-    case Format::table:
-      return print_rows(rows, columns);
-    case Format::csv:
-      return write_csv(std::cout, rows, columns);
-    case Format::json:
-      return write_json(std::cout, rows, columns);
-  }
-}
 
 }  // namespace wallheat

@@ -158,10 +158,10 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   const std::string page = bytes("run.html");
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
-  for (const char* part : {"average mean temperature", "Coldest and warmest plans",
-                           "Where the time went", "100.00 %", "Threads over time", "Sessions",
-                           "wallheat run --data plans --out r.h5", "threads at a plan",
-                           "peak memory of a solver"})
+  for (const char* part :
+       {"average mean temperature", "Coldest and warmest plans", "Where the time went", "100.00 %",
+        "Threads over time", "Sessions", "wallheat run --data plans --out r.h5",
+        "threads at a plan", "peak memory of a solver"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));

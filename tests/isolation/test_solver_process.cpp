@@ -275,7 +275,8 @@ TEST_F(IsolatedJobTest, has_a_child_with_its_binding_and_nothing_else_of_its_own
     EXPECT_EQ(file_text(proc + "/oom_score_adj"), "1000\n");
     std::set<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(proc + "/fd"))
-      files.insert(entry.path().filename());
+      if (!std::filesystem::read_symlink(entry).string().starts_with(proc))  // what it asks itself
+        files.insert(entry.path().filename());
     EXPECT_THAT(files, ElementsAre("0", "1", "2"));
     EXPECT_EQ(std::filesystem::read_symlink(proc + "/fd/1"), "/dev/null");
   }).join();
