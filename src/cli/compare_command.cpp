@@ -129,7 +129,8 @@ CompareReport report_of(const CompareOptions& compare) {
   auto file = answers.begin();
   for (const auto& given : compare.given) {
     if (given) {
-      report.times.push_back({given->name, given->seconds / static_cast<double>(timed), {}, {}});
+      report.times.push_back(
+          {given->name, given->seconds / static_cast<double>(timed), {}, {}, {}});
       continue;
     }
     const Answers& of = *file++;
