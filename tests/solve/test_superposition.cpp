@@ -139,7 +139,8 @@ TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
     EXPECT_GE(needed.most, needed.value);
     EXPECT_LT(needed.most - needed.least, 1e-4) << number;
     double bound = 0;
-    EXPECT_GE(mean_with(plan, needed.most, *steady, bound), target - bound) << number;
+    const double reached = mean_with(plan, needed.most, *steady, bound);
+    EXPECT_GE(reached, target - bound) << number;
     const double below = mean_with(plan, needed.least - 1e-6, *steady, bound);
     EXPECT_LE(below, target - 1e-6 * per_degree / 2 + bound) << number;
   }
