@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -8,13 +6,12 @@
 #include "bench/gpu_bench.hpp"
 #include "bench/gpu_crossover.hpp"
 #include "core/generator.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(BreakEven, is_where_the_rates_cross) {
   EXPECT_NEAR(break_even_side({{64, 1, 2}, {256, 2, 1}}), 128, 1e-9);

@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -8,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/configuration_file.hpp"
 #include "cli/run_option_parser.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
@@ -16,11 +15,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 Arguments with_plans(const Arguments& more) {
   Arguments arguments{"--data", "plans", "--out", "results.h5"};

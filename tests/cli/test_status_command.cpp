@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -6,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "store/results/result_store.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/run_status.hpp"
@@ -14,10 +14,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 class Status : public testing::Test {
  protected:

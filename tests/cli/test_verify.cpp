@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -11,6 +9,7 @@
 #include "isolation/plan_job.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/shapes.hpp"
@@ -22,10 +21,7 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
 using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::Not;
 
 /// Four plans (one without rooms), their true results, and a file of what became of them.
 class VerifyTest : public testing::Test {

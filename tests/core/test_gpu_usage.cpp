@@ -1,14 +1,10 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 
 #include "core/gpu_usage.hpp"
+#include "support/matchers.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
   GpuUsage usage;

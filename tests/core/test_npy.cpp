@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -6,6 +5,7 @@
 #include <utility>
 
 #include "core/npy.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -14,8 +14,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 /// An NPY file of version 1.0 with any header text and data.
 std::string npy_file(const std::string& dictionary, const std::string& data) {

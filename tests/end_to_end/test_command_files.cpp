@@ -9,8 +9,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 class CommandFiles : public ShellTest {

@@ -11,12 +11,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::Each;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 std::size_t columns(const std::string& line) {

@@ -9,11 +9,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
 class Runs : public ShellTest {
  protected:
   /// Plans, a.h5 of one worker and b.h5 with another tolerance.

@@ -6,10 +6,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-
 class Forecasts : public ShellTest {
  protected:
   void write(const std::string& name, const std::string& text) const {

@@ -8,11 +8,7 @@
 namespace wallheat {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::IsSupersetOf;
-using testing::Not;
 
 const std::string wallheat_program = WALLHEAT_PROGRAM;
 

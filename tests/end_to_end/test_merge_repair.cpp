@@ -11,10 +11,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 class Parts : public ShellTest {

@@ -8,11 +8,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
 class Monitor : public ShellTest {
  protected:
   void SetUp() override {

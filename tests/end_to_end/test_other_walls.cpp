@@ -7,10 +7,6 @@ namespace wallheat {
 namespace {
 
 using Json = nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 class OtherWalls : public ShellTest {
  protected:

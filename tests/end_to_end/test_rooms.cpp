@@ -9,10 +9,6 @@ namespace wallheat {
 namespace {
 
 using Json = nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 class Rooms : public ShellTest {
  protected:

@@ -6,9 +6,6 @@
 namespace wallheat {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 class Streams : public ShellTest {
  protected:
   Streams() { shell("wallheat generate --out plans --count 5 --size 32 > out"); }

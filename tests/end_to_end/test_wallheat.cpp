@@ -20,12 +20,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 class Wallheat : public ShellTest {

@@ -1,13 +1,10 @@
-#include <gmock/gmock.h>
-
 #include "forecast/campaign_choices.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(Sinfo, tells_nodes_cores_gpus_and_limits) {
   const auto partitions = parse_sinfo("sinfo",

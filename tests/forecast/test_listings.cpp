@@ -1,11 +1,10 @@
-#include <gmock/gmock.h>
-
 #include <cstdlib>
 #include <ctime>
 
 #include "forecast/job_history.hpp"
 #include "forecast/job_listing.hpp"
 #include "forecast/job_waits.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
@@ -13,8 +12,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 JobListing sacct(const std::string& text) { return parse_sacct("listing.txt", text); }
 

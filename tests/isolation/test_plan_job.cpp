@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <sys/resource.h>
 
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "run/catalogue.hpp"
 #include "run/forecast.hpp"
 #include "store/results/field_codec.hpp"
+#include "support/matchers.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -26,11 +26,6 @@ InputChanges changed_inputs(const PlanSource& source, const std::vector<PlanResu
   for (const PlanResult& row : rows) look_for_change(source, row, changes);
   return changes;
 }
-
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// Zeros, side x side, that take no room on the disk.
 void save_sparse(const std::filesystem::path& file, const std::string& dtype, std::size_t item,

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -17,6 +16,7 @@
 #include "isolation/solver_process.hpp"
 #include "node/local_machine.hpp"
 #include "queue/messages.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/shapes.hpp"
@@ -30,12 +30,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
 using namespace std::chrono_literals;
 
 /// The number behind a name in /proc/PID/status, else 0.

@@ -1,11 +1,8 @@
-#include <gmock/gmock.h>
-
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 /// Over TCP: through shared memory a message may be read out of a process that is stopped.
 Finished run_peers(const std::string& what) {

@@ -1,14 +1,10 @@
-#include <gmock/gmock.h>
-
 #include <iostream>
 
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 // MPI starts and ends in all ranks together; without a limit these runs would never end. Open MPI's
 // own mpirun now and then waits for ever although all ranks are gone; then the run says nothing of

@@ -1,18 +1,15 @@
-#include <gmock/gmock.h>
-
 #include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "node/gpu_telemetry.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using namespace std::chrono_literals;
 
 const std::string driver = WALLHEAT_FAKE_NVML;

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -15,17 +14,13 @@
 #include "node/cpu_quota.hpp"
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 /// Runs `check` in a child process, so that what it does to its binding or environment stays there.
 bool holds_in_child(const std::function<bool()>& check) {

@@ -1,19 +1,13 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <fstream>
 
 #include "node/node_telemetry.hpp"
+#include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 /// What Linux would tell of a node.
 class System {

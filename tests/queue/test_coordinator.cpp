@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <atomic>
 #include <map>
 #include <set>
@@ -8,6 +6,7 @@
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
@@ -17,8 +16,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 class MemorySink final : public ResultSink {
  public:

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,18 +8,13 @@
 #include <set>
 
 #include "queue/placement.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::SizeIs;
 using Cpus = std::vector<int>;
 
 /// `sockets` sockets of `cores_each` cores, numbered through, each socket split into `numa_each`

@@ -1,17 +1,14 @@
-#include <gmock/gmock.h>
-
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "queue/ranks.hpp"
+#include "support/matchers.hpp"
 
 namespace wallheat {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 /// Keeps what is said. No peer takes anything before it is asked to.
 class SilentLink final : public Link {

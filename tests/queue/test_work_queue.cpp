@@ -1,17 +1,13 @@
-#include <gmock/gmock.h>
-
 #include <deque>
 
 #include "queue/work_queue.hpp"
+#include "support/matchers.hpp"
 
 // What the simulation finds within its seeds is not tested here again: no plan is lost or answered
 // twice, nobody idles for long (tests/simulation/cluster).
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 std::vector<WorkQueue::Item> plans(std::uint32_t count) {
   std::vector<WorkQueue::Item> result;

@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -10,6 +8,7 @@
 #include "report/row_table.hpp"
 #include "store/results/field_codec.hpp"
 #include "store/results/result_store.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/json.hpp"
@@ -17,13 +16,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 

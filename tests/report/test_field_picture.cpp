@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -6,15 +5,11 @@
 #include <string>
 
 #include "report/field_picture.hpp"
+#include "support/matchers.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 /// A room between a cold wall on the left and a warm one on the right, nothing above and below.
 FloorPlan plan_of(std::size_t rows, std::size_t cols) {

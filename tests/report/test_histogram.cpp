@@ -1,17 +1,12 @@
-#include <gmock/gmock.h>
-
 #include <limits>
 #include <numeric>
 #include <random>
 
 #include "report/histogram.hpp"
+#include "support/matchers.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 std::size_t counted(const Histogram& histogram) {
   return std::accumulate(

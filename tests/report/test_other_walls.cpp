@@ -1,19 +1,14 @@
-#include <gmock/gmock.h>
-
 #include <limits>
 #include <sstream>
 
 #include "report/wall_need.hpp"
 #include "report/what_if.hpp"
+#include "support/matchers.hpp"
 #include "view/json.hpp"
 #include "wallheat/rooms.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
 
 /// Three rooms of a row each: beside a warm wall, between a warm and a cold one, beside cold ones.
 FloorPlan three_rooms() {

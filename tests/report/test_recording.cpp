@@ -1,21 +1,15 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "report/recording.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 class Recordings : public testing::Test {
  protected:

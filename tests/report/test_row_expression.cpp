@@ -1,16 +1,12 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 
 #include "report/row_expression.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 PlanResult plan() {
   PlanResult row;

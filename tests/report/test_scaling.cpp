@@ -1,10 +1,9 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "report/scaling.hpp"
 #include "store/results/result_store.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/time_text.hpp"
@@ -12,8 +11,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(Amdahl, gives_the_figures_of_the_documents) {
   EXPECT_NEAR(parallel_share(3.7, 16), 0.778, 0.0005);

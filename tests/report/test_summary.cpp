@@ -1,15 +1,11 @@
-#include <gmock/gmock.h>
-
 #include "report/summary.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 PlanResult solved(const std::string& id, double mean, double std, double above, double below) {
   PlanResult row;

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <stdlib.h>
 
 #include <chrono>
@@ -10,14 +9,12 @@
 #include <string>
 
 #include "run/batch_job.hpp"
+#include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 using Environment = std::map<std::string, std::string>;
 

@@ -1,10 +1,10 @@
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <string>
 
 #include "run/forecast.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
@@ -12,8 +12,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
 
 class ForecastTest : public testing::Test {
  protected:

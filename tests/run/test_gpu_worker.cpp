@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "run/gpu_choice.hpp"
 #include "store/results/result_store.hpp"
 #include "support/fake_gpu.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
@@ -27,11 +27,6 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 using namespace std::chrono_literals;
 
 class GpuWorkerTest : public testing::Test {

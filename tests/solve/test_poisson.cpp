@@ -1,9 +1,8 @@
-#include <gmock/gmock.h>
-
 #include <array>
 #include <random>
 
 #include "core/generator.hpp"
+#include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
@@ -12,9 +11,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 /// What the program of the course on Poisson's equation asks for.
 Limits of_the_course(std::size_t size) {

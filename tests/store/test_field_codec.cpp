@@ -1,13 +1,9 @@
-#include <gmock/gmock.h>
-
 #include <random>
 
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(FieldCodec, gives_back_every_bit) {
   std::mt19937_64 random(1);

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include "io/file_lock.hpp"
@@ -13,9 +12,6 @@ namespace wallheat::store_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 class Link : public StoreTest {
  protected:

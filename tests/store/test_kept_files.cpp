@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <fstream>
 
@@ -11,9 +9,6 @@
 
 namespace wallheat::store_test {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 const std::filesystem::path data = WALLHEAT_TEST_DATA;
 

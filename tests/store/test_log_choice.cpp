@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include "store/results/merge.hpp"
 #include "store/results/repair.hpp"
 #include "store_fixture.hpp"
@@ -8,12 +6,6 @@
 // them.
 namespace wallheat::store_test {
 namespace {
-
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 class LogBesideFile : public StoreTest {
  protected:

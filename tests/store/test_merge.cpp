@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include "io/deflate.hpp"
 #include "store/results/merge.hpp"
 #include "store_fixture.hpp"
@@ -7,12 +5,6 @@
 namespace wallheat::store_test {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 using Paths = std::vector<std::filesystem::path>;
 
 /// Parts as the shards of a job array leave them: shard k of n stores the rows i with i % n == k.

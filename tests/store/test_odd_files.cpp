@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <sys/resource.h>
 
 #include <array>
@@ -24,7 +23,6 @@ namespace fs = std::filesystem;
 using odd::Handle;
 using odd::make_odd;
 using odd::Place;
-using testing::HasSubstr;
 
 constexpr std::size_t odd_plan_count = 6;
 

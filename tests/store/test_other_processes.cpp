@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <cstdlib>
 #include <optional>
 
@@ -14,8 +12,6 @@
 namespace wallheat::store_test {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
 using OneWriter = StoreTest;
 using Readers = StoreTest;
 

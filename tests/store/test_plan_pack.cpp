@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <hdf5.h>
 
 #include <algorithm>
@@ -24,11 +23,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 /// Plans in memory.
 class MemorySource final : public PlanSource {

@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include "child_process.hpp"
 #include "io/checksum.hpp"
 #include "store/results/hdf5_file.hpp"
@@ -8,12 +6,6 @@
 
 namespace wallheat::store_test {
 namespace {
-
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// What a resume of a file reports.
 std::vector<std::string> resume_and_close(const std::filesystem::path& file,

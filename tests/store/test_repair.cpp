@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <random>
 
 #include "store/results/repair.hpp"
@@ -8,11 +6,6 @@
 
 namespace wallheat::store_test {
 namespace {
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 using Repair = StoreTest;
 

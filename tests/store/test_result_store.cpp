@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include "store/results/field_places.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store_fixture.hpp"
@@ -7,7 +5,6 @@
 namespace wallheat::store_test {
 namespace {
 
-using testing::HasSubstr;
 using ResultStoreFile = StoreTest;
 
 const Attributes first_session{{"started", "2026-01-01"}, {"host", "node0"}};

@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <algorithm>
 
 #include "store/results/merge.hpp"
@@ -8,11 +6,6 @@
 
 namespace wallheat::store_test {
 namespace {
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// More than a chunk of /rooms has, in all.
 std::vector<RoomResult> rooms_of_plan(std::size_t number) {

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <grp.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -21,9 +20,6 @@
 // not permitted.
 namespace wallheat::store_test {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr int not_permitted = 77;
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <string>
 
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -1,13 +1,8 @@
-#include <gmock/gmock.h>
-
+#include "support/matchers.hpp"
 #include "view/node_text.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 const std::vector<NvmlGpu> gpus{{0, "GPU-a", "A"}, {3, "GPU-b", "B"}};
 

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <algorithm>
@@ -8,18 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/run_monitor.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 /// Keeps what is said, and what of it is at least a warning.
 class Said final : public Log {

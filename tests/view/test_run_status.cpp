@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <cmath>
@@ -6,6 +5,7 @@
 #include <iterator>
 
 #include "core/bytes.hpp"
+#include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
@@ -14,8 +14,6 @@
 
 namespace wallheat {
 namespace {
-
-using testing::HasSubstr;
 
 RunStatus full_status() {
   RunStatus status;

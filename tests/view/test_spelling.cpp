@@ -1,13 +1,9 @@
-#include <gmock/gmock.h>
-
+#include "support/matchers.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 const std::vector<std::string> commands{"run", "export", "summary", "status", "repair", "verify"};
 

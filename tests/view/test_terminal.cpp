@@ -1,11 +1,8 @@
-#include <gmock/gmock.h>
-
+#include "support/matchers.hpp"
 #include "view/terminal.hpp"
 
 namespace wallheat {
 namespace {
-
-using testing::ElementsAre;
 
 TEST(FoldedText, breaks_at_blanks_and_indents_what_goes_on) {
   EXPECT_EQ(folded("a plan that cannot be read is left out", 20, 2),
