@@ -27,7 +27,7 @@ Spread spread_of(std::vector<double> values) {
 
 double density(const FloorPlan& plan, Isa isa) {
   ActiveBlocks blocks;
-  blocks.assign(plan.interior, sweeps_for(isa).levels);
+  blocks.assign(plan.interior, sweeps_for(isa));
   return static_cast<double>(count_interior(plan)) / static_cast<double>(blocks.processed_cells());
 }
 

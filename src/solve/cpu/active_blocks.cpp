@@ -20,9 +20,10 @@ void CompactFields::resize(std::size_t fields, std::size_t cells) {
   capacity_ = fields * stride_;
 }
 
-void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, int levels) {
+void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, const Sweeps& sweeps) {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  ring_ = static_cast<std::size_t>(levels);
+  even_first_ = sweeps.even_first;
+  ring_ = static_cast<std::size_t>(sweeps.levels);
   const std::size_t blocks = (interior.cols + block_width - 1) / block_width + 2;
   if (interior.rows > most - 2 * ring_ || blocks > most ||
       interior.rows + 2 * ring_ > most / block_width / blocks) {
@@ -131,8 +132,8 @@ void ActiveBlocks::load(const Grid<double>& grid, double* field) const {
       const std::size_t col = (block - 1) * block_width;
       const bool inside = row < grid.rows && col < grid.cols;
       const std::size_t width = inside ? std::min(block_width, grid.cols - col) : 0;
-      if (inside) std::copy_n(&grid(row, col), width, field);
-      std::fill(field + width, field + block_width, 0.0);
+      for (std::size_t cell = 0; cell < block_width; ++cell)
+        field[place(cell)] = cell < width ? grid(row, col + cell) : 0;
       field += block_width;
     }
   }
@@ -144,7 +145,8 @@ void ActiveBlocks::store(const double* field, Grid<double>& grid) const {
     for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
       const std::size_t col = (block - 1) * block_width;
       if (row < grid.rows && col < grid.cols) {
-        std::copy_n(field, std::min(block_width, grid.cols - col), &grid(row, col));
+        const std::size_t width = std::min(block_width, grid.cols - col);
+        for (std::size_t cell = 0; cell < width; ++cell) grid(row, col + cell) = field[place(cell)];
       }
       field += block_width;
     }

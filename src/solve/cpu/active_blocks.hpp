@@ -42,8 +42,8 @@ class CompactFields {
 /// with interior cells. The grid lies in a ring of zeros.
 class ActiveBlocks {
  public:
-  /// For so many levels. Throws InputError if the plan has more cells than offsets can count.
-  void assign(const Grid<std::uint8_t>& interior, int levels);
+  /// For these sweeps. Throws InputError if the plan has more cells than offsets can count.
+  void assign(const Grid<std::uint8_t>& interior, const Sweeps& sweeps);
 
   /// Cells of a field.
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -65,10 +65,15 @@ class ActiveBlocks {
     std::uint32_t block;  ///< the same
     std::uint32_t blocks;
   };
+  /// Where in its block a field keeps a cell.
+  [[nodiscard]] std::size_t place(std::size_t cell) const {
+    return even_first_ ? cell / 2 + cell % 2 * (block_width / 2) : cell;
+  }
   void place_blocks();
   void list_runs();
   std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);
 
+  bool even_first_ = false;
   std::size_t ring_ = 0;  ///< its rows, as many as there are levels; it is one block wide
   Grid<std::uint8_t>
       masks_;  ///< of each block, the ring included: bit i says that cell i is interior

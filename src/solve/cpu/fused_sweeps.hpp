@@ -24,10 +24,35 @@ constexpr Scaling scaling_at(int level, Scaling first) {
   return first == Scaling::to_fourfold ? Scaling::from_fourfold : Scaling::to_fourfold;
 }
 
+/// Adds left and right neighbours along a row. They are shifted out of registers, as an unaligned
+/// load would read two cache lines.
+template <class Vector>
+class ShiftedSides {
+  using Type = typename Vector::Type;
+
+ public:
+  ShiftedSides() = default;
+  [[gnu::always_inline]] explicit ShiftedSides(const double* cell)
+      : here_(Vector::load(cell)), left_(Vector::left(Vector::load(cell - Vector::lanes), here_)) {}
+
+  /// The cells themselves.
+  [[nodiscard, gnu::always_inline]] Type here(const double* /*cell*/) const { return here_; }
+  /// The sums for the cells from `cell` on; the next call is for those that follow.
+  [[gnu::always_inline]] Type next(const double* cell) {
+    const Type after = Vector::load(cell + Vector::lanes);
+    const Type sum = Vector::add(left_, Vector::right(here_, after));
+    left_ = Vector::left(here_, after);
+    here_ = after;
+    return sum;
+  }
+
+ private:
+  Type here_;
+  Type left_;  ///< the left neighbours of here_
+};
+
 /// Walks along a run of front f, block by block; in each, level k updates row f - k. The row below
-/// that is the one that level k - 1 has just updated, so those values are still in registers. Left
-/// and right neighbours are shifted out of registers, too, as an unaligned load would read two
-/// cache lines.
+/// that is the one that level k - 1 has just updated, so those values are still in registers.
 ///
 /// `Vector` is an instruction set: what it calls a vector, and what it can do with it. Everything
 /// is inlined, so that what is an array here becomes registers.
@@ -45,16 +70,14 @@ class Walk {
 #pragma GCC unroll 6
     for (int row = 0; row < levels + 2; ++row) row_[row] = fields.even + run.cell[row];
 #pragma GCC unroll 4
-    for (int level = 0; level < levels; ++level) {
-      const double* cell = from(level, level + 1);
-      here_[level] = Vector::load(cell);
-      left_[level] = Vector::left(Vector::load(cell - Vector::lanes), here_[level]);
-    }
+    for (int level = 0; level < levels; ++level)
+      sides_[level] = typename Vector::Sides(from(level, level + 1));
   }
 
   [[gnu::always_inline]] void masked(const std::uint32_t* word) {
+    const auto masks = Vector::masks(word);
 #pragma GCC unroll 4
-    for (int vector = 0; vector < vectors; ++vector) update<true>(word, vector);
+    for (int vector = 0; vector < vectors; ++vector) update<true>(masks, vector);
   }
 
   [[gnu::always_inline]] void full() {
@@ -75,9 +98,9 @@ class Walk {
     return row_[level + 1] + (level % 2 == 0 ? odd_ : even_);
   }
 
-  template <bool is_masked>
-  [[gnu::always_inline]] void update(const std::uint32_t* word, int vector) {
-    update_from<0, is_masked>(Vector::load(from(0, 0)), word, vector);
+  template <bool is_masked, class Masks>
+  [[gnu::always_inline]] void update(Masks masks, int vector) {
+    update_from<0, is_masked>(Vector::load(from(0, 0)), masks, vector);
     if constexpr (with_source) source_ += Vector::lanes;
     start_ += Vector::lanes;
     odd_ += Vector::lanes;
@@ -85,24 +108,25 @@ class Walk {
   }
 
   /// Updates a vector in this level and in those after it.
-  template <int level, bool is_masked>
-  [[gnu::always_inline]] void update_from(Type down, const std::uint32_t* word, int vector) {
+  template <int level, bool is_masked, class Masks>
+  [[gnu::always_inline]] void update_from(Type down, Masks masks, int vector) {
     constexpr Scaling here = scaling_at(level, scaling);
-    const Type old = here_[level];
-    const Type after = Vector::load(from(level, level + 1) + Vector::lanes);
+    const Type old = sides_[level].here(from(level, level + 1));
     const Type up = Vector::load(from(level, level + 2));
-    const Type sides = Vector::add(left_[level], Vector::right(old, after));
+    const Type sides = sides_[level].next(from(level, level + 1));
     Type sum = Vector::add(Vector::add(sides, up), down);
     if constexpr (with_source) sum = Vector::add(sum, Vector::load(row_[level + 1] + source_));
     Type value = times(sum_factor(here), sum);
-    left_[level] = Vector::left(old, after);
-    here_[level] = after;
     const Type kept = times(kept_factor(here), old);
-    if constexpr (is_masked) value = Vector::select(Vector::mask(word, level, vector), value, kept);
+    if constexpr (is_masked) {
+      // What a fixed cell holds, the field that is written holds already.
+      const Type fixed = Vector::reads_target ? Vector::load(to(level)) : kept;
+      value = Vector::select(Vector::mask(masks, level, vector), value, fixed);
+    }
     if constexpr (with_delta) largest_ = Vector::larger(largest_, Vector::distance(value, kept));
     // Of a masked block, too, all is stored: the next load would have to wait for a masked store.
     Vector::store(to(level), value);
-    if constexpr (level + 1 < levels) update_from<level + 1, is_masked>(value, word, vector);
+    if constexpr (level + 1 < levels) update_from<level + 1, is_masked>(value, masks, vector);
   }
 
   [[gnu::always_inline]] static Type times(double factor, Type value) {
@@ -114,8 +138,7 @@ class Walk {
   std::ptrdiff_t odd_;    ///< the same for `odd`
   std::ptrdiff_t even_ = 0;
   std::ptrdiff_t source_ = 0;  ///< the same for the source
-  Type left_[levels];          ///< the left neighbours of here_
-  Type here_[levels];
+  typename Vector::Sides sides_[levels];
   Type largest_ = Vector::zero();
 };
 
@@ -164,10 +187,11 @@ double sweep_with_source_and_delta(const double* from, double* to, const double*
   return walk<Vector, 1, Scaling::none, true, true>({from, to, to, source}, runs);
 }
 
-/// In 16 chains: more than it takes to hide how long an addition lasts, and no more than registers.
+/// In 16 vectors: more than it takes to hide how long an addition lasts, and no more than
+/// registers.
 template <class Vector>
 std::int64_t add(std::int64_t rounds) {
-  constexpr int chains = 16;
+  constexpr int chains = 16 / Vector::registers;
   volatile double number = 0;  // the compiler cannot foresee what it is, nor leave it out
   typename Vector::Type sum[chains];
 #pragma GCC unroll 16
@@ -186,6 +210,7 @@ std::int64_t add(std::int64_t rounds) {
 template <class Vector>
 Sweeps sweeps_of() {
   return {Vector::levels,
+          Vector::even_first,
           sweep<Vector, Scaling::none>,
           sweep<Vector, Scaling::to_fourfold>,
           sweep_with_delta<Vector, Scaling::none>,

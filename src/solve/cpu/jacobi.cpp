@@ -71,7 +71,7 @@ class JacobiSolver final : public Solver {
   std::optional<Solution> iterate(const FloorPlan& plan, const Grid<double>& terms,
                                   const Limits& limits, const SolveControl& control) {
     const bool with_source = !terms.cells.empty();
-    blocks_.assign(plan.interior, sweeps_.levels);
+    blocks_.assign(plan.interior, sweeps_);
     fields_.resize(with_source ? 4 : 3, blocks_.size());
     current_ = fields_[0];
     odd_ = fields_[1];

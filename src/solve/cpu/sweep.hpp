@@ -62,7 +62,8 @@ enum class Scaling {
 /// The sweeps of one instruction set. Each writes whole blocks: interior cells get a new value, the
 /// others the old one.
 struct Sweeps {
-  int levels;  ///< sweeps that are fused, an even number
+  int levels;       ///< sweeps that are fused, an even number
+  bool even_first;  ///< in a block cells 0, 2, 4, 6 come first, then 1, 3, 5, 7
   /// Makes 1, levels - 1 or `levels` sweeps along the runs, all fields holding temperatures.
   void (*plain)(const SweepFields& fields, const Runs& runs, int levels);
   /// The same with `odd` holding fourfold temperatures.

@@ -7,8 +7,12 @@ namespace {
 
 struct Avx512 {
   using Type = __m512d;
+  using Sides = ShiftedSides<Avx512>;
+  static constexpr int registers = 1;
   static constexpr int lanes = 8;
   static constexpr int levels = 4;
+  static constexpr bool even_first = false;
+  static constexpr bool reads_target = false;  // it would be slower
 
   static Type zero() { return _mm512_setzero_pd(); }
   static Type load(const double* from) { return _mm512_load_pd(from); }
@@ -25,6 +29,7 @@ struct Avx512 {
   static Type left(Type before, Type here) { return shifted<7>(before, here); }
   static Type right(Type here, Type after) { return shifted<1>(here, after); }
 
+  static const std::uint32_t* masks(const std::uint32_t* word) { return word; }
   /// Loaded into the mask register by itself: by way of another register, as the compiler does it,
   /// masked blocks take a tenth longer. The second byte means nothing for eight lanes.
   static __mmask8 mask(const std::uint32_t* word, int level, int) {

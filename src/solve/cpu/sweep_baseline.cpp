@@ -13,8 +13,12 @@ constexpr PairBits lane_masks[4] = {{0, 0}, {-1, 0}, {0, -1}, {-1, -1}};
 
 struct Baseline {
   using Type = Pair;
+  using Sides = ShiftedSides<Baseline>;
+  static constexpr int registers = 1;
   static constexpr int lanes = 2;
   static constexpr int levels = 2;
+  static constexpr bool even_first = false;
+  static constexpr bool reads_target = false;  // it would be slower
 
   static Type zero() { return Type{0, 0}; }
   static Type load(const double* from) { return *reinterpret_cast<const Type*>(from); }
@@ -33,6 +37,7 @@ struct Baseline {
   static Type left(Type before, Type here) { return Type{before[1], here[0]}; }
   static Type right(Type here, Type after) { return Type{here[1], after[0]}; }
 
+  static const std::uint32_t* masks(const std::uint32_t* word) { return word; }
   static PairBits mask(const std::uint32_t* word, int level, int vector) {
     return lane_masks[*word >> (8 * level + lanes * vector) & 3U];
   }
