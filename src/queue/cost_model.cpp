@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace wallheat {
 namespace {
@@ -44,7 +45,7 @@ bool CostModel::observe(double updates_predicted, double seconds) {
   if (!std::isfinite(seconds) || seconds <= 0 || !std::isfinite(updates_predicted)) return false;
   const double predicted = predict_s(updates_predicted);
   // A prediction of 0, as for a plan without work before the constant is known, has no ratio.
-  if (predicted > 0) ratios_.push_back(seconds / predicted);
+  if (predicted > 0) ratios_.add(seconds / predicted);
 
   const Observation observation{updates_predicted, seconds};
   if (latest_.size() < window) {
@@ -104,16 +105,44 @@ void CostModel::fit() {
   slope_s_ = best.slope;
 }
 
-PredictionQuality judge_predictions(std::vector<double> ratios) {
+namespace {
+
+constexpr double log_of_step = 1e-3;
+/// Of the middle of the ratios that this step counts.
+double ratio_of(std::int32_t step) { return std::exp(log_of_step * step); }
+
+/// The step at which the first `rank` + 1 of the counts, in order, end.
+std::int32_t step_of_rank(const std::map<std::int32_t, std::size_t>& counts, std::size_t rank) {
+  for (const auto& [step, count] : counts) {
+    if (rank < count) return step;
+    rank -= count;
+  }
+  return counts.rbegin()->first;
+}
+
+}  // namespace
+
+void PredictionRatios::add(double ratio) {
+  constexpr double most = 1e6;  // steps: what a clock that jumps makes of a ratio stays a number
+  ++counts_[static_cast<std::int32_t>(
+      std::lround(std::clamp(std::log(ratio) / log_of_step, -most, most)))];
+}
+
+void PredictionRatios::add(const PredictionRatios& others) {
+  for (const auto& [step, count] : others.counts_) counts_[step] += count;
+}
+
+PredictionQuality PredictionRatios::quality() const {
   PredictionQuality quality;
-  quality.plans = ratios.size();
-  if (ratios.empty()) return quality;
-  std::sort(ratios.begin(), ratios.end());
-  quality.median_ratio = ratios[ratios.size() / 2];
-  for (double& ratio : ratios) ratio = std::max(ratio, 1 / ratio);
-  std::sort(ratios.begin(), ratios.end());
-  quality.factor_90 = ratios[(ratios.size() * 9 + 9) / 10 - 1];
-  quality.worst_factor = ratios.back();
+  std::map<std::int32_t, std::size_t> factors;  // either way
+  for (const auto& [step, count] : counts_) {
+    quality.plans += count;
+    factors[std::abs(step)] += count;
+  }
+  if (quality.plans == 0) return quality;
+  quality.median_ratio = ratio_of(step_of_rank(counts_, quality.plans / 2));
+  quality.factor_90 = ratio_of(step_of_rank(factors, (quality.plans * 9 + 9) / 10 - 1));
+  quality.worst_factor = ratio_of(factors.rbegin()->first);
   return quality;
 }
 

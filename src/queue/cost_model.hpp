@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 namespace wallheat {
@@ -16,8 +18,17 @@ struct PredictionQuality {
   double worst_factor = std::numeric_limits<double>::quiet_NaN();  ///< the same for all
 };
 
-/// Judges ratios actual / predicted, in any order.
-[[nodiscard]] PredictionQuality judge_predictions(std::vector<double> ratios);
+/// Ratios actual / predicted, of which there may be tens of millions: counted in steps of 0.1 %.
+class PredictionRatios {
+ public:
+  /// A ratio above 0.
+  void add(double ratio);
+  void add(const PredictionRatios& others);
+  [[nodiscard]] PredictionQuality quality() const;
+
+ private:
+  std::map<std::int32_t, std::size_t> counts_;  ///< by the number of steps above 1
+};
 
 /// Learns from finished plans how long others will take: seconds = constant + slope * updates, both
 /// at least 0. The constant is what reading, hashing and storing a plan costs. It fits the latest
@@ -41,9 +52,8 @@ class CostModel {
     double predicted_s = 0;
   };
   [[nodiscard]] Totals latest() const;
-  [[nodiscard]] PredictionQuality quality() const { return judge_predictions(ratios_); }
-  /// actual / predicted of all predictions that were put to the test.
-  [[nodiscard]] const std::vector<double>& ratios() const { return ratios_; }
+  /// Of all predictions that were put to the test.
+  [[nodiscard]] const PredictionRatios& ratios() const { return ratios_; }
 
  private:
   struct Observation {
@@ -58,7 +68,7 @@ class CostModel {
   std::size_t observed_ = 0;
   double constant_s_ = std::numeric_limits<double>::quiet_NaN();
   double slope_s_ = std::numeric_limits<double>::quiet_NaN();  ///< seconds an update
-  std::vector<double> ratios_;
+  PredictionRatios ratios_;
 };
 
 }  // namespace wallheat

@@ -11,14 +11,14 @@
 namespace wallheat {
 
 /// Plans in the order in which they should be started. Made for tens of millions of them: sorted
-/// runs of up to 128 keys, found through a tree of their first keys, take 16 to 32 bytes a plan,
+/// runs of up to 128 keys, found through a tree of their first keys, take 12 to 24 bytes a plan,
 /// and little memory is touched to add or take one.
 class PendingPlans {
  public:
   struct Key {
     std::int32_t trouble = 0;    ///< failures and lost workers: the untroubled go first
     std::uint32_t position = 0;  ///< in the list of plans; last, it decides between equals
-    double updates = 0;          ///< long before short; 0 where not known
+    float updates = 0;           ///< long before short; 0 where not known
     friend bool operator==(const Key&, const Key&) = default;
     friend bool operator<(const Key& a, const Key& b) {
       if (a.trouble != b.trouble) return a.trouble < b.trouble;
@@ -71,7 +71,7 @@ class PendingPlans {
  private:
   static constexpr std::ptrdiff_t longest_run = 128;
   static constexpr Key before_all{std::numeric_limits<std::int32_t>::min(), 0,
-                                  std::numeric_limits<double>::infinity()};
+                                  std::numeric_limits<float>::infinity()};
   /// By a key that none of the run's is before. The first is always there; no other is empty.
   using Runs = std::map<Key, std::vector<Key>>;
 

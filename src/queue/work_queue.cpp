@@ -233,8 +233,9 @@ void WorkQueue::set_work(std::uint32_t number, double updates) {
   const bool pending = plan->state == State::pending;
   remove_pending(*plan);
   known_plans_ += plan->updates > 0 ? 0 : 1;
-  known_updates_ += updates - plan->updates;
-  plan->updates = updates;
+  known_updates_ -= plan->updates;
+  plan->updates = static_cast<float>(updates);
+  known_updates_ += plan->updates;
   if (pending) add_pending(*plan);
 }
 
@@ -385,7 +386,8 @@ void WorkQueue::assign(Worker& worker, std::size_t count, bool any_plan, double 
   if (time_left_s <= 0) return;
   Order order{Order::Kind::assign, worker.id, {}, 0};
   const bool keeps_for_others = !any_plan && waits_for_others(worker);
-  PendingPlans::Key from{std::numeric_limits<std::int32_t>::min(), 0, infinity};
+  PendingPlans::Key from{std::numeric_limits<std::int32_t>::min(), 0,
+                         std::numeric_limits<float>::infinity()};
   for (std::size_t looks = 0; order.plans.size() < count && looks < most_looks;) {
     const PendingPlans::Key* const next = pending_.at_or_after(from);
     if (next == nullptr) break;
@@ -396,7 +398,7 @@ void WorkQueue::assign(Worker& worker, std::size_t count, bool any_plan, double 
       // So are all that are longer: the next to look at is the longest that fits. Plans of unknown
       // length come last.
       const double fits = std::max(0.0, worker.cost->updates_within(left_s / caution));
-      const PendingPlans::Key longest{next->trouble, 0, fits};
+      const PendingPlans::Key longest{next->trouble, 0, static_cast<float>(fits)};
       if (from < longest) from = longest;
     } else if (keeps_for_others && plans_[next->position].failed_at == worker.id) {
       ++looks;
@@ -562,10 +564,9 @@ double WorkQueue::seconds_left() const {
 }
 
 PredictionQuality WorkQueue::prediction_quality() const {
-  std::vector<double> ratios;
-  for (const auto& [name, cost] : costs_)
-    ratios.insert(ratios.end(), cost.ratios().begin(), cost.ratios().end());
-  return judge_predictions(std::move(ratios));
+  PredictionRatios ratios;
+  for (const auto& [name, cost] : costs_) ratios.add(cost.ratios());
+  return ratios.quality();
 }
 
 void WorkQueue::add_pending(Plan& plan) {

@@ -141,11 +141,11 @@ class WorkQueue {
   };
   /// There may be tens of millions of these: small members only.
   struct Plan {
-    double updates = 0;       ///< 0 where not known
     Lease* leases = nullptr;  ///< the first of all; late copies where it is finished
+    float updates = 0;        ///< 0 where not known
     std::int32_t failures = 0;
-    std::int32_t lost_workers = 0;
     int failed_at = no_worker;  ///< the worker of the last failure: to be tried elsewhere
+    std::uint16_t lost_workers = 0;
     State state = State::pending;
     [[nodiscard]] bool finished() const {
       return state == State::answered || state == State::failed;

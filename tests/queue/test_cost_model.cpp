@@ -28,8 +28,8 @@ class CostModelTest : public testing::Test {
 
 TEST_F(CostModelTest, knows_nothing_before_the_first_plan) {
   EXPECT_TRUE(std::isnan(model_.predict_s(1e6)));
-  EXPECT_EQ(model_.quality().plans, 0U);
-  EXPECT_TRUE(std::isnan(model_.quality().median_ratio));
+  EXPECT_EQ(model_.ratios().quality().plans, 0U);
+  EXPECT_TRUE(std::isnan(model_.ratios().quality().median_ratio));
 }
 
 TEST_F(CostModelTest, takes_time_for_proportional_to_work_after_one_plan) {
@@ -97,26 +97,26 @@ TEST_F(CostModelTest, ignores_times_that_cannot_be) {
     model_.observe(1e8, seconds);
   }
   EXPECT_NEAR(model_.predict_s(1e8), 0.5, 1e-9);
-  EXPECT_EQ(model_.quality().plans, 0U);
+  EXPECT_EQ(model_.ratios().quality().plans, 0U);
 }
 
 TEST_F(CostModelTest, says_how_good_predictions_were_that_were_made_before) {
   model_.observe(1e8, 1);  // nothing was predicted for it
   model_.observe(1e8, 2);
-  const PredictionQuality quality = model_.quality();
+  const PredictionQuality quality = model_.ratios().quality();
   EXPECT_EQ(quality.plans, 1U);
-  EXPECT_NEAR(quality.median_ratio, 2, 1e-9);
-  EXPECT_NEAR(quality.factor_90, 2, 1e-9);
+  EXPECT_NEAR(quality.median_ratio, 2, 0.002);
+  EXPECT_NEAR(quality.factor_90, 2, 0.002);
 
   CostModel steady;
   for (int plan = 0; plan < 18; ++plan) steady.observe(1e8, 1);
   steady.observe(1e8, 1.25);
   steady.observe(1e8, 1.25);
   steady.observe(1e8, 0.25);
-  EXPECT_EQ(steady.quality().plans, 20U);
-  EXPECT_NEAR(steady.quality().median_ratio, 1, 0.01);
-  EXPECT_NEAR(steady.quality().factor_90, 1.25, 0.01);
-  EXPECT_NEAR(steady.quality().worst_factor, 4, 0.01);
+  EXPECT_EQ(steady.ratios().quality().plans, 20U);
+  EXPECT_NEAR(steady.ratios().quality().median_ratio, 1, 0.01);
+  EXPECT_NEAR(steady.ratios().quality().factor_90, 1.25, 0.01);
+  EXPECT_NEAR(steady.ratios().quality().worst_factor, 4, 0.01);
 }
 
 }  // namespace
