@@ -35,9 +35,11 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
     return plans;
   }
   const auto source = open_plan_source(data);
-  auto ids = source->ids().ids;
-  if (ids.size() > static_cast<std::size_t>(count)) ids.resize(static_cast<std::size_t>(count));
-  for (const std::string& id : ids) plans.push_back({id, source->load(id)});
+  const TextList ids = source->ids().ids.first(static_cast<std::size_t>(count));
+  for (const std::string_view text : ids) {
+    const std::string id(text);
+    plans.push_back({id, source->load(id)});
+  }
   return plans;
 }
 
@@ -56,8 +58,9 @@ GpuBenchPlans gpu_bench_plans(const std::filesystem::path& data, int count, std:
   GpuBenchPlans plans;
   for (BenchPlan& plan : bench_plans(data, count, size))
     plans.in_memory.push_back(std::move(plan.plan));
-  plans.files = {data.string(), ids.size(),
-                 [source, ids](std::size_t number) { return source->load(ids[number]); }};
+  plans.files = {data.string(), ids.size(), [source, ids](std::size_t number) {
+                   return source->load(std::string(ids[number]));
+                 }};
   return plans;
 }
 

@@ -27,15 +27,15 @@ namespace {
 
 /// Throws RunError if a file is there that would be written. Plans need no list to be somebody's.
 void require_none_of(const std::filesystem::path& directory, const std::filesystem::path& ids_file,
-                     const std::vector<std::string>& ids) {
+                     const TextList& ids) {
   const auto require_none = [](const std::filesystem::path& file) {
     if (std::filesystem::exists(file))
       throw RunError(file.string() + " exists; give another --out, or --overwrite");
   };
   require_none(ids_file);
-  for (const std::string& id : ids)
+  for (const std::string_view id : ids)
     for (const char* ending : {"_domain.npy", "_interior.npy", "_source.npy"})
-      require_none(directory / (id + ending));
+      require_none(directory / (std::string(id) + ending));
 }
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
@@ -73,7 +73,7 @@ class GeneratedPlans final : public PlanSource {
 
 void write_directory(const GeneratedPlans& plans, bool overwrite, std::optional<double> spacing) {
   const std::filesystem::path out = plans.path();
-  const std::vector<std::string> all = plans.ids().ids;
+  const TextList all = plans.ids().ids;
   const auto ids_file = out / "building_ids.txt";
   if (!overwrite) require_none_of(out, ids_file, all);
   std::error_code error;
@@ -87,7 +87,10 @@ void write_directory(const GeneratedPlans& plans, bool overwrite, std::optional<
   } else {
     std::filesystem::remove(out / spacing_name, error);
   }
-  for (const std::string& id : all) save_floor_plan(out, id, plans.load(id));
+  for (const std::string_view text : all) {
+    const std::string id(text);
+    save_floor_plan(out, id, plans.load(id));
+  }
   // The list comes last: a directory that has one is complete.
   write_output(ids_file, fmt::format("{}\n", fmt::join(all, "\n")));
 }

@@ -134,7 +134,7 @@ FloorPlan load_plan(const PlanSource& source, const std::string& id) {
   try {
     return source.load(id);
   } catch (const InputError& error) {
-    const auto without_zeros = [](const std::string& text) {
+    const auto without_zeros = [](std::string_view text) {
       return text.substr(std::min(text.find_first_not_of('0'), text.size() - 1));
     };
     std::string hint;

@@ -109,7 +109,7 @@ void LinearPlans::open(CommandFiles& files) {
   const PlanIds plans =
       requested_plans(*source_, ids_, ids_file_, static_cast<std::size_t>(first_));
   if (!plans.note.empty()) print_error("{}", printable(plans.note));
-  ids_ = plans.ids;
+  ids_ = {plans.ids.begin(), plans.ids.end()};
   if (spacing_ == 0) spacing_ = spacing_of_plans(data_).value_or(0);
 }
 
@@ -126,7 +126,7 @@ std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
                                    const TakeSuperposition& take) const {
   WallTemperatures walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
-  require_wall_kinds(*source_, ids_, walls, [] { return false; });
+  require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
   Limits limits = limits_;
   limits.spacing = spacing_ > 0 ? spacing_ : 1;
   std::atomic_flag warned;

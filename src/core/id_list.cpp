@@ -1,20 +1,59 @@
 #include "core/id_list.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <limits>
 #include <stdexcept>
 
 namespace wallheat {
+namespace {
 
-void TextList::push_back(std::string_view text) {
-  letters_ += text;
-  ends_.push_back(letters_.size());
+/// How many slots so many ids need.
+std::size_t slots_for(std::size_t ids) { return std::bit_ceil(ids + ids / 2 + 1); }
+
+}  // namespace
+
+TextList::TextList(std::initializer_list<std::string_view> texts) {
+  for (const std::string_view text : texts) push_back(text);
 }
 
-std::string_view TextList::operator[](std::size_t place) const {
-  const std::uint64_t begin = place == 0 ? 0 : ends_[place - 1];
-  return std::string_view(letters_).substr(begin, ends_[place] - begin);
+TextList::TextList(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) push_back(text);
+}
+
+TextList::Texts& TextList::own() {
+  if (!texts_) {
+    texts_ = std::make_shared<Texts>();
+  } else if (texts_.use_count() > 1) {
+    texts_ = std::make_shared<Texts>(*texts_);
+  }
+  return *texts_;
+}
+
+void TextList::reserve(std::size_t texts, std::size_t letters) {
+  Texts& mine = own();
+  mine.ends.reserve(texts);
+  mine.letters.reserve(letters);
+}
+
+void TextList::push_back(std::string_view text) {
+  Texts& mine = own();
+  mine.letters += text;
+  mine.ends.push_back(mine.letters.size());
+}
+
+TextList TextList::first(std::size_t count) const {
+  if (count >= size()) return *this;
+  TextList some;
+  for (std::size_t place = 0; place < count; ++place) some.push_back((*this)[place]);
+  return some;
+}
+
+bool operator==(const TextList& a, const TextList& b) {
+  if (a.texts_ == b.texts_ || (a.empty() && b.empty())) return true;
+  return a.texts_ && b.texts_ && a.texts_->ends == b.texts_->ends &&
+         a.texts_->letters == b.texts_->letters;
 }
 
 std::size_t IdList::slot_of(std::string_view id) const {
@@ -25,15 +64,20 @@ std::size_t IdList::slot_of(std::string_view id) const {
 }
 
 void IdList::make_slots(std::size_t count) {
-  slots_.assign(count, 0);
+  slots_ = std::vector<std::uint32_t>(count);
   for (std::size_t place = 0; place < size(); ++place)
     slots_[slot_of((*this)[place])] = static_cast<std::uint32_t>(place + 1);
+}
+
+void IdList::reserve(std::size_t ids, std::size_t letters) {
+  ids_.reserve(ids, letters);
+  if (slots_for(ids) > slots_.size()) make_slots(slots_for(ids));
 }
 
 bool IdList::add(std::string_view id) {
   if (size() == std::numeric_limits<std::uint32_t>::max() - 1)
     throw std::length_error("too many ids");
-  if (2 * (size() + 1) > slots_.size()) make_slots(std::bit_ceil(4 * (size() + 1)));
+  if (slots_for(size() + 1) > slots_.size()) make_slots(slots_for(2 * (size() + 1)));
   const std::size_t slot = slot_of(id);
   if (slots_[slot] != 0) return false;
   ids_.push_back(id);

@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,29 +13,74 @@
 namespace wallheat {
 
 /// Texts in order. Their letters lie one after the other: a text takes its letters and eight bytes,
-/// without an allocation of its own.
+/// without an allocation of its own. Copies share them, until a text is added to one.
 class TextList {
  public:
-  void reserve(std::size_t texts) { ends_.reserve(texts); }
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = std::string_view;
+
+    Iterator(const TextList& list, std::size_t place) : list_(&list), place_(place) {}
+    std::string_view operator*() const { return (*list_)[place_]; }
+    Iterator& operator++() {
+      ++place_;
+      return *this;
+    }
+    Iterator operator++(int) { return {*list_, place_++}; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.place_ == b.place_; }
+
+   private:
+    const TextList* list_;
+    std::size_t place_;
+  };
+  using value_type = std::string_view;
+  using const_iterator = Iterator;
+
+  TextList() = default;
+  TextList(std::initializer_list<std::string_view> texts);
+  explicit TextList(const std::vector<std::string>& texts);
+
+  void reserve(std::size_t texts, std::size_t letters = 0);
   void push_back(std::string_view text);
-  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  [[nodiscard]] std::size_t size() const { return texts_ ? texts_->ends.size() : 0; }
+  [[nodiscard]] bool empty() const { return size() == 0; }
   /// Valid until the next text is added.
-  [[nodiscard]] std::string_view operator[](std::size_t place) const;
+  [[nodiscard]] std::string_view operator[](std::size_t place) const {
+    const std::uint64_t begin = place == 0 ? 0 : texts_->ends[place - 1];
+    return std::string_view(texts_->letters).substr(begin, texts_->ends[place] - begin);
+  }
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
+  /// The first of them, at most so many.
+  [[nodiscard]] TextList first(std::size_t count) const;
+  friend bool operator==(const TextList& a, const TextList& b);
 
  private:
-  std::string letters_;
-  std::vector<std::uint64_t> ends_;  ///< of text k in letters_
+  struct Texts {
+    std::string letters;
+    std::vector<std::uint64_t> ends;  ///< of text k in letters
+  };
+  [[nodiscard]] Texts& own();
+
+  std::shared_ptr<Texts> texts_;
 };
 
 /// Plan ids in order, each once, and the place of each.
 class IdList {
  public:
+  /// Makes room for so many ids of so many letters in all, so that none is taken for more.
+  void reserve(std::size_t ids, std::size_t letters);
   /// False, and nothing is added, where it is in the list.
   bool add(std::string_view id);
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   /// Valid until the next id is added.
   [[nodiscard]] std::string_view operator[](std::size_t place) const { return ids_[place]; }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const;
+  [[nodiscard]] const TextList& ids() const { return ids_; }
 
  private:
   /// The slot of an id, or the free one that it would take.
@@ -40,7 +88,8 @@ class IdList {
   void make_slots(std::size_t count);
 
   TextList ids_;
-  std::vector<std::uint32_t> slots_;  ///< by hash: place + 1; 0 is free. At most half are taken
+  std::vector<std::uint32_t>
+      slots_;  ///< by hash: place + 1; 0 is free. At most two thirds are taken
 };
 
 }  // namespace wallheat

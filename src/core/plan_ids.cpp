@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <unordered_set>
 
 #include "wallheat/error.hpp"
 
@@ -13,15 +12,16 @@ namespace wallheat {
 
 PlanIds unique_ids(const std::vector<std::string>& names) {
   PlanIds result;
-  std::unordered_set<std::string> seen;
+  IdList ids;
   for (const std::string& name : names) {
     if (name.size() > max_id_length) {
       throw RunError("the plan id '" + name.substr(0, 40) + "...' has " +
                      std::to_string(name.size()) + " bytes, at most " +
                      std::to_string(max_id_length) + " are possible");
     }
-    (seen.insert(name).second ? result.ids : result.duplicates).push_back(name);
+    if (!ids.add(name)) result.duplicates.push_back(name);
   }
+  result.ids = ids.ids();
   return result;
 }
 

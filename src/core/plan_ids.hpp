@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/id_list.hpp"
+
 namespace wallheat {
 
 /// The longest plan id in bytes; the result file keeps ids in fixed-length strings.
@@ -13,7 +15,7 @@ inline constexpr std::size_t max_id_length = 127;
 
 /// The ids of a run in order, each once.
 struct PlanIds {
-  std::vector<std::string> ids;
+  TextList ids;
   std::vector<std::string> duplicates;  ///< ids that were named more than once
   std::string note{};                   ///< where they are from, if that may surprise; or empty
 };

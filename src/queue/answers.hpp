@@ -24,7 +24,9 @@ class Answers {
     return queue_.position(plan).has_value();
   }
   /// Of a known plan.
-  [[nodiscard]] const Task& task(std::uint32_t plan) const { return plan_of(plan).task; }
+  [[nodiscard]] Task task(std::uint32_t plan) const {
+    return {plan, std::string(parts_.ids[plan])};
+  }
 
   // Events, of any plan.
   void started(int worker, std::uint32_t plan);

@@ -95,7 +95,7 @@ class Coordinator {
   static std::vector<WorkQueue::Item> items(const std::vector<QueuedPlan>& plans) {
     std::vector<WorkQueue::Item> result;
     result.reserve(plans.size());
-    for (const QueuedPlan& plan : plans) result.push_back({plan.task.index, plan.failures});
+    for (const QueuedPlan& plan : plans) result.push_back({plan.index, plan.failures});
     return result;
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/answer.hpp"
+#include "core/id_list.hpp"
 #include "core/runtime.hpp"
 #include "queue/event.hpp"
 #include "queue/link.hpp"
@@ -30,12 +31,13 @@ class ResultSink {
 
 /// One plan to be solved, and how often it was started and failed before.
 struct QueuedPlan {
-  Task task;
+  std::uint32_t index = 0;  ///< in the list of ids
   std::int32_t attempts = 0;
   std::int32_t failures = 0;
 };
 
 struct CoordinatorParts {
+  TextList ids;  ///< of all plans of the campaign
   std::vector<QueuedPlan> plans;
   std::vector<NamedValue> settings{};  ///< what must be the same in all workers
   /// What some of the plans are, by id, see WorkerParts::sample.

@@ -195,7 +195,7 @@ std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSour
     } else if (row.failures >= options.max_attempts && !options.retry_failed) {
       ++tally.given_up;
     } else {
-      plans.push_back({{row.index, row.id}, row.attempts, options.retry_failed ? 0 : row.failures});
+      plans.push_back({row.index, row.attempts, options.retry_failed ? 0 : row.failures});
     }
   });
   if (const std::string found = text_of(changes, source); !found.empty())
@@ -266,6 +266,7 @@ class Campaign {
     if (plans_.empty()) return;
     StoreSink sink(*store_, *source_);
     CoordinatorParts parts;
+    parts.ids = ids_.ids;
     parts.plans = std::move(plans_);
     parts.settings = options_.settings();
     parts.samples = samples_;
@@ -310,6 +311,10 @@ class Campaign {
   }
 
  private:
+  [[nodiscard]] std::string id_of(const QueuedPlan& plan) const {
+    return std::string(ids_.ids[plan.index]);
+  }
+
   void remove_status() {
     live_status_.rest();
     try {
@@ -341,7 +346,8 @@ class Campaign {
     monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
                      live_status_);
     std::vector<std::uint32_t> in_order;
-    for (const QueuedPlan& plan : plans_) in_order.push_back(plan.task.index);
+    in_order.reserve(plans_.size());
+    for (const QueuedPlan& plan : plans_) in_order.push_back(plan.index);
     forecast_.emplace(source_, ids_.ids, std::move(in_order), options.job.solver.limits,
                       options.job.solver.kind);
   }
@@ -371,8 +377,7 @@ class Campaign {
   void choose_device() {
     device_ = options_.device;
     if (device_ != DeviceChoice::automatic || plans_.empty()) return;
-    gpu_choice_.look_at(*source_, plans_.size(),
-                        [&](std::size_t i) -> const std::string& { return plans_[i].task.id; });
+    gpu_choice_.look_at(*source_, plans_.size(), [&](std::size_t i) { return id_of(plans_[i]); });
     if (!gpu_choice_.any_source) return;
     if (!gpu_support().gpus.empty())
       logger_.info("the CPU solves plans with sources, as no GPU was measured with them yet");
@@ -383,7 +388,7 @@ class Campaign {
   void warn_of_unknown_spacing() {
     if (options_.job.solver.spacing_is_known || plans_.empty()) return;
     try {
-      if (source_->stamps(plans_.front().task.id)[2] != FileStamp{})
+      if (source_->stamps(id_of(plans_.front()))[2] != FileStamp{})
         logger_.warn("{}", unknown_spacing);
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
@@ -395,8 +400,8 @@ class Campaign {
     constexpr std::size_t most = 3;  // over the list
     const std::size_t count = std::min(most, plans_.size());
     for (std::size_t k = 0; k < count; ++k) {
-      const std::string& id =
-          plans_[k * (plans_.size() - 1) / std::max<std::size_t>(count - 1, 1)].task.id;
+      const std::string id =
+          id_of(plans_[k * (plans_.size() - 1) / std::max<std::size_t>(count - 1, 1)]);
       samples_.push_back({id, plan_sample(*source_, id)});
     }
   }

@@ -17,18 +17,18 @@ PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>
   PlanIds plans = !ids.empty()        ? unique_ids(ids)
                   : !ids_file.empty() ? read_ids(ids_file)
                                       : source.ids();
-  if (first > 0 && first < plans.ids.size()) plans.ids.resize(first);
+  if (first > 0 && first < plans.ids.size()) plans.ids = plans.ids.first(first);
   return plans;
 }
 
-std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<std::string>& ids,
+std::vector<GridShape> plan_shapes(const PlanSource& source, const TextList& ids,
                                    const Shard& shard, const Interrupted& interrupted) {
   std::vector<GridShape> shapes(ids.size());
   for (std::size_t plan = 0; plan < ids.size(); ++plan) {
     if (!shard.holds(plan)) continue;
     if (interrupted()) throw StopRequested();
     try {
-      shapes[plan] = source.shape(ids[plan]);
+      shapes[plan] = source.shape(std::string(ids[plan]));
     } catch (const InputError&) {
       shapes[plan] = {};
     }
@@ -36,18 +36,18 @@ std::vector<GridShape> plan_shapes(const PlanSource& source, const std::vector<s
   return shapes;
 }
 
-void require_wall_kinds(const PlanSource& source, const std::vector<std::string>& ids,
+void require_wall_kinds(const PlanSource& source, const TextList& ids,
                         const WallTemperatures& walls, const Interrupted& interrupted) {
   std::set<double> kinds;
   const auto missing = [&] {
     return std::find_if(walls.begin(), walls.end(),
                         [&](const WallTemperature& wall) { return !kinds.contains(wall.kind); });
   };
-  for (const std::string& id : ids) {
+  for (const std::string_view id : ids) {
     if (missing() == walls.end()) return;
     if (interrupted()) throw StopRequested();
     try {
-      kinds.merge(wall_kinds(source.load(id)));
+      kinds.merge(wall_kinds(source.load(std::string(id))));
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }

@@ -23,14 +23,13 @@ struct StopRequested {};
 
 /// The shape of each plan, without its cells being read; {0, 0} for plans of other shards and where
 /// it cannot be read (the plan will fail with the reason when it is solved). Throws StopRequested.
-[[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source,
-                                                 const std::vector<std::string>& ids,
+[[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source, const TextList& ids,
                                                  const Shard& shard,
                                                  const Interrupted& interrupted);
 
 /// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
 /// all kinds are found, which is usually one; those that cannot be read are left out.
-void require_wall_kinds(const PlanSource& source, const std::vector<std::string>& ids,
+void require_wall_kinds(const PlanSource& source, const TextList& ids,
                         const WallTemperatures& walls, const Interrupted& interrupted);
 
 /// What a plan is, in a few words that differ where its cells do: shape and hash, of a large plan

@@ -20,10 +20,10 @@ std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::s
   }
 }
 
-Forecast::Forecast(SharedPlanSource source, std::span<const std::string> ids,
-                   std::vector<std::uint32_t> plans, const Limits& limits, SolverKind solver)
+Forecast::Forecast(SharedPlanSource source, TextList ids, std::vector<std::uint32_t> plans,
+                   const Limits& limits, SolverKind solver)
     : source_(std::move(source)),
-      ids_(ids),
+      ids_(std::move(ids)),
       plans_(std::move(plans)),
       limits_(limits),
       solver_(solver),
@@ -41,7 +41,7 @@ void Forecast::read_all(const std::stop_token& stop) {
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
   for (const std::uint32_t plan : plans_) {
     if (stop.stop_requested()) return;
-    const auto estimate = estimate_plan(*source_, ids_[plan], limits_, solver_);
+    const auto estimate = estimate_plan(*source_, std::string(ids_[plan]), limits_, solver_);
     if (!estimate) continue;
     const std::scoped_lock lock(mutex_);
     ready_.emplace_back(plan, estimate->updates);

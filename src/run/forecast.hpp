@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -25,10 +24,9 @@ namespace wallheat {
 /// masks, in the order given, and ends when it has seen all.
 class Forecast {
  public:
-  /// `plans` are places in `ids`, which must outlive it.
-  Forecast(SharedPlanSource source, std::span<const std::string> ids,
-           std::vector<std::uint32_t> plans, const Limits& limits,
-           SolverKind solver = SolverKind::jacobi);
+  /// `plans` are places in `ids`.
+  Forecast(SharedPlanSource source, TextList ids, std::vector<std::uint32_t> plans,
+           const Limits& limits, SolverKind solver = SolverKind::jacobi);
   /// Stops after the plan at hand.
   ~Forecast() = default;
   Forecast(const Forecast&) = delete;
@@ -42,7 +40,7 @@ class Forecast {
   void read_all(const std::stop_token& stop);
 
   SharedPlanSource source_;
-  std::span<const std::string> ids_;
+  TextList ids_;
   std::vector<std::uint32_t> plans_;
   Limits limits_;
   SolverKind solver_;

@@ -39,7 +39,7 @@ double MeasuredGpus::updates_per_s(const std::string& name) const {
 }
 
 void GpuChoice::look_at(const PlanSource& source, std::size_t plans,
-                        const std::function<const std::string&(std::size_t)>& id_of) {
+                        const std::function<std::string(std::size_t)>& id_of) {
   // Evenly over the list, as the largest may come first.
   const std::size_t looks = std::min<std::size_t>(16, plans);
   for (std::size_t look = 0; look < looks; ++look) {

@@ -43,7 +43,7 @@ struct GpuChoice {
   /// Looks at some of the plans; what cannot be read is left out, as its worker will tell.
   /// `id_of` names the first to last of so many plans, of which there may be millions.
   void look_at(const PlanSource& source, std::size_t plans,
-               const std::function<const std::string&(std::size_t)>& id_of);
+               const std::function<std::string(std::size_t)>& id_of);
   [[nodiscard]] DeviceVerdict verdict(const Machine& machine, const Gpu& gpu,
                                       std::size_t cores) const;
   /// Holds a copy of this.

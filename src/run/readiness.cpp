@@ -76,7 +76,7 @@ class Examination {
     for (std::size_t plan = 0; plan < ids_->ids.size(); ++plan) {
       if (!options_.shard.holds(plan)) continue;
       ++mine;
-      const std::string& id = ids_->ids[plan];
+      const std::string id(ids_->ids[plan]);
       try {
         if (source_->stamps(id)[2] != FileStamp{}) ++sources;
         const GridShape shape = shapes_[plan] = source_->shape(id);
@@ -220,7 +220,7 @@ class Examination {
     }
     if (ids_)
       gpu_choice_.look_at(*source_, ids_->ids.size(),
-                          [&](std::size_t i) -> const std::string& { return ids_->ids[i]; });
+                          [&](std::size_t i) { return std::string(ids_->ids[i]); });
     if (gpu_choice_.any_source) {
       tell("device", "the CPU: plans have sources, and no GPU was measured with them yet");
       return;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_set>
 
 #include "core/answer.hpp"
 #include "core/cpu_time.hpp"
@@ -20,12 +19,13 @@ namespace wallheat {
 namespace {
 
 /// The predicted updates of plans; NaN for one that cannot be read.
-std::vector<double> updates_of(const PlanSource& source, const std::vector<std::string>& ids,
+std::vector<double> updates_of(const PlanSource& source, const TextList& ids,
                                const SolverOptions& solver) {
   std::vector<double> updates(ids.size(), std::nan(""));
   parallel_for(local_machine().cores.size(), ids.size(), [&] {
     return [&](std::size_t plan) {
-      const auto estimate = estimate_plan(source, ids[plan], solver.limits, solver.kind);
+      const auto estimate =
+          estimate_plan(source, std::string(ids[plan]), solver.limits, solver.kind);
       if (estimate) updates[plan] = estimate->updates;
     };
   });
@@ -48,7 +48,7 @@ void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) 
 void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
                 const PlanSource& source, const SolverOptions& solver) {
   constexpr std::size_t enough = 256;
-  std::vector<std::string> ids;
+  TextList ids;
   std::vector<double> seconds;
   for (const PlanResult& row : solved) {
     if (!row.device.starts_with("cpu") || ids.size() == enough) continue;
@@ -66,8 +66,8 @@ void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
 }
 
 /// Solves a few plans here: a short one, the middle one and a long one.
-void measure_here(RemainingWork& work, const std::vector<std::string>& ids,
-                  const PlanSource& source, const SolverOptions& solver) {
+void measure_here(RemainingWork& work, const TextList& ids, const PlanSource& source,
+                  const SolverOptions& solver) {
   std::vector<std::size_t> order(ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
@@ -78,7 +78,7 @@ void measure_here(RemainingWork& work, const std::vector<std::string>& ids,
   for (const std::size_t place : {last / 2, last * 3 / 4, last / 4}) {
     try {
       const double start_s = thread_cpu_seconds();
-      const FloorPlan plan = source.load(ids[order[place]]);
+      const FloorPlan plan = source.load(std::string(ids[order[place]]));
       (void)made->solve(plan, solver.limits, {});
       work.core.observe(work.updates[order[place]], thread_cpu_seconds() - start_s);
       ++measured;
@@ -97,16 +97,17 @@ void measure_here(RemainingWork& work, const std::vector<std::string>& ids,
 
 RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved) {
   const SharedPlanSource source = open_plan_source(run.job.data);
-  PlanIds wanted = requested_plans(*source, run.ids, run.ids_file, run.first);
-  std::unordered_set<std::string> done;
-  for (const PlanResult& row : solved) done.insert(row.id);
-  std::erase_if(wanted.ids, [&](const std::string& id) { return done.contains(id); });
+  IdList done;
+  for (const PlanResult& row : solved) done.add(row.id);
+  TextList wanted;
+  for (const std::string_view id : requested_plans(*source, run.ids, run.ids_file, run.first).ids)
+    if (!done.find(id)) wanted.push_back(id);
   RemainingWork work;
-  work.updates = updates_of(*source, wanted.ids, run.job.solver);
+  work.updates = updates_of(*source, wanted, run.job.solver);
   fill_gaps(work.updates, run.job.data);
   learn_from(work, solved, *source, run.job.solver);
-  if (work.speed_source.empty() && !wanted.ids.empty())
-    measure_here(work, wanted.ids, *source, run.job.solver);
+  if (work.speed_source.empty() && !wanted.empty())
+    measure_here(work, wanted, *source, run.job.solver);
   return work;
 }
 

@@ -93,13 +93,13 @@ void RunTally::add(const Event& event) {
 }
 
 RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events,
-                       RunStatus status, const std::vector<std::string>& ids, const RunTally& start,
+                       RunStatus status, TextList ids, const RunTally& start,
                        LiveStatus& live_status, Runtime& runtime)
     : log_(log),
       style_(style),
       events_(std::move(events)),
       status_(std::move(status)),
-      ids_(ids),
+      ids_(std::move(ids)),
       tally_(start),
       live_status_(live_status),
       runtime_(runtime) {
@@ -289,7 +289,8 @@ void RunMonitor::follow(WorkerShare& share, const Heartbeat& heartbeat) {
       [](const PlanProgress& a, const PlanProgress& b) { return a.seconds > b.seconds; });
   status.running.clear();
   for (const PlanProgress& plan : longest)
-    status.running.push_back({ids_.at(plan.index), plan.iterations, plan.delta, plan.seconds});
+    status.running.push_back(
+        {std::string(ids_[plan.index]), plan.iterations, plan.delta, plan.seconds});
   if (status.state == "working" || status.state == "idle")
     status.state = running.empty() ? "idle" : "working";
   if (!heartbeat.gpu) return;

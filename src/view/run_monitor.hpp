@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/id_list.hpp"
 #include "queue/event.hpp"
 #include "view/console.hpp"
 #include "view/event_log.hpp"
@@ -42,10 +43,10 @@ struct RunTally {
 /// Tells people, the event log and the status file what a run is doing.
 class RunMonitor {
  public:
-  /// `status` says what the run is; the rest of it is filled in here. `ids`, of the whole campaign,
-  /// must outlive this.
+  /// `status` says what the run is; the rest of it is filled in here. `ids` are those of the
+  /// whole campaign.
   RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunStatus status,
-             const std::vector<std::string>& ids, const RunTally& start, LiveStatus& live_status,
+             TextList ids, const RunTally& start, LiveStatus& live_status,
              Runtime& runtime = system_runtime());
   ~RunMonitor() { flush_events(); }
   RunMonitor(const RunMonitor&) = delete;
@@ -104,7 +105,7 @@ class RunMonitor {
   ProgressStyle style_;
   std::optional<EventLog> events_;
   RunStatus status_;  // as it began, but for its state
-  const std::vector<std::string>& ids_;
+  TextList ids_;
   RunTally tally_;
   std::size_t odd_temperatures_ = 0;  // plans
   std::size_t early_stops_ = 0;       // plans

@@ -134,8 +134,9 @@ void measure(Link& link, const Settings& settings) {
   const double create_s = seconds_since(start_of_create);
 
   CoordinatorParts parts;
+  parts.ids = plan.ids;
   for (std::size_t i = 0; i < settings.plans; ++i) {
-    parts.plans.push_back({{static_cast<std::uint32_t>(i), plan.ids[i]}, 0, 0});
+    parts.plans.push_back({static_cast<std::uint32_t>(i), 0, 0});
   }
   parts.threads_per_worker = settings.threads;
   MeasuredSink sink(store ? &*store : nullptr);

@@ -228,8 +228,8 @@ class StatusOfParts : public Status {
  protected:
   ResultStore create_part(int shard) {
     file_ = part(shard);
-    std::vector<std::string> ids;
-    for (char id = 'a'; id < 'k'; ++id) ids.emplace_back(1, id);
+    TextList ids;
+    for (char id = 'a'; id < 'k'; ++id) ids.push_back({&id, 1});
     return ResultStore::create(file_, {ids, {{"solver", "jacobi"}}, false, {}},
                                {{"started_utc", started}, {"shard", std::to_string(shard) + "/4"}},
                                true);

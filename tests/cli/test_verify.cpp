@@ -45,7 +45,7 @@ class VerifyTest : public testing::Test {
 
   /// Writes a sound file of what the results now are; pending ones are left out.
   void write(bool close = true) {
-    StorePlan plan{ids_, settings_, true, {}};
+    StorePlan plan{TextList(ids_), settings_, true, {}};
     for (const PlanResult& result : results_) plan.shapes.push_back({result.rows, result.cols});
     ResultStore store = ResultStore::create(file(), plan, {}, true);
     std::vector<PlanResult> known;

@@ -150,5 +150,19 @@ TEST(IdList, finds_each_of_many_ids_and_no_other) {
   EXPECT_EQ(ids.find(""), std::nullopt);
 }
 
+TEST(TextList, is_changed_without_its_copies) {
+  TextList list{"a", "", "bc"};
+  const TextList copy = list;
+  EXPECT_EQ(list, copy);
+  list.push_back("d");
+  EXPECT_THAT(list, ElementsAre("a", "", "bc", "d"));
+  EXPECT_THAT(copy, ElementsAre("a", "", "bc"));
+  EXPECT_EQ(list.first(3), copy);
+  EXPECT_EQ(list.first(9), list);
+  EXPECT_NE(copy, (TextList{"a", "b", "c"})) << "the same letters";
+  EXPECT_NE(copy, TextList());
+  EXPECT_EQ(TextList(), copy.first(0));
+}
+
 }  // namespace
 }  // namespace wallheat

@@ -466,8 +466,10 @@ TEST_F(Wallheat, generates_a_pack_as_it_packs_what_it_generates) {
   const auto packed = open_plan_source(path("packed.h5"));
   const auto direct = open_plan_source(path("made.h5"));
   ASSERT_EQ(direct->ids().ids, packed->ids().ids);
-  for (const std::string& id : direct->ids().ids)
+  for (const std::string_view text : direct->ids().ids) {
+    const std::string id(text);
     EXPECT_EQ(direct->stated_hash(id), packed->stated_hash(id)) << id;
+  }
   expect_refusal(pack, 1, "--overwrite");
 }
 

@@ -146,7 +146,8 @@ bool same(const Grid<double>& a, const Grid<double>& b) {
 
 void read_all(const std::filesystem::path& path, bool forged) {
   const auto source = open_plan_source(path);
-  for (const std::string& id : source->ids().ids) {
+  for (const std::string_view text : source->ids().ids) {
+    const std::string id(text);
     accepts<InputError>([&] { (void)source->interior(id, 1U << 20); });
     accepts<InputError>([&] {
       const FloorPlan plan = source->load(id);

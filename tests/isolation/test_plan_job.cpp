@@ -210,7 +210,7 @@ TEST_F(PlanJobTest, needs_little_memory_for_what_rank_0_asks_of_a_large_plan) {
   save_sparse(directory_ / "large_interior.npy", "|b1", 1, 12000);
   const auto source = directory_source(directory_.path());
   EXPECT_EXIT(exit_by_memory([&] {
-                const std::vector<std::string> ids{"large", "small"};
+                const TextList ids{"large", "small"};
                 Forecast forecast(source, ids, {0, 1}, {});
                 std::vector<std::pair<std::uint32_t, double>> estimates;
                 while (estimates.empty()) estimates = forecast.take();

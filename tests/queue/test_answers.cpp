@@ -26,7 +26,8 @@ class LastRow final : public ResultSink {
 /// Plan 0 is at worker 1, and a copy of it at worker 2.
 struct CopiedPlan {
   CopiedPlan() {
-    parts.plans = {{{0, "plan0"}, 0, 0}};
+    parts.ids = {"plan0"};
+    parts.plans = {{0, 0, 0}};
     parts.differences = [](const PlanResult&, const PlanResult&) {
       return std::vector<Difference>{};
     };

@@ -111,8 +111,8 @@ class LocalRun {
            const GpuSamples& gpu_samples = {})
       : network_(workers + others + 1) {
     for (int plan = 0; plan < plans; ++plan) {
-      parts_.plans.push_back(
-          {{static_cast<std::uint32_t>(plan), "plan" + std::to_string(plan)}, 0, 0});
+      parts_.ids.push_back("plan" + std::to_string(plan));
+      parts_.plans.push_back({static_cast<std::uint32_t>(plan), 0, 0});
     }
     const std::vector<NamedValue> settings{{"tolerance", "1e-4"}};
     parts_.settings = settings;

@@ -38,12 +38,14 @@ TEST_F(ForecastTest, estimates_plans_in_order_and_passes_over_those_it_cannot_re
   std::ofstream(directory_ / "broken_interior.npy") << "not an array";
   std::filesystem::remove(directory_ / "large_domain.npy");  // the mask suffices
   const Limits limits{1e-3, 500};
-  const std::vector<std::string> ids{"small", "../small", "wall", "large", "missing", "broken"};
+  const TextList ids{"small", "../small", "wall", "large", "missing", "broken"};
   Forecast forecast(directory_source(directory_.path()), ids, {3, 4, 5, 1, 2, 0}, limits);
   std::vector<std::uint32_t> order;
   for (const auto& [index, updates] : all(forecast, 0)) {
     order.push_back(index);
-    EXPECT_EQ(updates, estimate_work(load_interior(directory_.path(), ids[index]), limits).updates);
+    EXPECT_EQ(
+        updates,
+        estimate_work(load_interior(directory_.path(), std::string(ids[index])), limits).updates);
   }
   EXPECT_THAT(order, ElementsAre(3U, 2U, 0U));
   EXPECT_TRUE(forecast.take().empty()) << "each estimate is handed out once";
@@ -51,7 +53,7 @@ TEST_F(ForecastTest, estimates_plans_in_order_and_passes_over_those_it_cannot_re
 
 TEST_F(ForecastTest, can_be_given_up_before_it_is_done) {
   save("plan", room(500, 500));
-  const std::vector<std::string> ids{"plan"};
+  const TextList ids{"plan"};
   std::vector<std::uint32_t> plans(1'000'000);  // many minutes of reading
   ::alarm(60);                                  // kills the test where the forecast does not end
   {

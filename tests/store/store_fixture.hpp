@@ -47,8 +47,8 @@ class TestDirectory : public testing::Test {
   std::filesystem::path directory, file, log, lock;
 };
 
-inline std::vector<std::string> make_ids(std::size_t count) {
-  std::vector<std::string> ids;
+inline TextList make_ids(std::size_t count) {
+  TextList ids;
   for (std::size_t i = 0; i < count; ++i) ids.push_back("plan " + std::to_string(i));
   return ids;
 }

@@ -187,7 +187,7 @@ TEST_F(Merge, names_how_a_part_of_another_campaign_differs) {
               HasSubstr("fields: it has saved, the other not saved"));
   EXPECT_THAT(refuse(make_plan(7)), HasSubstr("it is for 7 plans, the other for 5"));
   other = plan;
-  std::swap(other.ids[2], other.ids[3]);
+  other.ids = {"plan 0", "plan 1", "plan 3", "plan 2", "plan 4"};
   EXPECT_THAT(refuse(other),
               HasSubstr("its plan number 2 is \"plan 3\", that of the other \"plan 2\""));
 }

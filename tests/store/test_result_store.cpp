@@ -177,14 +177,14 @@ TEST_F(ResultStoreFile, refuses_a_missing_directory_and_bad_ids) {
   EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory, plan, {}, true); }),
               HasSubstr("not a regular file"));
   auto twice = plan;
-  twice.ids[1] = twice.ids[0];
+  twice.ids = {plan.ids[0], plan.ids[0]};
   EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, twice, {}, false); }),
               HasSubstr("named twice"));
   auto longest = plan;
-  longest.ids[1] = std::string(128, 'x');
+  longest.ids = {plan.ids[0], std::string(128, 'x')};
   EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, longest, {}, false); }),
               HasSubstr("longer than 127"));
-  longest.ids[1].pop_back();
+  longest.ids = {plan.ids[0], std::string(127, 'x')};
   ResultStore::create(file, longest, {}, false).close({});
   EXPECT_EQ(ResultReader(file).rows()[1].id, longest.ids[1]);
 }

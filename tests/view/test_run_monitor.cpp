@@ -57,7 +57,7 @@ class MonitoredRun : public testing::Test {
     tally.total = 2;
     return tally;
   }
-  void begin(const std::vector<std::string>& ids, std::optional<EventLog> events,
+  void begin(const TextList& ids, std::optional<EventLog> events,
              ProgressStyle style = ProgressStyle::none, Runtime& runtime = system_runtime()) {
     monitor_.emplace(said_, style, std::move(events), RunStatus{}, ids, two_plans(), live_status_,
                      runtime);
@@ -65,7 +65,7 @@ class MonitoredRun : public testing::Test {
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
     result.index = plan;
-    result.id = ids_.at(plan);
+    result.id = ids_[plan];
     result.status = status;
     result.rank = rank;
     return result;
@@ -88,7 +88,7 @@ class MonitoredRun : public testing::Test {
   }
 
   const TemporaryDirectory directory_;
-  const std::vector<std::string> ids_ = {"a", "b"};
+  const TextList ids_ = {"a", "b"};
   const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
   const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
   Said said_;
@@ -271,7 +271,7 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
 
 TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
   // The names are such as take much room, and each worker has a GPU.
-  const std::vector<std::string> ids(64, std::string(63, '\x01'));
+  const TextList ids(std::vector<std::string>(64, std::string(63, '\x01')));
   begin(ids, std::nullopt);
   std::vector<PlanProgress> running(64);
   for (std::size_t i = 0; i < running.size(); ++i)

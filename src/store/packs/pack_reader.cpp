@@ -127,8 +127,7 @@ class PlanPack final : public PlanSource {
 
   [[nodiscard]] PlanIds ids() const override {
     PlanIds all;
-    all.ids.reserve(ids_.size());
-    for (std::size_t n = 0; n < ids_.size(); ++n) all.ids.emplace_back(ids_[n]);
+    all.ids = ids_.ids();
     return all;
   }
 
@@ -234,6 +233,8 @@ void PlanPack::read_ids(const Handle& file) {
       read_whole_number(dataset, pack_format::ids_checksum) != crc32_of(bytes) ||
       (!letters.empty() && letters.back() != '\0'))
     throw Hdf5Error(std::string("cannot ") + reading + ": their ids are damaged");
+  const auto count = static_cast<std::size_t>(std::count(letters.begin(), letters.end(), '\0'));
+  ids_.reserve(count, letters.size() - count);
   for (std::size_t at = 0; at < letters.size();) {
     const std::size_t end = letters.find('\0', at);
     const auto id = std::string_view(letters).substr(at, end - at);

@@ -33,8 +33,8 @@ struct Item {
 
 class Packing {
  public:
-  Packing(const StoreEnvironment& env, fs::path path, const PlanSource& source,
-          const std::vector<std::string>& ids, const PackOptions& options)
+  Packing(const StoreEnvironment& env, fs::path path, const PlanSource& source, const TextList& ids,
+          const PackOptions& options)
       : env_(env),
         path_(std::move(path)),
         temporary_(temporary_path(path_)),
@@ -84,9 +84,10 @@ class Packing {
 
   void pack(PackWriter& writer, std::size_t first, std::size_t count) {
     std::vector<Item> items(count);
-    parallel_for(options_.threads, count,
-                 [&] { return [&](std::size_t i) { items[i] = make(ids_[first + i]); }; });
-    for (std::size_t i = 0; i < count; ++i) take(writer, ids_[first + i], items[i]);
+    parallel_for(options_.threads, count, [&] {
+      return [&](std::size_t i) { items[i] = make(std::string(ids_[first + i])); };
+    });
+    for (std::size_t i = 0; i < count; ++i) take(writer, std::string(ids_[first + i]), items[i]);
   }
 
   [[nodiscard]] Item make(const std::string& id) const {
@@ -133,17 +134,17 @@ class Packing {
                      "disk and memory are sound, and pack again: " +
                      why);
     };
-    if (pack->ids().ids != ids_) refuse(ids_.front(), "the list of plans differs");
+    if (pack->ids().ids != ids_) refuse(std::string(ids_[0]), "the list of plans differs");
     std::unordered_set<std::string_view> left_out;
     for (const LeftOut& plan : report_.left_out) left_out.insert(plan.id);
     const auto compare = [&](std::size_t number) {
-      if (left_out.contains(ids_[number])) return;
+      const std::string id(ids_[number]);
+      if (left_out.contains(id)) return;
       try {
-        static_cast<void>(pack->load(ids_[number]));  // compares it with the hash in the pack
-        if (pack->stated_hash(ids_[number]) != hashes_[number])
-          refuse(ids_[number], "its hash differs");
+        static_cast<void>(pack->load(id));  // compares it with the hash in the pack
+        if (pack->stated_hash(id) != hashes_[number]) refuse(id, "its hash differs");
       } catch (const InputError& error) {
-        refuse(ids_[number], error.what());
+        refuse(id, error.what());
       }
     };
     in_batches(
@@ -157,7 +158,7 @@ class Packing {
   const StoreEnvironment& env_;
   fs::path path_, temporary_;
   const PlanSource& source_;
-  const std::vector<std::string>& ids_;
+  const TextList& ids_;
   const PackOptions& options_;
   std::vector<std::uint64_t> hashes_;
   PackReport report_;
@@ -165,9 +166,8 @@ class Packing {
 
 }  // namespace
 
-PackReport pack_plans(const fs::path& out, const PlanSource& source,
-                      const std::vector<std::string>& ids, const PackOptions& options,
-                      const StoreEnvironment& env) {
+PackReport pack_plans(const fs::path& out, const PlanSource& source, const TextList& ids,
+                      const PackOptions& options, const StoreEnvironment& env) {
   if (ids.empty()) throw RunError("there are no plans to pack into " + out.string());
   return in_one_sentence(out, {"make room and pack again", "pack again"}, [&] {
     const auto path = real_path(env, out);

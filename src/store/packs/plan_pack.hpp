@@ -54,7 +54,7 @@ struct PackReport {
 /// reason, and fails when it is asked for. Throws RunError if the file cannot be written, exists
 /// (without `overwrite`), or where all plans are left out or `interrupted` says true.
 [[nodiscard]] PackReport pack_plans(const std::filesystem::path& out, const PlanSource& source,
-                                    const std::vector<std::string>& ids, const PackOptions& options,
+                                    const TextList& ids, const PackOptions& options,
                                     const StoreEnvironment& env = {});
 
 }  // namespace wallheat

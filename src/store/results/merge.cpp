@@ -106,6 +106,7 @@ class Merge {
   void begin(const Snapshot& first) {
     all_.settings = first.settings;
     all_.save_fields = first.save_fields;
+    all_.ids = first.ids;
     if (keeps_rooms(all_.settings))
       all_.rooms_of = [this](std::size_t i) { return rooms_[from_[i]](i); };
     for (const auto& row : first.rows) {

@@ -41,6 +41,11 @@ class Reading {
       });
       for (const std::size_t i : shared_.rows()) forget_row(snapshot_, i);
     }
+    if (ids_) {
+      snapshot_.ids = std::move(*ids_);
+    } else {
+      for (const Row& row : snapshot_.rows) snapshot_.ids.push_back(text_in(row.id));
+    }
     damage.in_file = !ids_ || !instead.empty() || !shared_.rows().empty();
     damage.add_lost("row", "damaged", damaged_, snapshot_);
     damage.add_lost("row", "without the field that belongs to it", without_field_, snapshot_);

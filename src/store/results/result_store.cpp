@@ -186,8 +186,7 @@ void ResultStore::Impl::begin() {
   restored_.sessions.push_back(session_);
   save_fields_ = restored_.save_fields;
   keeps_rooms_ = keeps_rooms(restored_.settings);
-  ids_.reserve(restored_.rows.size());
-  for (const Row& row : restored_.rows) ids_.push_back(text_in(row.id));
+  ids_ = restored_.ids;
   sessions_ = restored_.sessions;
   slots_ = FieldSlots(restored_);
   // The log first: from here on a kill at any moment leaves enough to build the file from.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/id_list.hpp"
 #include "store/results/environment.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
@@ -15,8 +16,8 @@ namespace wallheat {
 
 /// What a result file is made for. Two sessions may share a file only if these agree.
 struct StorePlan {
-  std::vector<std::string> ids;  ///< all plans; row i of the file belongs to ids[i]
-  Attributes settings;           ///< everything that decides the answers: solver, tolerance, ...
+  TextList ids;         ///< all plans; row i of the file belongs to ids[i]
+  Attributes settings;  ///< everything that decides the answers: solver, tolerance, ...
   bool save_fields = false;
   std::vector<GridShape> shapes;  ///< with save_fields: shape of plan i; {0, 0} where unknown
 };

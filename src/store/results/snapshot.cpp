@@ -14,17 +14,20 @@ namespace {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
-void check_ids(const std::filesystem::path& file, const std::vector<std::string>& ids) {
-  std::unordered_map<std::string_view, std::size_t> seen;
-  for (const auto& id : ids) {
-    const std::string start = file.string() + " cannot hold the plan id " + quoted(id) + ": ";
+void check_ids(const std::filesystem::path& file, const TextList& ids) {
+  IdList seen;
+  for (const std::string_view id : ids) {
+    const auto refuse = [&](const std::string& cause) {
+      throw RunError(file.string() + " cannot hold the plan id " + quoted(std::string(id)) + ": " +
+                     cause);
+    };
     if (id.empty() || id.find('\0') != std::string::npos) {
-      throw RunError(start + "it is empty or holds a NUL");
+      refuse("it is empty or holds a NUL");
     }
     if (id.size() > max_id_length) {
-      throw RunError(start + "it is longer than " + std::to_string(max_id_length) + " bytes");
+      refuse("it is longer than " + std::to_string(max_id_length) + " bytes");
     }
-    if (!seen.emplace(id, seen.size()).second) throw RunError(start + "it is named twice");
+    if (!seen.add(id)) refuse("it is named twice");
   }
 }
 
@@ -102,9 +105,8 @@ Snapshot snapshot_for(const std::filesystem::path& file, const StorePlan& plan) 
   snapshot.settings = plan.settings;
   snapshot.save_fields = plan.save_fields;
   snapshot.capacities = capacities_for(plan, {});
-  TextList ids;
-  for (const auto& id : plan.ids) ids.push_back(id);
-  snapshot.rows = RowList(std::make_shared<RowsInLog>(std::move(ids)));
+  snapshot.ids = plan.ids;
+  snapshot.rows = RowList(std::make_shared<RowsInLog>(plan.ids));
   snapshot.offsets.assign(plan.ids.size(), -1);
   return snapshot;
 }
@@ -148,9 +150,7 @@ void require_agreement(const std::filesystem::path& file, const Snapshot& snapsh
 }
 
 bool needs_new_layout(const Snapshot& snapshot, const StorePlan& plan) {
-  if (snapshot.rows.size() != plan.ids.size()) return true;
-  for (const Row& row : snapshot.rows)
-    if (!is_called(row, plan.ids[row.index])) return true;
+  if (snapshot.ids != plan.ids) return true;
   const auto capacities = capacities_for(plan, snapshot.rows);
   return std::any_of(capacities.begin(), capacities.end(), [&](const auto& capacity) {
     const auto room = snapshot.capacities.find(capacity.first);

@@ -34,7 +34,8 @@ struct Snapshot {
   bool save_fields = false;
   Capacities capacities;
   std::vector<Attributes> sessions;
-  RowList rows;                 ///< row i has index i
+  TextList ids;                 ///< of the plans
+  RowList rows;                 ///< row i has index i, and is of plan ids[i]
   std::vector<Offset> offsets;  ///< of row i's field
   RoomsOf rooms_of;             ///< of a file that keeps rooms; empty while none has any
 };

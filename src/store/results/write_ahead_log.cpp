@@ -269,6 +269,7 @@ class LogReplay {
     borrow_ids();
     borrow_file();
     commit();
+    reading_.snapshot.ids = ids_;
     reading_.snapshot.rows =
         RowList(std::make_shared<RowsInLog>(system, log, std::move(rows_at_), ids_));
     forget_shared_fields();
@@ -345,9 +346,7 @@ class LogReplay {
 
   void borrow_ids() {
     if (has_ids_ || in_file_ == nullptr) return;
-    TextList ids;
-    for (const auto& row : in_file_->rows) ids.push_back(text_in(row.id));
-    set_ids(std::move(ids));
+    set_ids(in_file_->ids);
     borrowed_ = true;
   }
   void borrow_file() {

@@ -34,7 +34,7 @@ std::vector<QueuedPlan> Campaign::plans_to_solve() const {
   for (std::uint32_t k = 0; k < rows_.size(); ++k) {
     const Row& row = rows_[k];
     if (is_answer(row.status) || row.failures >= static_cast<int>(options_.max_attempts)) continue;
-    plans.push_back({{k, id(k)}, row.attempts, row.failures});
+    plans.push_back({k, row.attempts, row.failures});
   }
   return plans;
 }

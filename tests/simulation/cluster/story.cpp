@@ -345,7 +345,7 @@ class Session {
       }
       std::vector<std::uint32_t> plans;
       for (const QueuedPlan& plan : campaign_.plans_to_solve())
-        if (!witness_->finished(plan.task.index)) plans.push_back(plan.task.index);
+        if (!witness_->finished(plan.index)) plans.push_back(plan.index);
       const auto longest_of = [&](std::uint32_t plan) {
         // What failed may wait for others that are busy, or that get ready.
         return longest + (campaign_.rows()[plan].failures > 0 ? 60 + 2 * timeouts_.start_s : 0);
@@ -358,9 +358,11 @@ class Session {
 
   [[nodiscard]] CoordinatorParts coordinator_parts() {
     CoordinatorParts parts;
+    for (std::uint32_t plan = 0; plan < campaign_.plans().size(); ++plan)
+      parts.ids.push_back(Campaign::id(plan));
     parts.plans = campaign_.plans_to_solve();
     parts.settings = {{"version", "1"}};
-    if (!parts.plans.empty()) parts.samples = {{parts.plans.front().task.id, "cells"}};
+    if (!parts.plans.empty()) parts.samples = {{Campaign::id(parts.plans.front().index), "cells"}};
     parts.max_attempts = static_cast<int>(options_.max_attempts);
     parts.timeouts = timeouts_;
     parts.elapsed_s = [this] { return world_.now() - begun_s_; };

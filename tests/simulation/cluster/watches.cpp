@@ -47,8 +47,8 @@ std::optional<std::string> Threads::idle_for_long(
 
 namespace {
 
-std::vector<std::string> ids_of(const Campaign& campaign) {
-  std::vector<std::string> ids;
+TextList ids_of(const Campaign& campaign) {
+  TextList ids;
   for (std::uint32_t plan = 0; plan < campaign.plans().size(); ++plan)
     ids.push_back(Campaign::id(plan));
   return ids;

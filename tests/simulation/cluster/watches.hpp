@@ -76,7 +76,7 @@ class StatusWatch {
 
   Campaign& campaign_;
   Process& rank0_;
-  std::vector<std::string> ids_;
+  TextList ids_;
   Log log_;                        // what is said is not for this test
   Seconds oldest_s_;               ///< that a status may grow
   std::optional<Seconds> seen_s_;  ///< nothing where rank 0 has none

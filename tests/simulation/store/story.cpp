@@ -216,7 +216,8 @@ class Story {
       for (auto world : life.now()) {
         if (!world.missing && world.plan.settings == plan.settings) {
           world.plan = plan;
-          for (const auto& id : plan.ids) world.versions.try_emplace(id, std::set{Version{}});
+          for (const auto id : plan.ids)
+            world.versions.try_emplace(std::string(id), std::set{Version{}});
           world.closed = false;
           of_plan.push_back(world);
         }
@@ -293,12 +294,12 @@ class Story {
     std::vector<PlanResult> chosen;
     World in_flight = world;
     for (std::size_t i = 0; i < world.plan.ids.size(); ++i) {
-      auto& versions = world.versions[world.plan.ids[i]];
+      auto& versions = world.versions[std::string(world.plan.ids[i])];
       const Version present = *versions.begin();
       if (!(whole && i == 0) && random_.below(present.is_pending() ? 2 : 6) != 0) continue;
       const Version next{present.number + 1};
       chosen.push_back(make_result(world.plan, i, next));
-      in_flight.versions[world.plan.ids[i]].insert(next);
+      in_flight.versions[std::string(world.plan.ids[i])].insert(next);
       versions = {next};
     }
     in_flight.closed = world.closed = false;
@@ -317,12 +318,12 @@ class Story {
     std::vector<PlanResult> chosen;
     World in_flight = world;
     for (std::size_t i = 0; i < world.plan.ids.size(); ++i) {
-      auto& versions = world.versions[world.plan.ids[i]];
+      auto& versions = world.versions[std::string(world.plan.ids[i])];
       const Version present = *versions.begin();
       if (present.is_pending() || present.restamped || random_.one_in(2)) continue;
       const Version next{present.number, true};
       chosen.push_back(make_result(world.plan, i, next));
-      in_flight.versions[world.plan.ids[i]].insert(next);
+      in_flight.versions[std::string(world.plan.ids[i])].insert(next);
       versions = {next};
     }
     life.may_hold({in_flight});
@@ -361,7 +362,7 @@ class Story {
       for (std::size_t i = 0; i < new_plan_.ids.size(); ++i) {
         if (i % parts.size() != number && i % 3 != 0) continue;
         chosen.push_back(make_result(new_plan_, i, {1}));
-        merged_.versions[new_plan_.ids[i]] = {Version{1}};
+        merged_.versions[std::string(new_plan_.ids[i])] = {Version{1}};
       }
       static_cast<void>(store.store(chosen));
       if (close) store.close({});
@@ -374,7 +375,7 @@ class Story {
       old_ = new_world(old_plan_);
       const auto first = make_result(old_plan_, 0, {1});
       static_cast<void>(store.store(std::span(&first, 1)));
-      old_.versions[old_plan_.ids[0]] = {Version{1}};
+      old_.versions[std::string(old_plan_.ids[0])] = {Version{1}};
     });
   }
 
@@ -427,7 +428,8 @@ class Story {
     try {
       const auto packed = open_plan_source(pack_file, env);
       if (packed->ids().ids != plans.ids().ids) throw Violation("a pack lacks plans", "");
-      for (const auto& id : plans.ids().ids) {
+      for (const auto text : plans.ids().ids) {
+        const std::string id(text);
         const FloorPlan found = packed->load(id);
         const FloorPlan plan = plans.load(id);
         if (found.domain != plan.domain || found.interior != plan.interior ||

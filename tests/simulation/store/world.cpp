@@ -14,11 +14,11 @@ namespace {
 
 constexpr const char* campaign_setting = "campaign";  // tells two campaigns apart
 
-std::size_t number_of(const std::string& id) {
-  return static_cast<std::size_t>(std::stoul(id.substr(id.find(' ') + 1)));
+std::size_t number_of(std::string_view id) {
+  return static_cast<std::size_t>(std::stoul(std::string(id.substr(id.find(' ') + 1))));
 }
 
-bool is_failure(const std::string& id, Version version) {
+bool is_failure(std::string_view id, Version version) {
   return version.number == 0 && number_of(id) % 5 == 4;
 }
 
@@ -44,7 +44,8 @@ std::string describe(Version version) {
 
 std::size_t place_of(const World& world, const std::string& id) {
   const auto& ids = world.plan.ids;
-  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+  return static_cast<std::size_t>(
+      std::distance(ids.begin(), std::find(ids.begin(), ids.end(), id)));
 }
 
 void check_field(const World& world, const ResultReader& reader, const PlanResult& row) {
@@ -162,7 +163,7 @@ PlanResult make_result(const StorePlan& plan, std::size_t index, Version version
 World new_world(const StorePlan& plan) {
   World world;
   world.plan = plan;
-  for (const auto& id : plan.ids) world.versions[id] = {Version{}};
+  for (const auto id : plan.ids) world.versions[std::string(id)] = {Version{}};
   return world;
 }
 
