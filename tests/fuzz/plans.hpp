@@ -31,7 +31,7 @@ inline Grid<double> known_field(std::size_t index) {
 inline PlanResult known_result(std::size_t index) {
   PlanResult result;
   result.index = static_cast<std::uint32_t>(index);
-  result.id = campaign().ids.at(index);
+  result.id = campaign().ids[index];
   result.status = index == 2 ? PlanStatus::failed : PlanStatus::converged;
   result.statistics = {17.5, 2.5, 61.25, static_cast<double>(index)};
   result.iterations = static_cast<std::int64_t>(1000 + index);
