@@ -44,8 +44,9 @@ void measure(std::size_t count, std::size_t size, const char* directory, bool qu
   } else {
     const std::filesystem::path data = directory;
     const auto ids = read_ids(data / "building_ids.txt").ids;
-    settings.files = {directory, ids.size(),
-                      [=](std::size_t number) { return load_floor_plan(data, ids[number]); }};
+    settings.files = {directory, ids.size(), [=](std::size_t number) {
+                        return load_floor_plan(data, std::string(ids[number]));
+                      }};
     for (std::size_t plan = 0; plan < std::min(count, ids.size()); ++plan)
       settings.plans.push_back(settings.files.load(plan));
   }
