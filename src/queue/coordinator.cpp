@@ -288,6 +288,7 @@ class Coordinator {
     info.device = ready.device;
     info.threads = ready.threads;
     info.bound_cpus = ready.bound_cpus;
+    info.peak_memory = ready.peak_memory;
     ranks_.describe(std::move(info));
     const std::string difference = difference_between(parts_.samples, ready.samples, "plan ");
     if (!difference.empty()) return refuse(rank, difference);

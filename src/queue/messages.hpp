@@ -49,8 +49,9 @@ struct Ready {
   std::uint32_t threads = 0;          ///< how many plans it solves at a time
   std::vector<int> bound_cpus;        ///< read back from the system: all that its threads may use
   std::vector<NamedValue> samples{};  ///< what the worker finds of the plans that Placed names
+  std::int64_t peak_memory = 0;       ///< see WorkerParts
   static void fields(auto& visit, auto& self) {
-    visit(self.host, self.device, self.threads, self.bound_cpus, self.samples);
+    visit(self.host, self.device, self.threads, self.bound_cpus, self.samples, self.peak_memory);
   }
 };
 struct Report {
@@ -72,7 +73,8 @@ struct PlanProgress {
 struct Heartbeat {
   std::vector<PlanProgress> running;
   std::optional<GpuSample> gpu{};
-  static void fields(auto& visit, auto& self) { visit(self.running, self.gpu); }
+  std::int64_t peak_memory = 0;  ///< see WorkerParts
+  static void fields(auto& visit, auto& self) { visit(self.running, self.gpu, self.peak_memory); }
 };
 /// Answers every Retract; also sent after Stop with whatever was not finished.
 struct Returned {

@@ -82,13 +82,17 @@ class Worker {
     if (!leaving_ && parts_.interrupted()) leave("interrupted");
   }
 
+  [[nodiscard]] std::int64_t peak_memory() const {
+    return parts_.peak_memory ? parts_.peak_memory() : 0;
+  }
+
   void tell_that_it_lives(double passed_s) {
     next_heartbeat_s_ -= passed_s;
     if (next_heartbeat_s_ > 0) return;
     next_heartbeat_s_ = parts_.timeouts.heartbeat_s();
-    const FromWorker heartbeat =
-        Heartbeat{pool_ ? pool_->progress() : std::vector<PlanProgress>{},
-                  pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt};
+    const FromWorker heartbeat = Heartbeat{
+        pool_ ? pool_->progress() : std::vector<PlanProgress>{},
+        pool_ && device_.gpu_samples ? device_.gpu_samples() : std::nullopt, peak_memory()};
     link_.send_sign_of_life(0, encode(heartbeat));
   }
 
@@ -132,7 +136,7 @@ class Worker {
     if (leaving_) return;
     pool_ = &*started_;
     send(Ready{parts_.machine.host, device_.kind, static_cast<std::uint32_t>(device_.threads),
-               bound_cpus_, samples_});
+               bound_cpus_, samples_, peak_memory()});
   }
 
   void on(const Assign& assign) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -67,6 +68,9 @@ struct WorkerParts {
   /// Makes the device that a placement gives ready for its threads; it is kept as long as they are.
   std::function<WorkerDevice(const Placement&)> open;
   Interrupted interrupted;
+  /// The most memory that this process has held, in bytes, without its solver processes; 0 where
+  /// that is unknown. May be empty.
+  std::function<std::int64_t()> peak_memory{};
   Timeouts timeouts;
   Runtime* runtime = &system_runtime();
 };

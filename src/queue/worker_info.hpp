@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +16,13 @@ struct WorkerInfo {
   int rank = 0;
   std::string host;
   std::string device;
-  std::vector<int> bound_cpus;  ///< all that its solver threads may use
-  bool shared = false;          ///< it shares cores with another worker for want of cores
-  std::size_t threads = 1;      ///< plans that it solves at a time
-  std::optional<Gpu> gpu{};     ///< the GPU it solves on; the CPU otherwise
-  std::string no_gpu{};         ///< why not, where a GPU was not ruled out: one clause
-  std::string limit{};          ///< what keeps it from more cores: one clause
+  std::vector<int> bound_cpus;   ///< all that its solver threads may use
+  bool shared = false;           ///< it shares cores with another worker for want of cores
+  std::size_t threads = 1;       ///< plans that it solves at a time
+  std::optional<Gpu> gpu{};      ///< the GPU it solves on; the CPU otherwise
+  std::string no_gpu{};          ///< why not, where a GPU was not ruled out: one clause
+  std::string limit{};           ///< what keeps it from more cores: one clause
+  std::int64_t peak_memory = 0;  ///< bytes, when it was ready; see WorkerParts
 };
 
 /// Shared with what is told about it later.

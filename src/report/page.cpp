@@ -353,6 +353,7 @@ std::string facts(const Summary& summary, const WallTime& wall, const ResultRead
   rows.push_back({"time of solver threads", summary.spent.text()});
   if (summary.peak_memory > 0)
     rows.push_back({"peak memory of a solver", peak_memory_text(summary)});
+  if (wall.rank_memory > 0) rows.push_back({"peak memory of a rank", rank_memory_text(wall)});
   if (wall.seconds > 0)
     rows.push_back({"wall time", fmt::format("{}, {:.2f} plans/s", duration_text(wall.seconds),
                                              wall.plans / wall.seconds)});

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "core/answer.hpp"
@@ -153,6 +154,22 @@ void print_failed(const Summary& summary) {
 
 }  // namespace
 
+namespace {
+
+/// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
+void note_rank_memory(const std::string& text, WallTime& time) {
+  std::istringstream words(text);
+  int rank = 0;
+  char colon = 0;
+  for (std::int64_t bytes = 0; words >> rank >> colon >> bytes;)
+    if (bytes > time.rank_memory) {
+      time.rank_memory = bytes;
+      time.rank = rank;
+    }
+}
+
+}  // namespace
+
 WallTime wall_time(const std::vector<Attributes>& sessions) {
   WallTime time;
   std::vector<std::pair<double, double>> stretches;
@@ -162,6 +179,7 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
     if (!session.contains("seconds")) continue;
     ++time.sessions;
     time.plans += number_in(session, "solved");
+    note_rank_memory(text_in(session, "rank_memory"), time);
     const double seconds = number_in(session, "seconds");
     if (const auto start = seconds_of_utc(text_in(session, "started_utc"))) {
       stretches.emplace_back(*start, *start + seconds);
@@ -269,6 +287,12 @@ Summary summary_of(const ResultReader& reader, const Rows& rows, const Threshold
   return summary;
 }
 
+std::string rank_memory_text(const WallTime& time) {
+  if (time.rank_memory == 0) return "";
+  return fmt::format("{}, of rank {}", bytes_text(static_cast<double>(time.rank_memory)),
+                     time.rank);
+}
+
 std::string peak_memory_text(const Summary& summary) {
   if (summary.peak_memory == 0) return "";
   return fmt::format("{}, for plan {}", bytes_text(static_cast<double>(summary.peak_memory)),
@@ -321,6 +345,8 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
   print_line(fmt::format("time of solver threads       {}", summary.spent.text()), indent);
   if (summary.peak_memory > 0)
     print_line(fmt::format("peak memory of a solver      {}", peak_memory_text(summary)), indent);
+  if (wall != nullptr && wall->rank_memory > 0)
+    print_line(fmt::format("peak memory of a rank        {}", rank_memory_text(*wall)), indent);
   if (wall != nullptr && wall->seconds > 0) {
     std::string text =
         fmt::format("wall time                    {}, {}", duration_text(wall->seconds),
@@ -372,6 +398,9 @@ Json to_json(const Summary& summary, const WallTime* wall, bool closed_well, dou
     json["wall_seconds"] = wall->seconds;
     json["sessions"] = wall->all_sessions;
     json["sessions_with_figures"] = wall->sessions;
+    json["rank_memory"] = nullptr;
+    if (wall->rank_memory > 0)
+      json["rank_memory"] = {{"bytes", wall->rank_memory}, {"rank", wall->rank}};
   }
   json["phases"] = Json::object();
   for (const auto& [name, seconds] : summary.phases) json["phases"][name] = seconds;

@@ -25,8 +25,12 @@ struct WallTime {
   std::size_t all_sessions = 0;
   double seconds = 0;  ///< in which any session ran: those of merged parts ran at the same time
   double plans = 0;    ///< solved in that time
+  std::int64_t rank_memory = 0;  ///< bytes that a rank of theirs held at most; 0: unknown
+  int rank = 0;                  ///< the one that did
 };
 [[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
+/// "45.2 MB, of rank 0"; empty where that is unknown.
+[[nodiscard]] std::string rank_memory_text(const WallTime& time);
 
 struct FailedPlan {
   std::string id;

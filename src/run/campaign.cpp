@@ -19,6 +19,7 @@
 #include "core/version.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
+#include "node/peak_memory.hpp"
 #include "queue/coordinator.hpp"
 #include "run/catalogue.hpp"
 #include "run/forecast.hpp"
@@ -423,11 +424,22 @@ class Campaign {
         resume_same, and_retry_failed);
   }
 
+  /// The most memory that each rank has held, in bytes, as far as it is known: "0:31244288 1:...".
+  [[nodiscard]] std::string rank_memory() const {
+    auto bytes = monitor_->peak_memory();
+    bytes[0] = PeakMemory().bytes();
+    std::erase_if(bytes, [](const auto& rank) { return rank.second == 0; });
+    std::vector<std::string> words;
+    for (const auto& [rank, peak] : bytes) words.push_back(fmt::format("{}:{}", rank, peak));
+    return fmt::format("{}", fmt::join(words, " "));
+  }
+
   [[nodiscard]] Attributes session_end() const {
     const RunTally& tally = monitor_->tally();
     Attributes end{{"ended_utc", utc_now()},
                    {"end", end_ == RunEnd::finished ? "finished" : "stopped early"},
-                   {"workers", fmt::format("{}", fmt::join(monitor_->worker_table(), "\n"))},
+                   {"workers", fmt::format("{}", fmt::join(monitor_->worker_table(true), "\n"))},
+                   {"rank_memory", rank_memory()},
                    {"predictions", monitor_->predictions()},
                    {"restored", std::to_string(tally.restored)},
                    {"solved", std::to_string(tally.solved)},

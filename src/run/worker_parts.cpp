@@ -15,6 +15,7 @@
 #include "mpi/mpi_link.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
+#include "node/peak_memory.hpp"
 #include "run/catalogue.hpp"
 #include "run/gpu_choice.hpp"
 #include "run/signals.hpp"
@@ -167,6 +168,7 @@ WorkerParts worker_parts(const RunOptions& options) {
     }
   };
   parts.interrupted = stop_requested;
+  parts.peak_memory = [peak = std::make_shared<PeakMemory>()] { return peak->bytes(); };
   parts.timeouts.worker_s = options.worker_timeout_s;
   return parts;
 }

@@ -12,4 +12,8 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.4g} TB", bytes);
 }
 
+std::string peak_memory_text(std::int64_t bytes) {
+  return bytes > 0 ? bytes_text(static_cast<double>(bytes)) : "?";
+}
+
 }  // namespace wallheat

@@ -12,6 +12,7 @@
 #include "store/results/merge.hpp"
 #include "store/results/result_path.hpp"
 #include "view/advice.hpp"
+#include "view/bytes_text.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
@@ -102,7 +103,7 @@ void print_workers(const FileStatus& look) {
   const double age_s = lives ? std::max(0.0, look.age_s) : 0;
   if (status.workers.empty()) return;
   std::vector<std::vector<std::string>> rows{
-      {"rank", "host", "device", "threads", "plans", "heard ago", "state", "at work on"}};
+      {"rank", "host", "device", "threads", "memory", "plans", "heard ago", "state", "at work on"}};
   for (const WorkerStatus& worker : status.workers) {
     std::string running;
     for (const RunningPlan& plan : worker.running)
@@ -110,10 +111,11 @@ void print_workers(const FileStatus& look) {
     if (worker.running_plans > worker.running.size())
       running += fmt::format(", and {} more", worker.running_plans - worker.running.size());
     rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
-                    fmt::format("{}", worker.threads), fmt::format("{}", worker.plans),
-                    duration_text(worker.last_heard_s + age_s), worker.state, running});
+                    fmt::format("{}", worker.threads), peak_memory_text(worker.peak_memory),
+                    fmt::format("{}", worker.plans), duration_text(worker.last_heard_s + age_s),
+                    worker.state, running});
   }
-  const auto lines = table_lines("rllrrrll", rows);
+  const auto lines = table_lines("rllrrrrll", rows);
   constexpr std::size_t indent = 6;
   fmt::print("\n{}", lives ? "" : "the workers when they were last heard of\n");
   print_line(lines.front(), indent);

@@ -11,6 +11,7 @@
 
 #include "core/answer.hpp"
 #include "view/advice.hpp"
+#include "view/bytes_text.hpp"
 #include "view/gpu_text.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
@@ -131,13 +132,24 @@ RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
   return share->second;
 }
 
-std::vector<std::string> RunMonitor::worker_table() const {
+std::vector<std::string> RunMonitor::worker_table(bool with_memory) const {
   if (ready_.empty()) return {};
   std::vector<std::vector<std::string>> rows{{"rank", "host", "device", "threads", "cpus"}};
   for (const WorkerInfo& worker : ready_)
     rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
                     fmt::format("{}", worker.threads), cpus_text(worker)});
-  return table_lines("rllrl", rows);
+  if (!with_memory) return table_lines("rllrl", rows);
+  rows.front().insert(rows.front().begin() + 4, "memory");
+  for (std::size_t i = 0; i < ready_.size(); ++i)
+    rows[i + 1].insert(rows[i + 1].begin() + 4,
+                       peak_memory_text(shares_.at(ready_[i].rank).status.peak_memory));
+  return table_lines("rllrrl", rows);
+}
+
+std::map<int, std::int64_t> RunMonitor::peak_memory() const {
+  std::map<int, std::int64_t> bytes;
+  for (const auto& [rank, share] : shares_) bytes[rank] = share.status.peak_memory;
+  return bytes;
 }
 
 /// Those that got ready since the last time; the first time with the table's head.
@@ -145,7 +157,7 @@ void RunMonitor::show_workers() {
   if (shown_workers_ == ready_.size()) return;
   std::sort(ready_.begin() + static_cast<std::ptrdiff_t>(shown_workers_), ready_.end(),
             [](const WorkerInfo& a, const WorkerInfo& b) { return a.rank < b.rank; });
-  const std::vector<std::string> table = worker_table();
+  const std::vector<std::string> table = worker_table(false);
   if (ready_.size() == 1) {
     const WorkerInfo& only = ready_.front();
     log_.info("{} thread(s) of {} on {}, cpus {}", only.threads, only.device, only.host,
@@ -248,6 +260,7 @@ void RunMonitor::follow(const Event& event) {
       status.host = event.worker->host;
       status.device = event.worker->device;
       status.threads = event.worker->threads;
+      status.peak_memory = event.worker->peak_memory;
       status.state = "working";
       return;
     }
@@ -293,6 +306,7 @@ void RunMonitor::follow(WorkerShare& share, const Heartbeat& heartbeat) {
         {std::string(ids_[plan.index]), plan.iterations, plan.delta, plan.seconds});
   if (status.state == "working" || status.state == "idle")
     status.state = running.empty() ? "idle" : "working";
+  status.peak_memory = std::max(status.peak_memory, heartbeat.peak_memory);
   if (!heartbeat.gpu) return;
   share.gpu.add(*heartbeat.gpu);
   status.gpu = heartbeat.gpu;
@@ -426,19 +440,21 @@ std::string RunMonitor::progress_text(double seconds_left) const {
 void RunMonitor::finish(const std::string& event) {
   log_.show_bar("");
   show_workers();
-  std::vector<std::vector<std::string>> rows{{"rank", "host", "plans", "CPU time", "busy"}};
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "host", "plans", "CPU time", "busy", "memory"}};
   for (const auto& [rank, share] : shares_) {
     const double available_s =
         elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.status.threads));
     rows.push_back({fmt::format("{}", rank), share.status.host,
                     fmt::format("{}", share.status.plans), duration_text(share.spent.cpu_seconds()),
-                    fmt::format("{:.0f} %", 100 * share.spent.seconds() / available_s)});
+                    fmt::format("{:.0f} %", 100 * share.spent.seconds() / available_s),
+                    peak_memory_text(share.status.peak_memory)});
   }
   if (shares_.size() == 1) {
     const std::vector<std::string>& only = rows.back();
     log_.info("threads were busy {} of the time", only[4]);
   } else if (!shares_.empty()) {
-    for (const std::string& row : table_lines("rlrrr", rows)) log_.info("{}", row);
+    for (const std::string& row : table_lines("rlrrrr", rows)) log_.info("{}", row);
   }
   if (odd_temperatures_ > 1)
     log_.warn("{} plans have temperatures that are hardly °C", odd_temperatures_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -75,7 +76,9 @@ class RunMonitor {
   /// What plans on GPUs took; all 0 where there were none.
   [[nodiscard]] GpuSeconds gpu_seconds() const;
   /// The workers that got ready, as lines of text; empty where none has.
-  [[nodiscard]] std::vector<std::string> worker_table() const;
+  [[nodiscard]] std::vector<std::string> worker_table(bool with_memory) const;
+  /// The most memory that each worker's process has held, in bytes, by rank; 0: unknown.
+  [[nodiscard]] std::map<int, std::int64_t> peak_memory() const;
 
  private:
   using Clock = Runtime::Clock;

@@ -46,11 +46,11 @@ static void from_json(const Json& json, RunningPlan& plan) {
 }
 
 static void to_json(Json& json, const WorkerStatus& worker) {
-  json = {{"rank", worker.rank},      {"host", worker.host},
-          {"device", worker.device},  {"threads", worker.threads},
-          {"plans", worker.plans},    {"last_heard_s", worker.last_heard_s},
-          {"state", worker.state},    {"running_plans", worker.running_plans},
-          {"running", worker.running}};
+  json = {{"rank", worker.rank},       {"host", worker.host},
+          {"device", worker.device},   {"threads", worker.threads},
+          {"plans", worker.plans},     {"last_heard_s", worker.last_heard_s},
+          {"state", worker.state},     {"running_plans", worker.running_plans},
+          {"running", worker.running}, {"peak_memory", worker.peak_memory}};
   if (worker.gpu) json["gpu"] = to_json(*worker.gpu);
 }
 
@@ -64,6 +64,7 @@ static void from_json(const Json& json, WorkerStatus& worker) {
   json.at("state").get_to(worker.state);
   json.at("running").get_to(worker.running);
   get_whole(json, "running_plans", worker.running_plans);
+  get_whole(json, "peak_memory", worker.peak_memory);
   if (json.contains("gpu")) worker.gpu = gpu_sample_from_json(json["gpu"]);
 }
 

@@ -36,6 +36,7 @@ struct WorkerStatus {
   std::vector<RunningPlan> running;  ///< those that it is longest at
   std::optional<GpuSample> gpu{};    ///< what its GPU told last; nothing where it has none
   std::size_t running_plans = 0;     ///< all that it is at
+  std::int64_t peak_memory = 0;      ///< bytes that its process has held at most; 0: unknown
 };
 
 /// How often a run replaces its status.

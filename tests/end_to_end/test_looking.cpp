@@ -156,7 +156,7 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   for (const char* part :
        {"average mean temperature", "Coldest and warmest plans", "Where the time went", "100.00 %",
         "Threads over time", "Sessions", "wallheat run --data plans --out r.h5",
-        "threads at a plan", "peak memory of a solver"})
+        "threads at a plan", "peak memory of a solver", "peak memory of a rank"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
@@ -165,7 +165,8 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   ASSERT_NE(lines, std::string::npos);
   EXPECT_THAT(page.substr(lines), AllOf(HasSubstr("\n00001\tconverged\t"), HasSubstr("\n00006\t")));
   EXPECT_THAT(shell("wallheat report r.h5 --json").out, HasSubstr("\"thread_seconds\""));
-  EXPECT_THAT(shell("wallheat summary r.h5").out, HasSubstr("peak memory of a solver"));
+  EXPECT_THAT(shell("wallheat summary r.h5").out,
+              AllOf(HasSubstr("peak memory of a solver"), HasSubstr("peak memory of a rank")));
   EXPECT_THAT(shell("wallheat list r.h5 --where 'peak_memory > 1000000'").out, HasSubstr("00001"));
   expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
   expect_refusal("report r.h5", 2, "either --out or --json");

@@ -95,6 +95,9 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
   EXPECT_THAT(shell("$mpirun 3 run --data plans --out results.h5").err,
               AllOf(HasSubstr("rank  host"), HasSubstr("CPU time  busy"), HasSubstr("cpu "),
                     HasSubstr("restored 0, solved 24, failed 0"), HasSubstr("[rank 0 ")));
+  // Of each rank the memory that it held is known.
+  EXPECT_THAT(shell("wallheat report results.h5 --json").out,
+              ContainsRegex("\"rank_memory\": \"0:[0-9]+ 1:[0-9]+ 2:[0-9]+\""));
 }
 
 TEST_F(Wallheat, says_no_rank_at_a_terminal_alone_or_under_mpirun) {

@@ -63,6 +63,18 @@ TEST_F(OfFivePlans, names_the_plan_whose_solver_held_the_most_memory) {
   EXPECT_EQ(json["id"], "d");
 }
 
+TEST(WallTime, names_the_rank_that_held_the_most_memory) {
+  const Attributes first{{"seconds", "5"}, {"rank_memory", "0:45200000 1:31000000"}};
+  const Attributes second{{"seconds", "5"}, {"rank_memory", "0:40000000 12:50000000"}};
+  const Attributes silent{{"seconds", "5"}, {"rank_memory", ""}};
+  EXPECT_EQ(rank_memory_text(wall_time({silent, Attributes()})), "");
+  const WallTime time = wall_time({first, second, silent});
+  EXPECT_EQ(rank_memory_text(time), "50 MB, of rank 12");
+  const Json json = to_json(summary_of([](const auto&) {}), &time, true)["rank_memory"];
+  EXPECT_EQ(json["bytes"], 50'000'000);
+  EXPECT_EQ(json["rank"], 12);
+}
+
 TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
   const std::string svg = histogram_plot(summary_of(rows_of(rows_)), "results \"of\" `today`\\n")
                               .draw(PlotFormat::svg, 800, 500);

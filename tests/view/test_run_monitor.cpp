@@ -188,6 +188,27 @@ TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_wa
                                  HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
 }
 
+TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
+  begin(ids_, EventLog(directory_ / "events.jsonl"));
+  WorkerInfo first = cpu_;
+  first.peak_memory = 20'000'000;
+  gets_ready(first);
+  gets_ready(gpu_);
+  beats(first, {{}, {}, 31'250'000});
+  beats(first, {{}, {}, 0});  // nothing is known for once
+  tick();
+  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
+  EXPECT_EQ(status.workers.at(1).peak_memory, 0);
+  EXPECT_THAT(monitor_->peak_memory(), ElementsAre(Pair(1, 31'250'000), Pair(2, 0)));
+  EXPECT_THAT(monitor_->worker_table(true),
+              ElementsAre(HasSubstr("threads   memory  cpus"), HasSubstr("31.2 MB  0-1"),
+                          HasSubstr("?  0")));
+  EXPECT_THAT(monitor_->worker_table(false).front(), Not(HasSubstr("memory")));
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
+}
+
 TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
   EXPECT_EQ(rate_text(12.34), "12.3 plans/s");
   EXPECT_EQ(rate_text(1.5), "1.50 plans/s");
