@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "core/interior_values.hpp"
 #include "core/npy.hpp"
 #include "core/plan_source.hpp"
 #include "wallheat/error.hpp"
@@ -79,6 +81,15 @@ class DirectorySource final : public PlanSource {
                                             std::size_t most_cells) const override {
     return read_of(directory_,
                    [&] { return npy::read_mask(interior_file(directory_, id), most_cells); });
+  }
+  [[nodiscard]] std::int64_t interior_cells(const std::string& id) const override {
+    return read_of(directory_, [&] {
+      std::int64_t count = 0;
+      npy::read_mask(interior_file(directory_, id),
+                     {[](GridShape) {},
+                      [&](std::span<const std::uint8_t> part) { count += count_interior(part); }});
+      return count;
+    });
   }
   [[nodiscard]] GridShape shape(const std::string& id) const override {
     return read_of(directory_, [&] { return floor_plan_shape(directory_, id); });

@@ -9,6 +9,7 @@
 #include <span>
 #include <system_error>
 
+#include "core/interior_values.hpp"
 #include "core/npy.hpp"
 #include "core/plan_ids.hpp"
 #include "wallheat/error.hpp"
@@ -125,18 +126,21 @@ void check_values(const Grid<double>& values, const std::string& where) {
                                       : "too large for the sum of four neighbours"));
 }
 
-std::int64_t count_interior(const Grid<std::uint8_t>& interior) {
+std::int64_t count_interior(std::span<const std::uint8_t> mask) {
   // Few enough for a sum that is a byte, of which sixteen are added at a time.
   constexpr std::size_t stretch = 240;
-  const std::span<const std::uint8_t> cells(interior.cells);
   std::int64_t count = 0;
-  for (std::size_t cell = 0; cell < cells.size(); cell += stretch) {
+  for (std::size_t cell = 0; cell < mask.size(); cell += stretch) {
     std::uint8_t few = 0;
-    for (const std::uint8_t each : cells.subspan(cell, std::min(stretch, cells.size() - cell)))
+    for (const std::uint8_t each : mask.subspan(cell, std::min(stretch, mask.size() - cell)))
       few = static_cast<std::uint8_t>(few + (each != 0 ? 1 : 0));
     count += few;
   }
   return count;
+}
+
+std::int64_t count_interior(const Grid<std::uint8_t>& interior) {
+  return count_interior(std::span<const std::uint8_t>(interior.cells));
 }
 
 std::int64_t count_interior(const FloorPlan& plan) { return count_interior(plan.interior); }

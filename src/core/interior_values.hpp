@@ -9,6 +9,9 @@
 // The temperatures that are summarised: taken out of the field once, for all that is asked of them.
 namespace wallheat {
 
+/// How many of a mask's cells are not 0.
+[[nodiscard]] std::int64_t count_interior(std::span<const std::uint8_t> mask);
+
 /// Those of the cells where interior is not 0, in row-major order. Both have one shape.
 [[nodiscard]] std::vector<double> interior_values(const Grid<double>& field,
                                                   const Grid<std::uint8_t>& interior);

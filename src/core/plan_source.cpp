@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "core/file_descriptor.hpp"
 
@@ -49,6 +50,10 @@ void expect_available(const std::filesystem::path& source) {
 
 std::optional<std::uint64_t> PlanSource::stated_hash(const std::string&) const {
   return std::nullopt;
+}
+
+std::int64_t PlanSource::interior_cells(const std::string& id) const {
+  return count_interior(interior(id, std::numeric_limits<std::size_t>::max()));
 }
 
 void PlanSource::load_in_pieces(const std::string& id, const PlanPieces& to) const {

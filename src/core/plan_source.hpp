@@ -66,6 +66,9 @@ class PlanSource {
   /// The mask alone. Where it has more than `most_cells`, that is an InputError, too.
   [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,
                                                     std::size_t most_cells) const = 0;
+  /// How many cells are interior. Directory and pack need little memory for that, however large the
+  /// plan is.
+  [[nodiscard]] virtual std::int64_t interior_cells(const std::string& id) const;
   /// Reads no cell.
   [[nodiscard]] virtual GridShape shape(const std::string& id) const = 0;
   /// Those of the files that the plan stands in; equal ones mean that it has not changed.

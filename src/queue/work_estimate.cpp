@@ -98,13 +98,6 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   WorkEstimate estimate;
   estimate.interior_cells = count_interior(interior);
   if (estimate.interior_cells == 0) return estimate;
-  if (solver == SolverKind::steady) {
-    constexpr std::int64_t usual_iterations = 10;
-    constexpr double updates_per_cell = 300;
-    estimate.iterations = std::min(usual_iterations, limits.max_iterations);
-    estimate.updates = updates_per_cell * static_cast<double>(estimate.interior_cells);
-    return estimate;
-  }
   // In a room so wide that it is still cold in the middle at the end, the largest change falls as
   // 1 / n however wide it is: there the logarithm is held at 1.
   const double loss =
@@ -123,6 +116,14 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
                             : iterations;
   estimate.updates = static_cast<double>(estimate.interior_cells) * sweeps;
   return estimate;
+}
+
+WorkEstimate estimate_steady_work(std::int64_t interior_cells, const Limits& limits) {
+  constexpr std::int64_t usual_iterations = 10;
+  constexpr double updates_per_cell = 300;
+  if (interior_cells == 0) return {};
+  return {interior_cells, std::min(usual_iterations, limits.max_iterations),
+          updates_per_cell * static_cast<double>(interior_cells)};
 }
 
 }  // namespace wallheat

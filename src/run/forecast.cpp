@@ -12,6 +12,8 @@ std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::s
   // 4096 x 4096: mask and distances take 50 MiB, a pack's codes of such a plan up to 256 MiB more.
   constexpr std::size_t most_cells = std::size_t{1} << 24;
   try {
+    if (solver == SolverKind::steady)
+      return estimate_steady_work(source.interior_cells(id), limits);
     return estimate_work(source.interior(id, most_cells), limits, solver);
   } catch (const std::exception&) {
     // The worker that gets the plan reports what is wrong with it. Where memory does not suffice,

@@ -14,8 +14,9 @@
 
 namespace wallheat {
 
-/// Nothing for a plan of more than 2^24 cells, so that rank 0 needs little memory however large a
-/// plan is; nor for one whose mask cannot be read: its solve will fail and say why.
+/// Nothing for a plan whose mask cannot be read: its solve will fail and say why. Nor, unless the
+/// solver is steady, for one of more than 2^24 cells: rank 0 needs little memory however large a
+/// plan is.
 [[nodiscard]] std::optional<WorkEstimate> estimate_plan(const PlanSource& source,
                                                         const std::string& id, const Limits& limits,
                                                         SolverKind solver);

@@ -97,7 +97,7 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
                     HasSubstr("restored 0, solved 24, failed 0"), HasSubstr("[rank 0 ")));
   // Of each rank the memory that it held is known.
   EXPECT_THAT(shell("wallheat report results.h5 --json").out,
-              ContainsRegex("\"rank_memory\": \"0:[0-9]+ 1:[0-9]+ 2:[0-9]+\""));
+              testing::ContainsRegex("\"rank_memory\": \"0:[0-9]+ 1:[0-9]+ 2:[0-9]+\""));
 }
 
 TEST_F(Wallheat, says_no_rank_at_a_terminal_alone_or_under_mpirun) {

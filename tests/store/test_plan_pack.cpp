@@ -124,6 +124,7 @@ TEST_F(PlanPackTest, gives_every_plan_back_bit_for_bit) {
     const FloorPlan plan = plans_.load(id);
     EXPECT_TRUE(same_plan(source->load(id), plan)) << id;
     EXPECT_EQ(source->interior(id, plan.interior.cells.size()), plan.interior) << id;
+    EXPECT_EQ(source->interior_cells(id), count_interior(plan)) << id;
     EXPECT_EQ(source->shape(id), plans_.shape(id)) << id;
     cells += plan.domain.cells.size();
   }

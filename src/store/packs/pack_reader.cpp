@@ -168,6 +168,11 @@ class PlanPack final : public PlanSource {
     });
   }
 
+  [[nodiscard]] std::int64_t interior_cells(const std::string& id) const override {
+    const std::size_t n = find(id);
+    return decoded(id, [&] { return row(n).interior_cells; });
+  }
+
   [[nodiscard]] GridShape shape(const std::string& id) const override {
     const std::size_t n = find(id);
     return decoded(id, [&] { return form_of(row(n)).shape; });
