@@ -200,8 +200,8 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
-  EXPECT_THAT(monitor_->peak_memory(), ElementsAre(testing::Pair(1, 31'250'000)
-, testing::Pair(2, 0)));
+  EXPECT_THAT(monitor_->peak_memory(),
+              ElementsAre(testing::Pair(1, 31'250'000), testing::Pair(2, 0)));
   EXPECT_THAT(monitor_->worker_table(true),
               ElementsAre(HasSubstr("threads   memory  cpus"), HasSubstr("31.2 MB  0-1"),
                           HasSubstr("?  0")));
