@@ -85,8 +85,6 @@ class Chooser {
     set_limit(choice);
     if (at_a_time < jobs)
       choice.run_s = Replay(jobs_s, Schedule::dynamic, starts_s(choice)).seconds(at_a_time);
-    // How often one job waits after the other.
-    const std::size_t waits_in_turn = choice.starts * ((jobs + at_a_time - 1) / at_a_time);
     const double node_hours = all_jobs_s * static_cast<double>(nodes) / hour_s;
     choice.core_hours = node_hours * static_cast<double>(cores_);
     choice.gpu_hours = node_hours * static_cast<double>(gpus);
@@ -100,8 +98,8 @@ class Chooser {
         static_cast<double>(nodes * cores_) * static_cast<double>(choice.limit_s) / hour_s;
     if (const WaitForecast* waits = waits_ ? waits_(choice.partition, asked_hours) : nullptr) {
       const auto wait = [&](double quantile) {
-        auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(jobs)));
-        if (bound) *bound *= static_cast<double>(waits_in_turn);
+        auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(at_a_time)));
+        if (bound) *bound *= static_cast<double>(choice.starts);
         return bound;
       };
       choice.wait_s = wait(0.5);

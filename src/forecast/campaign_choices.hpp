@@ -80,10 +80,11 @@ using WaitsOf = std::function<const WaitForecast*(const std::string& partition, 
 /// each and so fit into gaps of the queue, and of which so many run at a time as there are nodes.
 ///
 /// Plans are scheduled longest first on the cores of a job, as `wallheat run` does. The time limit
-/// is a quarter more than that, and at most the partition's. An array is done when its last job is:
-/// the bound on the longest of N waits is that on the quantile q^(1/N) of one wait, as if they were
-/// independent; jobs that wait in the same queue wait alike, so this is on the safe side. Jobs that
-/// are started one after the other wait anew each time.
+/// is a quarter more than that, and at most the partition's. An array waits until as many of its
+/// jobs run as may at a time: the bound on the longest of N waits is that on the quantile q^(1/N)
+/// of one wait, as if they were independent; jobs that wait in the same queue wait alike, so this
+/// is on the safe side. Its further jobs start as these end: they have been in the queue for as
+/// long as the first ones, before whatever came since. A job that is started again waits anew.
 [[nodiscard]] std::vector<Choice> campaign_choices(const CampaignWork& work,
                                                    const std::vector<Place>& places,
                                                    const ChoiceLimits& limits, const WaitsOf& waits,
