@@ -54,7 +54,7 @@ TEST_F(ForecastTest, estimates_plans_in_order_and_passes_over_those_it_cannot_re
 TEST_F(ForecastTest, needs_only_the_number_of_cells_for_the_steady_state) {
   save("room", room(20, 30));
   save("wall", random_plan(8, 8, 0, 1));
-  const std::vector<std::string> ids{"room", "wall", "missing"};
+  const TextList ids{"room", "wall", "missing"};
   Forecast forecast(directory_source(directory_.path()), ids, {0, 2, 1}, {}, SolverKind::steady);
   const auto estimates = all(forecast, 1);
   ASSERT_EQ(estimates.size(), 2U);
