@@ -1,6 +1,5 @@
 // What stands for isa_x86.cpp on other processors.
 #include "solve/cpu/sweep.hpp"
-#include "solve/fastforward/sweeps.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/kernels.hpp"
 #include "wallheat/solver.hpp"
@@ -10,7 +9,6 @@ namespace wallheat {
 std::vector<Isa> available_isas() { return {Isa::baseline}; }
 
 Sweeps sweeps_for(Isa) { return baseline_sweeps(); }
-RoomSweeps room_sweeps_for(Isa) { return baseline_room_sweeps(); }
 SteadyKernels steady_kernels_for(Isa) { return baseline_steady_kernels(); }
 
 FlushSubnormals::FlushSubnormals() = default;

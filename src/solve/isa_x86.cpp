@@ -2,7 +2,6 @@
 #include <immintrin.h>
 
 #include "solve/cpu/sweep.hpp"
-#include "solve/fastforward/sweeps.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/kernels.hpp"
 #include "wallheat/solver.hpp"
@@ -25,10 +24,6 @@ std::vector<Isa> available_isas() {
 }
 
 Sweeps sweeps_for(Isa isa) { return chosen(isa, avx512_sweeps, avx2_sweeps, baseline_sweeps); }
-
-RoomSweeps room_sweeps_for(Isa isa) {
-  return chosen(isa, avx512_room_sweeps, avx2_room_sweeps, baseline_room_sweeps);
-}
 
 SteadyKernels steady_kernels_for(Isa isa) {
   return chosen(isa, avx512_steady_kernels, avx2_steady_kernels, baseline_steady_kernels);

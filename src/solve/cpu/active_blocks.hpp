@@ -9,6 +9,12 @@
 
 namespace wallheat {
 
+/// A cell of a grid.
+struct CellPlace {
+  std::size_t row = 0;
+  std::size_t col = 0;
+};
+
 /// Room for the values of the stored blocks of some fields, aligned for full-width loads.
 class CompactFields {
  public:
@@ -53,10 +59,13 @@ class ActiveBlocks {
   /// Of the fronts from `first` to before `last`.
   [[nodiscard]] Runs runs(std::size_t first, std::size_t last) const;
 
-  /// Fills a field with the values of a grid.
-  void load(const Grid<double>& grid, double* field) const;
-  /// Writes a field's values into a grid; cells that are not stored keep what they have.
-  void store(const double* field, Grid<double>& grid) const;
+  /// Fills a field with the values of a grid, of which the interior is the part that begins at
+  /// `origin`.
+  void load(const Grid<double>& grid, double* field, CellPlace origin = {}) const;
+  /// Sets the interior cells of a field to a value.
+  void fill(double* field, double value) const;
+  /// Writes the interior cells of a field into such a grid; the others keep what they have.
+  void store(const double* field, Grid<double>& grid, CellPlace origin = {}) const;
 
  private:
   /// Stored blocks that follow each other in a row and in memory.
@@ -65,10 +74,9 @@ class ActiveBlocks {
     std::uint32_t block;  ///< the same
     std::uint32_t blocks;
   };
-  /// Where in its block a field keeps a cell.
-  [[nodiscard]] std::size_t place(std::size_t cell) const {
-    return even_first_ ? cell / 2 + cell % 2 * (block_width / 2) : cell;
-  }
+  /// Calls visit(place in a field, row, column) for all interior cells.
+  template <class Visit>
+  void for_each_cell(Visit visit) const;
   void place_blocks();
   void list_runs();
   std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);

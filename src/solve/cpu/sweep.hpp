@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Jacobi sweeps over the rooms of a plan, once per instruction set.
+// Sweeps over the rooms of a plan, once per instruction set: those of Jacobi, and those of the
+// expansions of fastforward/fast_forward.cpp.
 // What includes this is compiled for different processors: it shares nothing but plain data, so
 // that the linker cannot put one processor's copy of a library function into another's path.
 
@@ -59,6 +60,35 @@ enum class Scaling {
   from_fourfold,
 };
 
+/// Where a block keeps its cell, counted from 0.
+constexpr std::size_t place_in_block(std::size_t cell, bool even_first) {
+  return even_first ? cell / 2 + cell % 2 * (block_width / 2) : cell;
+}
+
+/// Two fields in which the terms y of an expansion take turns, and what is summed up. Parts of one
+/// array, zero where no cell is interior.
+struct ExpansionFields {
+  double* even;  ///< y[2 k]
+  double* odd;   ///< y[2 k + 1]
+  double* sum;
+  double* growth;
+};
+
+/// By how much the last even term and the even one before it count in the sum and in the growth.
+struct TermShares {
+  double before;
+  double after;
+  double growth_before;
+  double growth_after;
+};
+
+/// How large the values of a field are.
+struct FieldSize {
+  double largest;  ///< of the magnitudes
+  double squares;  ///< their sum
+  double turned;   ///< the sum of the squares of what they differ by from another field's
+};
+
 /// The sweeps of one instruction set. Each writes whole blocks: interior cells get a new value, the
 /// others the old one.
 struct Sweeps {
@@ -76,6 +106,23 @@ struct Sweeps {
   void (*with_source)(const SweepFields& fields, const Runs& runs, int levels);
   double (*with_source_and_delta)(const double* from, double* to, const double* source,
                                   const Runs& runs);
+  /// Makes `levels` terms y[j + 1] = 2 J y[j] - y[j - 1], the first of them an even one; J f is a
+  /// quarter of the sum of a cell's neighbours in f. Where `shares` is not null, adds their parts
+  /// of the last two even terms to the sum and to the growth.
+  void (*expand)(const ExpansionFields& fields, const Runs& runs, const TermShares* shares);
+
+  // Those that follow go over all stored cells, a multiple of block_width.
+
+  /// to = factor from
+  void (*scale)(std::size_t cells, double factor, const double* from, double* to);
+  /// How large a field is, and how much it differs from the one before.
+  FieldSize (*size)(std::size_t cells, const double* of, const double* before);
+  /// Makes the iteration whose change is `next`: field += next, change = next. Returns its size.
+  FieldSize (*take)(std::size_t cells, const double* next, double* change, double* field);
+  /// Makes those of a jump: field += growth + stepped + (next - change), change = next.
+  void (*take_jump)(std::size_t cells, const double* next, const double* growth,
+                    const double* stepped, double* change, double* field);
+
   /// Makes nothing but additions, in independent chains; returns how many numbers were added.
   std::int64_t (*add)(std::int64_t rounds);
 };

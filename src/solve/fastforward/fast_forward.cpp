@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "solve/cpu/active_blocks.hpp"
 #include "solve/distance.hpp"
 #include "solve/error_estimate.hpp"
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/fastforward/rooms.hpp"
 #include "solve/source.hpp"
-#include "solve/zeroed_array.hpp"
 #include "wallheat/solver.hpp"
 
 // The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
@@ -69,18 +69,27 @@ constexpr double least_tolerance = 1e-280;
 
 constexpr double half_epsilon = std::numeric_limits<double>::epsilon() / 2;
 
-/// So many pairs of steps are made while their rows are in the nearest cache, so many rows at once.
-constexpr std::size_t group = 8;
-constexpr std::size_t chunk = 8;
+/// Most terms that go through a room together, and by how many fronts at a time; see
+/// JacobiSolver::make_pass().
+constexpr std::size_t terms_a_pass = 64;
+constexpr std::size_t fronts_at_a_time = 64;
 
-/// A room and how far it is.
+/// A room and how far it is. The fields hold its blocks; but for `field` they are 0 where there is
+/// no cell of the room.
 struct RoomState {
   Room room;
-  RoomRows rows{};
-  RoomPairs pairs{};
+  CellPlace origin;  ///< of the part of the plan that is around it
+  ActiveBlocks blocks;
+  double* field = nullptr;   ///< where the room is
+  double* change = nullptr;  ///< what its last iteration changed
+  double* even = nullptr;    ///< the terms of an expansion
+  double* odd = nullptr;
+  double* sum = nullptr;     ///< the change where a jump leads
+  double* growth = nullptr;  ///< g
+  double* source = nullptr;  ///< null where there is none
   double estimate = 0;
   std::int64_t iterations = 0;
-  RoomSize change{};  ///< the last one's
+  FieldSize measured{};  ///< of the last change
   double delta = std::numeric_limits<double>::quiet_NaN();
   double error = 0;  ///< the 2-norm by which the change may be wrong
   /// An upper bound on the sum of all J^i 1, where it was asked for.
@@ -89,7 +98,7 @@ struct RoomState {
 
 /// Where a jump leads.
 struct Landing {
-  RoomSize change;
+  FieldSize measured;
   double delta;
   double error;
 };
@@ -100,7 +109,7 @@ struct InDoubt {};  // the end cannot be proven
 class FastForwardSolver final : public Solver {
  public:
   explicit FastForwardSolver(Isa isa)
-      : sweeps_(room_sweeps_for(isa)), exact_(make_jacobi_solver(isa)) {}
+      : sweeps_(sweeps_for(isa)), exact_(make_jacobi_solver(isa)) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
@@ -123,10 +132,8 @@ class FastForwardSolver final : public Solver {
     const Grid<double> terms = with_source ? source_terms(plan, limits) : Grid<double>();
     const double largest = largest_iterate(plan, terms);
     const double scale = std::max(1.0, largest / usual_temperature);
-    const RoomLayout layout({plan.domain.rows, plan.domain.cols});
     if (limits.max_iterations < worth_it || largest > highest_temperature ||
-        (limits.tolerance > 0 && limits.tolerance < least_tolerance) ||
-        layout.size() > std::numeric_limits<std::uint32_t>::max())
+        (limits.tolerance > 0 && limits.tolerance < least_tolerance))
       return std::nullopt;
     if (control.stop.stop_requested()) throw Stopped();
     limits_ = limits;
@@ -137,9 +144,9 @@ class FastForwardSolver final : public Solver {
     rounding_ = (with_source ? 3.25 : 2.25) * slack * half_epsilon * largest;
     if (limits.norm == Norm::l2) rounding_ *= std::sqrt(cells);
     // Jacobi's own subtractions; of the 2-norm its sum, in numpy's order, and that of sweeps.hpp.
-    norm_rounding_ = (100 + cells / room_block) * half_epsilon * limits.tolerance;
+    norm_rounding_ = (100 + cells / block_width) * half_epsilon * limits.tolerance;
 
-    std::vector<RoomState> rooms = ranked_rooms(plan, layout, largest);
+    std::vector<RoomState> rooms = ranked_rooms(plan, largest);
     if (rooms.empty()) return std::nullopt;
     const double estimate = rooms.front().estimate;
     if (!(estimate >= worth_it)) return std::nullopt;
@@ -148,7 +155,7 @@ class FastForwardSolver final : public Solver {
       const double doubt = rounding_ * (limits.norm == Norm::max ? 0.25 * estimate : 1);
       if (limits.tolerance < doubt * estimate) return std::nullopt;
     }
-    load(plan.domain, terms, layout);
+    load(plan, terms, rooms);
     work_ = 0;
     for (RoomState& room : rooms) begin(room);
     std::int64_t end = limits.max_iterations;
@@ -165,9 +172,7 @@ class FastForwardSolver final : public Solver {
         throw InDoubt();
       result.error_estimate = std::max(result.error_estimate, error_estimate(room));
       all_cells += room.room.cells;
-      for (const CellRun& run : room.room.runs)
-        std::copy_n(field_ + layout.cell(run.row, run.begin), run.end - run.begin,
-                    &result.field(run.row, run.begin));
+      room.blocks.store(room.field, result.field, room.origin);
     }
     result.error_estimate = estimate_of_a_cell(result.error_estimate, plan, limits.norm);
     result.converged = result.last_delta < limits.tolerance;
@@ -177,18 +182,15 @@ class FastForwardSolver final : public Solver {
   }
 
   /// The one that will take longest first.
-  [[nodiscard]] std::vector<RoomState> ranked_rooms(const FloorPlan& plan, const RoomLayout& layout,
-                                                    double largest) const {
+  [[nodiscard]] std::vector<RoomState> ranked_rooms(const FloorPlan& plan, double largest) const {
     // All rooms count in the 2-norm, so they are taken to the end together.
     const bool apart = limits_.norm == Norm::max;
     const std::int64_t small = apart ? 1000 : std::numeric_limits<std::int64_t>::max();  // cells
     std::vector<RoomState> states;
-    for (Room& room : find_rooms(plan.interior, layout, small)) {
+    for (Room& room : find_rooms(plan.interior, small)) {
       states.emplace_back();
       RoomState& state = states.back();
       state.room = std::move(room);
-      state.rows = state.room.rows(layout);
-      state.pairs = state.room.pairs(layout);
       if (limits_.tolerance > 0) {
         // Most of the largest value is about the distance from the steady state at the start.
         // The 2-norm of a wave is half of its height times the root of the number of cells.
@@ -207,31 +209,38 @@ class FastForwardSolver final : public Solver {
     return states;
   }
 
-  void load(const Grid<double>& domain, const Grid<double>& terms, const RoomLayout& layout) {
-    const bool with_source = !terms.cells.empty();
-    std::vector<double**> fields{&field_, &change_, &even_, &odd_, &sum_, &growth_};
-    if (with_source) fields.push_back(&source_);
-    if (shape_ != layout.shape || with_source != (source_ != nullptr)) {
-      // Fields that lie a multiple of a page apart get in each other's way: the processor takes
-      // a load to depend on a store if the last twelve bits of their addresses agree.
-      constexpr std::size_t page = 4096 / sizeof(double);
-      const std::size_t spacing = (layout.size() + page - 1) / page * page + page / 5 / 8 * 8;
-      memory_ = {};  // first, so that the peak is not both
-      source_ = nullptr;
-      memory_ = ZeroedArray<double>(fields.size() * spacing);
-      for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = memory_.data() + i * spacing;
-      shape_ = layout.shape;
-    }
-    for (double** field : fields) {
-      for (std::size_t row = 0; row < domain.rows; ++row) {
-        double* const to = *field + layout.cell(row, 0);
-        if (field == &field_)
-          std::copy_n(&domain(row, 0), domain.cols, to);
-        else if (field == &source_)
-          std::copy_n(&terms(row, 0), domain.cols, to);
-        else
-          std::fill_n(to, domain.cols, 0.0);  // walls do not change
+  /// Gives each room its blocks and fields.
+  void load(const FloorPlan& plan, const Grid<double>& terms, std::vector<RoomState>& rooms) {
+    std::size_t cells = 0;
+    for (RoomState& room : rooms) {
+      std::size_t left = plan.domain.cols;
+      std::size_t right = 0;
+      for (const CellRun& run : room.room.runs) {
+        left = std::min(left, run.begin);
+        right = std::max(right, run.end);
       }
+      const std::size_t top = room.room.runs.front().row;
+      room.origin = {top, left / block_width * block_width};
+      Grid<std::uint8_t> interior(room.room.runs.back().row + 1 - top, right - room.origin.col);
+      for (const CellRun& run : room.room.runs)
+        std::fill_n(&interior(run.row - top, run.begin - room.origin.col), run.end - run.begin,
+                    std::uint8_t{1});
+      room.blocks.assign(interior, sweeps_);
+      cells += room.blocks.size();
+    }
+    const bool with_source = !terms.cells.empty();
+    fields_.resize(with_source ? 7 : 6, cells);
+    cells = 0;
+    for (RoomState& room : rooms) {
+      double** const fields[] = {&room.field, &room.change, &room.even,  &room.odd,
+                                 &room.sum,   &room.growth, &room.source};
+      for (std::size_t i = 0; i < (with_source ? 7 : 6); ++i) *fields[i] = fields_[i] + cells;
+      cells += room.blocks.size();
+      room.blocks.load(plan.domain, room.field, room.origin);
+      // Of a sum or a change all is written before it is read.
+      std::fill_n(room.even, room.blocks.size(), 0.0);
+      std::fill_n(room.odd, room.blocks.size(), 0.0);
+      if (with_source) room.blocks.load(terms, room.source, room.origin);
     }
   }
 
@@ -308,9 +317,7 @@ class FastForwardSolver final : public Solver {
   /// there, which was faster before if anything, goes back to the tolerance. `target` where it
   /// does not decay any more.
   std::int64_t end_before(const RoomState& room, std::int64_t target, double delta) {
-    (void)sweeps_.step(room.rows, sum_, even_);
-    const double after = delta_of(sweeps_.step(room.rows, even_, odd_));
-    count_work(room, room.iterations, 2);
+    const double after = delta_after_two(room, room.sum);
     const double back = std::log(limits_.tolerance / delta) / (std::log(delta / after) / 2);
     constexpr std::int64_t margin = 4;
     return back > 0 && back < static_cast<double>(target - room.iterations)
@@ -320,10 +327,28 @@ class FastForwardSolver final : public Solver {
 
   /// Of a room at the end. By two further changes, as the modes near -1 alternate.
   double error_estimate(const RoomState& room) {
-    (void)sweeps_.step(room.rows, change_, even_);
-    const double after = delta_of(sweeps_.step(room.rows, even_, odd_));
-    count_work(room, room.iterations, 2);
+    const double after = delta_after_two(room, room.change);
     return error_by_decay(room.delta, after, -2);
+  }
+
+  /// The delta two iterations after a change.
+  double delta_after_two(const RoomState& room, const double* change) {
+    step(room, change, room.even);
+    step(room, room.even, room.odd);
+    count_work(room, room.iterations, 2);
+    return delta_of(size(room, room.odd));
+  }
+
+  /// to = J from, both of which are 0 outside of the room
+  void step(const RoomState& room, const double* from, double* to) const {
+    sweeps_.plain({from, to, to}, room.blocks.runs(0, room.blocks.fronts()), 1);
+  }
+
+  /// Of a change, before the next one is known.
+  [[nodiscard]] FieldSize size(const RoomState& room, const double* change) const {
+    FieldSize size = sweeps_.size(room.blocks.size(), change, change);
+    size.turned = 4 * size.squares;  // J - 1 makes nothing more than twice as large
+    return size;
   }
 
   /// Takes a room to an iteration that it has not passed.
@@ -371,7 +396,7 @@ class FastForwardSolver final : public Solver {
     const double jacobi = any - room.error;
     if (limits_.norm == Norm::max || !(jacobi < 0.01 * room.delta)) return any;
     // How much a further step would turn the change, at most, in parts of it.
-    const double turn = (std::sqrt(room.change.turned) + 2 * room.error) / room.delta;
+    const double turn = (std::sqrt(room.measured.turned) + 2 * room.error) / room.delta;
     const double made = std::min(static_cast<double>(room.iterations), room.stay);
     const double of_smooth =
         1.01 * rounding_ * (4 + made * turn) + 0.51 * jacobi * jacobi / room.delta + norm_rounding_;
@@ -380,34 +405,41 @@ class FastForwardSolver final : public Solver {
 
   /// Makes the first iteration.
   void begin(RoomState& room) {
-    sweeps_.first_change(room.rows, field_, change_, source_);
-    sweeps_.take(room.rows, change_, change_, field_);
+    const std::size_t cells = room.blocks.size();
+    std::copy_n(room.field, cells, room.sum);
+    step(room, room.field, room.sum);
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const double next =
+          room.source != nullptr ? room.sum[cell] + 0.25 * room.source[cell] : room.sum[cell];
+      room.change[cell] = next - room.field[cell];
+      room.field[cell] += room.change[cell];
+    }
     count_work(room, 0);
     room.iterations = 1;
-    room.change = sweeps_.size(room.rows, change_);
-    room.delta = delta_of(room.change);
+    room.measured = size(room, room.change);
+    room.delta = delta_of(room.measured);
   }
 
   void sweep(RoomState& room) {
-    room.error += 3 * half_epsilon * std::sqrt(room.change.squares);
-    room.change = sweeps_.step(room.rows, change_, even_);
-    sweeps_.take(room.rows, even_, change_, field_);
+    room.error += 3 * half_epsilon * std::sqrt(room.measured.squares);
+    step(room, room.change, room.even);
+    room.measured = sweeps_.take(room.blocks.size(), room.even, room.change, room.field);
     count_work(room, room.iterations);
     ++room.iterations;
-    room.delta = delta_of(room.change);
+    room.delta = delta_of(room.measured);
   }
 
-  /// Leaves in `sum_` the change of a room `count` iterations from where it is, an even number, and
-  /// in `growth_` what accept() needs for the field.
+  /// Leaves in a room's `sum` its change `count` iterations from where it is, an even number, and
+  /// in `growth` what accept() needs for the field.
   Landing jump(const RoomState& room, std::int64_t count, double share = left_out) {
-    const double length = std::sqrt(room.change.squares);
+    const double length = std::sqrt(room.measured.squares);
     const double tail = limits_.tolerance > 0
                             ? std::min(largest_tail_, share * limits_.tolerance / length)
                             : largest_tail_;
-    const std::size_t terms = expand(room, change_, count, tail);
-    const RoomSize change = sweeps_.size(room.rows, sum_);
+    const std::size_t terms = expand(room, room.change, count, tail);
+    const FieldSize measured = size(room, room.sum);
     const double error = room.error + (2 * tail + rounding_of(count, terms)) * length;
-    return {change, delta_of(change), error};
+    return {measured, delta_of(measured), error};
   }
 
   /// Of an expansion, in parts of the 2-norm of its start.
@@ -417,73 +449,70 @@ class FastForwardSolver final : public Solver {
 
   /// An upper bound on the sum of all J^i 1: how long a random walk stays in the room at most.
   double longest_stay(const RoomState& room) {
-    const RoomLayout layout(shape_);
-    for (const CellRun& run : room.room.runs)
-      std::fill_n(odd_ + layout.cell(run.row, run.begin), run.end - run.begin, 1.0);
+    room.blocks.fill(room.odd, 1);
     // About as long as J^i 1 takes to become small, if the iteration is near its end.
     const std::int64_t count = std::max<std::int64_t>(room.iterations / 16 * 2, worth_a_jump);
-    const std::size_t terms = expand(room, odd_, count, largest_tail_);
+    const std::size_t terms = expand(room, room.odd, count, largest_tail_);
     // With what was rounded, in each norm. That of g is at most sum of a_j (5.5 e) j^2 / 2.
     const auto m = static_cast<double>(count);
     const double root = std::sqrt(static_cast<double>(room.room.cells));
     const double growth_rounding = half_epsilon * m * (m + 6 * static_cast<double>(terms)) * root;
-    const double most = sweeps_.size(room.rows, growth_).largest + growth_rounding;
-    const double left = sweeps_.size(room.rows, sum_).largest + rounding_of(count, terms) * root;
+    const double most = size(room, room.growth).largest + growth_rounding;
+    const double left = size(room, room.sum).largest + rounding_of(count, terms) * root;
     return left < 1 ? 2 * most / (1 - left) : std::numeric_limits<double>::infinity();
   }
 
-  /// Sums up in `sum_` J^count of a start, an even number, and in `growth_` its g. Returns the
-  /// number of terms.
+  /// Sums up in a room's `sum` J^count of a start, an even number, and in `growth` its g. Returns
+  /// the number of terms.
   std::size_t expand(const RoomState& room, const double* start, std::int64_t count, double tail) {
-    const RoomRows& rows = room.rows;
-    const std::vector<double> factors = power_expansion(count, tail);
-    const std::vector<double> growth = sum_of_even_powers(factors);
-    sweeps_.scale(rows, 1, start, even_);
-    sweeps_.scale(rows, factors[0], start, sum_);
-    sweeps_.scale(rows, growth[0], start, growth_);
-    (void)sweeps_.step(rows, even_, odd_);
-    // The pairs of a group follow each other at a distance of two rows.
-    constexpr std::size_t distance = 2;
-    const std::size_t fronts = room.pairs.fronts;
-    const std::size_t pairs = factors.size() / 2;
-    for (std::size_t first_pair = 0; first_pair < pairs; first_pair += group) {
-      const std::size_t in_group = std::min(group, pairs - first_pair);
-      for (std::size_t first = 0; first < fronts + distance * (in_group - 1); first += chunk) {
-        for (std::size_t pair = 0; pair < in_group; ++pair) {
-          const std::size_t lag = distance * pair;
-          const std::size_t begin = std::min(first > lag ? first - lag : 0, fronts);
-          const std::size_t end = std::min(first + chunk > lag ? first + chunk - lag : 0, fronts);
-          if (begin == end) continue;
-          // Every second pair adds two terms to the sums, and the last one what is left over.
-          const std::size_t number = first_pair + pair;
-          const std::size_t term = 2 * number;
-          const bool both = number % 2 == 1;
-          const TermShares shares{both ? factors[term] : 0, factors[term + 2],
-                                  both ? growth[term] : 0, growth[term + 2]};
-          const bool adds = both || number + 1 == pairs;
-          sweeps_.expand(room.pairs, begin, end, {even_, odd_, sum_, growth_},
-                         adds ? &shares : nullptr);
+    std::vector<double> factors = power_expansion(count, tail);
+    std::vector<double> growth = sum_of_even_powers(factors);
+    const std::size_t terms = factors.size();
+    const std::size_t cells = room.blocks.size();
+    sweeps_.scale(cells, 1, start, room.even);
+    sweeps_.scale(cells, factors[0], start, room.sum);
+    sweeps_.scale(cells, growth[0], start, room.growth);
+    step(room, room.even, room.odd);
+    // Each set of four levels makes two even terms, which are added to the sums together.
+    const std::size_t made = (terms + most_levels - 2) / most_levels * most_levels;
+    factors.resize(made + 1);
+    growth.resize(made + 1);
+    const auto levels = static_cast<std::size_t>(sweeps_.levels);
+    const std::size_t fronts = room.blocks.fronts();
+    for (std::size_t first = 0; first < made; first += terms_a_pass) {
+      const std::size_t in_pass = std::min(terms_a_pass, made - first);
+      for (std::size_t front = 0; front < fronts + in_pass - levels; front += fronts_at_a_time) {
+        for (std::size_t lag = 0; lag < in_pass; lag += levels) {
+          const std::size_t begin = std::max(front, lag) - lag;
+          const std::size_t end = std::min(std::max(front + fronts_at_a_time, lag) - lag, fronts);
+          if (begin >= end) continue;
+          if (control_->stop.stop_requested()) throw Stopped();
+          const std::size_t term = first + lag + levels;
+          const TermShares shares{factors[term - 2], factors[term], growth[term - 2], growth[term]};
+          sweeps_.expand({room.even, room.odd, room.sum, room.growth}, room.blocks.runs(begin, end),
+                         term % most_levels == 0 ? &shares : nullptr);
         }
       }
       count_work(room,
-                 room.iterations + count * static_cast<std::int64_t>(first_pair) /
-                                       static_cast<std::int64_t>(pairs),
-                 static_cast<std::int64_t>(2 * in_group));
+                 room.iterations + count * static_cast<std::int64_t>(first) /
+                                       static_cast<std::int64_t>(made),
+                 static_cast<std::int64_t>(in_pass));
     }
     count_work(room, room.iterations + count, 2);
-    return factors.size();
+    return terms;
   }
 
-  [[nodiscard]] double delta_of(const RoomSize& change) const {
+  [[nodiscard]] double delta_of(const FieldSize& change) const {
     return limits_.norm == Norm::max ? change.largest : std::sqrt(change.squares);
   }
 
   /// Takes a room to where a jump just led.
   void accept(RoomState& room, std::int64_t iterations, const Landing& landing) {
-    (void)sweeps_.step(room.rows, growth_, even_);
-    sweeps_.take_jump(room.rows, sum_, growth_, even_, change_, field_);
+    step(room, room.growth, room.even);
+    sweeps_.take_jump(room.blocks.size(), room.sum, room.growth, room.even, room.change,
+                      room.field);
     room.iterations = iterations;
-    room.change = landing.change;
+    room.measured = landing.measured;
     room.delta = landing.delta;
     room.error = landing.error;
   }
@@ -497,7 +526,7 @@ class FastForwardSolver final : public Solver {
     if (control_->progress) control_->progress(iteration, room.delta);
   }
 
-  RoomSweeps sweeps_;
+  Sweeps sweeps_;
   std::unique_ptr<Solver> exact_;
   Limits limits_;
   const SolveControl* control_ = nullptr;
@@ -505,15 +534,7 @@ class FastForwardSolver final : public Solver {
   double rounding_ = 0;       ///< of one of Jacobi's iterates, in the norm of delta
   double norm_rounding_ = 0;  ///< of a delta of the tolerance
   std::int64_t work_ = 0;     ///< updates of a cell
-  GridShape shape_;           ///< of the fields
-  ZeroedArray<double> memory_;
-  double* field_ = nullptr;   ///< where each room is
-  double* change_ = nullptr;  ///< what its last iteration changed
-  double* even_ = nullptr;    ///< the terms of an expansion
-  double* odd_ = nullptr;
-  double* sum_ = nullptr;     ///< the change where a jump leads
-  double* growth_ = nullptr;  ///< g
-  double* source_ = nullptr;  ///< null where there is none
+  CompactFields fields_;
 };
 
 }  // namespace

@@ -54,83 +54,9 @@ std::vector<std::size_t> representatives(const std::vector<CellRun>& runs) {
   return parent;
 }
 
-struct Block {
-  std::size_t col;  ///< its first column
-  std::uint8_t mask;
-};
-
-constexpr std::uint8_t all_cells = 0xff;
-
-/// The blocks of the runs from `run` on that are in the same row; `run` goes on to the next row.
-std::vector<Block> blocks_of_row(const std::vector<CellRun>& runs, std::size_t& run) {
-  std::vector<Block> blocks;
-  const std::size_t row = runs[run].row;
-  for (; run < runs.size() && runs[run].row == row; ++run) {
-    for (std::size_t col = runs[run].begin; col < runs[run].end;) {
-      const std::size_t first = col / room_block * room_block;
-      const std::size_t end = std::min(first + room_block, runs[run].end);
-      if (blocks.empty() || blocks.back().col != first) blocks.push_back({first, 0});
-      blocks.back().mask |=
-          static_cast<std::uint8_t>((1U << (end - first)) - (1U << (col - first)));
-      col = end;
-    }
-  }
-  return blocks;
-}
-
-void add_row(const std::vector<Block>& blocks, std::size_t origin, Room& room) {
-  for (std::size_t i = 0; i < blocks.size();) {
-    const auto follows = [&](std::size_t next) {
-      return next < blocks.size() && blocks[next].col == blocks[next - 1].col + room_block;
-    };
-    RoomSegment segment{static_cast<std::uint32_t>(origin + blocks[i].col), 0, blocks[i].mask, 0};
-    for (++i; follows(i) && blocks[i].mask == all_cells; ++i) ++segment.full;
-    if (follows(i)) segment.last = blocks[i++].mask;
-    room.segments.push_back(segment);
-  }
-  room.begin.push_back(static_cast<std::uint32_t>(room.segments.size()));
-}
-
-void add_front(const std::vector<Block>& here, const std::vector<Block>& above, std::size_t origin,
-               Room& room) {
-  const std::size_t none = std::numeric_limits<std::size_t>::max();
-  std::size_t expected = none;  // where the next block of the segment would be
-  for (std::size_t i = 0, j = 0; i < here.size() || j < above.size();) {
-    const std::size_t one = i < here.size() ? here[i].col : none;
-    const std::size_t other = j < above.size() ? above[j].col : none;
-    const std::size_t col = std::min(one, other);
-    const unsigned lower = one == col ? here[i++].mask : 0U;
-    const unsigned upper = other == col ? above[j++].mask : 0U;
-    if (col != expected)
-      room.pair_segments.push_back({static_cast<std::uint32_t>(origin + col),
-                                    static_cast<std::uint32_t>(room.pair_masks.size()), 0});
-    ++room.pair_segments.back().blocks;
-    room.pair_masks.push_back(static_cast<std::uint16_t>(lower | upper << 8U));
-    expected = col + room_block;
-  }
-  room.pair_begin.push_back(static_cast<std::uint32_t>(room.pair_segments.size()));
-}
-
-void make_segments(const RoomLayout& layout, Room& room) {
-  room.begin.assign(1, 0);
-  room.pair_begin.assign(1, 0);
-  std::vector<Block> above;
-  std::size_t row = room.runs.front().row;
-  const std::size_t last = room.runs.back().row;
-  for (std::size_t run = 0; row <= last + 1; ++row) {
-    // A row may be empty between rooms of a group, and the one below the last is.
-    std::vector<Block> here;
-    if (run < room.runs.size() && room.runs[run].row == row) here = blocks_of_row(room.runs, run);
-    add_front(here, above, layout.cell(row, 0), room);
-    if (row <= last) add_row(here, layout.cell(row, 0), room);
-    above = std::move(here);
-  }
-}
-
 }  // namespace
 
-std::vector<Room> find_rooms(const Grid<std::uint8_t>& interior, const RoomLayout& layout,
-                             std::int64_t small) {
+std::vector<Room> find_rooms(const Grid<std::uint8_t>& interior, std::int64_t small) {
   const std::vector<CellRun> runs = runs_of(interior);
   const std::vector<std::size_t> representative = representatives(runs);
   std::vector<std::int64_t> cells(runs.size());
@@ -151,7 +77,6 @@ std::vector<Room> find_rooms(const Grid<std::uint8_t>& interior, const RoomLayou
     room.cells += static_cast<std::int64_t>(runs[run].end - runs[run].begin);
   }
   if (group.cells > 0) rooms.push_back(std::move(group));
-  for (Room& room : rooms) make_segments(layout, room);
   return rooms;
 }
 
