@@ -18,8 +18,8 @@ namespace {
 std::string_view version_of(SolverKind kind) {
   switch (kind) {
     case SolverKind::jacobi:
-    case SolverKind::fastforward:
       return "1";
+    case SolverKind::fastforward:
     case SolverKind::steady:
       return "2";
   }

@@ -24,32 +24,33 @@ bool expect_same_iterate(const FloorPlan& plan, const Limits& limits, const std:
   return expect_same_iterate(*fast, *exact, plan, limits, what);
 }
 
-TEST(PowerExpansion, is_the_power_on_the_whole_spectrum) {
-  for (const std::int64_t power : {1, 2, 3, 60, 61, 1000, 12345}) {
-    const std::vector<double> factors = power_expansion(power, 1e-11);
-    EXPECT_NEAR(std::accumulate(factors.begin(), factors.end(), 0.0), 1, 1e-14);
-    for (double x = -1; x <= 1; x += 1.0 / 512) {
-      double sum = 0;
-      for (std::size_t j = 0; j < factors.size(); ++j)
-        sum += factors[j] * std::cos(static_cast<double>(j) * std::acos(x));
-      EXPECT_NEAR(sum, std::pow(x, static_cast<double>(power)), 2.1e-11) << power << ", " << x;
+TEST(PowerExpansion, is_the_power_and_what_makes_the_field_of_it_on_the_whole_spectrum) {
+  for (const double radius : {1.0, 0.9995, 0.99}) {
+    for (const std::int64_t count : {2, 4, 60, 1000, 6000}) {
+      const PowerExpansion expansion = power_expansion(count, radius, 1e-11);
+      EXPECT_LE(expansion.left_out, 1e-11);
+      const auto value = [&](const std::vector<double>& coefficients, double x) {
+        double sum = 0;
+        for (std::size_t i = 0; i < coefficients.size(); ++i)
+          sum += coefficients[i] * std::cos(2 * static_cast<double>(i) * std::acos(x / radius));
+        return sum;
+      };
+      for (double share = -1; share <= 1; share += 1.0 / 512) {
+        const double x = share * radius;
+        const double power = value(expansion.power, x);
+        EXPECT_NEAR(power, std::pow(x, static_cast<double>(count)), 1.01e-11) << count << ", " << x;
+        EXPECT_NEAR((1 - x * x) * value(expansion.growth, x), 1 - power,
+                    2e-15 * static_cast<double>(count))
+            << count << ", " << x;
+      }
+      EXPECT_NEAR(expansion.damping, std::pow(radius, static_cast<double>(count)), 1e-12);
     }
   }
-  EXPECT_LT(power_expansion(10000, 1e-11).size(), 700U);
 }
 
-TEST(PowerExpansion, sums_up_even_powers) {
-  for (const std::int64_t power : {2, 4, 60, 1000, 12344}) {
-    const std::vector<double> factors = sum_of_even_powers(power_expansion(power, 1e-13));
-    for (double x = -1; x <= 1; x += 1.0 / 512) {
-      double sum = 0;
-      for (std::size_t j = 0; j < factors.size(); ++j)
-        sum += factors[j] * std::cos(static_cast<double>(j) * std::acos(x));
-      const double half = static_cast<double>(power) / 2;
-      const double expected = std::abs(x) == 1 ? half : (1 - std::pow(x, 2 * half)) / (1 - x * x);
-      EXPECT_NEAR(sum, expected, 1e-10 * half) << power << ", " << x;
-    }
-  }
+TEST(PowerExpansion, takes_fewer_terms_where_the_spectrum_ends_before_one) {
+  EXPECT_LT(power_expansion(10000, 1, 1e-11).power.size(), 380U);
+  EXPECT_LT(power_expansion(10000, 0.997, 1e-11).power.size(), 200U);
 }
 
 TEST(Rooms, end_at_walls_and_do_not_meet_at_corners) {
@@ -64,15 +65,42 @@ TEST(Rooms, end_at_walls_and_do_not_meet_at_corners) {
   for (std::size_t row = 0; row < interior.rows; ++row)
     for (std::size_t col = 0; col < interior.cols; ++col)
       interior(row, col) = drawn[row][col] == 'x' ? 1 : 0;
-  const RoomLayout layout({interior.rows, interior.cols});
   const auto cells_of = [&](std::int64_t small) {
     std::vector<std::int64_t> cells;
-    for (const Room& room : find_rooms(interior, layout, small)) cells.push_back(room.cells);
+    for (const Room& room : find_rooms(interior, small)) cells.push_back(room.cells);
     return cells;
   };
   EXPECT_EQ(cells_of(1), (std::vector<std::int64_t>{11, 1, 1, 4}));
   EXPECT_EQ(cells_of(4), (std::vector<std::int64_t>{11, 4, 2}));
   EXPECT_EQ(cells_of(100), (std::vector<std::int64_t>{17}));
+}
+
+TEST(Rooms, have_no_larger_eigenvalue_than_they_say) {
+  for (const auto& [name, plan] : adversarial_plans(40)) {
+    for (const Room& room : find_rooms(plan.interior, 100)) {
+      // The norms of J^k f grow no faster, and show the largest eigenvalue in the end.
+      Grid<double> before(plan.interior.rows + 2, plan.interior.cols + 2);
+      for (const CellRun& run : room.runs)
+        for (std::size_t col = run.begin; col < run.end; ++col) before(run.row + 1, col + 1) = 1;
+      Grid<double> after = before;
+      double ratio = 0;
+      for (int made = 0; made < 300; ++made) {
+        double old_squares = 0;
+        double squares = 0;
+        for (const CellRun& run : room.runs) {
+          for (std::size_t row = run.row + 1, col = run.begin + 1; col <= run.end; ++col) {
+            after(row, col) = 0.25 * (before(row, col - 1) + before(row, col + 1) +
+                                      before(row - 1, col) + before(row + 1, col));
+            old_squares += before(row, col) * before(row, col);
+            squares += after(row, col) * after(row, col);
+          }
+        }
+        std::swap(before, after);
+        if (old_squares > 0) ratio = std::sqrt(squares / old_squares);
+      }
+      EXPECT_LE(ratio, room.largest_eigenvalue * (1 + 1e-12)) << name;
+    }
+  }
 }
 
 TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_every_shape) {

@@ -139,24 +139,6 @@ void ActiveBlocks::load(const Grid<double>& grid, double* field, CellPlace origi
   }
 }
 
-template <class Visit>
-void ActiveBlocks::for_each_cell(Visit visit) const {
-  std::size_t place = 0;
-  for (const Stretch& stretch : stretches_) {
-    for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
-      for (unsigned mask = masks_(stretch.row, block), cell = 0; mask != 0; mask >>= 1U, ++cell)
-        if ((mask & 1U) != 0)
-          visit(place + place_in_block(cell, even_first_), stretch.row - ring_,
-                (block - 1) * block_width + cell);
-      place += block_width;
-    }
-  }
-}
-
-void ActiveBlocks::fill(double* field, double value) const {
-  for_each_cell([=](std::size_t place, std::size_t, std::size_t) { field[place] = value; });
-}
-
 void ActiveBlocks::store(const double* field, Grid<double>& grid, CellPlace origin) const {
   for_each_cell([&](std::size_t place, std::size_t row, std::size_t col) {
     grid(origin.row + row, origin.col + col) = field[place];

@@ -62,8 +62,9 @@ class ActiveBlocks {
   /// Fills a field with the values of a grid, of which the interior is the part that begins at
   /// `origin`.
   void load(const Grid<double>& grid, double* field, CellPlace origin = {}) const;
-  /// Sets the interior cells of a field to a value.
-  void fill(double* field, double value) const;
+  /// Calls visit(place in a field, row, column) for all interior cells.
+  template <class Visit>
+  void for_each_cell(Visit visit) const;
   /// Writes the interior cells of a field into such a grid; the others keep what they have.
   void store(const double* field, Grid<double>& grid, CellPlace origin = {}) const;
 
@@ -74,9 +75,6 @@ class ActiveBlocks {
     std::uint32_t block;  ///< the same
     std::uint32_t blocks;
   };
-  /// Calls visit(place in a field, row, column) for all interior cells.
-  template <class Visit>
-  void for_each_cell(Visit visit) const;
   void place_blocks();
   void list_runs();
   std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);
@@ -93,5 +91,19 @@ class ActiveBlocks {
   std::size_t size_ = 0;
   std::size_t processed_ = 0;
 };
+
+template <class Visit>
+void ActiveBlocks::for_each_cell(Visit visit) const {
+  std::size_t place = 0;
+  for (const Stretch& stretch : stretches_) {
+    for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
+      for (unsigned mask = masks_(stretch.row, block), cell = 0; mask != 0; mask >>= 1U, ++cell)
+        if ((mask & 1U) != 0)
+          visit(place + place_in_block(cell, even_first_), stretch.row - ring_,
+                (block - 1) * block_width + cell);
+      place += block_width;
+    }
+  }
+}
 
 }  // namespace wallheat

@@ -93,9 +93,9 @@ class JacobiStep {
   Type largest_ = Vector::zero();
 };
 
-/// What the next term of an expansion is at a cell: twice what Jacobi makes of the term before,
-/// less the term before that, which is where the new one goes. The last even term that a walk makes
-/// and the one before it are added to the sums, if it has shares for them.
+/// What the next term of an expansion is at a cell: its part of the sum of the neighbours in the
+/// term before, less the term before that, which is where the new one goes. The last even term that
+/// a walk makes and the one before it are added to the sums, if it has shares for them.
 template <class Vector, int levels, bool with_sums>
 class ExpansionStep {
   using Type = typename Vector::Type;
@@ -107,13 +107,15 @@ class ExpansionStep {
                                        const Run& run)
       : sum_(fields.sum + run.cell[summed + 1]),
         growth_(fields.growth + run.cell[summed + 1]),
+        factor_(fields.factor),
         shares_(shares) {}
 
   template <int level, class Blend>
   [[gnu::always_inline]] Type next(Type sum, Type /*old*/, const double* /*row*/, const double* to,
                                    Blend blend) {
     const Type before = Vector::load(to);
-    const Type value = blend(Vector::half_less(sum, before), [&] { return before; });
+    const Type value =
+        blend(Vector::subtract(Vector::times(factor_, sum), before), [&] { return before; });
     if constexpr (with_sums && level == summed) {
       add(sum_, shares_.before, before, shares_.after, value);
       add(growth_, shares_.growth_before, before, shares_.growth_after, value);
@@ -138,6 +140,7 @@ class ExpansionStep {
 
   double* sum_;
   double* growth_;
+  double factor_;
   TermShares shares_;
 };
 
@@ -371,9 +374,9 @@ void take_jump(std::size_t cells, const double* next, const double* growth, cons
                double* change, double* field) {
   for (std::size_t cell = 0; cell < cells; cell += Vector::lanes) {
     const auto value = Vector::load(next + cell);
-    const auto grown = Vector::add(
-        Vector::add(Vector::load(growth + cell), Vector::load(stepped + cell)),
-        Vector::subtract(value, Vector::load(change + cell)));
+    const auto grown =
+        Vector::add(Vector::add(Vector::load(growth + cell), Vector::load(stepped + cell)),
+                    Vector::subtract(value, Vector::load(change + cell)));
     Vector::store(field + cell, Vector::add(Vector::load(field + cell), grown));
     Vector::store(change + cell, value);
   }

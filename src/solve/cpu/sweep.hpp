@@ -72,6 +72,7 @@ struct ExpansionFields {
   double* odd;   ///< y[2 k + 1]
   double* sum;
   double* growth;
+  double factor;  ///< of the sum of the neighbours
 };
 
 /// By how much the last even term and the even one before it count in the sum and in the growth.
@@ -106,9 +107,9 @@ struct Sweeps {
   void (*with_source)(const SweepFields& fields, const Runs& runs, int levels);
   double (*with_source_and_delta)(const double* from, double* to, const double* source,
                                   const Runs& runs);
-  /// Makes `levels` terms y[j + 1] = 2 J y[j] - y[j - 1], the first of them an even one; J f is a
-  /// quarter of the sum of a cell's neighbours in f. Where `shares` is not null, adds their parts
-  /// of the last two even terms to the sum and to the growth.
+  /// Makes `levels` terms y[j + 1] = factor N y[j] - y[j - 1], the first of them an even one; N f
+  /// is the sum of a cell's neighbours in f. Where `shares` is not null, adds their parts of the
+  /// last two even terms to the sum and to the growth.
   void (*expand)(const ExpansionFields& fields, const Runs& runs, const TermShares* shares);
 
   // Those that follow go over all stored cells, a multiple of block_width.

@@ -71,8 +71,6 @@ struct Avx2 {
   static Type product(Type one, Type other) {
     return {_mm256_mul_pd(one.even, other.even), _mm256_mul_pd(one.odd, other.odd)};
   }
-  /// Half of `one` less `other`.
-  static Type half_less(Type one, Type other) { return subtract(times(0.5, one), other); }
   static Type times(double factor, Type value) {
     const __m256d all = _mm256_set1_pd(factor);
     return {_mm256_mul_pd(all, value.even), _mm256_mul_pd(all, value.odd)};

@@ -20,10 +20,6 @@ struct Avx512 {
   static Type add(Type one, Type other) { return _mm512_add_pd(one, other); }
   static Type subtract(Type one, Type other) { return _mm512_sub_pd(one, other); }
   static Type product(Type one, Type other) { return _mm512_mul_pd(one, other); }
-  /// Half of `one`, which is exact, less `other`.
-  static Type half_less(Type one, Type other) {
-    return _mm512_fmsub_pd(_mm512_set1_pd(0.5), one, other);
-  }
   static Type times(double factor, Type value) {
     return _mm512_mul_pd(_mm512_set1_pd(factor), value);
   }

@@ -26,8 +26,6 @@ struct Baseline {
   static Type add(Type one, Type other) { return one + other; }
   static Type subtract(Type one, Type other) { return one - other; }
   static Type product(Type one, Type other) { return one * other; }
-  /// Half of `one` less `other`.
-  static Type half_less(Type one, Type other) { return times(0.5, one) - other; }
   static Type times(double factor, Type value) { return Type{factor, factor} * value; }
   static Type larger(Type one, Type other) {
     return Type{one[0] > other[0] ? one[0] : other[0], one[1] > other[1] ? one[1] : other[1]};

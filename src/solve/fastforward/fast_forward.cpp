@@ -14,10 +14,12 @@
 
 // The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
 // symmetric, not negative, its row sums at most 1 and its spectrum within (-1, 1). So the change of
-// an iteration, d[k] = u[k] - u[k-1], is d[k + m] = J^m d[k]. With T_j the Chebyshev polynomials
-// and x^m = sum of c_j T_j(x), c_j >= 0 and sum 1, that is a convex combination:
-//   d[k + m] = sum of c_j y_j,  y_0 = d[k],  y_1 = J d[k],  y_{j+1} = 2 J y_j - y_{j-1}.
-// About 6.8 sqrt(m) terms matter (power_expansion.hpp). The same terms make the field:
+// an iteration, d[k] = u[k] - u[k-1], is d[k + m] = J^m d[k]. With T_j the Chebyshev polynomials,
+// p at least the largest eigenvalue of a room and x^m = sum of c_j T_j(x), c_j >= 0 and sum 1:
+//   d[k + m] = p^m sum of c_j y_j,  y_0 = d[k],  y_1 = J d[k] / p,  y_{j+1} = 2 J y_j / p -
+//   y_{j-1}.
+// The smaller p, the fewer terms matter, 7.3 sqrt(m) at most (power_expansion.hpp). The same terms
+// make the field:
 //   u[k + m] = u[k] + (d[k + m] - d[k]) + (1 + J) g,  g = (1 + J^2 + ... + J^(m-2)) d[k].
 //
 // Where the iteration stops: delta, a norm of d[k], never rises. So one iteration with a delta of
@@ -26,12 +28,12 @@
 //
 // How far a computed delta may be from Jacobi's computed one, by half-epsilons e and the 2-norm
 // |.|, in which neither J nor any T_j(J) makes anything larger:
-//   - A step of an expansion rounds by 5.5 e |d|: additions of 2, 3 and 4 values, halved, and a
-//     subtraction. What is lost at one step has grown by at most |U_i| <= i + 1 after i more. So
-//     y_n is wrong by 5.5 e |d| n (n + 1) / 2, and as the c_j are the chances of a random walk,
-//     whose mean of n^2 is m, all of it by 2.75 e |d| (m + sqrt(m)). Coefficients and sum add 3 n e
-//     |d|.
-//   - The terms left out, and that the others are made to sum up to 1, make 2 tail |d|.
+//   - A step of an expansion rounds by 7.6 e |d|: additions of 2, 3 and 4 values, halved and
+//     divided by p >= 0.99, a product and a subtraction. What is lost at one step has grown by at
+//     most |U_i| <= i + 1 after i more. So y_n is wrong by 7.6 e |d| n (n + 1) / 2, and as the c_j
+//     are the chances of a random walk, whose mean of n^2 is m, all of it by p^m 3.8 e |d| (m +
+//     sqrt(m)). Coefficients and sum add 3 n e |d| p^m, and that p is rounded m e |d| p^m.
+//   - The terms left out make their part of |d|, and what d[k] was wrong by becomes p^m of it.
 //   - A plain sweep makes 2.25 e |d|.
 //   All of that is relative to the change at the start of a jump, not to the field.
 //   - Jacobi itself rounds an iterate by r = 2.25 e (with a source 3.25 e) times the largest
@@ -53,15 +55,15 @@ constexpr std::int64_t last_sweeps = 32;
 /// The temperature for which the next two hold; beyond, they grow in proportion.
 constexpr double usual_temperature = 25;
 /// The mass of the coefficients left out: the field is wrong by up to 40 times 25 of it, measured.
-constexpr double tail_at_usual = 2e-12;
+constexpr double tail_at_usual = 2e-11;
 /// What is promised of a cell, as measured.
 constexpr double uncertainty_at_usual = 1e-9;
 /// What is promised of the last delta, proven.
 constexpr double largest_doubt_at_usual = 1e-8;
 /// What an expansion may leave out, in parts of the tolerance: of a room whose end is looked for,
 /// and of the others.
-constexpr double left_out_of_search = 1e-7;
-constexpr double left_out = 1e-6;
+constexpr double left_out_of_search = 1e-6;
+constexpr double left_out = 1e-5;
 /// Rounding would show.
 constexpr double highest_temperature = 1000 * usual_temperature;
 /// Below, subnormal numbers would count.
@@ -108,8 +110,7 @@ struct InDoubt {};  // the end cannot be proven
 
 class FastForwardSolver final : public Solver {
  public:
-  explicit FastForwardSolver(Isa isa)
-      : sweeps_(sweeps_for(isa)), exact_(make_jacobi_solver(isa)) {}
+  explicit FastForwardSolver(Isa isa) : sweeps_(sweeps_for(isa)), exact_(make_jacobi_solver(isa)) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
@@ -213,15 +214,10 @@ class FastForwardSolver final : public Solver {
   void load(const FloorPlan& plan, const Grid<double>& terms, std::vector<RoomState>& rooms) {
     std::size_t cells = 0;
     for (RoomState& room : rooms) {
-      std::size_t left = plan.domain.cols;
-      std::size_t right = 0;
-      for (const CellRun& run : room.room.runs) {
-        left = std::min(left, run.begin);
-        right = std::max(right, run.end);
-      }
       const std::size_t top = room.room.runs.front().row;
-      room.origin = {top, left / block_width * block_width};
-      Grid<std::uint8_t> interior(room.room.runs.back().row + 1 - top, right - room.origin.col);
+      room.origin = {top, room.room.left / block_width * block_width};
+      Grid<std::uint8_t> interior(room.room.runs.back().row + 1 - top,
+                                  room.room.right - room.origin.col);
       for (const CellRun& run : room.room.runs)
         std::fill_n(&interior(run.row - top, run.begin - room.origin.col), run.end - run.begin,
                     std::uint8_t{1});
@@ -240,7 +236,11 @@ class FastForwardSolver final : public Solver {
       // Of a sum or a change all is written before it is read.
       std::fill_n(room.even, room.blocks.size(), 0.0);
       std::fill_n(room.odd, room.blocks.size(), 0.0);
-      if (with_source) room.blocks.load(terms, room.source, room.origin);
+      if (!with_source) continue;
+      std::fill_n(room.source, room.blocks.size(), 0.0);
+      room.blocks.for_each_cell([&](std::size_t place, std::size_t row, std::size_t col) {
+        room.source[place] = terms(room.origin.row + row, room.origin.col + col);
+      });
     }
   }
 
@@ -436,47 +436,58 @@ class FastForwardSolver final : public Solver {
     const double tail = limits_.tolerance > 0
                             ? std::min(largest_tail_, share * limits_.tolerance / length)
                             : largest_tail_;
-    const std::size_t terms = expand(room, room.change, count, tail);
+    const Expanded expanded = expand(room, room.change, count, tail);
     const FieldSize measured = size(room, room.sum);
-    const double error = room.error + (2 * tail + rounding_of(count, terms)) * length;
-    return {measured, delta_of(measured), error};
-  }
-
-  /// Of an expansion, in parts of the 2-norm of its start.
-  static double rounding_of(std::int64_t count, std::size_t terms) {
-    return half_epsilon * (3 * static_cast<double>(count) + 6 * static_cast<double>(terms));
+    return {measured, delta_of(measured),
+            (expanded.damping + expanded.left_out) * room.error +
+                (expanded.left_out + expanded.rounding) * length};
   }
 
   /// An upper bound on the sum of all J^i 1: how long a random walk stays in the room at most.
   double longest_stay(const RoomState& room) {
-    room.blocks.fill(room.odd, 1);
+    room.blocks.for_each_cell(
+        [&](std::size_t place, std::size_t, std::size_t) { room.odd[place] = 1; });
     // About as long as J^i 1 takes to become small, if the iteration is near its end.
     const std::int64_t count = std::max<std::int64_t>(room.iterations / 16 * 2, worth_a_jump);
-    const std::size_t terms = expand(room, room.odd, count, largest_tail_);
-    // With what was rounded, in each norm. That of g is at most sum of a_j (5.5 e) j^2 / 2.
+    const Expanded expanded = expand(room, room.odd, count, largest_tail_);
+    // With what was rounded, in each norm. That of g is at most sum of a_j (7.6 e) j^2 / 2.
     const auto m = static_cast<double>(count);
     const double root = std::sqrt(static_cast<double>(room.room.cells));
-    const double growth_rounding = half_epsilon * m * (m + 6 * static_cast<double>(terms)) * root;
+    const double growth_rounding =
+        half_epsilon * m * (m + 6 * static_cast<double>(expanded.terms)) * root;
     const double most = size(room, room.growth).largest + growth_rounding;
-    const double left = size(room, room.sum).largest + rounding_of(count, terms) * root;
+    const double left = size(room, room.sum).largest + expanded.rounding * root;
     return left < 1 ? 2 * most / (1 - left) : std::numeric_limits<double>::infinity();
   }
 
-  /// Sums up in a room's `sum` J^count of a start, an even number, and in `growth` its g. Returns
-  /// the number of terms.
-  std::size_t expand(const RoomState& room, const double* start, std::int64_t count, double tail) {
-    std::vector<double> factors = power_expansion(count, tail);
-    std::vector<double> growth = sum_of_even_powers(factors);
-    const std::size_t terms = factors.size();
+  /// What an expansion came to; all but the first number in parts of the 2-norm of its start.
+  struct Expanded {
+    std::size_t terms;
+    double damping;   ///< by which J^count makes anything smaller, at least
+    double left_out;  ///< at most
+    double rounding;  ///< at most
+  };
+
+  /// Sums up in a room's `sum` J^count of a start, an even number, and in `growth` its g.
+  Expanded expand(const RoomState& room, const double* start, std::int64_t count, double tail) {
+    // A much smaller radius would save no more, and numbers would become too small.
+    const double radius =
+        std::max({room.room.largest_eigenvalue, 0.99, 1 - 64 / static_cast<double>(count)});
+    PowerExpansion expansion = power_expansion(count, radius, tail);
+    std::vector<double>& power = expansion.power;
+    std::vector<double>& growth = expansion.growth;
+    const std::size_t terms = 2 * power.size() - 1;
     const std::size_t cells = room.blocks.size();
     sweeps_.scale(cells, 1, start, room.even);
-    sweeps_.scale(cells, factors[0], start, room.sum);
+    sweeps_.scale(cells, power[0], start, room.sum);
     sweeps_.scale(cells, growth[0], start, room.growth);
     step(room, room.even, room.odd);
+    sweeps_.scale(cells, 1 / radius, room.odd, room.odd);
     // Each set of four levels makes two even terms, which are added to the sums together.
     const std::size_t made = (terms + most_levels - 2) / most_levels * most_levels;
-    factors.resize(made + 1);
-    growth.resize(made + 1);
+    power.resize(made / 2 + 1);
+    growth.resize(made / 2 + 1);
+    const ExpansionFields fields{room.even, room.odd, room.sum, room.growth, 0.5 / radius};
     const auto levels = static_cast<std::size_t>(sweeps_.levels);
     const std::size_t fronts = room.blocks.fronts();
     for (std::size_t first = 0; first < made; first += terms_a_pass) {
@@ -488,18 +499,21 @@ class FastForwardSolver final : public Solver {
           if (begin >= end) continue;
           if (control_->stop.stop_requested()) throw Stopped();
           const std::size_t term = first + lag + levels;
-          const TermShares shares{factors[term - 2], factors[term], growth[term - 2], growth[term]};
-          sweeps_.expand({room.even, room.odd, room.sum, room.growth}, room.blocks.runs(begin, end),
+          const std::size_t even = term / 2;
+          const TermShares shares{power[even - 1], power[even], growth[even - 1], growth[even]};
+          sweeps_.expand(fields, room.blocks.runs(begin, end),
                          term % most_levels == 0 ? &shares : nullptr);
         }
       }
       count_work(room,
-                 room.iterations + count * static_cast<std::int64_t>(first) /
-                                       static_cast<std::int64_t>(made),
+                 room.iterations +
+                     count * static_cast<std::int64_t>(first) / static_cast<std::int64_t>(made),
                  static_cast<std::int64_t>(in_pass));
     }
     count_work(room, room.iterations + count, 2);
-    return terms;
+    const double rounded = 5 * static_cast<double>(count) + 6 * static_cast<double>(terms);
+    return {terms, expansion.damping, expansion.left_out,
+            half_epsilon * expansion.damping * rounded};
   }
 
   [[nodiscard]] double delta_of(const FieldSize& change) const {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace wallheat {
 namespace {
@@ -54,49 +56,66 @@ std::vector<std::size_t> representatives(const std::vector<CellRun>& runs) {
   return parent;
 }
 
+/// An upper bound on the eigenvalues of J in a room: those of the rectangle around it. Its matrix
+/// is a part of the rectangle's, and neither has negative numbers.
+double largest_eigenvalue(std::size_t rows, std::size_t cols) {
+  // cos x <= 1 - x^2 / 2 + x^4 / 24
+  const auto cosine = [](std::size_t cells_across) {
+    const double x = std::numbers::pi / static_cast<double>(cells_across + 1);
+    return 1 - x * x / 2 * (1 - x * x / 12);
+  };
+  constexpr double rounding = 1e-15;
+  return std::min(1.0, (cosine(rows) + cosine(cols)) / 2 + rounding);
+}
+
+/// Adds runs to a room, those of upper rows first.
+void add(const CellRun& run, Room& room) {
+  room.left = room.runs.empty() ? run.begin : std::min(room.left, run.begin);
+  room.right = std::max(room.right, run.end);
+  room.cells += static_cast<std::int64_t>(run.end - run.begin);
+  room.runs.push_back(run);
+}
+
 }  // namespace
 
 std::vector<Room> find_rooms(const Grid<std::uint8_t>& interior, std::int64_t small) {
   const std::vector<CellRun> runs = runs_of(interior);
   const std::vector<std::size_t> representative = representatives(runs);
-  std::vector<std::int64_t> cells(runs.size());
-  for (std::size_t run = 0; run < runs.size(); ++run)
-    cells[representative[run]] += static_cast<std::int64_t>(runs[run].end - runs[run].begin);
+  std::vector<Room> found(runs.size());  // each at its representative
+  for (std::size_t run = 0; run < runs.size(); ++run) add(runs[run], found[representative[run]]);
   std::vector<Room> rooms;
   Room group;
-  std::vector<std::size_t> number(runs.size());
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (representative[run] != run || cells[run] < small) continue;
-    number[run] = rooms.size();
-    rooms.emplace_back();
+  for (Room& room : found) {
+    if (room.runs.empty()) continue;
+    const std::size_t rows = room.runs.back().row + 1 - room.runs.front().row;
+    room.largest_eigenvalue = largest_eigenvalue(rows, room.right - room.left);
+    if (room.cells >= small) {
+      rooms.push_back(std::move(room));
+      continue;
+    }
+    group.largest_eigenvalue = std::max(group.largest_eigenvalue, room.largest_eigenvalue);
+    for (const CellRun& run : room.runs) add(run, group);
   }
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    const std::size_t first = representative[run];
-    Room& room = cells[first] < small ? group : rooms[number[first]];
-    room.runs.push_back(runs[run]);
-    room.cells += static_cast<std::int64_t>(runs[run].end - runs[run].begin);
+  if (group.cells > 0) {
+    std::stable_sort(group.runs.begin(), group.runs.end(),
+                     [](const CellRun& one, const CellRun& other) { return one.row < other.row; });
+    rooms.push_back(std::move(group));
   }
-  if (group.cells > 0) rooms.push_back(std::move(group));
   return rooms;
 }
 
 double estimate_iterations(const Room& room, double amplitude, double tolerance) {
   constexpr std::size_t coarsening = 4;
   constexpr int most_sweeps = 200;
-  std::size_t left = std::numeric_limits<std::size_t>::max();
-  std::size_t right = 0;
-  for (const CellRun& run : room.runs) {
-    left = std::min(left, run.begin);
-    right = std::max(right, run.end);
-  }
   const std::size_t top = room.runs.front().row;
   const std::size_t height = (room.runs.back().row - top) / coarsening + 1;
-  const std::size_t width = (right - left - 1) / coarsening + 1;
+  const std::size_t width = (room.right - room.left - 1) / coarsening + 1;
   const std::size_t stride = width + 2;
   std::vector<float> quarter((height + 2) * stride);  // 0.25 where a cell is of the room
   for (const CellRun& run : room.runs) {
     float* row = &quarter[((run.row - top) / coarsening + 1) * stride + 1];
-    for (std::size_t col = run.begin; col < run.end; ++col) row[(col - left) / coarsening] += 1;
+    for (std::size_t col = run.begin; col < run.end; ++col)
+      row[(col - room.left) / coarsening] += 1;
   }
   // A wall of one cell takes four of a coarse cell, and stays a wall. So rooms get rather too small
   // than too large: to jump too far costs more than to jump once more.
@@ -116,9 +135,11 @@ double estimate_iterations(const Room& room, double amplitude, double tolerance)
           quarter[i] * ((value[i - 1] + value[i + 1]) + (value[i - stride] + value[i + stride]));
   };
   double before = std::numeric_limits<double>::quiet_NaN();
-  constexpr int interval = 20;
   double rate = 0;
-  for (int made = 0; made < most_sweeps; made += interval) {
+  constexpr int interval = 20;
+  constexpr double settled = 0.01;
+  int made = 0;
+  for (bool is_settled = false; made < most_sweeps && !is_settled; made += interval) {
     for (int pair = 0; pair < interval / 2; ++pair) {
       sweep(now, next);
       sweep(next, now);
@@ -128,10 +149,11 @@ double estimate_iterations(const Room& room, double amplitude, double tolerance)
       change = std::max(change, std::abs(now[i] - next[i]));
     const double delta = amplitude * static_cast<double>(change) / iterations_per_step;
     if (!(delta >= tolerance)) return iterations_per_step * (made + interval);
-    rate = std::log(before / delta) / interval;
+    const double rate_before = std::exchange(rate, std::log(before / delta) / interval);
+    is_settled = std::abs(rate - rate_before) < settled * rate;
     before = delta;
   }
-  return iterations_per_step * (most_sweeps + std::log(before / tolerance) / rate);
+  return iterations_per_step * (made + std::log(before / tolerance) / rate);
 }
 
 }  // namespace wallheat

@@ -17,7 +17,10 @@ struct CellRun {
 /// Cells that do not depend on those of any other room: one room, or many small ones.
 struct Room {
   std::vector<CellRun> runs;  ///< row by row
+  std::size_t left = 0;       ///< its first column
+  std::size_t right = 0;      ///< the column after its last
   std::int64_t cells = 0;
+  double largest_eigenvalue = 0;  ///< of J, a quarter of the neighbours' sum; an upper bound
 };
 
 /// Divides the interior cells into rooms, between which there are walls; those of fewer than
