@@ -19,7 +19,7 @@ floors=(
   "run"
   "cli"
 )
-in_solve="cpu gpu steady fastforward"  # beside each other, on what lies in solve itself
+in_solve="cpu gpu steady"  # beside each other, on what lies in solve itself; fastforward is on cpu
 in_store="store/hdf5 store/results store/packs"  # each on those before it
 
 says() { printf '%s\n' "$1"; status=1; }
@@ -56,6 +56,9 @@ for part in $in_solve; do
   strays=$(includes_of "src/solve/$part" | grep -E "\"solve/(${in_solve// /|})/" | grep -v "\"solve/$part/" || true)
   [ -z "$strays" ] || says "src/solve/$part may not use the other folders of src/solve:"$'\n'"$strays"
 done
+strays=$(includes_of src/solve | grep "\"solve/fastforward/" | grep -v "^src/solve/fastforward/" || true)
+strays+=$(includes_of src/solve/fastforward | grep -E "\"solve/(gpu|steady)/" || true)
+[ -z "$strays" ] || says "src/solve/fastforward may use src/solve/cpu only, and none may use it:"$'\n'"$strays"
 
 only_in() { # only_in 'FOLDER|FOLDER' PATTERN: includes matching PATTERN may stand in these folders of src alone
   local strays

@@ -84,24 +84,29 @@ std::vector<Room> find_rooms(const Grid<std::uint8_t>& interior, std::int64_t sm
   std::vector<Room> found(runs.size());  // each at its representative
   for (std::size_t run = 0; run < runs.size(); ++run) add(runs[run], found[representative[run]]);
   std::vector<Room> rooms;
-  Room group;
+  std::vector<Room> small_rooms;
   for (Room& room : found) {
     if (room.runs.empty()) continue;
     const std::size_t rows = room.runs.back().row + 1 - room.runs.front().row;
     room.largest_eigenvalue = largest_eigenvalue(rows, room.right - room.left);
-    if (room.cells >= small) {
-      rooms.push_back(std::move(room));
-      continue;
-    }
-    group.largest_eigenvalue = std::max(group.largest_eigenvalue, room.largest_eigenvalue);
-    for (const CellRun& run : room.runs) add(run, group);
+    (room.cells < small ? small_rooms : rooms).push_back(std::move(room));
   }
-  if (group.cells > 0) {
-    std::stable_sort(group.runs.begin(), group.runs.end(),
-                     [](const CellRun& one, const CellRun& other) { return one.row < other.row; });
-    rooms.push_back(std::move(group));
-  }
+  if (!small_rooms.empty()) rooms.push_back(united(small_rooms));
   return rooms;
+}
+
+Room united(const std::vector<Room>& rooms) {
+  std::vector<CellRun> runs;
+  Room all;
+  for (const Room& room : rooms) {
+    runs.insert(runs.end(), room.runs.begin(), room.runs.end());
+    all.largest_eigenvalue = std::max(all.largest_eigenvalue, room.largest_eigenvalue);
+  }
+  std::sort(runs.begin(), runs.end(), [](const CellRun& one, const CellRun& other) {
+    return std::pair(one.row, one.begin) < std::pair(other.row, other.begin);
+  });
+  for (const CellRun& run : runs) add(run, all);
+  return all;
 }
 
 double estimate_iterations(const Room& room, double amplitude, double tolerance) {

@@ -27,6 +27,9 @@ struct Room {
 /// `small` cells make one together, the last.
 [[nodiscard]] std::vector<Room> find_rooms(const Grid<std::uint8_t>& interior, std::int64_t small);
 
+/// Several as one.
+[[nodiscard]] Room united(const std::vector<Room>& rooms);
+
 /// About how many iterations it takes until the largest change is below `tolerance`, if all cells
 /// begin at a distance of `amplitude` from their steady state: from some iterations on a grid with
 /// a quarter of the resolution.
