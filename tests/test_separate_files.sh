@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Each file of src compiles by itself, without a warning: a folder that compiles as one file does not show that a file
+# Each file of src and tests compiles by itself, without a warning: a folder that compiles as one file does not show that a file
 # lacks an include. Where the build folder compiles each file by itself, the folders are compiled as one file instead.
 #
-#   test_separate_files.sh SOURCE BUILD [FOLDER ...]     default: src; "src tests" takes the tests, too, some minutes
+#   test_separate_files.sh SOURCE BUILD [FOLDER ...]     default: src tests, which takes some ten minutes
 set -euo pipefail
 source=$1
 build=$2
 shift 2
-[ $# -gt 0 ] || set -- src
+[ $# -gt 0 ] || set -- src tests
 other=$(mktemp -d)
 trap 'rm -rf "$other"' EXIT
 
