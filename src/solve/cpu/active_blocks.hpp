@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "solve/cpu/sweep.hpp"
@@ -28,6 +30,9 @@ class CompactFields {
   std::size_t stride_ = 0;
   std::size_t capacity_ = 0;
 };
+
+/// Sweeps that a pass makes at most.
+inline constexpr std::size_t sweeps_a_pass = 64;
 
 /// Which blocks of a plan fused sweeps read or write, and where they lie in memory: one after the
 /// other, row by row, without what is between. So the rows in flight are one piece of memory that
@@ -58,6 +63,15 @@ class ActiveBlocks {
   [[nodiscard]] std::size_t fronts() const { return begin_.size() - 1; }
   /// Of the fronts from `first` to before `last`.
   [[nodiscard]] Runs runs(std::size_t first, std::size_t last) const;
+
+  /// Makes `count` sweeps in groups of as many as are fused: calls sweep(number of the group's
+  /// first sweep, runs, number of sweeps). The groups take turns, each with some fronts, at a
+  /// distance of as many rows as it has levels: what it reads has just been finished by the group
+  /// before. So a row is read from an outer cache once per pass. Two fields suffice: a sweep
+  /// overwrites what the sweep before the last has made, and the last has gone past it. Returns
+  /// false if a stop was requested.
+  template <class Sweep>
+  [[nodiscard]] bool pass(std::size_t count, const std::stop_token& stop, Sweep sweep) const;
 
   /// Fills a field with the values of a grid, of which the interior is the part that begins at
   /// `origin`.
@@ -91,6 +105,24 @@ class ActiveBlocks {
   std::size_t size_ = 0;
   std::size_t processed_ = 0;
 };
+
+template <class Sweep>
+bool ActiveBlocks::pass(std::size_t count, const std::stop_token& stop, Sweep sweep) const {
+  // The rows that are used meanwhile should stay in the second-level cache; measured.
+  const std::size_t step = masks_.cols * block_width > 1040 ? 16 : 64;
+  const std::size_t levels = ring_;
+  const std::size_t last_lag = (count - 1) / levels * levels;
+  for (std::size_t front = 0; front < fronts() + last_lag; front += step) {
+    for (std::size_t lag = 0; lag <= last_lag; lag += levels) {
+      if (stop.stop_requested()) return false;
+      const std::size_t begin = std::max(front, lag) - lag;
+      const std::size_t end = std::min(std::max(front + step, lag) - lag, fronts());
+      if (begin < end)
+        sweep(lag, runs(begin, end), static_cast<int>(std::min(levels, count - lag)));
+    }
+  }
+  return true;
+}
 
 template <class Visit>
 void ActiveBlocks::for_each_cell(Visit visit) const {

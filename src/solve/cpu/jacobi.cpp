@@ -12,13 +12,6 @@
 namespace wallheat {
 namespace {
 
-/// Sweeps that a pass makes at most.
-constexpr std::size_t sweeps_a_pass = 64;
-
-/// How many fronts a pass goes on by at a time, for grids of so many columns. The rows that it uses
-/// meanwhile should stay in the second-level cache; the numbers were measured.
-constexpr std::size_t fronts_at_a_time(std::size_t cols) { return cols > 1024 ? 16 : 64; }
-
 /// True where fields may be kept fourfold: no value can become so small or large that a factor of
 /// four costs it digits.
 ///
@@ -107,8 +100,11 @@ class JacobiSolver final : public Solver {
       const double* from = current_;
       for (auto left = static_cast<std::size_t>(window - 1); left > 0;) {
         const std::size_t count = std::min(left, sweeps_a_pass);
-        if (!make_pass(sweep, from, count, fronts_at_a_time(plan.domain.cols), control.stop))
-          return std::nullopt;
+        const bool made =
+            blocks_.pass(count, control.stop, [&](std::size_t first, const Runs& runs, int levels) {
+              sweep({first == 0 ? from : even_, odd_, even_, source_}, runs, levels);
+            });
+        if (!made) return std::nullopt;
         left -= count;
         from = even_;
       }
@@ -135,29 +131,6 @@ class JacobiSolver final : public Solver {
     for (double& value : before_.cells) value *= factor;
     return is_transposed ? distance(transposed(after_), transposed(before_))
                          : distance(after_, before_);
-  }
-
-  /// Makes `count` sweeps, of which the first reads `start`, in groups of as many as are fused. The
-  /// groups take turns, each with `step` fronts, at a distance of as many rows as it has levels:
-  /// what it reads has just been finished by the group before. So a row is read from an outer cache
-  /// once per pass. Two fields suffice: a sweep overwrites what the sweep before the last has made,
-  /// and the last has gone past it. Returns false if a stop was requested.
-  bool make_pass(decltype(Sweeps::plain) sweep, const double* start, std::size_t count,
-                 std::size_t step, const std::stop_token& stop) {
-    const auto levels = static_cast<std::size_t>(sweeps_.levels);
-    const std::size_t fronts = blocks_.fronts();
-    const std::size_t last_lag = (count - 1) / levels * levels;
-    for (std::size_t front = 0; front < fronts + last_lag; front += step) {
-      for (std::size_t lag = 0; lag <= last_lag; lag += levels) {
-        if (stop.stop_requested()) return false;
-        const std::size_t begin = std::max(front, lag) - lag;
-        const std::size_t end = std::min(std::max(front + step, lag) - lag, fronts);
-        if (begin >= end) continue;
-        sweep({lag == 0 ? start : even_, odd_, even_, source_}, blocks_.runs(begin, end),
-              static_cast<int>(std::min(levels, count - lag)));
-      }
-    }
-    return true;
   }
 
   Sweeps sweeps_;

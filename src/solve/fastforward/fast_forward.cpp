@@ -71,11 +71,6 @@ constexpr double least_tolerance = 1e-280;
 
 constexpr double half_epsilon = std::numeric_limits<double>::epsilon() / 2;
 
-/// Most terms that go through a room together, and by how many fronts at a time; see
-/// JacobiSolver::make_pass().
-constexpr std::size_t terms_a_pass = 64;
-constexpr std::size_t fronts_at_a_time = 64;
-
 /// A room and how far it is. The fields hold its blocks; but for `field` they are 0 where there is
 /// no cell of the room.
 struct RoomState {
@@ -208,7 +203,7 @@ class FastForwardSolver final : public Solver {
         states.begin(), states.end(),
         [](const RoomState& one, const RoomState& other) { return one.estimate > other.estimate; });
     // Together they have longer runs. One jump will do for them all.
-    constexpr double well_before = 0.9;
+    constexpr double well_before = 0.95;
     const auto rest = std::find_if(states.begin(), states.end(), [&](const RoomState& state) {
       return state.estimate < well_before * states.front().estimate;
     });
@@ -498,23 +493,16 @@ class FastForwardSolver final : public Solver {
     power.resize(made / 2 + 1);
     growth.resize(made / 2 + 1);
     const ExpansionFields fields{room.even, room.odd, room.sum, room.growth, 0.5 / radius};
-    const auto levels = static_cast<std::size_t>(sweeps_.levels);
-    const std::size_t fronts = room.blocks.fronts();
-    for (std::size_t first = 0; first < made; first += terms_a_pass) {
-      const std::size_t in_pass = std::min(terms_a_pass, made - first);
-      for (std::size_t front = 0; front < fronts + in_pass - levels; front += fronts_at_a_time) {
-        for (std::size_t lag = 0; lag < in_pass; lag += levels) {
-          const std::size_t begin = std::max(front, lag) - lag;
-          const std::size_t end = std::min(std::max(front + fronts_at_a_time, lag) - lag, fronts);
-          if (begin >= end) continue;
-          if (control_->stop.stop_requested()) throw Stopped();
-          const std::size_t term = first + lag + levels;
-          const std::size_t even = term / 2;
-          const TermShares shares{power[even - 1], power[even], growth[even - 1], growth[even]};
-          sweeps_.expand(fields, room.blocks.runs(begin, end),
-                         term % most_levels == 0 ? &shares : nullptr);
-        }
-      }
+    for (std::size_t first = 0; first < made; first += sweeps_a_pass) {
+      const std::size_t in_pass = std::min(sweeps_a_pass, made - first);
+      const bool passed = room.blocks.pass(
+          in_pass, control_->stop, [&](std::size_t number, const Runs& runs, int levels) {
+            const std::size_t term = first + number + static_cast<std::size_t>(levels);
+            const std::size_t even = term / 2;
+            const TermShares shares{power[even - 1], power[even], growth[even - 1], growth[even]};
+            sweeps_.expand(fields, runs, term % most_levels == 0 ? &shares : nullptr);
+          });
+      if (!passed) throw Stopped();
       count_work(room,
                  room.iterations +
                      count * static_cast<std::int64_t>(first) / static_cast<std::int64_t>(made),
