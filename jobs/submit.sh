@@ -179,7 +179,8 @@ choose_array() {
 # Where it cannot be started here, the job will tell. The parts of an array are alike.
 status=0
 answer=$(set +eu; eval "$setup" > /dev/null
-  "${wallheat[@]}" run --resume "${run_options[@]}" --shard "${array:+1/}${array:-none}" --check=job 2>&1) || status=$?
+  "${wallheat[@]}" run --resume "${run_options[@]}" --shard "${array:+1/}${array:-none}" \
+    ${memory:+--memory "$memory"} --check=job 2>&1) || status=$?
 case $status:$answer in
   0:*) sed -n 's/^warning  */submit.sh: /p' <<< "$answer" >&2 ;;
   [12]:*"wallheat: "*)

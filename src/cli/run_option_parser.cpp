@@ -145,6 +145,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   options.add("threads,t", value(run.threads, "N", 0),
               "each worker uses at most N cores of its share, one plan per core; 0: the whole "
               "share. On a GPU: at most N threads that feed it");
+  options.add("memory", value(run.memory_gb, "GB", 0),
+              "warn if plans may need more memory than this on a node, in GB; 0: more than the "
+              "machine or the process's cgroup has");
   options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
               "continue an existing result file: keep what is done, solve the rest");
@@ -219,6 +222,7 @@ void refuse_contradictions(const RunOptions& run, const RunWords& words) {
                     run.out.string()));
   if (words.first < 0) throw UsageError("--first must be at least 0");
   if (run.threads < 0) throw UsageError("--threads must be at least 0");
+  if (!(run.memory_gb >= 0)) throw UsageError("--memory must be at least 0 (GB)");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
   if (run.stop_after_failures < 0) throw UsageError("--stop-after-failures must be at least 0");
   if (run.print_open_shard && run.retry_failed)

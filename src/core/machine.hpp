@@ -45,6 +45,7 @@ struct Machine {
   int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown
   std::vector<CpuQuota> quotas{};  ///< that hold for it
   double core_updates_per_s = 0;   ///< cell updates a second of one core; 0: not measured
+  std::uint64_t memory_bytes = 0;  ///< that it may hold, together with others; 0: unknown
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

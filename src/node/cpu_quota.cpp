@@ -2,77 +2,23 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
-#include <string>
+
+#include "node/cgroups.hpp"
 
 namespace wallheat {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// `list` has commas between its words.
-bool holds(const std::string& list, const std::string& word) {
-  return ("," + list + ",").find("," + word + ",") != std::string::npos;
-}
-
-/// Where a hierarchy of cgroups is mounted: all of it, or what a container sees of it.
-struct Mount {
-  bool version_2 = false;
-  std::string root;  ///< the group that stands at `folder`
-  fs::path folder;
-};
-
-/// Mounts of the hierarchies that can limit CPU time.
-std::vector<Mount> cgroup_mounts(const fs::path& process) {
-  std::vector<Mount> mounts;
-  std::ifstream file(process / "mountinfo");
-  for (std::string line; std::getline(file, line);) {
-    // 32 31 0:29 ROOT FOLDER options [more fields] - type source super-options
-    std::istringstream words(line);
-    const std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    if (fields.size() < 6 || std::distance(dash, fields.end()) < 4) continue;
-    const bool version_2 = dash[1] == "cgroup2";
-    if (version_2 || (dash[1] == "cgroup" && holds(dash[3], "cpu")))
-      mounts.push_back({version_2, fields[3], fields[4]});
-  }
-  return mounts;
-}
-
-/// The path of the process's group in a hierarchy, as the kernel tells it.
-std::optional<std::string> group_path(const fs::path& process, bool version_2) {
-  std::ifstream file(process / "cgroup");
-  for (std::string line; std::getline(file, line);) {
-    // number:controllers:path, with 0 and no controllers in version 2
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (version_2 ? controllers.empty() : holds(controllers, "cpu")) return line.substr(second + 1);
-  }
-  return std::nullopt;
-}
-
-/// What must be added to a mount's folder to reach the group. A group that is not below the mount's
-/// root is seen as the root itself: so it is in a container that has no names of its own for
-/// groups.
-fs::path below(const std::string& root, const std::string& path) {
-  if (root == "/") return path.starts_with("/..") ? "" : path.substr(1);
-  return path.starts_with(root + "/") ? path.substr(root.size() + 1) : "";
-}
-
-std::optional<double> quota_of(const fs::path& folder, bool version_2) {
+std::optional<double> quota_of(const Cgroup& group) {
   double time = 0;
   double period = 0;
-  if (version_2) {
-    std::ifstream(folder / "cpu.max") >> time >> period;  // "max 100000" is no number: no quota
+  if (group.version_2) {
+    std::ifstream(group.folder / "cpu.max") >> time >>
+        period;  // "max 100000" is no number: no quota
   } else {
-    std::ifstream(folder / "cpu.cfs_quota_us") >> time;  // -1: no quota
-    std::ifstream(folder / "cpu.cfs_period_us") >> period;
+    std::ifstream(group.folder / "cpu.cfs_quota_us") >> time;  // -1: no quota
+    std::ifstream(group.folder / "cpu.cfs_period_us") >> period;
   }
   if (!(time > 0 && period > 0)) return std::nullopt;
   return time / period;
@@ -80,19 +26,13 @@ std::optional<double> quota_of(const fs::path& folder, bool version_2) {
 
 }  // namespace
 
-std::vector<CpuQuota> cpu_quotas(const fs::path& process) {
+std::vector<CpuQuota> cpu_quotas(const std::filesystem::path& process) {
   std::vector<CpuQuota> quotas;
-  for (const Mount& mount : cgroup_mounts(process)) {
-    const auto path = group_path(process, mount.version_2);
-    if (!path) continue;
-    fs::path folder = mount.folder;
-    std::vector<fs::path> folders{folder};
-    for (const fs::path& part : below(mount.root, *path)) folders.push_back(folder /= part);
-    for (const fs::path& each : folders) {
-      struct stat status {};
-      const auto cpus = quota_of(each, mount.version_2);
-      if (cpus && ::stat(each.c_str(), &status) == 0) quotas.push_back({status.st_ino, *cpus});
-    }
+  for (const Cgroup& group : cgroups_of(process, "cpu")) {
+    struct stat status {};
+    const auto cpus = quota_of(group);
+    if (cpus && ::stat(group.folder.c_str(), &status) == 0)
+      quotas.push_back({status.st_ino, *cpus});
   }
   return quotas;
 }

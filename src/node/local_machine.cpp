@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "node/cpu_quota.hpp"
+#include "node/memory_limit.hpp"
 #include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
 
@@ -129,6 +130,7 @@ Machine local_machine() {
                   .system = running_system(),
                   .host_cores = static_cast<int>(list_cores(topology.get(), unbound).size()),
                   .quotas = cpu_quotas("/proc/self")};
+  machine.memory_bytes = memory_limit("/proc/self");
   if (machine.cores.empty()) {
     throw RunError("this process may use no cpu that " + machine.host + " has");
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -144,8 +145,16 @@ class Coordinator {
                                           parts_.may_be_bound)
                    : place_workers(machines, parts_.device, parts_.threads_per_worker,
                                    parts_.may_be_bound);
+    std::map<std::uint64_t, WorkerInfo::Node> nodes;
     for (std::size_t i = 0; i < placements.size(); ++i) {
-      ranks_.describe(described(ranks[i], machines[i], placements[i]));
+      WorkerInfo::Node& node = nodes[link_.system_of(ranks[i])];
+      ++node.workers;
+      if (!placements[i].gpu) node.threads += threads_of(placements[i]);
+    }
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+      WorkerInfo info = described(ranks[i], machines[i], placements[i]);
+      info.node = nodes[link_.system_of(ranks[i])];
+      ranks_.describe(std::move(info));
       ranks_.move(ranks[i], Stage::placed);
       ranks_.send(ranks[i], Placed{placements[i], sample_ids});
     }
@@ -158,6 +167,7 @@ class Coordinator {
                                      const Placement& placement) const {
     WorkerInfo info{rank, machine.host, "", {}, placement.shared};
     info.limit = placement.limit;
+    info.memory_bytes = machine.memory_bytes;
     for (const Gpu& gpu : machine.gpus) {
       if (gpu.ordinal == placement.gpu) info.gpu = gpu;
     }

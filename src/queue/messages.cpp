@@ -25,7 +25,7 @@ void fields_of(Visit& visit, R& quota) {
 template <class Visit, Is<Machine> R>
 void fields_of(Visit& visit, R& machine) {
   visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
-        machine.host_cores, machine.quotas, machine.core_updates_per_s);
+        machine.host_cores, machine.quotas, machine.core_updates_per_s, machine.memory_bytes);
 }
 template <class Visit, Is<DeviceTimes> R>
 void fields_of(Visit& visit, R& times) {

@@ -25,6 +25,11 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
+/// How many plans a worker without a GPU solves at a time.
+[[nodiscard]] inline std::size_t threads_of(const Placement& placement) {
+  return placement.threads ? static_cast<std::size_t>(*placement.threads) : placement.cpus.size();
+}
+
 enum class DeviceChoice { automatic, cpu, gpu };
 
 /// Deals cores and GPUs to the workers of a job; entry i is the share of worker i, which reported

@@ -24,6 +24,7 @@
 #include "run/catalogue.hpp"
 #include "run/forecast.hpp"
 #include "run/gpu_choice.hpp"
+#include "run/memory_need.hpp"
 #include "run/signals.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/trace.hpp"
@@ -247,7 +248,8 @@ class Campaign {
         live_status_([file = status_file(options.out)](
                          const RunStatus& status) { write_run_status(file, status); },
                      logger),
-        resuming_(options.resume && has_results(options.out)) {
+        resuming_(options.resume && has_results(options.out)),
+        ranks_(surroundings.ranks) {
     check_gpu_choice(options, surroundings.ranks);
     // First of all, as what follows may take long: nobody else shall write the file or its status.
     ResultClaim claim(options.out, resuming_           ? Opening::resume
@@ -286,6 +288,7 @@ class Campaign {
     parts.sink = &sink;
     parts.observer = [this](const Event& event) {
       monitor_->hear(event);
+      if (event.kind == Event::Kind::worker_ready) warn_of_memory(*event.worker);
       count_failures();
     };
     parts.differences = differences_with_fields;
@@ -342,6 +345,8 @@ class Campaign {
     plans_ = plans_to_solve(options, *source_, *store_, tally, gpu_choice_.measured);
     say_what_is_to_do(tally);
     warn_of_unknown_spacing();
+    largest_ = memory_of_largest_plan(*source_, options.job, plans_.size(),
+                                      [&](std::size_t i) { return id_of(plans_[i]); });
     choose_device();
     if (surroundings.ranks > 1) take_samples();
     monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
@@ -394,6 +399,26 @@ class Campaign {
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }
+  }
+
+  /// Once, as the nodes of a job are alike.
+  void warn_of_memory(const WorkerInfo& worker) {
+    if (!largest_ || worker.gpu) return;
+    const bool alone = ranks_ == 1;  // then the worker is a part of this process
+    double held = static_cast<double>(worker.peak_memory);
+    if (!alone) {
+      held *= static_cast<double>(worker.node.workers);
+      if (worker.host == status_.host) held += static_cast<double>(PeakMemory().bytes());
+    }
+    const std::string warning =
+        warning_of_memory({worker.host, worker.node.workers,
+                           std::min(worker.node.threads, monitor_->tally().left()), held,
+                           options_.memory_gb > 0 ? options_.memory_gb * 1e9
+                                                  : static_cast<double>(worker.memory_bytes)},
+                          *largest_);
+    if (warning.empty()) return;
+    logger_.warn("{}", warning);
+    largest_.reset();
   }
 
   /// By which rank 0 knows that its workers solve the same plans.
@@ -512,8 +537,10 @@ class Campaign {
   RunStatus status_;  // as it starts
   LiveStatus live_status_;
   bool resuming_;
+  int ranks_;
   std::optional<ResultStore> store_;
   std::vector<QueuedPlan> plans_;
+  std::optional<PlanMemory> largest_;  // of them; none once a warning is given
   std::vector<NamedValue> samples_;
   DeviceChoice device_ = DeviceChoice::automatic;
   GpuChoice gpu_choice_;

@@ -10,8 +10,11 @@
 #include <functional>
 #include <optional>
 
+#include "node/local_machine.hpp"
+#include "node/peak_memory.hpp"
 #include "run/catalogue.hpp"
 #include "run/gpu_choice.hpp"
+#include "run/memory_need.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/result_path.hpp"
@@ -40,6 +43,7 @@ class Examination {
     find([&] { look_at_walls(); });
     find([&] { look_at_results(); });
     find([&] { look_at_room(); });
+    find([&] { look_at_memory(); });
     find([&] { look_at_solver(); });
     find([&] { look_at_devices(); });
     if (!options_.events.empty()) find([&] { look_at_directory(options_.events); });
@@ -142,13 +146,16 @@ class Examination {
       found_.problems.push_back(std::move(changed));
   }
 
+  [[nodiscard]] bool is_left(std::size_t plan) const {
+    return options_.shard.holds(plan) && !(plan < answered_.size() && answered_[plan]);
+  }
+
   void look_at_room() {
     if (!ids_) return;
     std::size_t plans = 0;
     double cells = 0;
     for (std::size_t plan = 0; plan < shapes_.size(); ++plan) {
-      if (!options_.shard.holds(plan)) continue;
-      if (plan < answered_.size() && answered_[plan]) continue;
+      if (!is_left(plan)) continue;
       ++plans;
       cells += static_cast<double>(shapes_[plan].rows) * static_cast<double>(shapes_[plan].cols);
     }
@@ -182,6 +189,40 @@ class Examination {
           fmt::format("{} has room for {}: enough for fields of usual floor plans, but not for "
                       "ones that are nothing but room",
                       folder.string(), bytes_text(free)));
+  }
+
+  /// Of a job's nodes only what the options say is known.
+  void look_at_memory() {
+    if (!ids_ || options_.device == DeviceChoice::gpu) return;
+    std::size_t plans = 0;
+    std::optional<std::size_t> largest;
+    const auto cells = [&](std::size_t plan) { return shapes_[plan].rows * shapes_[plan].cols; };
+    for (std::size_t plan = 0; plan < shapes_.size(); ++plan) {
+      if (!is_left(plan) || cells(plan) == 0) continue;
+      ++plans;
+      if (!largest || cells(plan) > cells(*largest)) largest = plan;
+    }
+    if (!largest) return;
+    const PlanMemory need =
+        memory_of_plan(*source_, std::string(ids_->ids[*largest]), options_.job);
+    NodeMemory node{"a node", 1, static_cast<std::size_t>(std::max(1, options_.threads)),
+                    static_cast<double>(PeakMemory().bytes()), options_.memory_gb * 1e9};
+    if (options_.check == CheckFor::this_machine) {
+      const Machine machine = local_machine();
+      if (options_.device == DeviceChoice::automatic && !machine.gpus.empty()) return;
+      node.name = machine.host;
+      node.threads =
+          threads_of(place_workers({machine}, DeviceChoice::cpu, options_.threads).front());
+      if (node.available == 0) node.available = static_cast<double>(machine.memory_bytes);
+    }
+    node.threads = std::min(node.threads, plans);
+    tell("memory",
+         fmt::format(
+             "about {} for {} plan(s) at a time ({} for {}){}", bytes_text(needed_on(node, need)),
+             node.threads, bytes_text(need.bytes), need.id,
+             node.available > 0 ? fmt::format(", {} are there", bytes_text(node.available)) : ""));
+    if (std::string warning = warning_of_memory(node, need); !warning.empty())
+      found_.warnings.push_back(std::move(warning));
   }
 
   void look_at_solver() {

@@ -28,6 +28,7 @@ struct RunOptions {
   std::size_t first = 0;           ///< 0: all
   DeviceChoice device = DeviceChoice::automatic;
   int threads = 0;
+  double memory_gb = 0;  ///< of each node; 0: what a process may hold there
   bool resume = false;
   bool overwrite = false;
   Shard shard;

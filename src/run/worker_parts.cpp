@@ -39,8 +39,7 @@ JobSettings settings_for(const RunOptions& options, const std::string& host, std
 WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
                       const Placement& placement) {
   const JobSettings settings = settings_for(options, host, options.job.solver.device_text());
-  const std::size_t threads = placement.threads ? *placement.threads : placement.cpus.size();
-  return {settings.device, threads, [settings, placement](std::size_t thread) {
+  return {settings.device, threads_of(placement), [settings, placement](std::size_t thread) {
             const std::vector<int>& cpus = placement.cpus;
             bind_this_thread(placement.threads ? cpus : std::vector<int>{cpus.at(thread)});
             // Its child process inherits the binding.

@@ -511,6 +511,25 @@ TEST_F(Wallheat, tells_before_the_start_all_that_would_stop_a_run) {
   EXPECT_EQ(bytes("results.h5"), before);
 }
 
+TEST_F(Wallheat, warns_of_plans_that_may_not_fit_into_memory) {
+  generate(3);
+  shell(
+      "wallheat generate --out wide --count 1 --size 256 && cp wide/00001_domain.npy "
+      "plans/00002_domain.npy && cp wide/00001_interior.npy plans/00002_interior.npy");
+  const auto names_plan =
+      AllOf(HasSubstr("may run out of memory"), HasSubstr("as large as 00002 (256 x 256 cells)"),
+            HasSubstr("there are 20 MB; give the job more memory"));
+  EXPECT_THAT(shell(run + "--check --threads 1 --memory 0.02 --device cpu").out, names_plan);
+  EXPECT_THAT(shell(run + "--check=job --memory 0.02").out, names_plan);
+  EXPECT_THAT(shell(run + "--threads 1 --memory 0.02 --device cpu").err, names_plan);
+  const auto silent = Not(HasSubstr("out of memory"));
+  EXPECT_THAT(shell(run + "--resume --memory 0.02").err, silent) << "nothing is left";
+  EXPECT_THAT(shell(run + "--overwrite --threads 1 --memory 64").err, silent);
+  EXPECT_THAT(shell("$mpirun 3 run --data plans --out mpi.h5 --device cpu --memory 0.02").err,
+              names_plan);
+  expect_refusal("run --data plans --out x.h5 --memory -1", 2, "--memory");
+}
+
 TEST_F(Wallheat, compares_its_solvers) {
   const std::string few = "wallheat bench --solvers --plans 1 --size 64 --repeat 1";
   EXPECT_THAT(shell(few).out, AllOf(HasSubstr("jacobi"), HasSubstr("fastforward"),

@@ -13,6 +13,7 @@
 
 #include "node/cpu_quota.hpp"
 #include "node/local_machine.hpp"
+#include "node/memory_limit.hpp"
 #include "solve/gpu/device.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
@@ -107,7 +108,7 @@ TEST(LocalMachine, names_the_host_the_running_system_and_what_it_may_use_unbound
 }
 
 /// The folder of a process in an imagined /proc, and cgroups for it.
-class CpuQuotas : public testing::Test {
+class ImaginedCgroups : public testing::Test {
  protected:
   void write(const std::filesystem::path& file, const std::string& text) {
     std::filesystem::create_directories((directory_ / file).parent_path());
@@ -119,15 +120,19 @@ class CpuQuotas : public testing::Test {
                " rw,relatime shared:9 - " + rest + "\n";
     write("proc/mountinfo", mounts_);
   }
+
+  const TemporaryDirectory directory_;
+  std::string mounts_;
+};
+
+class CpuQuotas : public ImaginedCgroups {
+ protected:
   /// The cpus that the groups leave, the outermost first.
   std::vector<double> cpus() {
     std::vector<double> all;
     for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) all.push_back(quota.cpus);
     return all;
   }
-
-  const TemporaryDirectory directory_;
-  std::string mounts_;
 };
 
 TEST_F(CpuQuotas, are_those_of_the_group_and_of_the_groups_around_it) {
@@ -186,6 +191,40 @@ TEST_F(CpuQuotas, are_none_where_nothing_can_be_read) {
   EXPECT_THAT(cpus(), IsEmpty());
   write("fs/gone/cpu.max", "0 0");
   EXPECT_THAT(cpus(), IsEmpty());
+}
+
+class MemoryLimit : public ImaginedCgroups {
+ protected:
+  [[nodiscard]] std::uint64_t bytes() const { return memory_limit(directory_ / "proc"); }
+  /// What holds where no group limits.
+  const std::uint64_t machine_ = bytes();
+};
+
+TEST_F(MemoryLimit, is_the_least_of_the_group_of_those_around_it_and_of_the_machine) {
+  ASSERT_GT(machine_, 1U << 20);
+  mount("/", "fs", "cgroup2 cgroup2 rw");
+  write("proc/cgroup", "0::/job/step");
+  write("fs/job/memory.max", "700000");
+  write("fs/job/step/memory.max", "800000");
+  EXPECT_EQ(bytes(), 700'000U);
+  write("fs/job/step/memory.max", "600000");
+  EXPECT_EQ(bytes(), 600'000U);
+  write("fs/job/memory.max", "max");
+  write("fs/job/step/memory.max", "max");
+  EXPECT_EQ(bytes(), machine_);
+  write("fs/job/step/memory.max", std::to_string(2 * machine_));
+  EXPECT_EQ(bytes(), machine_);
+}
+
+TEST_F(MemoryLimit, is_read_in_version_1_too) {
+  mount("/", "cpu", "cgroup cgroup rw,cpu");
+  mount("/docker/c1", "memory", "cgroup cgroup rw,memory");
+  write("proc/cgroup", "5:cpu:/other\n4:memory:/docker/c1/job\n0::/");
+  write("cpu/other/memory.limit_in_bytes", "1000");
+  write("memory/memory.limit_in_bytes", "9223372036854771712");  // none
+  EXPECT_EQ(bytes(), machine_);
+  write("memory/job/memory.limit_in_bytes", "500000");
+  EXPECT_EQ(bytes(), 500'000U);
 }
 
 TEST(BindThisThread, is_read_back_from_the_system_and_leaves_other_threads_alone) {
