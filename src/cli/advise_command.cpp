@@ -143,6 +143,7 @@ QueueReport waits_in_queue(QueueSource& queue, std::vector<std::string>& notes) 
     notes.push_back(fmt::format("waits are not known: {}", error.what()));
   }
   QueueReport waits = queue_report(listing, {}, {}, {});
+  waits.wide = wide_waits(listing);
   if (queue.own_jobs())
     notes.push_back(fmt::format("waits are from your {} own jobs", waits.counts.started));
   return waits;
@@ -175,8 +176,8 @@ ChoicesReport choices_of(AdviseOptions& advise, const RunOptions& run) {
   for (const double updates : left.updates) report.core_hours += core_s(updates) / 3600;
   report.choices = campaign_choices(
       {left.updates, core_s}, places, limits,
-      [&](const std::string& partition, double core_hours) {
-        return forecast_for(waits, partition, core_hours);
+      [&](const std::string& partition, std::size_t nodes, double core_hours) {
+        return forecast_for(waits, partition, nodes, core_hours);
       },
       advise.order);
   if (report.choices.empty())

@@ -96,7 +96,8 @@ class Chooser {
           choice.core_hours * place_.core_hour_price + choice.gpu_hours * place_.gpu_hour_price;
     const double asked_hours =
         static_cast<double>(nodes * cores_) * static_cast<double>(choice.limit_s) / hour_s;
-    if (const WaitForecast* waits = waits_ ? waits_(choice.partition, asked_hours) : nullptr) {
+    if (const WaitForecast* waits =
+            waits_ ? waits_(choice.partition, nodes, asked_hours) : nullptr) {
       const auto wait = [&](double quantile) {
         auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(at_a_time)));
         if (bound) *bound *= static_cast<double>(choice.starts);

@@ -70,8 +70,9 @@ struct ChoiceLimits {
   double start_up_s = 5;  ///< from a job's start to its first plan, and from its last to its end
 };
 
-/// How long jobs of so many core hours wait in a partition; nullptr: unknown.
-using WaitsOf = std::function<const WaitForecast*(const std::string& partition, double core_hours)>;
+/// How long jobs on so many nodes, of so many core hours, wait in a partition; nullptr: unknown.
+using WaitsOf = std::function<const WaitForecast*(const std::string& partition, std::size_t nodes,
+                                                  double core_hours)>;
 
 /// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each place, on its
 /// cores and on its GPUs, as far as the speeds are known; the best first. What is not known by the

@@ -106,8 +106,25 @@ QueueReport queue_report(const JobListing& listing, const SizeClasses& classes,
   return report;
 }
 
+std::vector<WideWaits> wide_waits(const JobListing& listing) {
+  std::vector<WideWaits> wide;
+  for (const PartitionWaits& partition : waits_of(listing).partitions) {
+    std::vector<Wait> waits = partition.waits;
+    for (std::size_t nodes = 2;; nodes *= 2) {
+      std::erase_if(waits, [&](const Wait& wait) { return listing.jobs[wait.job].nodes < nodes; });
+      WaitForecast forecast = forecast_waits(waits);
+      if (!forecast.bound_s(0.95)) break;
+      wide.push_back({partition.name, nodes, std::move(forecast)});
+    }
+  }
+  return wide;
+}
+
 const WaitForecast* forecast_for(const QueueReport& report, const std::string& partition,
-                                 double core_hours) {
+                                 std::size_t nodes, double core_hours) {
+  for (const std::size_t least : {nodes, nodes / 2})
+    for (const WideWaits& wide : report.wide)
+      if (wide.partition == partition && wide.nodes == least) return &wide.forecast;
   const std::string size = report.classes.names().at(report.classes.of_hours(core_hours));
   const WaitForecast* any_size = nullptr;
   for (const QueueRow& row : report.rows) {

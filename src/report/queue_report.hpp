@@ -19,11 +19,19 @@ struct QueueRow {
   double mean_s = 0;  ///< of all that started; NaN if none did
 };
 
+/// How long jobs on at least so many nodes wait in one partition.
+struct WideWaits {
+  std::string partition;
+  std::size_t nodes = 2;
+  WaitForecast forecast;
+};
+
 struct QueueReport {
   SizeClasses classes;
-  bool own_jobs = false;       ///< no jobs of others were to be seen
-  JobWaits counts;             ///< without its partitions
-  std::vector<QueueRow> rows;  ///< of each partition: all jobs, then each class
+  bool own_jobs = false;        ///< no jobs of others were to be seen
+  JobWaits counts;              ///< without its partitions
+  std::vector<QueueRow> rows;   ///< of each partition: all jobs, then each class
+  std::vector<WideWaits> wide;  ///< not of queue_report
 };
 
 /// What a job was told when it became eligible.
@@ -40,10 +48,16 @@ struct UnknownPartition : RunError {
                                        const std::vector<std::string>& partitions,
                                        const std::string& qos, const StatedWaitSink& tell = {});
 
-/// The forecast for jobs of so many core hours: of their class of sizes where that has history
-/// enough for the 95 % bound, else of the partition; null where it has none.
+/// The waits of jobs on at least 2, 4, 8, ... nodes, as far as there is history enough for the 95 %
+/// bound. Such a job must find all its nodes free at a time.
+[[nodiscard]] std::vector<WideWaits> wide_waits(const JobListing& listing);
+
+/// The forecast for jobs on so many nodes (a power of two), of so many core hours: of those on at
+/// least as many nodes, or half as many; else of their class of sizes; else of the partition; the
+/// first that has history enough for the 95 % bound. Null where the partition has none.
 [[nodiscard]] const WaitForecast* forecast_for(const QueueReport& report,
-                                               const std::string& partition, double core_hours);
+                                               const std::string& partition, std::size_t nodes,
+                                               double core_hours);
 
 /// For people.
 void print_queue_report(const QueueReport& report);

@@ -1,4 +1,5 @@
 // The commands that forecast: queue, advise, offload.
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "support/shell_test.hpp"
@@ -12,7 +13,7 @@ class Forecasts : public ShellTest {
     std::ofstream(directory_ / name) << text;
   }
   /// A job of so many cores and one hour that waited so long.
-  static std::string job(const std::string& partition, int cores, int wait_s) {
+  static std::string job(const std::string& partition, int cores, int wait_s, int nodes = 1) {
     static int number = 0;
     ++number;
     const int at = 1'700'000'000 + 1000 * number;
@@ -20,8 +21,8 @@ class Forecasts : public ShellTest {
     const std::string then = std::to_string(at);
     const std::string c = std::to_string(cores);
     return n + "|" + n + "|" + partition + "|q|COMPLETED|" + then + "|" + then + "|" +
-           std::to_string(at + wait_s) + "|" + std::to_string(at + wait_s + 60) + "|60|1|" + c +
-           "|8G|cpu=" + c + ",mem=8G,node=1\n";
+           std::to_string(at + wait_s) + "|" + std::to_string(at + wait_s + 60) + "|60|" +
+           std::to_string(nodes) + "|" + c + "|8G|cpu=" + c + ",mem=8G,node=1\n";
   }
 };
 
@@ -176,6 +177,23 @@ TEST_F(Forecasts, advises_where_to_run) {
   expect_refusal("advise --sinfo sinfo.txt", 2, "they come after --");
   expect_refusal("advise --sinfo sinfo.txt -- --data plans", 2, "--out is missing");
   expect_refusal("advise -p x -- --data plans --out r.h5", 2, "--partition x:nodes=N,cores=N");
+}
+
+TEST_F(Forecasts, of_jobs_on_many_nodes_are_from_the_waits_of_such_jobs) {
+  generate(2, 16);
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += i % 3 == 0 ? job("p", 4, 600, 4) : job("p", 4, 10);
+  write("a.txt", text);
+  write("sinfo.txt", "p|up|8|1|(null)|2:00:00|1-infinite\n");
+  write("scontrol.txt", "MaxArraySize = 101\n");
+  const auto advice = nlohmann::json::parse(
+      shell("wallheat advise --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt --json -- "
+            "--data plans --out r.h5")
+          .out);
+  std::map<int, double> waits;
+  for (const auto& choice : advice["choices"])
+    if (choice["jobs"] == 1) waits[choice["nodes"]] = choice["wait_median_bound_s"];
+  EXPECT_EQ(waits, (std::map<int, double>{{1, 10}, {2, 600}, {4, 600}, {8, 600}}));
 }
 
 TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {

@@ -89,7 +89,9 @@ TEST_F(Choices, of_many_small_jobs_wait_once_and_only_as_small_ones_do) {
   // Large jobs wait for two hours, jobs of less than 0.4 core hours a minute.
   const WaitForecast few = queue_of(60);
   const WaitForecast many = queue_of(7200);
-  waits_ = [&](const std::string&, double core_hours) { return core_hours < 0.4 ? &few : &many; };
+  waits_ = [&](const std::string&, std::size_t, double core_hours) {
+    return core_hours < 0.4 ? &few : &many;
+  };
   const auto all = choices();
   const Choice& best = all.front();
   EXPECT_EQ(choice_text(best), "an array of 16 jobs on medium, 4 at a time");
@@ -132,7 +134,7 @@ TEST_F(Choices, start_again_what_a_limit_stops) {
   limits_.most_array_tasks = 0;
   places_[0].partition = {"short", 1, 4, 0, 620, 0};
   const WaitForecast queue = queue_of(60);
-  waits_ = [&](const std::string&, double) { return &queue; };
+  waits_ = [&](const std::string&, std::size_t, double) { return &queue; };
   const Choice one = choices().at(0);
   EXPECT_EQ(one.limit_s, 620);
   EXPECT_EQ(one.starts, 4U) << "1600 s in pieces of 500";
@@ -143,7 +145,9 @@ TEST_F(Choices, put_first_what_is_done_first) {
   // Few nodes start at once, many wait.
   const WaitForecast few = queue_of(60);
   const WaitForecast many = queue_of(7200);
-  waits_ = [&](const std::string&, double core_hours) { return core_hours < 3 ? &few : &many; };
+  waits_ = [&](const std::string&, std::size_t, double core_hours) {
+    return core_hours < 3 ? &few : &many;
+  };
   const auto all = choices();
   EXPECT_EQ(choice_text(all.front()), "an array of 4 jobs on medium");
   limits_.most_array_tasks = 0;
@@ -163,7 +167,7 @@ TEST_F(Choices, of_an_array_wait_for_its_last_job) {
   std::vector<Wait> waits;
   for (std::int64_t i = 0; i < 20'000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
   const WaitForecast queue = forecast_waits(waits);
-  waits_ = [&](const std::string&, double) { return &queue; };
+  waits_ = [&](const std::string&, std::size_t, double) { return &queue; };
   for (const Choice& choice : choices()) {
     const double n = static_cast<double>(choice.jobs);
     EXPECT_NEAR(choice.wait_s.value(), 1000 * std::pow(0.5, 1 / n), 15) << choice_text(choice);
