@@ -26,14 +26,16 @@ accounts() { on env SLURM_TIME_FORMAT=%s sacct -X -n -P -j "$1" -o "$2"; }
 all_ended() { [ "$(accounts "$1" State,End | grep -cvE '^(PENDING|RUNNING|REQUEUED)|Unknown')" = "$2" ]; }
 jobs_of() { sed -n 's/^submitted: job \([0-9]*\).*/\1/p' "$1" | paste -sd ,; }
 
-# What a core does here while all nodes are at work, and what a job takes beside that: by a job of all nodes that finds
-# them idle.
-submit --nodes $nodes -- --data plans --out idle.h5 "${work[@]}" > idle.said
-idle=$(jobs_of idle.said)
-wait_until 300 "the job on idle nodes ends" all_ended "$idle" 1
-"$wallheat" export idle.h5 --format json > idle.json
-elapsed=$(accounts "$idle" Start,End | awk -F '|' '{ print $2 - $1 }')
-read -r speed start_up <<< "$(python3 - "$nodes" "$elapsed" idle.json << 'END_OF_PYTHON'
+# on_idle_nodes NAME JOBS OPTION...    what a core does here while all nodes are at work, in updates a second, and what a
+# job takes beside that, in seconds: all pretended nodes share the cores of this machine
+on_idle_nodes() {
+  local name=$1 jobs=$2 ids elapsed
+  submit "${@:3}" -- --data plans --out "$name.h5" "${work[@]}" > "$name.said"
+  ids=$(jobs_of "$name.said")
+  wait_until 300 "what runs on idle nodes ends" all_ended "$ids" "$jobs" >&2
+  "$wallheat" export "$name.h5" --format json > "$name.json"
+  elapsed=$(accounts "${ids%%,*}" Start,End | awk -F '|' '{ all += $2 - $1 } END { print all / NR }')
+  python3 - "$nodes" "$elapsed" "$name.json" << 'END_OF_PYTHON'
 import json, sys
 nodes, elapsed = int(sys.argv[1]), float(sys.argv[2])
 with open(sys.argv[3]) as file:
@@ -41,8 +43,10 @@ with open(sys.argv[3]) as file:
 seconds = sum(plan["seconds"] for plan in plans)
 print(sum(plan["iterations"] * plan["interior_cells"] for plan in plans) / seconds, max(1, elapsed - seconds / nodes))
 END_OF_PYTHON
-)"
-echo "a core: $speed updates a second; a job: $start_up s beside them"
+}
+read -r speed start_up <<< "$(on_idle_nodes idle 1 --nodes $nodes)"
+read -r _ start_up_of_element <<< "$(on_idle_nodes idle-array $((nodes + 1)) --nodes 1 --array $nodes)"
+echo "a core: $speed updates a second; beside them a job: $start_up s, an element of an array: $start_up_of_element s"
 
 # Other jobs: one to four nodes for some seconds, as many as keep the nodes busy nine tenths of the time.
 number() { awk -v seed="$1" -v mean="$2" 'BEGIN { srand(seed); for (i = 0; i < 3; ++i) rand(); printf "%.2f", -mean * log(1 - rand()) }'; }
@@ -64,7 +68,8 @@ wait_until 900 "there is a history" started 100
 
 # forecast NODES JOBS    what advise says of this choice now, in seconds: wait, run, done, and how to submit it
 forecast() {
-  on "$wallheat" advise --json --partition "all:core=$speed" --cores-per-node 1 --start-up "$start_up" -- \
+  on "$wallheat" advise --json --partition "all:core=$speed" --cores-per-node 1 \
+    --start-up "$([ "$2" = 1 ] && echo "$start_up" || echo "$start_up_of_element")" -- \
     --data plans --out none.h5 "${work[@]}" | python3 -c '
 import json, sys
 nodes, jobs = map(int, sys.argv[1:])
