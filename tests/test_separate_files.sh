@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each file of src and tests compiles by itself, without a warning: a folder that compiles as one file does not show that a file
-# lacks an include. Where the build folder compiles each file by itself, the folders are compiled as one file instead.
+# Each file of src and tests compiles by itself, without a warning: a folder that compiles as one file does not show that
+# a file lacks an include. Where the build folder compiles each file by itself, the folders are compiled as one file.
 #
 #   test_separate_files.sh SOURCE BUILD [FOLDER ...]     default: src tests, which takes some ten minutes
 set -euo pipefail

@@ -21,8 +21,8 @@ struct PlanMemory {
 [[nodiscard]] PlanMemory memory_of_plan(const PlanSource& source, const std::string& id,
                                         const JobSettings& job);
 
-/// The plan that takes most. Of a pack, which has a list of shapes, all are looked at, of a
-/// directory at most 256, evenly over the list. Nothing where none can be read. `id_of` names the
+/// The plan that takes most. At most 10,000 are looked at in a pack, which has a list of shapes,
+/// and 256 in a directory, evenly over the list. Nothing where none can be read. `id_of` names the
 /// first to last of so many plans.
 [[nodiscard]] std::optional<PlanMemory> memory_of_largest_plan(
     const PlanSource& source, const JobSettings& job, std::size_t plans,

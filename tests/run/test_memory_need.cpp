@@ -36,7 +36,7 @@ TEST(MemoryNeed, is_that_of_the_largest_plan) {
   save_floor_plan(directory.path(), "wide", room(20, 80));
   const std::vector<std::string> ids{"small", "missing", "large", "wide"};
   const auto id_of = [&](std::size_t plan) { return ids[plan]; };
-  const JobSettings job{directory.path(), {}};
+  const JobSettings job{directory.path(), {}, false, "host", "cpu"};
   const auto source = directory_source(directory.path());
   const auto largest = memory_of_largest_plan(*source, job, ids.size(), id_of);
   ASSERT_TRUE(largest);

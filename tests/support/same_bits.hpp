@@ -38,7 +38,7 @@ inline bool expect_same_iterate(Solver& fast, Solver& exact, const FloorPlan& pl
   const Solution expected = *exact.solve(plan, limits, {});
   EXPECT_EQ(found.iterations, expected.iterations) << what;
   EXPECT_EQ(found.converged, expected.converged) << what;
-  EXPECT_NEAR(found.last_delta, expected.last_delta, 1e-11) << what;
+  EXPECT_NEAR(found.last_delta, expected.last_delta, 1e-12) << what;
   double largest = 0;
   for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
     largest = std::max(largest, std::abs(found.field.cells[cell] - expected.field.cells[cell]));

@@ -54,8 +54,8 @@ constexpr std::int64_t worth_a_jump = 60;
 constexpr std::int64_t last_sweeps = 32;
 /// The temperature for which the next two hold; beyond, they grow in proportion.
 constexpr double usual_temperature = 25;
-/// The mass of the coefficients left out: the field is wrong by up to 40 times 25 of it, measured.
-constexpr double tail_at_usual = 2e-11;
+/// What an expansion may leave out: the field is wrong by up to ten times that, measured.
+constexpr double tail_at_usual = 5e-12;
 /// What is promised of a cell, as measured.
 constexpr double uncertainty_at_usual = 1e-9;
 /// What is promised of the last delta, proven.
@@ -63,7 +63,7 @@ constexpr double largest_doubt_at_usual = 1e-8;
 /// What an expansion may leave out, in parts of the tolerance: of a room whose end is looked for,
 /// and of the others.
 constexpr double left_out_of_search = 1e-6;
-constexpr double left_out = 1e-5;
+constexpr double left_out = 1e-6;
 /// Rounding would show.
 constexpr double highest_temperature = 1000 * usual_temperature;
 /// Below, subnormal numbers would count.
@@ -139,7 +139,7 @@ class FastForwardSolver final : public Solver {
     constexpr double slack = 1.02;  // for terms of second order
     rounding_ = (with_source ? 3.25 : 2.25) * slack * half_epsilon * largest;
     if (limits.norm == Norm::l2) rounding_ *= std::sqrt(cells);
-    // Jacobi's own subtractions; of the 2-norm its sum, in numpy's order, and that of sweeps.hpp.
+    // Jacobi's own subtractions; of the 2-norm its sum, in numpy's order, and that of sweep.hpp.
     norm_rounding_ = (100 + cells / block_width) * half_epsilon * limits.tolerance;
 
     std::vector<RoomState> rooms = ranked_rooms(plan, largest);
