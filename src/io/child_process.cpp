@@ -98,7 +98,7 @@ std::string signal_text(int signal) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const ProgramStart& start) {
+ChildProcess::ChildProcess(const ProgramStart& start) : own_group_(start.own_group) {
   SpawnOrders orders;
   orders.give(start.in, STDIN_FILENO, O_RDONLY);
   orders.give(start.out, STDOUT_FILENO, O_WRONLY);
@@ -108,12 +108,14 @@ ChildProcess::ChildProcess(const ProgramStart& start) {
   // Other programs expect these two to kill, as they do outside of this one.
   const sigset_t usual = set_of({SIGPIPE, SIGXFSZ});
   // Blocked from its first instruction on, which it could not do itself.
-  const sigset_t blocked = set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
+  const sigset_t blocked =
+      start.own_group ? set_of({}) : set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
+  int flags = POSIX_SPAWN_SETSIGDEF;
+  if (start.hears_no_stop || start.own_group) flags |= POSIX_SPAWN_SETSIGMASK;
+  if (start.own_group) flags |= POSIX_SPAWN_SETPGROUP;
   ::posix_spawnattr_setsigdefault(&orders.attributes, &usual);
   ::posix_spawnattr_setsigmask(&orders.attributes, &blocked);
-  ::posix_spawnattr_setflags(
-      &orders.attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
-                                             (start.hears_no_stop ? POSIX_SPAWN_SETSIGMASK : 0)));
+  ::posix_spawnattr_setflags(&orders.attributes, static_cast<short>(flags));
   std::vector<std::string> words = start.words;
   std::vector<std::string> variables = changed_environment(start.environment);
   const int error = ::posix_spawnp(&pid_, start.program.c_str(), &orders.files, &orders.attributes,
@@ -131,7 +133,7 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::kill() const {
-  if (!status_) ::kill(pid_, SIGKILL);
+  if (!status_) ::kill(own_group_ ? -pid_ : pid_, SIGKILL);
 }
 
 bool ChildProcess::wait(std::chrono::milliseconds limit) {

@@ -24,6 +24,8 @@ struct ProgramStart {
   /// It never hears the signals by which launchers and schedulers stop a job: they go to whole
   /// groups of processes, and its parent decides.
   bool hears_no_stop = false;
+  /// It has a process group of its own, with all that it starts, and hears every signal.
+  bool own_group = false;
 };
 
 struct NoSuchProgram : RunError {
@@ -40,6 +42,7 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
 
+  /// With its process group, if that is its own.
   void kill() const;
   /// Waits at most so long for its end and reaps it. Returns whether it has ended.
   bool wait(std::chrono::milliseconds limit);
@@ -50,6 +53,7 @@ class ChildProcess {
 
  private:
   pid_t pid_ = -1;
+  bool own_group_ = false;
   std::optional<int> status_;  // as of waitpid, once it has ended
 };
 

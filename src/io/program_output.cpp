@@ -1,12 +1,15 @@
 #include "io/program_output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 
 #include "core/file_descriptor.hpp"
@@ -48,6 +51,16 @@ std::string all_of(const std::string& program, int file) {
   return text;
 }
 
+/// Prints on stderr what is in a pipe now. Nobody waits for more: what a program leaves running may
+/// hold the other end for ever.
+void pass_on(int pipe) {
+  constexpr std::size_t capacity = 65536;  // of a pipe
+  std::array<char, capacity> text{};
+  const ssize_t got = ::read(pipe, text.data(), text.size());
+  if (got > 0) (void)std::fwrite(text.data(), 1, static_cast<std::size_t>(got), stderr);
+  (void)std::fflush(stderr);
+}
+
 }  // namespace
 
 std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
@@ -80,8 +93,26 @@ std::string failure_of(const std::vector<std::string>& words, std::string_view i
   const FileDescriptor in = memory_file(program);
   write_all(program, in.get(), input);
   (void)::lseek(in.get(), 0, SEEK_SET);
-  ChildProcess child({program, words, in.get(), STDERR_FILENO, -1, {}, {}, true});
-  if (!child.wait(limit)) return fmt::format("has not ended within {} s", limit.count());
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) refuse_memory(program);
+  const FileDescriptor out(ends[0]);
+  FileDescriptor said(ends[1]);
+  (void)::fcntl(out.get(), F_SETFL, O_NONBLOCK);
+  ChildProcess child({.program = program,
+                      .words = words,
+                      .in = in.get(),
+                      .out = said.get(),
+                      .messages = said.get(),
+                      .own_group = true});
+  said = FileDescriptor();
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + limit;
+  bool ended = false;
+  do {
+    ended = child.wait(std::chrono::milliseconds(10));
+    pass_on(out.get());
+  } while (!ended && Clock::now() < deadline);
+  if (!ended) return fmt::format("has not ended within {} s", limit.count());
   return child.succeeded() ? "" : child.ending();
 }
 

@@ -306,7 +306,7 @@ class Campaign {
     remove_status();
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
-    if (interrupted && too_many_failures_) throw RunError(why_stopped_after_failures());
+    if (too_many_failures_) throw RunError(why_stopped_after_failures());
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
     logger_.log(interrupted ? LogLevel::warn : LogLevel::info, "{}",
                 next_step(tally, options_, interrupted));

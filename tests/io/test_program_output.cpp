@@ -1,0 +1,66 @@
+#include <string>
+
+#include "io/program_output.hpp"
+#include "support/matchers.hpp"
+#include "support/process.hpp"
+
+namespace wallheat {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(FailureOf, tells_how_a_program_ended) {
+  EXPECT_EQ(failure_of({"sh", "-c", "grep -q input"}, "its input\n", 1min), "");
+  EXPECT_EQ(failure_of({"sh", "-c", "exit 3"}, "", 1min), "ended with exit status 3");
+}
+
+TEST(FailureOf, passes_on_what_a_program_says) {
+  testing::internal::CaptureStderr();
+  const std::string failure =
+      failure_of({"sh", "-c", "echo one; echo two >&2; seq -s ' ' 100000"}, "", 1min);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(failure, "");
+  EXPECT_THAT(said, StartsWith("one\ntwo\n1 2 3 "));
+  EXPECT_THAT(said, EndsWith(" 99999 100000\n"));
+}
+
+class WithBackground : public testing::Test {
+ protected:
+  void TearDown() override { ::kill(background(), SIGKILL); }
+  /// Starts a process that lives on, and writes down its number.
+  [[nodiscard]] std::string command() const {
+    return "sleep 10000 & echo $! > " + file().string() + ".new; mv " + file().string() + ".new " +
+           file().string();
+  }
+  [[nodiscard]] std::filesystem::path file() const { return directory_ / "pid"; }
+  [[nodiscard]] pid_t background() const { return std::stoi(file_text(file())); }
+  [[nodiscard]] std::string line_of_status(const std::string& name) const {
+    std::ifstream status("/proc/" + std::to_string(background()) + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(name)) return line;
+    return {};
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(WithBackground, is_ended_with_all_that_it_started_if_it_takes_too_long) {
+  // Twice as long each time, in case that a busy machine has not started it yet.
+  for (auto limit = 1s; !std::filesystem::exists(file()); limit *= 2)
+    EXPECT_EQ(failure_of({"sh", "-c", command() + "; wait"}, "", limit),
+              "has not ended within " + std::to_string(limit.count()) + " s");
+  wait_until("the end of what it started", [&] {
+    const std::string state = line_of_status("State:");
+    return state.empty() || state.find("zombie") != std::string::npos;
+  });
+}
+
+TEST_F(WithBackground, lets_what_it_started_go_on_with_all_signals) {
+  EXPECT_EQ(failure_of({"sh", "-c", command()}, "", 1min), "");
+  EXPECT_EQ(line_of_status("SigBlk:"), "SigBlk:\t0000000000000000");
+  EXPECT_NE(::getpgid(background()), ::getpgrp());
+  EXPECT_EQ(::kill(background(), SIGTERM), 0);
+}
+
+}  // namespace
+}  // namespace wallheat
