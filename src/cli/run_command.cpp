@@ -43,6 +43,7 @@ int print_readiness(const RunOptions& options) {
   if (options.json) {
     Json json{{"ready", found.problems.empty()}, {"facts", Json::object()}};
     for (const auto& [about, sentence] : found.facts) json["facts"][about] = sentence;
+    json["done"] = !found.done.empty();
     json["warnings"] = found.warnings;
     json["problems"] = found.problems;
     fmt::print("{}", json_text(json));
@@ -54,6 +55,10 @@ int print_readiness(const RunOptions& options) {
     fmt::print("warning   {}\n", printable(warning));
   for (const std::string& problem : found.problems)
     fmt::print("problem   {}\n", printable(problem));
+  if (found.problems.empty() && !found.done.empty()) {
+    fmt::print("done      {}\n", found.done);
+    return exit_done;
+  }
   if (found.problems.empty()) {
     fmt::print("ready     the same command without --check starts the run\n");
     return exit_done;

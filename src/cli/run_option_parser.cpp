@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <regex>
 #include <string_view>
 
 #include "cli/options.hpp"
@@ -175,23 +176,34 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   options.add("exit-status-file", value(run.exit_status_file, "FILE"),
               "write the exit status there once the result file is closed, as mpirun's own may "
               "be another; a run under mpirun itself ends with 0 then");
-  options.add("notify", value(run.notify, "COMMAND"),
-              "call this command of sh when the run has ended, however that is, with a JSON object "
-              "on its stdin: exit_status, error, and what 'wallheat status' tells of the "
-              "file; it may take 30 s, and a failure of it is only a warning");
+  options.add(
+      "notify", value(run.notify, "COMMAND"),
+      "call this command of sh when the run has ended, however that is, with a JSON object "
+      "on its stdin: exit_status, error, and what 'wallheat status' tells of the "
+      "file; after 30 s it is killed with all that it started, and a failure of it is only a "
+      "warning");
   options.add("print-out", flag(run.print_out),
               "print the result file that these options mean (a shard's part, links followed) and "
               "exit; for scripts");
   options.add("print-open-shard", flag(run.print_open_shard),
               "print which of the shards, from that of --shard on, has plans left and is not being "
               "written, as K/N (nothing if there is none), and exit; for scripts");
-  OptionValue check_for = choice(
-      run.check, "WHERE", "no",
-      {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
-  check_for.without_value = "here";
-  options.add("check", check_for,
+  const auto choose_check = [&run](const std::string& option, const std::string& word) {
+    std::smatch found;
+    if (std::regex_match(word, found, std::regex("job:([1-9][0-9]{0,5})/([1-9][0-9]{0,5})"))) {
+      run.check = CheckFor::a_job;
+      run.job_cores = std::stoul(found[1]);
+      run.job_workers = std::stoul(found[2]);
+      return;
+    }
+    run.check = choose<CheckFor>(
+        option, word,
+        {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
+  };
+  options.add("check", {choose_check, "WHERE", true, "no", "here", {"no", "here", "job"}},
               "only say what the run would do and what would stop it, all at once; here (also "
-              "plain --check), or job, for a run on other nodes, whose GPUs are not here");
+              "plain --check), or job, for a run on other nodes, whose GPUs are not here; job:32/4 "
+              "for one of which each node has 32 cores for four workers");
   options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
   options.add("events", value(run.events, "FILE"), "add what happens as JSON lines to FILE");
   options.add(

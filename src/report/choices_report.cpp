@@ -126,7 +126,10 @@ std::string submit_options(const Choice& choice) {
   if (choice.at_a_time < choice.jobs) text += fmt::format(" --running {}", choice.at_a_time);
   // Whole minutes, and no fewer.
   const std::int64_t minutes = std::max<std::int64_t>(choice.limit_s / 60, 1);
-  return text + fmt::format(" --time {}:{:02}", minutes / 60, minutes % 60);
+  const std::int64_t hours = minutes / 60;
+  text += hours > 0 ? fmt::format(" --time {}h", hours) : " --time ";
+  if (minutes % 60 > 0) text += fmt::format("{}m", minutes % 60);
+  return text;
 }
 
 }  // namespace wallheat

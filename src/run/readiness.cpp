@@ -72,7 +72,7 @@ class Examination {
           fmt::format("{} plan(s) are named more than once and solved once: {}",
                       ids_->duplicates.size(), few_of(ids_->duplicates)));
     std::vector<std::string> unreadable;
-    std::size_t mine = 0;
+    std::size_t& mine = plans_of_shard_;
     std::size_t sources = 0;
     GridShape least{SIZE_MAX, SIZE_MAX};
     GridShape most;
@@ -122,15 +122,19 @@ class Examination {
     const bool resumes = options_.resume && has_results(options_.out);
     InputChanges changes;
     std::size_t answered = 0;
-    answered_.clear();
+    settled_.clear();
     const std::vector<std::string> report =
         ResultStore::look(options_.out, plan,
                           resumes              ? Opening::resume
                           : options_.overwrite ? Opening::overwrite
                                                : Opening::create,
                           [&](const PlanResult& row) {
-                            answered_.push_back(is_answer(row.status));
-                            answered += is_answer(row.status) ? 1 : 0;
+                            const bool solved = is_answer(row.status);
+                            answered += solved ? 1 : 0;
+                            const bool given_up = row.failures >= options_.max_attempts &&
+                                                  !options_.retry_failed && !solved;
+                            settled_.push_back(solved || given_up);
+                            if (given_up && options_.shard.holds(row.index)) ++given_up_;
                             gpu_choice_.measured.add(row);
                             look_for_change(*source_, row, changes);
                           });
@@ -144,10 +148,28 @@ class Examination {
                                 ids_->ids.size()));
     if (std::string changed = text_of(changes, *source_); !changed.empty())
       found_.problems.push_back(std::move(changed));
+    look_whether_done();
   }
 
   [[nodiscard]] bool is_left(std::size_t plan) const {
-    return options_.shard.holds(plan) && !(plan < answered_.size() && answered_[plan]);
+    return options_.shard.holds(plan) && !(plan < settled_.size() && settled_[plan]);
+  }
+
+  void look_whether_done() {
+    for (std::size_t plan = 0; plan < ids_->ids.size(); ++plan)
+      if (is_left(plan)) return;
+    const std::string of_shard =
+        options_.shard.count > 1 ? " of shard " + options_.shard.text() : "";
+    if (given_up_ > 0) {
+      found_.done = fmt::format(
+          "of {} plans{} {} are solved, and {} failed too often: only --retry-failed tries them "
+          "again",
+          plans_of_shard_, of_shard, plans_of_shard_ - given_up_, given_up_);
+    } else if (plans_of_shard_ == 1) {
+      found_.done = fmt::format("the only plan{} is solved", of_shard);
+    } else {
+      found_.done = fmt::format("all {} plans{} are solved", plans_of_shard_, of_shard);
+    }
   }
 
   void look_at_room() {
@@ -205,8 +227,7 @@ class Examination {
     if (!largest) return;
     const PlanMemory need =
         memory_of_plan(*source_, std::string(ids_->ids[*largest]), options_.job);
-    NodeMemory node{"a node", 1, static_cast<std::size_t>(std::max(1, options_.threads)),
-                    static_cast<double>(PeakMemory().bytes()), options_.memory_gb * 1e9};
+    NodeMemory node = node_of_job();
     if (options_.check == CheckFor::this_machine) {
       const Machine machine = local_machine();
       if (options_.device == DeviceChoice::automatic && !machine.gpus.empty()) return;
@@ -215,14 +236,27 @@ class Examination {
           threads_of(place_workers({machine}, DeviceChoice::cpu, options_.threads).front());
       if (node.available == 0) node.available = static_cast<double>(machine.memory_bytes);
     }
-    node.threads = std::min(node.threads, plans);
+    const bool threads_known = node.threads > 0;
+    node.threads = std::clamp<std::size_t>(node.threads, 1, plans);
     tell("memory",
          fmt::format(
-             "about {} for {} plan(s) at a time ({} for {}){}", bytes_text(needed_on(node, need)),
+             "about {} for {} plan(s) at a time ({} for {}){}{}", bytes_text(needed_on(node, need)),
              node.threads, bytes_text(need.bytes), need.id,
-             node.available > 0 ? fmt::format(", {} are there", bytes_text(node.available)) : ""));
+             node.available > 0 ? fmt::format(", {} are there", bytes_text(node.available)) : "",
+             threads_known ? "" : "; how many a node solves is not known here"));
     if (std::string warning = warning_of_memory(node, need); !warning.empty())
       found_.warnings.push_back(std::move(warning));
+  }
+
+  /// Without threads if their number is unknown.
+  [[nodiscard]] NodeMemory node_of_job() const {
+    const auto threads = static_cast<std::size_t>(options_.threads);  // of each worker; 0: all
+    const std::size_t workers = options_.job_workers;
+    const std::size_t cores = options_.job_cores;
+    const std::size_t all = threads == 0 ? cores : workers * threads;
+    return {"a node", workers, cores == 0 ? all : std::min(all, cores),
+            static_cast<double>(workers) * static_cast<double>(PeakMemory().bytes()),
+            options_.memory_gb * 1e9};
   }
 
   void look_at_solver() {
@@ -285,7 +319,9 @@ class Examination {
   SharedPlanSource source_;
   std::optional<PlanIds> ids_;
   std::vector<GridShape> shapes_;  // {0, 0} where unknown
-  std::vector<bool> answered_;     // of each plan
+  std::vector<bool> settled_;      // of each plan: solved, or given up
+  std::size_t plans_of_shard_ = 0;
+  std::size_t given_up_ = 0;  // of them
   GpuChoice gpu_choice_;
 };
 

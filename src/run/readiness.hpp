@@ -13,6 +13,7 @@ struct Readiness {
   std::vector<std::pair<std::string, std::string>> facts;  ///< what about, and a sentence
   std::vector<std::string> warnings;  ///< the run can start, but somebody should know
   std::vector<std::string> problems;  ///< each would stop the run
+  std::string done;                   ///< a sentence if no plan is left to solve; else empty
 };
 
 /// Looks at all that a run needs, without starting it: plans, ids, result file, room on the disk,

@@ -43,7 +43,9 @@ struct RunOptions {
   bool print_out = false;         ///< only say where the results would go
   bool print_open_shard = false;  ///< only say which shard nobody works at
   CheckFor check = CheckFor::nothing;
-  bool json = false;  ///< what `check` finds, as JSON
+  std::size_t job_cores = 0;    ///< on each node of the job that is checked for; 0: unknown
+  std::size_t job_workers = 1;  ///< that share them
+  bool json = false;            ///< what `check` finds, as JSON
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;

@@ -155,7 +155,7 @@ TEST_F(Forecasts, advises_where_to_run) {
   const std::string advise =
       "wallheat advise --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt ";
   EXPECT_EQ(shell(advise + "--best -- --data plans --out r.h5").out,
-            "--partition now --nodes 1 --time 0:05\n");
+            "--partition now --nodes 1 --time 5m\n");
   const auto json =
       nlohmann::json::parse(shell(advise + "--json -- --data plans --out r.h5 --first 4").out);
   EXPECT_EQ(json["plans"], 4);
