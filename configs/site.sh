@@ -20,9 +20,9 @@ largest_array=
 # Cores of a node that a job takes. Slurm: empty takes whole nodes, with --exclusive. LSF has to know.
 cores_per_node=
 
-# The longest run time of a job, as hours:minutes. A campaign may take longer: a job that its time
+# The longest run time of a job: 4h, 90m, 1h30m, 2d or 1:30:00. A campaign may take longer: a job that its time
 # limit stops is started again, and goes on.
-time_limit=04:00
+time_limit=4h
 
 # Lines that make wallheat's libraries and mpirun available inside a job.
 setup='

@@ -16,7 +16,8 @@
 #   --take-over           a job that is done goes on with parts that no job is at, until its time
 #                         is up; one that starts late and finds nothing left ends at once. Plans
 #                         that failed are not tried again
-#   --time HOURS:MINUTES  time limit of a job (default: that of the site file)
+#   --time TIME           time limit of a job: 4h, 90m, 1h30m, 2d or 1:30:00 (default: that of the
+#                         site file)
 #   --partition NAME      partition or LSF queue (default: what the site file says)
 #   --advise              print where the plans that are left are done soonest, and what it costs
 #                         ('wallheat advise'); submit nothing
@@ -28,10 +29,11 @@
 #
 #   jobs/submit.sh --nodes 4 --dry-run -- --data plans --out results.h5
 #   jobs/submit.sh --array 16 -- --data plans --out results.h5 --save-fields
-#   jobs/submit.sh --array 200 --running 10 --time 0:20 -- --data plans --out results.h5
+#   jobs/submit.sh --array 200 --running 10 --time 20m -- --data plans --out results.h5
 #   jobs/submit.sh --take-advice -- --data plans --out results.h5
 #
-# Nothing is submitted that cannot run: 'wallheat run --check' looks first.
+# Nothing is submitted that cannot run, or that has nothing left to solve: 'wallheat run --check'
+# looks first.
 # A job that its time limit stops goes back into the queue and takes up where it was. Submit the
 # same again after any other end: what is solved is not solved again.
 set -euo pipefail
@@ -42,13 +44,41 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 wrong_usage() { echo "submit.sh: $*; see 'jobs/submit.sh --help'" >&2; exit 2; }
 fail() { echo "submit.sh: $*" >&2; exit 1; }
 
-# what_is_wrong OPTION VALUE: what stands in a job script is no more than this; nothing where it is right.
+# seconds_of TIME: of 4h, 90m, 1h30m, 2d, 45s or 1:30:00; nothing for any other text.
+seconds_of() {
+  local clock='^([0-9]{1,6}):([0-5][0-9]):([0-5][0-9])$'
+  local units='^(([0-9]{1,6})d)?(([0-9]{1,6})h)?(([0-9]{1,6})m)?(([0-9]{1,6})s)?$'
+  if [[ $1 =~ $clock ]]; then
+    echo $((10#${BASH_REMATCH[1]} * 3600 + 10#${BASH_REMATCH[2]} * 60 + 10#${BASH_REMATCH[3]}))
+  elif [[ $1 =~ $units ]]; then
+    echo $((10#0${BASH_REMATCH[2]} * 86400 + 10#0${BASH_REMATCH[4]} * 3600 + 10#0${BASH_REMATCH[6]} * 60 + 10#0${BASH_REMATCH[8]}))
+  fi
+}
+
+# wrong_time NAME TIME: what is wrong with it, as a sentence. Slurm reads A:B as minutes and seconds, LSF as hours and
+# minutes.
+wrong_time() {
+  local long short clock seconds
+  if [[ $2 =~ ^([0-9]{1,6}):([0-9]{1,2})$ ]]; then
+    printf -v long '%dh%dm' "$((10#${BASH_REMATCH[1]}))" "$((10#${BASH_REMATCH[2]}))"
+    printf -v short '%dm%ds' "$((10#${BASH_REMATCH[1]}))" "$((10#${BASH_REMATCH[2]}))"
+    printf -v clock '%d:%02d:00' "$((10#${BASH_REMATCH[1]}))" "$((10#${BASH_REMATCH[2]}))"
+    long=${long#0h} short=${short#0m}
+    echo "$1 $2 may be hours or minutes; say ${long/h0m/h}, ${short/m0s/m} or $clock"
+    return
+  fi
+  seconds=$(seconds_of "$2")
+  [ "${seconds:-0}" -gt 0 ] || echo "$1 must be a time above 0, such as 4h, 90m, 1h30m or 1:30:00, not '$2'"
+}
+
+# what_is_wrong NAME VALUE: of an option, or of a line of the site file; nothing if it is right. Numbers have a longest
+# length, as arithmetic has.
 what_is_wrong() {
   local form must
   case $1 in
-    --nodes | --workers | --array | --running | --memory) form='^[1-9][0-9]*$' must="a number from 1" ;;
-    --gpus) form='^[0-9]+$' must="a number" ;;
-    --time) form='^[0-9]+:[0-5][0-9]$' must="hours:minutes" ;;
+    --nodes | --workers | --array | --running | --memory | cores_per_node) form='^0*[1-9][0-9]{0,5}$' must="a number from 1 to 999999" ;;
+    --gpus | largest_array) form='^0*[0-9]{1,6}$' must="a number from 0 to 999999" ;;
+    --time | time_limit) wrong_time "$@"; return ;;
     --name | --partition) form='^[A-Za-z0-9._-]+$' must="letters, digits, '.', '_' and '-'" ;;
     *) return 0 ;;
   esac
@@ -102,6 +132,11 @@ done
 [ -r "$site" ] || fail "$site cannot be read"
 # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$site"
+for line in cores_per_node largest_array time_limit; do
+  [ -n "${!line}" ] || continue
+  wrong=$(what_is_wrong $line "${!line}")
+  [ -z "$wrong" ] || fail "$site: $wrong"
+done
 [ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/own-wallheat.sh")")
 if [ -z "$scheduler" ]; then
   if command -v sbatch > /dev/null; then scheduler=slurm
@@ -141,10 +176,14 @@ elif [ "$advice" = --take-advice ]; then
     esac
   done
 fi
-time=${time:-$time_limit}
+# A leading zero would make bash read a number to the base of 8.
+for number in nodes gpus workers memory array running cores_per_node largest_array; do
+  [ -z "${!number}" ] || printf -v $number %d "$((10#${!number}))"
+done
+limit_s=$(seconds_of "${time:-$time_limit}")
+[ -n "$limit_s" ] || fail "$site: time_limit is missing"
 [ -n "$array" ] || [ -z "$running$take_over" ] || wrong_usage "--running and --take-over are for the jobs of an --array"
 [ "$array" != 1 ] || array=''  # a single part is the whole
-[[ $time =~ ^[0-9]+:[0-5][0-9]$ ]] || fail "$site: time_limit must be hours:minutes, not '$time'"
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
 
 # The most jobs of an array here; nothing where the scheduler does not tell.
@@ -162,7 +201,6 @@ arrays=1
 if [ -n "$array" ]; then
   largest_array=${largest_array:-$(ask_largest_array)}
   largest_array=${largest_array:-$array}
-  [[ $largest_array =~ ^[0-9]+$ ]] || fail "$site: largest_array must be a number, not '$largest_array'"
   [ "$largest_array" -gt 0 ] || wrong_usage "this $scheduler takes no arrays: leave out --array, and say more --nodes"
   arrays=$(((array + largest_array - 1) / largest_array))
   [ "${running:-$arrays}" -ge "$arrays" ] ||
@@ -175,26 +213,49 @@ choose_array() {
   at_a_time=${running:+$((($1 + 1) * running / arrays - $1 * running / arrays))}
 }
 
+# Cores of a node: those that the site file gives to a job, or else all; nothing if nobody knows.
+cores=$cores_per_node
+if [ -z "$cores" ] && [ "$scheduler" = slurm ]; then  # the largest node of the partition; '*' marks the default one
+  cores=$(sinfo --noheader --exact --format='%P %X %Y' ${partition:+--partition="$partition"} 2> /dev/null |
+    awk -v named="$partition" '(named != "" || /^[^ ]*\*/) && $2 * $3 > most { most = $2 * $3 } END { print most }') || true
+fi
+on_cpus=''
+if [ "$gpus" = 0 ] && [ -n "$cores" ]; then on_cpus=:$cores/$workers; fi
+
 # The program says what would stop the run: options, plans, an existing file's settings, the disk.
-# Where it cannot be started here, the job will tell. The parts of an array are alike.
-status=0
-answer=$(set +eu; eval "$setup" > /dev/null
-  "${wallheat[@]}" run --resume "${run_options[@]}" --shard "${array:+1/}${array:-none}" \
-    ${memory:+--memory "$memory"} --check=job 2>&1) || status=$?
-case $status:$answer in
-  0:*) sed -n 's/^warning  */submit.sh: /p' <<< "$answer" >&2 ;;
-  [12]:*"wallheat: "*)
-    sed -n '/^problem \|^wallheat: /p' <<< "$answer" >&2
-    [ "$status$dry_run" = 1yes ] || exit "$status"
-    ;;
-  *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2 ;;
-esac
+# Where it cannot be started here, the job will tell. The parts of an array are alike, so the first one is looked at,
+# and those after it until plans are left to solve.
+last_part=${array:-1}
+for ((part = 1; part <= last_part; ++part)); do
+  status=0
+  answer=$(set +eu; eval "$setup" > /dev/null
+    "${wallheat[@]}" run --resume "${run_options[@]}" --shard "${array:+$part/}${array:-none}" \
+      ${memory:+--memory "$memory"} --check=job"$on_cpus" 2>&1) || status=$?
+  if [ "$part" != 1 ] && [[ $answer == *"has none to solve"* ]]; then break; fi  # more parts than plans
+  case $status:$answer in
+    0:*) [ "$part" != 1 ] || sed -n 's/^warning  */submit.sh: /p' <<< "$answer" >&2 ;;
+    [12]:*"wallheat: "*)
+      sed -n '/^problem \|^wallheat: /p' <<< "$answer" >&2
+      [ "$status$dry_run" = 1yes ] || exit "$status"
+      ;;
+    *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2 ;;
+  esac
+  nothing_left=$(sed -n 's/^done  *//p' <<< "$answer")
+  [ -n "$nothing_left" ] || break
+done
+if [ -n "$nothing_left" ]; then
+  [ -z "$array" ] || nothing_left="nothing is left to solve in any of the $array parts; 'wallheat merge' makes one file of them"
+  echo "submit.sh: $nothing_left" >&2
+  [ -n "$dry_run" ] || exit 0
+fi
 
 # --- The two schedulers --------------------------------------------------------------------------
 
 # The run is asked to stop so long before the time limit: two minutes, or a tenth of a short limit.
-limit_s=$(((10#${time%:*} * 60 + 10#${time#*:}) * 60))
 warning_s=$((limit_s < 1200 ? limit_s / 10 : 120))
+
+printf -v slurm_time '%d:%02d:%02d' $((limit_s / 3600)) $((limit_s / 60 % 60)) $((limit_s % 60))
+printf -v lsf_time '%d:%02d' $(((limit_s + 59) / 3600)) $(((limit_s + 59) / 60 % 60))
 
 directives() { printf "#$1 %s\n" "${@:2}"; }
 
@@ -206,12 +267,12 @@ slurm_header() {
   [ "$gpus" = 0 ] || options+=("${slurm_gpu_option//\{\}/$gpus}")
   [ -z "$memory" ] || options+=("${slurm_memory_option//\{\}/$memory}")
   [ -z "$array" ] || options+=(--array="1-$((last - first + 1))${at_a_time:+%$at_a_time}")
-  options+=(--time="$time:00" "--signal=B:USR1@$warning_s" --open-mode=append --requeue --no-kill)
+  options+=(--time="$slurm_time" "--signal=B:USR1@$warning_s" --open-mode=append --requeue --no-kill)
   directives SBATCH "${options[@]}" "${slurm_options[@]}" ${partition:+--partition="$partition"}
 }
 slurm_merge_header() {
   directives SBATCH --job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1 --ntasks=1 \
-    --time="$time:00" "${slurm_options[@]}" ${partition:+--partition="$partition"}
+    --time="$slurm_time" "${slurm_options[@]}" ${partition:+--partition="$partition"}
 }
 slurm_submit() { sbatch --parsable "$@" | cut -d ';' -f 1; }
 slurm_index() { echo SLURM_ARRAY_TASK_ID; }
@@ -224,12 +285,12 @@ lsf_header() {
   options+=("-n $((nodes * cores_per_node))" "-R \"span[ptile=$cores_per_node]\"")
   [ "$gpus" = 0 ] || options+=("${lsf_gpu_option//\{\}/$gpus}")
   [ -z "$memory" ] || options+=("${lsf_memory_option//\{\}/$memory}")
-  options+=("-W $time" "-wt $(((warning_s + 59) / 60))" "-wa USR1" "-Q \"75\"" "-r")
+  options+=("-W $lsf_time" "-wt $(((warning_s + 59) / 60))" "-wa USR1" "-Q \"75\"" "-r")
   directives BSUB "${options[@]}"
   lsf_site_options
 }
 lsf_merge_header() {
-  directives BSUB "-J $name-merge" "-o $name-merge-%J.out" "-n 1" "-W $time"
+  directives BSUB "-J $name-merge" "-o $name-merge-%J.out" "-n 1" "-W $lsf_time"
   lsf_site_options
 }
 lsf_site_options() {

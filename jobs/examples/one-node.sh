@@ -7,4 +7,4 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=../usage.sh
 . "$jobs/usage.sh"
 usage 2 "$@"
-exec "$jobs/submit.sh" --nodes 1 --workers 2 --time 2:00 "${@:3}" -- --data "$1" --out "$2" --save-fields
+exec "$jobs/submit.sh" --nodes 1 --workers 2 --time 2h "${@:3}" -- --data "$1" --out "$2" --save-fields

@@ -148,7 +148,7 @@ picture plan-counts "Seconds a plan"
 made site.sh echo cores_per_node=24
 for scheduler in slurm lsf; do
   text "$scheduler" "The job for $scheduler, as jobs/submit.sh would submit it" \
-    "$jobs/submit.sh" --dry-run --scheduler "$scheduler" --site site.sh --nodes 1 --time 1:00 -- --data "$data" --out results.h5
+    "$jobs/submit.sh" --dry-run --scheduler "$scheduler" --site site.sh --nodes 1 --time 1h -- --data "$data" --out results.h5
 done
 
 task 12 "All floor plans: the answers"

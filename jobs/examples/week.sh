@@ -32,6 +32,6 @@ fi
 if [ -n "$queued" ]; then
   echo "A job waits or runs: $queued"
 else
-  "$jobs/submit.sh" --time 4:00 --name "$name" "${@:3}" -- --data "$1" --out "$out" --save-fields
+  "$jobs/submit.sh" --time 4h --name "$name" "${@:3}" -- --data "$1" --out "$out" --save-fields
 fi
 exit 75

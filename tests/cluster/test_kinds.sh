@@ -19,7 +19,7 @@ start_slurm $nodes accounting
 "$wallheat" generate --out plans --count 64 --size 256 > /dev/null
 work=(--threads 1 --tolerance 0 --max-iterations 5000 --progress none)
 "$wallheat" run --data plans --out plain.h5 "${work[@]}" --log-level error
-echo 'time_limit=0:05' > site.sh
+echo 'time_limit=5m' > site.sh
 submit() { on share/wallheat/jobs/submit.sh --scheduler slurm --site site.sh "$@"; }
 accounts() { on env SLURM_TIME_FORMAT=%s sacct -X -n -P -j "$1" -o "$2"; }
 # all_ended IDS N    N jobs, each element of an array one

@@ -13,12 +13,12 @@ export LSF_SPOOL=$scratch/lsf PATH=$here:$PATH
 cat > "$scratch/site.sh" <<END
 lsf_options=(-q normal -P heat)
 cores_per_node=2
-time_limit=01:00
+time_limit=1h
 wallheat=("$wallheat")
 END
 export LSF_MINUTE_S=5   # the signal comes after a quarter of a minute, the end ten seconds later
 result=$scratch/limit.h5
-(cd "$scratch" && "$root/jobs/submit.sh" --scheduler lsf --name limit --site site.sh --time 00:05 \
+(cd "$scratch" && "$root/jobs/submit.sh" --scheduler lsf --name limit --site site.sh --time 5m \
   -- --data "$plans" --out "$result" --events limit.jsonl "${work[@]}") > "$scratch/limit.submit" 2>&1 &
 submitted=$!
 hold "$result" "$scratch/limit.jsonl"

@@ -15,7 +15,7 @@ work+=(--worker-timeout 5)
 
 cat > "$scratch/site.sh" <<END
 cores_per_node=2
-time_limit=00:10
+time_limit=10m
 wallheat=("$wallheat")
 END
 # submit NAME [OPTIONS OF submit.sh]: with $scratch/NAME.h5 as --out; sets job, result, log. The job's log and

@@ -53,7 +53,7 @@ cat > site.sh <<END
 cores_per_node=1
 setup='taskset --pid --cpu-list $cpu \$\$ > /dev/null'
 END
-week() { example week week.h5 --time 0:01 --site site.sh; }
+week() { example week week.h5 --time 1m --site site.sh; }
 plans_stored() { "$wallheat" status week.h5 --json 2> /dev/null | sed -n 's/^ "solved": \([0-9]*\),/\1/p'; }
 stored() { [ "$(plans_stored || true)" -ge "$1" ] 2> /dev/null; }
 jobs_there() { on squeue -h | wc -l; }

@@ -55,7 +55,7 @@ check "the installed submit.sh writes a job" same 0 $?
 check "that starts the installed wallheat" contains job "wallheat=($(printf %q "$wallheat"))"
 check "with the installed launch.sh" contains job "launch=$(printf %q "$jobs/launch.sh")"
 check "the examples are installed, for execution" test -x "$jobs/examples/week.sh"
-check "on the installed site's terms" contains job '#SBATCH --time=04:00:00'
+check "on the installed site's terms" contains job '#SBATCH --time=4:00:00'
 
 check "the manual pages are installed" same "$("$wallheat" manual run)" "$(cat "$prefix/share/man/man1/wallheat-run.1")"
 check "and the completion" contains "$prefix/share/bash-completion/completions/wallheat" "complete -o filenames"
