@@ -54,17 +54,10 @@ else
 fi
 
 step "Solve"
-# Open MPI refuses to run as root unless told twice.
-if [ "$(id -u)" = 0 ]; then
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fi
-# One rank for each core, and rank 0, which only hands out the plans and writes the file. The
-# workers choose their cores themselves. With --resume, plans that are solved are not solved again.
-cores=$(nproc)
+# With --resume, plans that are solved are not solved again.
 [ ! -e "$results" ] || echo "$results is there; plans that have a result in it are not solved again."
 status=0
-mpirun -n "$((cores + 1))" --oversubscribe --bind-to none \
-  "$wallheat" run --data "$plans" --out "$results" --resume || status=$?
+"$wallheat" run --data "$plans" --out "$results" --resume || status=$?
 case $status in
   0) echo "All plans are solved." ;;
   3) echo "Some plans failed; the summary says which." >&2 ;;
