@@ -104,7 +104,7 @@ def check_script(tab, page, plans):
               "window.saved.push(this.download + ' ' + this.href.slice(0, 15)); }")
     figures = tab.value("document.querySelectorAll('.plot svg').length")
     tab.value("document.querySelectorAll('.plot + .save button').forEach(button => button.click())")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while tab.value("window.saved.length") < 2 * figures and time.monotonic() < end:
         time.sleep(0.05)
     saved = sorted(tab.value("window.saved"))

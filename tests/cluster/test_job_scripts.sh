@@ -28,10 +28,10 @@ ends_after() {
   "$root/jobs/$1" --data plans --out r.h5 > log 2>&1 &
   local job=$! signal
   set +m
-  wait_until 10 "the run is at work" test -s started
+  wait_until 300 "the run is at work" test -s started
   for signal in "${@:3}"; do
     kill -s "$signal" "$job"
-    wait_until 10 "the run is asked to stop by SIG$signal" test -e asked
+    wait_until 300 "the run is asked to stop by SIG$signal" test -e asked
   done
   touch closed
   wait "$job" 2> /dev/null

@@ -15,11 +15,11 @@ start() {
   launched=$!
 }
 ready() { [ -s "$STAND_IN/pid.0" ] && [ -s "$STAND_IN/pid.1" ] && [ -s "$STAND_IN/pid.2" ] && [ -e "$scratch/results.h5.status" ]; }
-started() { start "$@"; wait_until 30 "the ranks are at work" ready; }
+started() { start "$@"; wait_until 300 "the ranks are at work" ready; }
 ends_with() { wait "$launched"; same "$1" $?; }
 rank_pid() { cat "$STAND_IN/pid.$1"; }
 tidy() {
-  wait_until 10 "no process is left" nothing_left
+  wait_until 300 "no process is left" nothing_left
   check "no exit status file is left" same '' "$(find "$scratch" -name '*.exit-status.*')"
 }
 
@@ -34,7 +34,7 @@ for signal in TERM USR1 USR2 XCPU QUIT INT HUP; do
   set -m  # or the background job would be deaf to SIGINT
   start
   set +m
-  wait_until 30 "the ranks are at work" ready
+  wait_until 300 "the ranks are at work" ready
   kill -$signal "$launched"
   check "SIG$signal to launch.sh stops the run in good order, with 75" ends_with 75
 done
@@ -43,7 +43,7 @@ tidy
 started
 kill -KILL "$launched"
 check "a launch.sh that is killed" ends_with 137
-if setpriv --pdeathsig TERM true 2> /dev/null; then wait_until 30 "takes its mpirun along" nothing_left
+if setpriv --pdeathsig TERM true 2> /dev/null; then wait_until 300 "takes its mpirun along" nothing_left
 else echo "skipped: that mpirun goes with it: no setpriv here (util-linux)"; kill "$(pgrep -f -- "$scratch/")"; fi
 rm -f "$scratch"/*.exit-status.*
 
@@ -53,7 +53,7 @@ exec {held}<> "$scratch/left" {left}> "$scratch/left" {held}>&-
 rm -rf "$STAND_IN"; mkdir -p "$STAND_IN"
 "$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" 2>&"$left" &
 launched=$!
-wait_until 30 "the ranks are at work" ready
+wait_until 300 "the ranks are at work" ready
 echo 0 > "$STAND_IN/end"
 check "a reader of its messages that leaves ends nothing" ends_with 0
 tidy
@@ -112,13 +112,13 @@ check "a run that is stopped before it could start a plan fails: it would be que
 check "it says why" contains "$scratch/log" "stopped before any plan could start"
 tidy
 
-started WALLHEAT_SILENCE_S=2 OMPI_MCA_odls_base_sigkill_timeout=5
+started WALLHEAT_SILENCE_S=5 OMPI_MCA_odls_base_sigkill_timeout=5
 kill -STOP "$(rank_pid 0)"
 check "a silent rank 0 is ended, and may still close its file" ends_with 75
 check "launch.sh says why it ended the run" contains "$scratch/log" "no sign of life from rank 0 for"
 tidy
 
-start WALLHEAT_SILENCE_S=1 STAND_IN_MUTE=yes
+start WALLHEAT_SILENCE_S=4 STAND_IN_MUTE=yes
 check "so is a rank 0 that never gives a sign of life" ends_with 75
 tidy
 
@@ -201,14 +201,14 @@ real=("$launch" -n 2 --oversubscribe -- "$wallheat" run --progress none --max-it
 for there in "nothing yet" "a file"; do
   "${real[@]}" --data plans --out link.h5 --resume --tolerance 0 > log 2>&1 &
   launched=$!
-  wait_until 30 "a link to $there: rank 0 gives signs of life beside the target" grep -qs iterations target/later.h5.status
+  wait_until 300 "a link to $there: rank 0 gives signs of life beside the target" grep -qs iterations target/later.h5.status
   kill -TERM "$launched"
   check "a link to $there: the run is stopped in good order" ends_with 75
   check "a link to $there: the target is the result file" test -f target/later.h5
 done
 # A start that takes longer than any silence is allowed: the event log is a pipe that nobody reads yet.
 mkfifo events
-WALLHEAT_SILENCE_S=3 "$launch" -n 2 --oversubscribe -- "$wallheat" run --data plans --events events --out slow.h5 > log 2>&1 &
+WALLHEAT_SILENCE_S=6 "$launch" -n 2 --oversubscribe -- "$wallheat" run --data plans --events events --out slow.h5 > log 2>&1 &
 launched=$!
 signs=0 last=''
 sign_again() {
@@ -217,7 +217,7 @@ sign_again() {
   [ -z "$sign" ] || [ "$sign" = "$last" ] || { last=$sign; signs=$((signs + 1)); }
   [ "$signs" = 5 ]
 }
-wait_until 60 "a run that starts for long gives signs of life" sign_again
+wait_until 300 "a run that starts for long gives signs of life" sign_again
 cat events > /dev/null &
 check "it is not taken for dead" ends_with 0
 "${real[@]}" --data nothing --out failed.h5 > log 2>&1

@@ -27,7 +27,7 @@ print("yes", flush=True)
 signal.pause()
 END
 holder=$!
-wait_until 20 "another job holds part 3" test -s held
+wait_until 300 "another job holds part 3" test -s held
 
 "$wallheat" run --data plans --out r.h5 --shard 1/4 --log-level off --time-limit 0s 2> /dev/null  # it was begun, no more
 element 2

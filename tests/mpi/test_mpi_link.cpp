@@ -6,7 +6,7 @@ namespace {
 
 /// Over TCP: through shared memory a message may be read out of a process that is stopped.
 Finished run_peers(const std::string& what) {
-  return run_program({"timeout", "120", "mpirun", "-n", "3", "--oversubscribe", "--bind-to", "none",
+  return run_program({"timeout", "600", "mpirun", "-n", "3", "--oversubscribe", "--bind-to", "none",
                       "--mca", "btl", "tcp,self", "--enable-recovery", WALLHEAT_LINK_PEERS, what});
 }
 
@@ -23,7 +23,7 @@ TEST(MpiLink, hears_others_when_a_sender_is_killed_in_the_middle_of_a_message) {
 /// Through shared memory without boxes for single peers, as the 33rd rank of a host has none: what
 /// one peer does not take lacks all others.
 TEST(MpiLink, reaches_others_however_often_it_has_told_a_stopped_rank_that_it_lives) {
-  const Finished finished = run_program({"timeout", "120", "mpirun", "-n", "3", "--oversubscribe",
+  const Finished finished = run_program({"timeout", "600", "mpirun", "-n", "3", "--oversubscribe",
                                          "--bind-to", "none", "--mca", "btl_vader_fbox_max", "0",
                                          "--enable-recovery", WALLHEAT_LINK_PEERS, "signs"});
   EXPECT_EQ(finished.status, 0) << finished.err;

@@ -275,7 +275,7 @@ class Threads(Attack):
             queue = forks.Queue()
             child = forks.Process(target=solve_in_child, args=(queue,))
             child.start()
-            self.assertEqual(queue.get(timeout=60), self.solved.tobytes())
+            self.assertEqual(queue.get(timeout=600), self.solved.tobytes())
             child.join()
             self.assertEqual(child.exitcode, 0)
         stop.append(True)
@@ -304,7 +304,7 @@ except KeyboardInterrupt:
 """
         for solver in "jacobi", "fastforward", "steady":
             ended = subprocess.run([sys.executable, "-c", script, solver], capture_output=True, text=True, check=False,
-                                   timeout=120)
+                                   timeout=600)
             self.assertEqual((ended.stdout, ended.stderr, ended.returncode), ("interrupted\n", "", 0), solver)
 
     def test_a_script_ends_although_a_daemon_solves(self):
@@ -319,7 +319,7 @@ for _ in range(3):
     threading.Thread(target=endless, daemon=True).start()
 began.wait()
 """
-        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=600)
         self.assertEqual((ended.stderr, ended.returncode), ("", 0))
 
 

@@ -33,7 +33,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COPIED = ("configs", "jobs")  # a reader may edit them
 LINKED = ("docker", "include", "src", "tests", "CMakeLists.txt")
-BLOCK_LIMIT_S = 120
+BLOCK_LIMIT_S = 600
 SHELL, PYTHON = ("sh", "bash"), ("python",)
 
 FENCE = re.compile(r"^( *)(```+|~~~+) *(\S*)")

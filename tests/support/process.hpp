@@ -24,9 +24,10 @@ inline std::string file_text(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// Waits until a condition holds; throws after a minute, so that a test fails instead of hanging.
+/// Waits until a condition holds; throws after ten minutes, so that a test fails instead of
+/// hanging.
 inline void wait_until(const std::string& what, const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline)
       throw std::runtime_error("waited in vain for " + what);
@@ -99,11 +100,11 @@ inline Finished run_program(const std::vector<std::string>& arguments) {
   return {status, process.out(), process.err()};
 }
 
-/// Runs a bash script in a directory. It ends by itself, or after two minutes. There `wallheat` is
+/// Runs a bash script in a directory. It ends by itself, or after ten minutes. There `wallheat` is
 /// `program`, whose path is in $program for those who start it themselves.
 inline Finished run_script(const std::filesystem::path& directory, const std::string& program,
                            const std::string& script) {
-  return run_program({"timeout", "120", "bash", "-c",
+  return run_program({"timeout", "600", "bash", "-c",
                       "cd '" + directory.string() + "'; program='" + program +
                           "'; wallheat() { \"$program\" \"$@\"; }\n" + script});
 }
