@@ -198,6 +198,8 @@ int advise_command(const Arguments& arguments) {
   if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
   if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
   files.reads_plans("--data", run->job.data);
+  files.reads("--ids", run->ids_file);
+  files.reads_store("--out", run->out);
   files.check();
 
   const ChoicesReport report = choices_of(advise, *run);

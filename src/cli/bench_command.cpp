@@ -241,7 +241,9 @@ int bench_command(const Arguments& arguments) {
       !model.empty() && std::ranges::find(names, model) == names.end())
     throw UsageError(fmt::format("--model must be one of {}, not '{}'", fmt::join(names, ", "),
                                  printable(model)));
-  picture.check();
+  CommandFiles files;
+  files.reads_plans("--data", data);
+  picture.check(files);
   if (count == by_device) count = device != "gpu" ? 8 : quick ? 64 : 512;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/plan_source.hpp"
 #include "io/file_names.hpp"
 #include "store/results/result_path.hpp"
 #include "view/output_file.hpp"
@@ -30,6 +31,25 @@ std::optional<Identity> identity_of(const fs::path& file) {
   if (::stat(path.parent_path().c_str(), &info) == 0)
     return Identity{info.st_dev, info.st_ino, path.filename().string()};
   return Identity{0, 0, path.string()};
+}
+
+/// Whether a file is one of a directory of plans, by its place or as another name of one.
+bool is_file_of(const fs::path& file, const fs::path& directory) {
+  const fs::path path = result_path(file);
+  std::error_code unknown;
+  if (is_name_of_plans(path.filename()) && fs::equivalent(path.parent_path(), directory, unknown))
+    return true;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  for (fs::directory_iterator entry(directory, unknown), end; !unknown && entry != end;
+       entry.increment(unknown)) {
+    std::error_code absent;
+    const bool may_have_two_names = info.st_nlink > 1 || entry->is_symlink(absent);
+    if (may_have_two_names && is_name_of_plans(entry->path().filename()) &&
+        fs::equivalent(entry->path(), path, absent))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -59,7 +79,8 @@ void CommandFiles::writes_store(const std::string& option, const fs::path& file)
 
 void CommandFiles::reads_plans(const std::string& option, const fs::path& plans) {
   std::error_code unknown;
-  reads(option, fs::is_directory(plans, unknown) ? plans / "building_ids.txt" : plans);
+  if (!fs::is_directory(plans, unknown)) return reads(option, plans);
+  directories_.push_back({option, plans, false});
 }
 
 void CommandFiles::add_store(const std::string& option, const fs::path& file, bool written) {
@@ -70,6 +91,16 @@ void CommandFiles::add_store(const std::string& option, const fs::path& file, bo
     files_.push_back({option, temporary_path(each), written});
   }
   files_.push_back({option, lock_path(path), written});
+}
+
+void CommandFiles::check_plans(const Named& file) const {
+  for (const auto& [option, directory, written] : directories_)
+    if (is_file_of(file.file, directory))
+      throw UsageError(fmt::format("{} and {} are one file, {}; name another file by {}", option,
+                                   file.option, file.file.string(), file.option));
+  if (is_among_plans(result_path(file.file)))
+    throw UsageError(fmt::format("{} belongs to the floor plans beside it; name another file by {}",
+                                 file.file.string(), file.option));
 }
 
 void CommandFiles::check() const {
@@ -88,6 +119,8 @@ void CommandFiles::check() const {
                                  other.option, file.option, file.file.string(),
                                  file.written ? file.option : other.option));
   }
+  for (const Named& file : files_)
+    if (file.written && identity_of(file.file)) check_plans(file);
   for (const Made& made : made_) require_replaceable(made.file, made.overwrite, made.beginning);
 }
 

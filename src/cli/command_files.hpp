@@ -8,9 +8,10 @@
 namespace wallheat {
 
 /// The files that one command names, to see before anything is opened that it writes none of them
-/// over another, nor over anything else that it did not make. Files are told apart by what they are
-/// (device and inode, or for one that is not there yet its directory's and its name), as one may
-/// have many names. `option` is for sentences; an empty path is no file.
+/// over another, nor over anything else that it did not make; nor over floor plans, whoever reads
+/// them. Files are told apart by what they are (device and inode, or for one that is not there yet
+/// its directory's and its name), as one may have many names. `option` is for sentences; an empty
+/// path is no file.
 class CommandFiles {
  public:
   void reads(const std::string& option, const std::filesystem::path& file);
@@ -22,7 +23,7 @@ class CommandFiles {
   /// A result file or a pack, with what lies beside it while it is written.
   void reads_store(const std::string& option, const std::filesystem::path& file);
   void writes_store(const std::string& option, const std::filesystem::path& file);
-  /// A directory of plans or a pack.
+  /// A pack, or a directory of plans with all its files.
   void reads_plans(const std::string& option, const std::filesystem::path& plans);
 
   /// Throws UsageError if a file that is written is also another one, and RunError if one that is
@@ -42,7 +43,10 @@ class CommandFiles {
   };
   void add_store(const std::string& option, const std::filesystem::path& file, bool written);
 
+  void check_plans(const Named& file) const;
+
   std::vector<Named> files_;
+  std::vector<Named> directories_;  // of plans
   std::vector<Made> made_;
 };
 

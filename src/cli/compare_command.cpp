@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "report/compare.hpp"
 #include "view/json.hpp"
@@ -113,8 +114,12 @@ CompareReport report_of(const CompareOptions& compare) {
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
     const std::string& word = compare.words[i];
     if (compare.given[i]) continue;
-    answers.push_back(is_reference_csv(word) ? read_reference_csv(word)
-                                             : Answers{word, {}, &readers.emplace_back(word)});
+    if (is_reference_csv(word)) {
+      answers.push_back(read_reference_csv(word));
+      continue;
+    }
+    require_result_file(word);
+    answers.push_back({word, {}, &readers.emplace_back(word)});
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
   // Zero stands for those of the first file, and where there is none for those that are timed.
@@ -138,9 +143,10 @@ CompareReport report_of(const CompareOptions& compare) {
     if (time) report.times.push_back(*time);
   }
   report.base = compare.base;
-  if (!report.base.empty() &&
-      std::ranges::count(report.times, report.base, &ProgramTime::name) == 0)
-    throw UsageError(fmt::format("--base {} is none of the times that are compared", report.base));
+  std::vector<std::string> names;
+  for (const ProgramTime& time : report.times) names.push_back(time.name);
+  if (!report.base.empty() && std::ranges::count(names, report.base) == 0)
+    refuse_value("base", report.base, names);
   return report;
 }
 

@@ -29,6 +29,19 @@ struct FieldFormat {
   std::string_view beginning;
 };
 
+/// Throws UsageError where the output is one of the plans that the results are of, if these are
+/// still where the run found them.
+void keep_plans(const std::string& file, const ResultReader& reader, const std::string& output) {
+  CommandFiles files;
+  files.writes("--out", output);
+  try {
+    files.reads_plans("the plans of FILE", plans_of(file, reader));
+  } catch (const RunError&) {
+    return;
+  }
+  files.check();
+}
+
 /// Writes the stored field of a plan.
 void export_field(const std::string& file, const std::string& id, const std::string& format,
                   const std::string& output, bool overwrite) {
@@ -37,10 +50,11 @@ void export_field(const std::string& file, const std::string& id, const std::str
       {{"npy", {npy::bytes_of, npy::beginning}}, {"vti", {vti_of, vti_beginning}}});
   if (output.empty()) throw UsageError("--field needs --out: a field is no text");
   require_replaceable(output, overwrite, chosen.beginning);
-  const ResultReader reader(file);
+  const ResultReader reader = open_result_file(file);
+  keep_plans(file, reader, output);
   const auto& rows = reader.rows();
   const auto row = std::ranges::find(rows, id, &PlanResult::id);
-  if (row == rows.end()) throw RunError(fmt::format("{} has no plan \"{}\"", file, id));
+  if (row == rows.end()) refuse_plan(file, reader, id);
   const auto stored = reader.field(static_cast<std::size_t>(row - rows.begin()));
   if (!stored)
     throw RunError(
@@ -57,6 +71,7 @@ void export_xdmf(const std::string& file, const std::string& output, bool overwr
         "--format xdmf needs --out: the XDMF file names the result file as seen "
         "from where it lies");
   require_replaceable(output, overwrite, xdmf_beginning);
+  require_result_file(file);
   const auto places = field_places(file);
   if (places.empty()) throw RunError(fmt::format("{} has no field: run with --save-fields", file));
   const std::filesystem::path seen_from = result_path(output).parent_path();

@@ -7,6 +7,7 @@
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/result_file.hpp"
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "io/print_error.hpp"
@@ -54,7 +55,10 @@ void require_list_of_plans(const std::filesystem::path& file, const std::string&
 void check_files_of_merge(const std::filesystem::path& out, const std::vector<std::string>& parts,
                           const std::filesystem::path& missing_ids, const MergeOptions& merge) {
   CommandFiles files;
-  for (const std::string& part : parts) files.reads_store("a part", part);
+  for (const std::string& part : parts) {
+    require_result_file(part);
+    files.reads_store("a part", part);
+  }
   files.writes_store("--out", out);
   if (merge.allow_missing) files.makes("--missing-ids", missing_ids, merge.overwrite, "");
   files.check();

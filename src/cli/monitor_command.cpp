@@ -231,9 +231,7 @@ int monitor_command(const Arguments& arguments) {
   CommandFiles files;
   files.reads("FILE", monitor.file);
   files.makes("--csv", monitor.csv, monitor.picture.overwrite(), "time,seconds,");
-  files.writes("--plot", monitor.picture.path());
-  files.check();
-  monitor.picture.check();
+  monitor.picture.check(files);
 
   std::vector<SeriesSummary> summaries;
   if (monitor.file.empty()) {

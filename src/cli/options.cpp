@@ -8,10 +8,12 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <sstream>
 
 #include "cli/configuration_file.hpp"
+#include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -20,12 +22,44 @@ namespace po = boost::program_options;
 
 namespace boost {
 
+// These stand in this namespace because that is where Boost looks for them (by the first argument).
+
 /// Takes a path option as it stands. Boost would read it with >>, which ends at the first space.
-/// It stands in this namespace because that is where Boost looks for it (by its first argument).
 inline void validate(any& value, const std::vector<std::string>& texts, std::filesystem::path*,
                      int) {
   program_options::validators::check_first_occurrence(value);
   value = std::filesystem::path(program_options::validators::get_single_string(texts));
+}
+
+/// Takes a number. Boost would not say what is valid, and read -1 as a large number without a sign.
+template <class Number>
+void take_number(any& value, const std::vector<std::string>& texts) {
+  program_options::validators::check_first_occurrence(value);
+  const std::string& text = program_options::validators::get_single_string(texts);
+  const auto number = wallheat::number_of<Number>(text);
+  if (!number) {
+    std::string valid = "a number";
+    if constexpr (std::is_integral_v<Number>)
+      valid = fmt::format("a whole number {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
+                          std::numeric_limits<Number>::max());
+    program_options::error_with_option_name refusal("%canonical_option% must be " + valid +
+                                                    ", not '%value%'");
+    refusal.set_substitute("value", text);
+    throw refusal;
+  }
+  value = *number;
+}
+inline void validate(any& value, const std::vector<std::string>& texts, int*, int) {
+  take_number<int>(value, texts);
+}
+inline void validate(any& value, const std::vector<std::string>& texts, std::int64_t*, int) {
+  take_number<std::int64_t>(value, texts);
+}
+inline void validate(any& value, const std::vector<std::string>& texts, std::uint64_t*, int) {
+  take_number<std::uint64_t>(value, texts);
+}
+inline void validate(any& value, const std::vector<std::string>& texts, double*, int) {
+  take_number<double>(value, texts);
 }
 
 }  // namespace boost
@@ -78,6 +112,12 @@ std::vector<std::string> texts_of(const boost::any& value) {
   if (const auto* number = boost::any_cast<double>(&value)) text = fmt::format("{}", *number);
   if (text.empty()) return {};
   return {text};
+}
+
+/// What is none may be the id of a plan.
+bool looks_like_path(const std::filesystem::path& text) {
+  std::error_code unknown;
+  return text.has_parent_path() || text.has_extension() || std::filesystem::exists(text, unknown);
 }
 
 constexpr std::size_t common = 3;  // options that each command has
@@ -281,7 +321,8 @@ void Options::check_presence() const {
   std::vector<std::string> strays;        // that may be the value of an option
   if (too_many)
     strays.assign(unnamed_.begin() + static_cast<std::ptrdiff_t>(max_unnamed_), unnamed_.end());
-  if (!too_many && !expected) strays = unnamed_;
+  if (!too_many && !expected)
+    std::ranges::copy_if(unnamed_, std::back_inserter(strays), looks_like_path);
   if (missing.empty() && !too_many) return;
 
   std::string text =

@@ -112,8 +112,7 @@ class Fields {
  private:
   [[nodiscard]] std::size_t index_of(const std::string& id) const {
     const auto found = indices_.find(id);
-    if (found == indices_.end())
-      throw RunError(fmt::format("{} has no plan \"{}\"", file_, printable(id)));
+    if (found == indices_.end()) refuse_plan(file_, reader_, id);
     return found->second;
   }
 
@@ -319,6 +318,10 @@ int plot_command(const Arguments& arguments) {
   Fields fields(plot.file, plans);
   std::optional<Fields> minus;
   if (!plot.minus.empty()) minus.emplace(plot.minus, plans);
+  for (const std::string& id : plot.ids) {
+    (void)fields.row(id);  // before any is solved again
+    if (minus) (void)minus->row(id);
+  }
   const std::size_t all = choose_plans(plot, fields.reader());
   FieldPicture drawn;
   drawn.title = plot.picture.title().value_or(title_of(plot, is_one, all, fields.reader()));

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run_option_parser.hpp"
+#include "run/catalogue.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
@@ -34,7 +35,9 @@ int profile_command(const Arguments& arguments) {
   options.require({"id", "data"});
   if (!options.parse(arguments)) return exit_done;
   const SolverOptions solver = solver_options.finish(data);
-  const FloorPlan plan = open_plan_source(data)->load(id);
+  const SharedPlanSource source = open_plan_source(data);
+  require_plans(*source, {id});
+  const FloorPlan plan = source->load(id);
   if (plan.has_source() || solver.limits.norm != Norm::max)
     throw RunError(fmt::format(
         "plan {}: the published program that is profiled has neither sources nor --norm l2", id));

@@ -47,6 +47,7 @@ int repair_command(const Arguments& arguments) {
   options.add("json", flag(json), "print what was found as one JSON object");
   if (!options.parse(arguments)) return exit_done;
 
+  require_result_file(file);
   const RepairReport report = repair_results(file);
   if (json) {
     print_repair_json(file, report);

@@ -3,19 +3,43 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <limits>
+#include <string_view>
 
 #include "cli/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "report/attributes.hpp"
+#include "report/compare.hpp"
 #include "report/room_table.hpp"
 #include "report/thresholds.hpp"
+#include "run/catalogue.hpp"
+#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
+
+bool is_hdf5(const std::filesystem::path& file) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  std::string beginning(signature.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(beginning.data(), signature.size());
+  return beginning == signature;
+}
+
+/// Whether `wallheat run --data` takes it.
+bool holds_plans(const std::filesystem::path& place) {
+  try {
+    return !open_plan_source(place)->ids().ids.empty();
+  } catch (const RunError&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 void declare_result_file(Options& options, std::string& file) {
   options.add("file", value(file, "FILE"), "the result file (also as an argument)");
@@ -54,7 +78,32 @@ void ListForm::finish(RowChoice& choice) {
   choice.first = static_cast<std::size_t>(first_);
 }
 
+void require_result_file(const std::filesystem::path& file) {
+  std::error_code unknown;
+  const bool is_folder = std::filesystem::is_directory(file, unknown);
+  if (!is_folder && (!std::filesystem::is_regular_file(file, unknown) || is_hdf5(file))) return;
+  if (holds_plans(file))
+    throw RunError(
+        fmt::format("{} is a {} of plans, not a result file; to make one of them: wallheat run "
+                    "--data {} --out results.h5",
+                    file.string(), is_folder ? "folder" : "pack", file.string()));
+  if (is_folder)
+    throw RunError(fmt::format("{} is a folder, not a result file; name a file", file.string()));
+  if (is_reference_csv(file))
+    throw RunError(
+        fmt::format("{} is a CSV, which 'wallheat compare' takes alone; name the result file that "
+                    "it was made from",
+                    file.string()));
+}
+
+void refuse_plan(const std::string& file, const ResultReader& reader, const std::string& id) {
+  TextList plans;
+  reader.for_each_row([&](const PlanResult& row) { plans.push_back(row.id); });
+  throw RunError(no_such_plan(file, id, plans));
+}
+
 ResultReader open_result_file(const std::string& file) {
+  require_result_file(file);
   ResultReader reader(file);
   for (const std::string& sentence : reader.damage())
     print_error("wallheat: {}", printable(sentence));

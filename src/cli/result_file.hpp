@@ -39,7 +39,15 @@ class ListForm {
   bool json_ = false;
 };
 
-/// Opens it and tells of its damage on stderr.
+/// Throws RunError that says what it is where it is plans, a folder or the reference's CSV, none of
+/// which is a result file.
+void require_result_file(const std::filesystem::path& file);
+
+/// Throws the RunError where the file has no plan of this id.
+[[noreturn]] void refuse_plan(const std::string& file, const ResultReader& reader,
+                              const std::string& id);
+
+/// Opens it and tells of its damage on stderr. Throws RunError as require_result_file.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
 
 /// Name and version of the solver as the file has them; "?" for what it does not say.

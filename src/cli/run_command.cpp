@@ -20,8 +20,7 @@
 namespace wallheat {
 namespace {
 
-/// Throws, before anything is opened, where the run would write over something else. A directory's
-/// many plans are not compared one by one: what a file begins with keeps them from being replaced.
+/// Throws, before anything is opened, where the run would write over something else.
 void check_files_of_run(const RunOptions& options) {
   CommandFiles files;
   files.reads_plans("--data", options.job.data);

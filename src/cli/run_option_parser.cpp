@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -316,7 +317,12 @@ std::filesystem::path exit_status_file_among(const Arguments& arguments) {
     if (arguments[k] == name && k + 1 < arguments.size()) file = arguments[k + 1];
     if (arguments[k].starts_with(name + "=")) file = arguments[k].substr(name.size() + 1);
   }
-  return file;
+  const auto is_it = [&](const std::string& argument) {
+    std::error_code absent;
+    const std::size_t value = argument.starts_with("--") ? argument.find('=') + 1 : 0;
+    return std::filesystem::equivalent(argument.substr(value), file, absent);
+  };
+  return std::ranges::count_if(arguments, is_it) > 1 ? std::filesystem::path() : file;
 }
 
 }  // namespace wallheat

@@ -12,7 +12,7 @@ namespace wallheat {
 [[nodiscard]] std::optional<RunOptions> parse_run_options(const Arguments& arguments);
 
 /// What --exit-status-file names among arguments that may be wrong otherwise; empty where none
-/// does.
+/// does, or another one names the same file.
 [[nodiscard]] std::filesystem::path exit_status_file_among(const Arguments& arguments);
 
 class Options;

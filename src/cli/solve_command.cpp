@@ -23,6 +23,7 @@
 #include "report/field_picture.hpp"
 #include "report/room_table.hpp"
 #include "report/row_table.hpp"
+#include "run/catalogue.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "view/advice.hpp"
 #include "view/json.hpp"
@@ -129,27 +130,6 @@ void print_solve_as_json(const PlanResult& result, bool with_rooms, double cell_
   fmt::print("{}", json_text(row));
 }
 
-/// Throws RunError, which names the plan that was meant, where an id lacks zeros ("1" for "00001").
-FloorPlan load_plan(const PlanSource& source, const std::string& id) {
-  try {
-    return source.load(id);
-  } catch (const InputError& error) {
-    const auto without_zeros = [](std::string_view text) {
-      return text.substr(std::min(text.find_first_not_of('0'), text.size() - 1));
-    };
-    std::string hint;
-    try {
-      const PlanIds all = source.ids();
-      for (std::size_t i = 0; i < all.ids.size() && !id.empty() && hint.empty(); ++i)
-        if (all.ids[i] != id && without_zeros(all.ids[i]) == without_zeros(id))
-          hint = fmt::format("; did you mean '{}'?", all.ids[i]);
-    } catch (const RunError&) {
-      // There is no list: what load says is all that is known.
-    }
-    throw RunError(error.what() + hint);
-  }
-}
-
 }  // namespace
 
 int solve_command(const Arguments& arguments) {
@@ -193,7 +173,9 @@ int solve_command(const Arguments& arguments) {
   files.check();
   SolverOptions solver = solver_options.finish(data);
   questions.finish(solver);
-  FloorPlan plan = load_plan(*open_plan_source(data), id);
+  const SharedPlanSource source = open_plan_source(data);
+  require_plans(*source, {id});
+  FloorPlan plan = source->load(id);
   set_known_wall_temperatures(plan, solver.walls, id);
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/result_file.hpp"
 #include "io/process_setup.hpp"
 #include "store/results/result_path.hpp"
 #include "view/file_status.hpp"
@@ -103,6 +104,7 @@ int status_command(const Arguments& arguments) {
   std::optional<std::chrono::duration<double>> interval;
   if (watch) interval.emplace(interval_s);
   const std::vector<fs::path> files(names.begin(), names.end());
+  for (const fs::path& file : files) require_result_file(file);
   if (files.size() > 1) return show([&] { return status_of_parts(files); }, json, interval);
   const fs::path& file = files.front();
   if (why) return show_reasons(file, json);

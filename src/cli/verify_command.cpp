@@ -228,6 +228,7 @@ void print_verify_for_people(const Verification& verification) {
 int verify_command(const Arguments& arguments) {
   const auto options = parse_verify_options(arguments);
   if (!options) return exit_done;
+  require_result_file(options->file);
   const ResultReader reader(options->file);
   const SolverOptions made_with = recorded_options(reader, *options);
   const SharedPlanSource plans = options->data.empty() ? nullptr : open_plan_source(options->data);

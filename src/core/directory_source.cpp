@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -36,6 +37,21 @@ PlanIds listed_ids(const std::filesystem::path& directory) {
   plans.note = directory.string() + " has no building_ids.txt: its " + std::to_string(ids.size()) +
                " *_domain.npy are taken, in natural order";
   return plans;
+}
+
+constexpr std::array array_endings{"_domain.npy", "_interior.npy", "_source.npy"};
+
+/// Of the plan that has an array of this name; empty where no plan has.
+std::string id_in(const std::filesystem::path& name) {
+  const std::string text = name.string();
+  for (const std::string_view ending : array_endings)
+    if (text.size() > ending.size() && text.ends_with(ending))
+      return text.substr(0, text.size() - ending.size());
+  return {};
+}
+
+bool is_list(const std::filesystem::path& name) {
+  return name == "building_ids.txt" || name == "spacing.txt";
 }
 
 class DirectorySource final : public PlanSource {
@@ -103,6 +119,25 @@ class DirectorySource final : public PlanSource {
 };
 
 }  // namespace
+
+bool is_name_of_plans(const std::filesystem::path& name) {
+  return is_list(name) || !id_in(name).empty();
+}
+
+bool is_among_plans(const std::filesystem::path& file) {
+  const std::filesystem::path directory = file.parent_path();
+  if (const std::string id = id_in(file.filename()); !id.empty())
+    return std::ranges::any_of(array_endings, [&](const char* ending) {
+      std::error_code unknown;
+      return std::filesystem::exists(directory / (id + ending), unknown);
+    });
+  if (!is_list(file.filename())) return false;
+  try {
+    return !listed_ids(directory).ids.empty();
+  } catch (const RunError&) {
+    return false;
+  }
+}
 
 SharedPlanSource directory_source(std::filesystem::path directory) {
   return std::make_shared<DirectorySource>(std::move(directory));

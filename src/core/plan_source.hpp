@@ -82,4 +82,10 @@ using SharedPlanSource = std::shared_ptr<const PlanSource>;
 /// nothing yet.
 [[nodiscard]] SharedPlanSource directory_source(std::filesystem::path directory);
 
+/// Whether a directory of plans has a use for a file of this name: ID_domain.npy, ID_interior.npy,
+/// ID_source.npy, building_ids.txt, spacing.txt.
+[[nodiscard]] bool is_name_of_plans(const std::filesystem::path& name);
+/// Whether a file is, or would be, read together with floor plans that lie beside it.
+[[nodiscard]] bool is_among_plans(const std::filesystem::path& file);
+
 }  // namespace wallheat

@@ -22,7 +22,7 @@ void rename_file(System& system, const std::filesystem::path& from,
                      : S_ISDIR(mode)  ? "a directory"
                                       : "a device or socket";
   throw SystemError(
-      file.string() + " is " + kind + " where a regular file must be; remove it or name another",
+      file.string() + " is " + kind + " where a regular file must be; name another",
       EINVAL);
 }
 

@@ -12,7 +12,7 @@ namespace wallheat {
 Shard checked_shard(std::size_t number, std::size_t count) {
   if (number < 1 || number > count)
     throw UsageError("there is no shard " + std::to_string(number) + " of " +
-                     std::to_string(count) + ": the first is 1");
+                     std::to_string(count) + ": the first is 1, the last " + std::to_string(count));
   return {number, count};
 }
 

@@ -69,21 +69,22 @@ double uncertainty_of(const NeededTemperature& needed) {
   return std::max(needed.most - needed.value, needed.value - needed.least);
 }
 
-/// "38.1235 °C, proven to 3e-08 °C", "cannot be reached: the wall would be at 140.21 °C ...".
+/// "the wall must be at 63.06 °C for 95 % of the rooms", or why there is no such wall.
 std::string answer_text(const NeededTemperature& needed, const NeedQuestion& question) {
+  const std::string whom =
+      fmt::format("for {:.6g} % of the {}", 100 * question.room_share, rooms_word(question));
   switch (verdict_on(needed, question.limit)) {
     case NeedVerdict::always:
-      return "reach it at any temperature";
+      return fmt::format("the wall may be at any temperature {}", whom);
     case NeedVerdict::never:
-      return "cannot be reached at any temperature";
+      return fmt::format("no temperature of the wall is enough {}", whom);
     case NeedVerdict::above_limit:
-      return fmt::format("cannot be reached: the wall would be at {:.6g} °C, above {:.6g} °C",
-                         needed.value, question.limit);
+      return fmt::format("a wall of {:.6g} °C is not enough {}: it would have to be at {:.2f} °C",
+                         question.limit, whom, needed.value);
     case NeedVerdict::reachable:
       break;
   }
-  return fmt::format("reach it with the wall at {:.4f} °C, proven to {:.1g} °C", needed.value,
-                     uncertainty_of(needed));
+  return fmt::format("the wall must be at {:.2f} °C {}", needed.value, whom);
 }
 
 double area_of(const RoomNeed& room, const NeedQuestion& question) {
@@ -201,9 +202,11 @@ void print_other_shares(const WallNeed& need) {
   if (need.rooms() < few) return;
   std::string text;
   for (const double share : usual_shares) {
-    const double value = need.for_share(share).value;
+    const NeededTemperature needed = need.for_share(share);
+    const NeedVerdict verdict = verdict_on(needed, need.question.limit);
     text += fmt::format("{}{:.6g} %: {}", text.empty() ? "" : ", ", 100 * share,
-                        std::isfinite(value) ? fmt::format("{:.2f} °C", value) : "never");
+                        verdict == NeedVerdict::reachable ? fmt::format("{:.2f} °C", needed.value)
+                                                          : to_string(verdict));
   }
   print_fact("other shares", text, facts_from);
 }
@@ -214,11 +217,14 @@ void print_unreached(const WallNeed& need) {
   const std::size_t above = counts[static_cast<std::size_t>(NeedVerdict::above_limit)];
   const std::size_t never = counts[static_cast<std::size_t>(NeedVerdict::never)];
   if (above + never == 0) return;
-  print_fact("cannot be reached",
-             fmt::format("by {} of {} {}, {:.1f} %: {} would need a wall above {:.6g} °C, to {} "
-                         "this wall makes no difference",
-                         above + never, need.rooms(), rooms_word(question),
-                         percent_of(above + never, need.rooms()), above, question.limit, never),
+  std::string why;
+  if (above > 0) why = fmt::format("{} would need more than {:.6g} °C", above, question.limit);
+  if (never > 0)
+    why +=
+        fmt::format("{}for {} no temperature of this wall is enough", above > 0 ? ", " : "", never);
+  print_fact("out of reach",
+             fmt::format("{} of {} {} ({:.1f} %): {}", above + never, need.rooms(),
+                         rooms_word(question), percent_of(above + never, need.rooms()), why),
              facts_from);
 }
 
@@ -238,19 +244,22 @@ std::vector<std::vector<double>> reached_shares(const WallNeed& need, double fir
   return shares;
 }
 
-/// The bins of a histogram, and as many more as wide behind them as reach the answer, if not many.
-std::vector<Histogram::Bin> drawn_bins(const std::vector<double>& needs, double answer) {
+/// The bins of a histogram, up to the largest need; they are wider where it is far from the others.
+std::vector<Histogram::Bin> drawn_bins(const std::vector<double>& needs) {
   std::vector<Histogram::Bin> bins = histogram_of(needs).bins;
   if (bins.empty()) return bins;
-  const double width = bins.front().to - bins.front().from;
+  const double first = bins.front().from;
+  double width = bins.front().to - first;
+  const double last = *std::max_element(needs.begin(), needs.end());
   constexpr double most_drawn = 60;
-  if (!((answer - bins.front().from) / width < most_drawn)) return bins;
-  while (bins.back().to <= answer) {
-    const double from = bins.back().to;
+  while ((last - first) / width >= most_drawn) width *= 2;
+  bins.resize(static_cast<std::size_t>((last - first) / width) + 1);
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const double from = first + static_cast<double>(i) * width;
     const auto count = std::count_if(needs.begin(), needs.end(), [&](double value) {
       return value >= from && value < from + width;
     });
-    bins.push_back({from, from + width, static_cast<std::size_t>(count)});
+    bins[i] = {from, from + width, static_cast<std::size_t>(count)};
   }
   return bins;
 }
@@ -343,8 +352,7 @@ void print_wall_need(const WallNeed& need) {
              fmt::format("{} of {} {} reach it, {:.1f} %", now, rooms, rooms_word(question),
                          percent_of(now, rooms)),
              facts_from);
-  print_fact(fmt::format("{:.6g} % of {}", 100 * question.room_share, rooms_word(question)),
-             answer_text(need.for_share(question.room_share), question), facts_from);
+  print_fact("answer", answer_text(need.for_share(question.room_share), question), facts_from);
   print_other_shares(need);
   print_unreached(need);
   const Histogram histogram = histogram_of(reachable_needs(need));
@@ -431,7 +439,7 @@ void write_csv(std::ostream& out, const WallNeed& need) {
 Plot need_plot(const WallNeed& need) {
   const NeedQuestion& question = need.question;
   const NeededTemperature answer = need.for_share(question.room_share);
-  const std::vector<Histogram::Bin> bins = drawn_bins(reachable_needs(need), answer.value);
+  const std::vector<Histogram::Bin> bins = drawn_bins(reachable_needs(need));
   if (bins.empty())
     throw RunError(
         fmt::format("there is no room to draw that reaches its goal with a wall of up "
@@ -449,9 +457,7 @@ Plot need_plot(const WallNeed& need) {
   Plot plot;
   plot.set_heading(
       fmt::format("walls that are at {:.6g} °C, for {}", question.wall, goal_text(question)));
-  plot.add(R"(set title heading."\n".{})",
-           Plot::quoted(fmt::format("{:.6g} % of {}: {}", 100 * question.room_share,
-                                    rooms_word(question), answer_text(answer, question))));
+  plot.add(R"(set title heading."\n".{})", Plot::quoted(answer_text(answer, question)));
   plot.add("set xlabel 'temperature of the wall, °C'");
   plot.add("set ylabel '{} that need it, in {:.3g} °C'", rooms_word(question), width);
   plot.add("set y2label 'share of all {} that reach it, %'", rooms_word(question));

@@ -8,16 +8,64 @@
 
 #include "core/plan_hash.hpp"
 #include "core/python_float.hpp"
+#include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
+
+/// All plans that a source tells of; none where it has no list.
+TextList listed_plans(const PlanSource& source) {
+  try {
+    return source.ids().ids;
+  } catch (const SourceUnavailable&) {
+    throw;
+  } catch (const RunError&) {
+    return {};
+  }
+}
+
+bool has_plan(const PlanSource& source, const std::string& id) {
+  try {
+    (void)source.stamps(id);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string no_such_plan(const std::string& place, const std::string& id, const TextList& plans) {
+  const auto number = [](std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of('0'), name.size()));
+  };
+  const std::vector<std::string> names(plans.begin(), plans.end());
+  // "1" for "00001" is the likeliest slip, and too far from it for did_you_mean.
+  const auto meant = std::ranges::find(names, number(id), number);
+  std::string hint =
+      meant != names.end() ? fmt::format("; did you mean '{}'?", *meant) : did_you_mean(id, names);
+  if (hint.empty() && !names.empty()) hint = fmt::format("; its first is '{}'", names.front());
+  return fmt::format("{} has no plan '{}'{}", place, id, hint);
+}
+
+void require_plans(const PlanSource& source, const TextList& ids) {
+  const TextList listed = listed_plans(source);
+  IdList known;
+  for (const std::string_view id : listed) known.add(id);
+  for (const std::string_view text : ids) {
+    const std::string id(text);
+    if (!known.find(id) && !has_plan(source, id))
+      throw RunError(no_such_plan(source.path().string(), id, listed));
+  }
+}
 
 PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
                         const std::filesystem::path& ids_file, std::size_t first) {
-  PlanIds plans = !ids.empty()        ? unique_ids(ids)
-                  : !ids_file.empty() ? read_ids(ids_file)
-                                      : source.ids();
+  const bool all = ids.empty() && ids_file.empty();
+  PlanIds plans = all ? source.ids() : !ids.empty() ? unique_ids(ids) : read_ids(ids_file);
   if (first > 0 && first < plans.ids.size()) plans.ids = plans.ids.first(first);
+  if (!all) require_plans(source, plans.ids);
   return plans;
 }
 

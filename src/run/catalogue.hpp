@@ -14,9 +14,17 @@
 namespace wallheat {
 
 /// The plans that are asked for: `ids`, else those of `ids_file`, else all of the source; of them
-/// the first `first` (0: all). Throws RunError if there are none.
+/// the first `first` (0: all). Throws RunError if there are none, or as require_plans.
 [[nodiscard]] PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
                                       const std::filesystem::path& ids_file, std::size_t first);
+
+/// Throws RunError that names the first of the ids that no plan of the source has, and the plan
+/// that was meant. A plan that is there and cannot be read is one: it fails when it is solved.
+void require_plans(const PlanSource& source, const TextList& ids);
+
+/// "plans has no plan '1'; did you mean '00001'?", or which plan is the first.
+[[nodiscard]] std::string no_such_plan(const std::string& place, const std::string& id,
+                                       const TextList& plans);
 
 /// The process was asked to stop in the middle of something that has no half.
 struct StopRequested {};

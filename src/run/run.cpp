@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/exit_status.hpp"
+#include "core/plan_source.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
@@ -124,6 +125,7 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
 bool may_hold_exit_status(const std::filesystem::path& path) {
   std::error_code missing;
   if (!std::filesystem::is_regular_file(path, missing)) return true;
+  if (is_among_plans(std::filesystem::canonical(path))) return false;
   constexpr std::size_t longest = 4;  // "255\n"
   std::array<char, longest + 1> bytes{};
   std::ifstream file(path, std::ios::binary);

@@ -218,12 +218,14 @@ TEST(RunOptions, that_are_missing_are_named_in_one_sentence) {
 }
 
 TEST(RunOptions, that_are_missing_may_be_what_an_argument_without_a_name_is) {
-  EXPECT_THAT(refusal({"plans", "results.h5"}),
-              AllOf(HasSubstr("'plans' and 'results.h5' stand without the name of an option"),
-                    HasSubstr("did you mean --data plans --out results.h5?")));
+  EXPECT_THAT(refusal({"./plans", "results.h5"}),
+              AllOf(HasSubstr("'./plans' and 'results.h5' stand without the name of an option"),
+                    HasSubstr("did you mean --data ./plans --out results.h5?")));
   EXPECT_THAT(refusal({"--data", "plans", "results.h5"}),
               AllOf(HasSubstr("--out is missing"), HasSubstr("did you mean --out results.h5?")));
-  EXPECT_THAT(refusal({"a", "b", "c", "d", "e"}), HasSubstr("'a', 'b', 'c' and others stand"));
+  EXPECT_THAT(refusal({"./a", "./b", "./c", "./d"}),
+              HasSubstr("'./a', './b', './c' and others stand"));
+  EXPECT_EQ(refusal({"10000", "--data", "."}), "--out is missing") << "10000 is a plan";
 }
 
 TEST(RunOptions, that_are_misspelt_are_answered_with_the_nearest) {

@@ -37,6 +37,131 @@ TEST_F(NewUser, is_told_the_command_that_was_meant) {
   EXPECT_THAT(shell("wallheat help rnu", 2).err, HasSubstr("did you mean 'run'?"));
 }
 
+TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
+  generate(3);
+  shell(
+      "wallheat pack --data plans --out pack.h5; wallheat run --data plans --out r.h5;"
+      "printf '00002\\n0001\\n' > ids");
+  const auto files = [&] { return shell("find . | sort").out; };
+  const std::string before = files();
+  for (const auto& [command, place] : {
+           std::pair{std::string("run 0001 --data plans --out x.h5"), std::string("plans")},
+           {"run 00002 0001 --data plans --out x.h5", "plans"},
+           {"run --ids ids --data plans --out x.h5", "plans"},
+           {"run 1 --data pack.h5 --out x.h5", "pack.h5"},
+           {"run 0001 --data plans --out r.h5 --overwrite", "plans"},
+           {"pack 0001 --data plans --out x.h5", "plans"},
+           {"pack --ids ids --data plans --out x.h5", "plans"},
+           {"solve 1 --data plans --npy x.npy", "plans"},
+           {"solve 0001 --data pack.h5 --npy x.npy", "pack.h5"},
+           {"profile 0001 --data plans", "plans"},
+           {"whatif 0001 --data plans --wall 25=22 --csv x.csv", "plans"},
+           {"need --ids ids --data plans --wall 25 --room-mean 18 --csv x.csv", "plans"},
+           {"scaling --ids ids --data plans --workers 1", "plans"},
+           {"plot r.h5 00002 0001 --data plans --out x.png", "r.h5"},
+           {"plot r.h5 1 --data plans --minus r.h5 --out x.png", "r.h5"},
+           {"export r.h5 --field 1 --out x.npy", "r.h5"},
+       }) {
+    const std::string id = command.find(" 1 ") != std::string::npos ? "1" : "0001";
+    const std::string told = shell("wallheat " + command, 1).err;
+    EXPECT_EQ(told, "wallheat: " + place + " has no plan '" + id + "'; did you mean '00001'?\n")
+        << command;
+    EXPECT_EQ(files(), before) << command;
+  }
+  EXPECT_THAT(shell("wallheat run 0001 --data plans --out x.h5 --check", 1).out,
+              HasSubstr("did you mean '00001'?"));
+  // A plan that is there is one, though no list names it, and though it cannot be read.
+  shell("mv plans/00003_domain.npy plans/other_domain.npy; echo > plans/00003_domain.npy");
+  shell("mv plans/00003_interior.npy plans/other_interior.npy");
+  shell("wallheat run other --data plans --out other.h5");
+  EXPECT_THAT(shell("wallheat run 00003 --data plans --out other.h5 --overwrite", 3).err,
+              HasSubstr("00003_domain.npy"));
+}
+
+TEST_F(NewUser, is_told_what_is_no_result_file) {
+  generate(1);
+  shell("wallheat run --data plans --out r.h5; wallheat export r.h5 --out r.csv; mkdir empty");
+  for (const std::string command : {"summary FILE",
+                                    "list FILE",
+                                    "rooms FILE",
+                                    "export FILE",
+                                    "export FILE --field 1 -o x",
+                                    "export FILE --format xdmf -o x",
+                                    "report FILE --out x",
+                                    "report r.h5 --compare FILE --json",
+                                    "trace FILE --out x",
+                                    "verify FILE --data plans",
+                                    "status FILE",
+                                    "status FILE r.h5",
+                                    "status FILE --why",
+                                    "repair FILE",
+                                    "plot FILE -o x.png",
+                                    "plot r.h5 --minus FILE -o x.png",
+                                    "compare FILE r.h5",
+                                    "compare r.h5 FILE",
+                                    "merge r.h5 FILE --out x.h5",
+                                    "scaling FILE r.h5",
+                                    "scaling --replay FILE"}) {
+    for (const auto& [file, sentence] :
+         {std::pair{std::string("plans"),
+                    "plans is a folder of plans, not a result file; to make one of them: wallheat "
+                    "run --data plans --out results.h5\n"},
+          {"empty", "empty is a folder, not a result file; name a file\n"},
+          {"r.csv",
+           "r.csv is a CSV, which 'wallheat compare' takes alone; name the result file that it was "
+           "made from\n"}}) {
+      if (command.starts_with("compare") && file == "r.csv") continue;
+      std::string line = command;
+      line.replace(line.find("FILE"), 4, file);
+      EXPECT_EQ(shell("wallheat " + line, 1).err, "wallheat: " + std::string(sentence)) << line;
+    }
+  }
+  for (const std::string command : {"run --data plans --out FOLDER",
+                                    "pack --data plans --out FOLDER", "merge r.h5 --out FOLDER"})
+    for (const std::string more : {"", " --overwrite"}) {
+      std::string line = command + more;
+      line.replace(line.find("FOLDER"), 6, "empty");
+      EXPECT_THAT(shell("wallheat " + line, 1).err,
+                  AllOf(HasSubstr("name another"), Not(HasSubstr("remove"))))
+          << line;
+    }
+}
+
+TEST_F(NewUser, is_told_what_a_value_may_be) {
+  std::istringstream overview(shell("wallheat help").out);
+  std::size_t refused = 0;
+  for (std::string line; std::getline(overview, line);) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    const std::string command = line.substr(2, line.find(' ', 2) - 2);
+    std::istringstream options(shell("wallheat " + command + " --print-config").out);
+    for (std::string option; std::getline(options, option);) {
+      const std::size_t end = option.find(" = ");
+      if (!option.starts_with('#') || option.starts_with("# ") || end == std::string::npos)
+        continue;
+      // --print-config: nothing is done even where a command takes the value.
+      const std::string name = "--" + option.substr(1, end - 1);
+      const Finished told = run_script(directory_.path(), WALLHEAT_PROGRAM,
+                                       "wallheat " + command + " " + name + "=two~ --print-config");
+      if (told.status == 0) continue;  // it takes any text, or looks at it later
+      ++refused;
+      EXPECT_THAT(told.err, AllOf(HasSubstr(name), HasSubstr("'two~'"),
+                                  testing::AnyOf(HasSubstr("must be a whole number "),
+                                                 HasSubstr("must be a number,"),
+                                                 HasSubstr("Valid choices are"))))
+          << command << " " << name;
+    }
+  }
+  EXPECT_GT(refused, 60U);
+  EXPECT_EQ(shell("wallheat run --threads two", 2).err,
+            "wallheat: --threads must be a whole number up to 2147483647, not 'two'; see 'wallheat "
+            "help run'\n");
+  EXPECT_THAT(shell("wallheat generate --out x --seed -1", 2).err,
+              HasSubstr("--seed must be a whole number from 0 to 18446744073709551615, not '-1'"));
+  EXPECT_THAT(shell("wallheat whatif 10000 --data .", 2).err,
+              AllOf(HasSubstr("--wall is missing"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(shell("wallheat run 10000 --data .", 2).err, Not(HasSubstr("did you mean")));
+}
+
 TEST_F(NewUser, finds_help_and_version_in_every_usual_way) {
   EXPECT_EQ(shell("wallheat help run").out, shell("wallheat run --help").out);
   EXPECT_THAT(shell("wallheat help run").out, StartsWith("Usage: wallheat run"));
@@ -164,10 +289,12 @@ TEST_F(NewUser, sees_a_short_summary_of_any_temperatures) {
 
 TEST_F(NewUser, does_not_get_control_characters_of_an_id_onto_the_terminal) {
   generate(1);
-  std::ofstream(directory_ / "ids.txt") << "00001\nx\x1b[2Jy\nx\x1b[2Jy\n";
+  std::ofstream(directory_ / "plans/building_ids.txt") << "00001\nx\x1b[2Jy\nx\x1b[2Jy\n";
+  shell("cp plans/building_ids.txt ids.txt");
   for (const auto& [command, status] :
-       {std::pair{run + "--ids ids.txt", 3},
-        {"wallheat pack --data plans --ids ids.txt --out plans.h5", 3},
+       {std::pair{run, 3},
+        {"wallheat pack --data plans --out plans.h5", 3},
+        {"rm plans/building_ids.txt; " + run + "--overwrite --ids ids.txt", 1},
         {"wallheat solve $'x\\x1b[2Jy' --data plans", 1}})
     EXPECT_THAT(shell(command, status).err, AllOf(HasSubstr("x\\x1b[2Jy"), Not(HasSubstr("\x1b"))));
 }

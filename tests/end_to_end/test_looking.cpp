@@ -95,7 +95,7 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
                                       HasSubstr("row, cells"), HasSubstr(" 60<")));
   shell("wallheat plot r.h5 -n 2 -o some.svg");
   EXPECT_THAT(bytes("some.svg"), HasSubstr("2 of 6 plans, jacobi"));
-  expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan \"nix\"");
+  expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan 'nix'");
   expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
   expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
   expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "not both");

@@ -7,6 +7,9 @@
 #include "queue/answers.hpp"
 #include "store/results/field_codec.hpp"
 
+/// Null without a sanitizer.
+extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();
+
 namespace wallheat {
 namespace {
 
@@ -71,8 +74,12 @@ struct CopiedPlan {
   Answers answers{parts, queue, recorder};
 };
 
-/// Blocks so large as these fields are mapped one by one.
-std::size_t large_blocks_bytes() { return ::mallinfo2().hblkhd; }
+/// Blocks so large as these fields are mapped one by one. A sanitizer's allocator counts all.
+std::size_t large_blocks_bytes() {
+  return __sanitizer_get_current_allocated_bytes != nullptr
+             ? __sanitizer_get_current_allocated_bytes()
+             : ::mallinfo2().hblkhd;
+}
 
 TEST(Answers, keeps_no_answer_for_a_copy_that_will_not_come) {
   constexpr std::size_t field_bytes = std::size_t{64} << 20;

@@ -1,6 +1,7 @@
 #include <limits>
 #include <sstream>
 
+#include "report/unknown.hpp"
 #include "report/wall_need.hpp"
 #include "report/what_if.hpp"
 #include "support/matchers.hpp"
@@ -63,6 +64,65 @@ TEST(WallNeed, has_no_number_in_its_files_where_there_is_none) {
   EXPECT_THAT(csv.str(),
               AllOf(HasSubstr("\none,3,10,"), HasSubstr(",0.0,,"), EndsWith(",,never\n")));
   EXPECT_THAT(json_text(to_json(need_of({.target = 40}))), HasSubstr("\"temperature\": null"));
+}
+
+/// A plan whose rooms need these temperatures.
+WallNeed need_of_rooms(const std::vector<double>& needs, const NeedQuestion& question) {
+  PlanNeed plan{"one", true, 0, {}};
+  for (const double needed : needs)
+    plan.rooms.push_back({1, 10, 0, unknown, {needed, needed, needed}});
+  return {question, {plan}};
+}
+
+std::string printed(const WallNeed& need) {
+  testing::internal::CaptureStdout();
+  print_wall_need(need);
+  return testing::internal::GetCapturedStdout();
+}
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+TEST(WallNeed, is_told_in_sentences_that_hold) {
+  const std::vector<double> needs{20, 21, 22, 63.0625, 124.5, never, never};
+  const auto told = [&](double share) {
+    return printed(need_of_rooms(needs, {.room_share = share}));
+  };
+  EXPECT_THAT(told(0.5), HasSubstr("the wall must be at 63.06 °C for 50 % of the rooms\n"));
+  EXPECT_THAT(told(0.7), HasSubstr("a wall of 100 °C is not enough for 70 % of the rooms: it would "
+                                   "have to be at 124.50 °C\n"));
+  EXPECT_THAT(told(1), HasSubstr("no temperature of the wall is enough for 100 % of the rooms\n"));
+  EXPECT_THAT(told(1), HasSubstr("3 of 7 rooms (42.9 %): 1 would need more than 100 °C, for 2 no "
+                                 "temperature of this wall is enough\n"));
+  EXPECT_THAT(printed(need_of_rooms({20, 124.5}, {})), HasSubstr("(50.0 %): 1 would need more"));
+  EXPECT_THAT(printed(need_of_rooms({20, never}, {})), HasSubstr("(50.0 %): for 1 no temperature"));
+  EXPECT_THAT(printed(need_of_rooms({-never, -never}, {})), HasSubstr("may be at any temperature"));
+  EXPECT_THAT(printed(need_of_rooms({20, 30}, {})), Not(HasSubstr("out of reach")));
+}
+
+TEST(WallNeed, says_of_no_wall_that_makes_a_difference_that_it_makes_none) {
+  // Two of the room's four cells are beside the wall, and two are beyond its reach.
+  FloorPlan plan{Grid<double>(3, 12, 5.0), Grid<std::uint8_t>(3, 12)};
+  for (const std::size_t col : {1U, 2U, 8U, 9U}) plan.interior(1, col) = 1;
+  plan.domain(0, 1) = plan.domain(0, 2) = 25;
+  const Superposition linear = superposition_of(plan, {25}, *make_steady_solver(Isa::baseline), {});
+  const NeedQuestion question{.area_share = 0.9};
+  const WallNeed need{
+      question,
+      {{"one", true, linear.now.bound, needs_of_rooms(question, linear, {{0, 1, 2, 3}})}}};
+  EXPECT_LT(needed_of_cells(linear, 0, question.target).front().value, never);
+  ASSERT_EQ(verdict_of_room(need, 0), NeedVerdict::never);
+  EXPECT_THAT(printed(need), AllOf(Not(HasSubstr("makes no difference")), HasSubstr("is enough")));
+}
+
+TEST(WallNeed, is_drawn_up_to_the_room_that_needs_most) {
+  std::vector<double> needs{30, 31, 31, 32, 32, 33, 33, 34, 34, 35, 36, 38, 63};
+  const NeedQuestion question{.room_share = 0.5};
+  const auto drawn = [&] {
+    return need_plot(need_of_rooms(needs, question)).draw(PlotFormat::svg, 960, 600);
+  };
+  EXPECT_THAT(drawn(), AllOf(HasSubstr("> 60<"), Not(HasSubstr("> 70<"))));
+  needs.back() = 9000;
+  EXPECT_THAT(drawn(), Not(HasSubstr("> 9000<"))) << "which is above the limit";
 }
 
 TEST(Figures, count_cells_near_a_threshold_as_uncertain) {
