@@ -23,4 +23,4 @@ if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 echo "Why a test was skipped stands in $root/build/Testing/Temporary/LastTest.log"
-exec ctest --test-dir "$root/build" --output-on-failure "$@"
+exec ctest --test-dir "$root/build" --output-on-failure -j "$(nproc)" "$@"

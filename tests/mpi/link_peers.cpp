@@ -63,7 +63,7 @@ pid_t hear_pid(Link& link) {
 void let_go(Link& link) {
   link.send(1, {});
   link.send(2, {});
-  link.flush(std::chrono::seconds(60));
+  link.flush(std::chrono::seconds(600));
 }
 
 /// Rank 1 is gone in the middle of a large message; rank 2 must still be heard.
@@ -75,20 +75,20 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
     link.send(0, bytes_of(large, 1));
     link.send(0, bytes_of(3, 2));
     ::raise(kill ? SIGKILL : SIGSTOP);
-    link.flush(std::chrono::seconds(60));
+    link.flush(std::chrono::seconds(600));
     (void)wait_for(link);
     return 0;
   }
   if (mpi.rank() == 2) {
     (void)wait_for(link);
     link.send(0, bytes_of(5, 3));
-    link.flush(std::chrono::seconds(60));
+    link.flush(std::chrono::seconds(600));
     (void)wait_for(link);
     return 0;
   }
   const pid_t pid = hear_pid(link);
   link.send(1, {});
-  link.flush(std::chrono::seconds(60));
+  link.flush(std::chrono::seconds(600));
   while (!has_state(pid, kill ? "ZX" : "T")) std::this_thread::yield();
   link.send(2, {});
   const Envelope first = wait_for(link);
@@ -111,7 +111,7 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   Link& link = mpi.link();
   if (mpi.rank() == 1) {
     send_pid(link);
-    link.flush(std::chrono::seconds(60));
+    link.flush(std::chrono::seconds(600));
     ::raise(SIGSTOP);
     int signs = 0;
     while (wait_for(link).message == bytes_of(1, 1)) ++signs;
@@ -140,7 +140,7 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   (void)wait_for(link);
   link.send_sign_of_life(1, bytes_of(1, 1));
   link.send(2, {});
-  link.flush(std::chrono::seconds(60));
+  link.flush(std::chrono::seconds(600));
   return 0;
 }
 
