@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/larger.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -217,8 +218,8 @@ void summarise(RoomResult& room, std::span<const double> values, const Threshold
   room.mean_temp = numpy_sum(values) / static_cast<double>(values.size());
   room.min_temp = room.max_temp = values.front();
   for (const double value : values) {
-    room.min_temp = std::min(room.min_temp, value);
-    room.max_temp = std::max(room.max_temp, value);
+    room.min_temp = smaller(room.min_temp, value);
+    room.max_temp = larger(room.max_temp, value);
   }
   for (const double value : values) {
     room.cells_above += value > thresholds.above ? 1 : 0;

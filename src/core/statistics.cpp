@@ -81,11 +81,12 @@ void add_doubt(std::span<const double> values, std::int64_t cells_above, std::in
     doubt.below_most += cells_below;
     return;
   }
+  // Nothing is known of NaN: it may be on either side.
   doubt.above_least += count(values, [=](double value) { return value - radius > above; });
-  doubt.above_most += count(values, [=](double value) { return value + radius > above; });
+  doubt.above_most += count(values, [=](double value) { return !(value + radius <= above); });
   doubt.below_least += count(values, [=](double value) { return value + radius < below; });
-  doubt.below_most += count(values, [=](double value) { return value - radius < below; });
-  doubt.cells += count(values, [=](double value) { return distance(value) <= radius; });
+  doubt.below_most += count(values, [=](double value) { return !(value - radius >= below); });
+  doubt.cells += count(values, [=](double value) { return !(distance(value) > radius); });
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <ostream>
 
+#include "core/larger.hpp"
 #include "core/python_float.hpp"
 #include "forecast/listing_line.hpp"
 #include "report/unknown.hpp"
@@ -52,7 +54,7 @@ SettingTotals totals_of(const WhatIf& what_if, std::size_t setting) {
     const Figures& figures = plan.figures.at(setting);
     if (figures.cells == 0) continue;
     means.push_back(figures.mean);
-    totals.bound = std::max(totals.bound, figures.bound);
+    totals.bound = larger(totals.bound, figures.bound);
     const auto& [above, below] = std::pair(figures.above, figures.below);
     totals.half_above.add(above.value >= half, above.least >= half, above.most >= half);
     totals.half_below.add(below.value >= half, below.least >= half, below.most >= half);
@@ -286,9 +288,8 @@ Figures figures_of(std::span<const double> values, double bound, const Threshold
   Figures figures{values.size(), unknown, unknown, unknown, unknown, bound, {}, {}};
   figures.above = figures.below = {unknown, unknown, unknown};
   if (values.empty()) return figures;
-  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
-  figures.lowest = *lowest;
-  figures.highest = *highest;
+  figures.lowest = std::accumulate(values.begin(), values.end(), values.front(), smaller);
+  figures.highest = std::accumulate(values.begin(), values.end(), values.front(), larger);
   const BoundedMean mean = bounded_mean(values, bound);
   figures.mean = mean.value;
   // The deviation is no farther off than the values, and rounds as the mean does, twice.

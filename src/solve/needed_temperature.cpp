@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/larger.hpp"
+
 namespace wallheat {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// How much warmer a wall must be that is to add `lacking`.
 double warmer_by(double lacking, double per_degree) {
-  if (per_degree > 0) return lacking / per_degree;
+  if (!(per_degree <= 0) || std::isnan(lacking)) return lacking / per_degree;  // NaN stays NaN
   return lacking > 0 ? infinite : -infinite;
 }
 
@@ -20,7 +22,7 @@ double warmer_by(double lacking, double per_degree) {
 NeededTemperature needed_temperature(const LinearInWall& value, double target) {
   const double lacking = target - value.now;
   // By the maximum principle a warmer wall makes nothing colder.
-  const double gentlest = std::max(value.per_degree - value.per_degree_bound, 0.0);
+  const double gentlest = larger(value.per_degree - value.per_degree_bound, 0);
   const double steepest = value.per_degree + value.per_degree_bound;
   // Difference, bound, divisor, quotient and sum are rounded.
   constexpr double roundings = 4;
@@ -33,7 +35,7 @@ NeededTemperature needed_temperature(const LinearInWall& value, double target) {
   };
   const double lowest = lacking - value.now_bound;
   const double highest = lacking + value.now_bound;
-  return {wall(lacking, std::max(value.per_degree, 0.0), 0),
+  return {wall(lacking, larger(value.per_degree, 0), 0),
           wall(lowest, lowest > 0 ? steepest : gentlest, -1),
           wall(highest, highest > 0 ? gentlest : steepest, 1)};
 }
@@ -43,6 +45,9 @@ NeededTemperature needed_for_count(std::span<const NeededTemperature> each, std:
   const auto lowest = [&](double NeededTemperature::*part) {
     std::transform(each.begin(), each.end(), values.begin(),
                    [&](const NeededTemperature& needed) { return needed.*part; });
+    // If one is not a number, they have no order.
+    if (std::any_of(values.begin(), values.end(), [](double one) { return std::isnan(one); }))
+      return std::numeric_limits<double>::quiet_NaN();
     const auto place = values.begin() + static_cast<std::ptrdiff_t>(count - 1);
     std::nth_element(values.begin(), place, values.end());
     return *place;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/larger.hpp"
 #include "core/python_float.hpp"
 #include "solve/largest_value.hpp"
 #include "wallheat/error.hpp"
@@ -12,6 +13,10 @@ namespace wallheat {
 
 Grid<double> source_terms(const FloorPlan& plan, const Limits& limits) {
   const double area = limits.spacing * limits.spacing;
+  if (!std::isnormal(area))
+    throw InputError("its source cannot be used with a spacing of " + python_float(limits.spacing) +
+                     ", whose square is beyond the range of double precision; give another "
+                     "--spacing");
   Grid<double> terms(plan.source.rows, plan.source.cols);
   for (std::size_t cell = 0; cell < terms.cells.size(); ++cell)
     if (plan.interior.cells[cell] != 0) terms.cells[cell] = area * plan.source.cells[cell];
@@ -32,18 +37,20 @@ double largest_made_by(const Grid<double>& terms) {
   for (const double term : terms.cells) sum += std::abs(term);
   const double of_each = sum * (0.25 + std::log(width) / (2 * std::numbers::pi));
   const double largest = largest_magnitude(terms);
-  return std::min(largest * (width * width / 8), of_each);
+  return smaller(largest * (width * width / 8), of_each);
 }
 
 double largest_iterate(const FloorPlan& plan, const Grid<double>& terms) {
-  return largest_magnitude(plan.domain) + largest_made_by(terms);
+  const double largest = largest_magnitude(plan.domain);
+  if (!(largest <= largest_value)) check_values(plan.domain, "its start field");
+  return largest + largest_made_by(terms);
 }
 
 Convergence convergence_of(const FloorPlan& plan, const Grid<double>& terms, const Limits& limits) {
   double largest = largest_iterate(plan, terms);
   // The 2-norm of as much rounding in each cell. What the sum of squares rounds is far less.
   if (limits.norm == Norm::l2)
-    largest = std::max(largest, limits.tolerance) *
+    largest = larger(largest, limits.tolerance) *
               std::sqrt(static_cast<double>(plan.domain.cells.size()));
   return {limits.tolerance, limits.max_iterations, largest};
 }

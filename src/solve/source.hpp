@@ -8,7 +8,7 @@ namespace wallheat {
 
 /// What an update adds to the sum of a cell's neighbours: spacing^2 f at interior cells, 0 at the
 /// others, in °C; shape of the plan, which has a source. Throws InputError if an iterate could
-/// become larger than largest_value.
+/// become larger than largest_value, or if the square of the spacing is not a normal number.
 [[nodiscard]] Grid<double> source_terms(const FloorPlan& plan, const Limits& limits);
 
 /// A magnitude that nothing exceeds, in °C, of what such terms alone make from a start of 0; 0
@@ -17,6 +17,7 @@ namespace wallheat {
 
 /// A magnitude that no value of an iterate exceeds, in °C, for a start field and what
 /// source_terms() gives; nothing is added to the largest of the start field where there are none.
+/// Throws InputError as check_values() does.
 [[nodiscard]] double largest_iterate(const FloorPlan& plan, const Grid<double>& terms);
 
 /// When the iteration of a plan ends; `terms` are source_terms(), or empty.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/larger.hpp"
 #include "solve/largest_value.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -14,7 +15,7 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 double largest_of(std::span<const double> values) {
   double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
+  for (const double value : values) largest = larger(largest, std::abs(value));
   return largest;
 }
 
@@ -56,9 +57,9 @@ Superposition superposition_of(const FloorPlan& plan, const std::vector<double>&
                                Solver& steady, const Limits& limits) {
   Superposition result{solved(plan, steady, limits), {}};
   Limits per_degree = limits;
-  per_degree.accuracy /= std::max(1.0, largest_magnitude(plan.domain, [&](std::size_t cell) {
-                                    return plan.interior.cells[cell] == 0;
-                                  }));
+  per_degree.accuracy /= larger(1, largest_magnitude(plan.domain, [&](std::size_t cell) {
+                                  return plan.interior.cells[cell] == 0;
+                                }));
   for (const double kind : kinds) {
     const FloorPlan unit = unit_plan(plan, kind);
     const auto cells = static_cast<std::size_t>(

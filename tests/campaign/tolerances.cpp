@@ -14,6 +14,7 @@
 #include "solve/distance.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
+#include "support/farthest_apart.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
@@ -127,13 +128,6 @@ bool is_right(const Solution& found, const Case& one, std::int64_t iterations, d
   return std::abs(found.last_delta - delta) <= promised;
 }
 
-double largest_difference(const Grid<double>& field, const Grid<double>& other) {
-  double largest = 0;
-  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
-    largest = std::max(largest, std::abs(field.cells[cell] - other.cells[cell]));
-  return largest;
-}
-
 int run(std::int64_t cases, std::uint64_t seed) {
   constexpr std::int64_t per_plan = 40;
   std::int64_t tried = 0, wrong = 0, fell_back = 0, plans = 0;
@@ -163,7 +157,7 @@ int run(std::int64_t cases, std::uint64_t seed) {
       if (i == 0) {
         const Solution solution = *exact->solve(one.plan, limits, {});
         right = right && solution.last_delta == *expected &&
-                largest_difference(found.field, solution.field) <= found.uncertainty;
+                farthest_apart(found.field.cells, solution.field.cells) <= found.uncertainty;
       }
       ++tried;
       wrong += right ? 0 : 1;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -278,6 +279,19 @@ TEST(Rooms, are_summarised_as_numpy_would) {
               std::count_if(values.begin(), values.end(), [](double v) { return v > 20; }));
     EXPECT_EQ(room.cells_below,
               std::count_if(values.begin(), values.end(), [](double v) { return v < 10; }));
+  }
+}
+
+TEST(RoomResults, of_a_field_with_a_nan_have_no_extremes) {
+  const Grid<std::uint8_t> interior(2, 3, 1);
+  for (std::size_t cell = 0; cell < interior.cells.size(); ++cell) {
+    Grid<double> field(2, 3, 20);
+    field.cells[cell] = std::numeric_limits<double>::quiet_NaN();
+    const auto rooms = room_results(map_rooms(interior, 0), field, {});
+    ASSERT_EQ(rooms.size(), 1U);
+    EXPECT_TRUE(std::isnan(rooms[0].mean_temp));
+    EXPECT_TRUE(std::isnan(rooms[0].min_temp)) << cell;
+    EXPECT_TRUE(std::isnan(rooms[0].max_temp)) << cell;
   }
 }
 

@@ -136,12 +136,12 @@ TEST(Doubt, is_counted_as_if_each_value_were_looked_at) {
     Doubt expected;
     for (const double value : values) {
       expected.above_least += value - radius > thresholds.above ? 1 : 0;
-      expected.above_most += value + radius > thresholds.above ? 1 : 0;
+      expected.above_most += !(value + radius <= thresholds.above) ? 1 : 0;
       expected.below_least += value + radius < thresholds.below ? 1 : 0;
-      expected.below_most += value - radius < thresholds.below ? 1 : 0;
+      expected.below_most += !(value - radius >= thresholds.below) ? 1 : 0;
       const double nearest =
           std::min(std::abs(value - thresholds.below), std::abs(value - thresholds.above));
-      expected.cells += nearest <= radius ? 1 : 0;
+      expected.cells += !(nearest > radius) ? 1 : 0;
     }
     EXPECT_EQ(summary_of(values, thresholds, radius).doubt, expected) << radius;
     // Each in a stretch of its own.

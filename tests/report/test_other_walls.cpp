@@ -137,6 +137,17 @@ TEST(Figures, count_cells_near_a_threshold_as_uncertain) {
   EXPECT_GE(figures.bound, 1e-8);
 }
 
+TEST(Figures, of_cells_of_which_one_is_nan_have_no_extremes) {
+  for (std::size_t cell = 0; cell < 3; ++cell) {
+    std::vector<double> values{19, 20, 21};
+    values[cell] = std::nan("");
+    const Figures figures = figures_of(values, 1e-8, {});
+    EXPECT_TRUE(std::isnan(figures.lowest)) << cell;
+    EXPECT_TRUE(std::isnan(figures.highest)) << cell;
+    EXPECT_TRUE(std::isnan(figures.bound)) << cell;
+  }
+}
+
 TEST(Figures, of_no_cell_are_unknown) {
   EXPECT_TRUE(std::isnan(figures_of({}, 1e-8, {}).mean));
   EXPECT_TRUE(std::isnan(figures_of({}, 1e-8, {}).above.most));

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "core/generator.hpp"
 #include "solve/error_estimate.hpp"
+#include "support/farthest_apart.hpp"
 #include "support/shared_plans.hpp"
 #include "wallheat/floor_plan_files.hpp"
 #include "wallheat/solver.hpp"
@@ -35,10 +35,7 @@ TEST(ErrorEstimate, is_unknown_before_a_decay_shows) {
 double ratio(const FloorPlan& plan, Solver& solver) {
   const auto found = solver.solve(plan, {}, {});
   const auto truth = make_steady_solver(available_isas().back())->solve(plan, {}, {});
-  double farthest = 0;
-  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
-    farthest = std::max(farthest, std::abs(found->field.cells[cell] - truth->field.cells[cell]));
-  return found->error_estimate / farthest;
+  return found->error_estimate / farthest_apart(found->field.cells, truth->field.cells);
 }
 
 TEST(ErrorEstimate, is_about_the_true_error_of_floor_plans) {

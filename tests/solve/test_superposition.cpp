@@ -9,6 +9,7 @@
 #include "core/wall_temperatures.hpp"
 #include "solve/needed_temperature.hpp"
 #include "solve/superposition.hpp"
+#include "support/farthest_apart.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "support/shared_plans.hpp"
@@ -40,13 +41,6 @@ FloorPlan with_walls(FloorPlan plan, const std::vector<double>& from,
   for (std::size_t k = 0; k < from.size(); ++k) walls.push_back({from[k], to[k]});
   set_wall_temperatures(plan, walls);
   return plan;
-}
-
-double farthest_apart(std::span<const double> a, std::span<const double> b) {
-  EXPECT_EQ(a.size(), b.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return largest;
 }
 
 /// A superposition is within the sum of the bounds of a solve of the plan that it stands for.
@@ -199,6 +193,42 @@ TEST(NeededTemperature, is_infinite_where_the_wall_does_nothing) {
   EXPECT_GT(never.least, 1e9);  // what the bounds leave open
   EXPECT_EQ(needed_temperature({25, 10, 1e-8, 0, 0}, 18).least, infinite);
   EXPECT_EQ(needed_temperature({25, 20, 1e-8, 0, 0}, 18).most, -infinite);
+}
+
+TEST(NeededTemperature, is_not_known_where_something_is_nan) {
+  const double nan = std::nan("");
+  const LinearInWall good{25, 10, 1e-8, 0.5, 1e-9};
+  for (const auto part : {&LinearInWall::now, &LinearInWall::per_degree}) {
+    for (const double per_degree : {0.5, 0.0}) {
+      LinearInWall value = good;
+      value.per_degree = per_degree;
+      value.*part = nan;
+      const NeededTemperature needed = needed_temperature(value, 18);
+      EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.least) && std::isnan(needed.most));
+    }
+  }
+  for (const auto part : {&LinearInWall::now_bound, &LinearInWall::per_degree_bound}) {
+    LinearInWall value = good;
+    value.*part = nan;
+    const NeededTemperature needed = needed_temperature(value, 18);
+    EXPECT_TRUE(std::isnan(needed.least) && std::isnan(needed.most));
+  }
+  for (std::size_t place = 0; place < 3; ++place) {
+    std::vector<NeededTemperature> each{{20, 19, 21}, {30, 29, 31}, {40, 39, 41}};
+    each[place] = {nan, nan, nan};
+    const NeededTemperature needed = needed_for_count(each, 2);
+    EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.least) && std::isnan(needed.most));
+  }
+}
+
+TEST(Superposition, of_values_of_which_one_is_nan_has_no_bound) {
+  for (std::size_t cell = 0; cell < 3; ++cell) {
+    Superposition linear{{{10, 11, 12}, 1e-9}, {{25, 4, {{0.1, 0.2, 0.3}, 1e-9}}}};
+    EXPECT_LT(linear.at(std::vector{30.0}).bound, 1e-7);
+    (cell == 1 ? linear.walls[0].per_degree : linear.now).cells[cell] = std::nan("");
+    EXPECT_TRUE(std::isnan(linear.at(std::vector{30.0}).bound)) << cell;
+    EXPECT_TRUE(std::isnan(bounded_mean(linear.at(std::vector{30.0}).cells, 0).bound)) << cell;
+  }
 }
 
 TEST(NeededTemperature, counts_a_share_as_people_do) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+
+#include "core/larger.hpp"
 
 namespace wallheat {
 
@@ -105,7 +108,7 @@ ConjugateGradients::Measured ConjugateGradients::measure() {
   std::fill(answer, answer + columns, 0.0);
   kernels_.measure(multigrid_.finest().data, vectors(), {residual, highest, answer});
   const auto largest = [=](const double* begin) {
-    return *std::max_element(begin, begin + columns);
+    return std::accumulate(begin, begin + columns, *begin, larger);
   };
   residual_now_ = largest(residual);
   return {residual_now_, largest(highest), largest(answer)};
@@ -153,7 +156,7 @@ double ConjugateGradients::sum_of_columns() {
 double ConjugateGradients::largest_of_columns() {
   double largest = 0;
   for (double& column : columns_) {
-    largest = std::max(largest, column);
+    largest = larger(largest, column);
     column = 0;
   }
   return largest;

@@ -1,9 +1,9 @@
 #include "solve/steady/error_bound.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/larger.hpp"
 #include "solve/largest_value.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
@@ -32,9 +32,8 @@ Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& inte
       double sum = ((at(row, col - 1) + at(row, col + 1)) + at(row - 1, col)) + at(row + 1, col);
       if (!terms.cells.empty()) sum += terms(row, col);
       const double residual = sum - 4 * field(row, col);
-      found.largest = std::max(found.largest, std::abs(residual));
-      found.highest = std::max(found.highest, residual);
-      if (std::isnan(residual)) found.largest = std::numeric_limits<double>::infinity();
+      found.largest = larger(found.largest, std::abs(residual));
+      found.highest = larger(found.highest, residual);
     }
   }
   return found;
@@ -52,7 +51,9 @@ double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Gri
   const double error =
       error_per_residual(largest_magnitude(w), residuals_of(w, plan.interior, {}).highest);
   const double largest = residuals_of(field, plan.interior, terms).largest;
-  return error_bound_of(error, largest, largest_magnitude(field), largest_magnitude(terms));
+  const double bound =
+      error_bound_of(error, largest, largest_magnitude(field), largest_magnitude(terms));
+  return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace wallheat

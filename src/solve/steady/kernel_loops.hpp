@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/larger.hpp"
 #include "solve/steady/kernels.hpp"
 
 // For the files of the instruction sets alone: the loops, which the compiler vectorises.
@@ -453,8 +454,7 @@ void relax_red(const FinestData& level, const float* black, const float* right, 
   });
 }
 
-double larger(double one, double other) { return one > other ? one : other; }
-double size_of(double value) { return value < 0 ? -value : value; }
+double size_of(double value) { return __builtin_fabs(value); }
 
 void begin(const FinestData& level, const Strip* strip, const Strip* end, const double* values,
            double factor, double* const answer[2]) {
@@ -468,8 +468,10 @@ void begin(const FinestData& level, const Strip* strip, const Strip* end, const 
       const std::size_t within = (cols + 1 - offset) / 2;
       const std::size_t cells = strip->cells < within ? strip->cells : within;
 #pragma GCC ivdep
-      for (std::size_t k = 0; k < cells; ++k)
-        to[k] = (1 - 4 * static_cast<double>(inverse[k])) * (factor * from[2 * k + offset]);
+      for (std::size_t k = 0; k < cells; ++k) {
+        const double value = factor * from[2 * k + offset];  // may be infinite if it is not taken
+        to[k] = static_cast<double>(inverse[k]) > 0 ? 0 : value;
+      }
     };
     take(even, 0);
     take(1 - even, 1);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/larger.hpp"
 #include "core/python_float.hpp"
 #include "solve/largest_value.hpp"
 #include "solve/source.hpp"
@@ -59,6 +60,7 @@ class SteadySolver final : public Solver {
       gradients_.assign(plan.interior);
     }
     const double largest_fixed = largest_fixed_of(plan);
+    if (!(largest_fixed <= largest_value)) check_values(plan.domain, "its start field");
     const double largest_term = largest_magnitude(terms);
     // What fixed cells and the source can make of the others, in the steady state.
     const double largest = largest_fixed + largest_made_by(terms);
@@ -104,9 +106,11 @@ class SteadySolver final : public Solver {
     gradients_.store(1 / scale, result.field);
     result.bound =
         error_bound_of(error_of_residual, found.residual + flushed,
-                       std::max(found.answer, largest_fixed * scale), largest_term * scale) /
+                       larger(found.answer, largest_fixed * scale), largest_term * scale) /
         scale;
     result.uncertainty = result.bound;
+    if (!std::isfinite(result.bound))
+      throw InputError("no bound of its error is a finite number: its steady state is not proven");
     result.converged = result.bound <= limits.accuracy;
     if (!result.converged && iterations < limits.max_iterations)
       refuse(limits.accuracy, 1.25 * result.bound);

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+
+namespace wallheat {
+
+/// How far apart the farthest of two rows of numbers are. Infinite if they are not of one length,
+/// or a difference is not a number, so that nothing is found to be near enough.
+template <class Values, class Others>
+[[nodiscard]] double farthest_apart(const Values& values, const Others& others) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (std::size(values) != std::size(others)) return infinite;
+  long double farthest = 0;
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    const long double value = values[i];
+    const long double apart = std::abs(value - others[i]);
+    if (std::isnan(apart)) return infinite;
+    if (apart > farthest) farthest = apart;
+  }
+  return static_cast<double>(farthest);
+}
+
+}  // namespace wallheat
