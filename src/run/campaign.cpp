@@ -179,8 +179,7 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logge
 }
 
 /// The plans of this shard that want solving; counts all others of it. Refuses to mix answers to
-/// different inputs in one file. Inputs that only have new time stamps, as copies have, need not be
-/// read again by the next resume.
+/// different inputs in one file.
 std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSource& source,
                                        ResultStore& store, RunTally& tally,
                                        MeasuredGpus& measured) {
@@ -204,7 +203,6 @@ std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSour
     throw RunError(
         fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
                     options.out.string(), found));
-  store.restamp(changes.restamped);
   return plans;
 }
 
@@ -394,8 +392,7 @@ class Campaign {
   void warn_of_unknown_spacing() {
     if (options_.job.solver.spacing_is_known || plans_.empty()) return;
     try {
-      if (source_->stamps(id_of(plans_.front()))[2] != FileStamp{})
-        logger_.warn("{}", unknown_spacing);
+      if (source_->has_source(id_of(plans_.front()))) logger_.warn("{}", unknown_spacing);
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }

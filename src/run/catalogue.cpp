@@ -72,13 +72,9 @@ std::string plan_sample(const PlanSource& source, const std::string& id) {
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes) {
   if (!is_answer(row.status)) return;
   try {
-    const PlanStamps stamps = source.stamps(row.id);
-    if (stamps == row.input_stamps) return;
-    if (input_hash(source, row.id) != row.input_hash) {
+    if (source.stamp(row.id) == row.input_stamp) return;
+    if (input_hash(source, row.id) != row.input_hash)
       changes.changed.push_back({row.index, row.id, "other content"});
-    } else {
-      changes.restamped.emplace_back(row).input_stamps = stamps;
-    }
   } catch (const InputError& error) {
     changes.unreadable.push_back({row.index, row.id, error.what()});
   }

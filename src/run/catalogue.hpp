@@ -46,11 +46,9 @@ struct ChangedInput {
 struct InputChanges {
   std::vector<ChangedInput> changed;     ///< the content is another
   std::vector<ChangedInput> unreadable;  ///< there may be no content any more
-  std::vector<PlanResult> restamped;     ///< rows of equal content, with the stamps of today
 };
 
-/// Adds what became of one row's input. Size and time stamp decide where they can; only where they
-/// differ is the plan read and hashed.
+/// Adds what became of one row's input. The plan is read and hashed only if its stamp is another.
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
 /// "2 plan(s) that are already solved have changed in plans since: 7 (other content), ..." with the
 /// first few of those that changed or cannot be read; empty where there are none.

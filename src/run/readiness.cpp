@@ -82,7 +82,7 @@ class Examination {
       ++mine;
       const std::string id(ids_->ids[plan]);
       try {
-        if (source_->stamps(id)[2] != FileStamp{}) ++sources;
+        if (source_->has_source(id)) ++sources;
         const GridShape shape = shapes_[plan] = source_->shape(id);
         if (shape.rows * shape.cols > most.rows * most.cols) most = shape;
         if (least.rows == SIZE_MAX || shape.rows * shape.cols < least.rows * least.cols)

@@ -162,7 +162,7 @@ TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_and_how_long_it_took
     other.host = "elsewhere";
     other.seconds = 17;
     other.attempts = 3;
-    other.input_stamps = {};
+    other.input_stamp = 0;
   }
   write_part(part(1), plan, others);
   EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {}).written);

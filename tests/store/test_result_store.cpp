@@ -98,7 +98,7 @@ TEST_F(ResultStoreFile, restamps_rows_and_keeps_their_fields) {
     store_all(store, make_results(plan, 0, 4));
     if (!open) store.close({});
     auto copies = make_results(plan, 1, 3);
-    for (auto& copy : copies) copy.input_stamps[1].mtime_ns = 77;
+    for (auto& copy : copies) copy.input_stamp = 77;
     {
       auto resumed = open ? std::move(store) : ResultStore::resume(file, plan, {});
       resumed.restamp(copies);

@@ -304,7 +304,7 @@ void ResultStore::Impl::restamp(std::span<const PlanResult> results) {
       std::optional<FieldTables::Extent> extent;
       if (has_field(row)) extent = fields_->find(shape_of(row), row.field_slot);
       PlanResult stamped = to_result(row);
-      stamped.input_stamps = result.input_stamps;
+      stamped.input_stamp = result.input_stamp;
       put_columns(row, stamped);
       seal(row);
       batch_.push_back({extent ? extent->offset : -1, row});

@@ -109,7 +109,7 @@ class ResultStore {
   /// as they were stored: failed, with the reason. It is empty unless a field has no place.
   [[nodiscard]] std::vector<PlanResult> store(std::span<const PlanResult> results);
 
-  /// Gives stored rows the input_stamps of these results, and changes nothing else of them.
+  /// Gives stored rows the input_stamp of these results, and changes nothing else of them.
   void restamp(std::span<const PlanResult> results);
 
   /// Lets readers of the open file see what was stored lately; cheap when nothing is new. Call it

@@ -79,7 +79,10 @@ class Plans final : public PlanSource {
     return load(id).interior;
   }
   [[nodiscard]] GridShape shape(const std::string&) const override { return {24, 20}; }
-  [[nodiscard]] PlanStamps stamps(const std::string&) const override { return {}; }
+  [[nodiscard]] bool has_source(const std::string& id) const override {
+    return load(id).has_source();
+  }
+  [[nodiscard]] std::uint64_t stamp(const std::string&) const override { return 0; }
 
  private:
   std::size_t count_;

@@ -146,7 +146,7 @@ PlanResult make_result(const StorePlan& plan, std::size_t index, Version version
   result.failures = failed ? 1 : 0;
   result.host = "node" + std::to_string(number);
   result.input_hash = 0xfeedfacecafebeefULL + number;
-  result.input_stamps[0] = {4242, version.restamped ? 7 : 6};
+  result.input_stamp = version.restamped ? 7 : 6;
   if (failed) result.error = "it was meant to fail";
   if (!failed && plan.settings.contains("rooms_door")) {
     result.rooms = make_rooms(number);
