@@ -54,6 +54,9 @@ class ResultReader {
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t index) const;
   /// False if the last writer did not close the file (it lives, or it was killed).
   [[nodiscard]] bool closed_well() const;
+  /// True if the HDF5 file alone holds everything, so that other programs see all of it. A session
+  /// that was stopped, killed or still goes on has results in its journal.
+  [[nodiscard]] bool is_whole() const;
   /// One sentence for each kind of damage that was found: plans that are pending for it, and the
   /// first few of their ids. Fields are compared with their checksums only when they are read.
   [[nodiscard]] const std::vector<std::string>& damage() const;

@@ -13,7 +13,7 @@
 #include "io/print_error.hpp"
 #include "solve/trace.hpp"
 #include "store/packs/plan_pack.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -29,7 +29,7 @@
 #include "solve/gpu/device.hpp"
 #include "solve/trace.hpp"
 #include "store/packs/plan_pack.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
 #include "view/advice.hpp"

@@ -19,7 +19,7 @@
 #include "store/packs/plan_pack.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 #include "view/bytes_text.hpp"
 #include "wallheat/error.hpp"
 

@@ -7,7 +7,7 @@
 #include "core/python_float.hpp"
 #include "io/deflate.hpp"
 #include "isolation/plan_job.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"

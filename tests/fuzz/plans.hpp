@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 
 namespace wallheat::fuzz {
 

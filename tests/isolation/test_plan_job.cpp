@@ -10,7 +10,7 @@
 #include "isolation/plan_job.hpp"
 #include "run/catalogue.hpp"
 #include "run/forecast.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "support/matchers.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"

@@ -5,7 +5,7 @@
 
 #include "io/deflate.hpp"
 #include "queue/answers.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 
 namespace wallheat {
 namespace {

@@ -6,7 +6,7 @@
 #include "report/compare.hpp"
 #include "report/page.hpp"
 #include "report/row_table.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

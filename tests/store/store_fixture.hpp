@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "child_process.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"

@@ -8,7 +8,7 @@
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
 #include "store/results/hdf5_file.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 #include "store_fixture.hpp"
 #include "support/odd_hdf5.hpp"
 #include "support/process.hpp"

@@ -18,7 +18,7 @@
 #include "store/results/boundary.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store/results/result_path.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;

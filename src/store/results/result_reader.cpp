@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "store/hdf5/hdf5_handle.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/opening.hpp"
 #include "store/results/result_path.hpp"
 #include "wallheat/error.hpp"

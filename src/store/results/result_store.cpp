@@ -12,7 +12,7 @@
 #include "io/checksum.hpp"
 #include "io/file_lock.hpp"
 #include "store/results/boundary.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "store/results/opening.hpp"
 #include "store/results/write_ahead_log.hpp"
 #include "wallheat/error.hpp"

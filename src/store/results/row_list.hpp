@@ -15,7 +15,7 @@
 
 #include "core/id_list.hpp"
 #include "io/posix_file.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 
 namespace wallheat::store {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "io/checksum.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {

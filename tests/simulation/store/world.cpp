@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "store/results/field_codec.hpp"
-#include "store/results/row.hpp"
+#include "store/field_codec.hpp"
+#include "store/row.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::simulation {

@@ -1,4 +1,4 @@
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 
 #include <optional>
 #include <string>
