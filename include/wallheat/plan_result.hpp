@@ -63,7 +63,6 @@ enum class PlanStatus : std::uint8_t {
   TEXT(64, solver, shown, "name and version")                                                                        \
   NUMBER(std::uint64_t, input_hash, 0, answer, "of the plan's shape, start field, mask and source")                          \
   NUMBER(std::uint64_t, input_stamp, 0, kept, "of the plan's files: another one tells that they may have changed")   \
-  STORED(std::int64_t, field_slot, -1, "-1: no field")                                                               \
   NUMBER(std::int64_t, field_bytes, 0, kept, "compressed size; 0: no field")                                         \
   NUMBER(std::uint32_t, field_crc32, 0, kept, "of the compressed bytes (Python: zlib.crc32)")                        \
   NUMBER(std::int32_t, failures, 0, kept, "how many of the attempts failed or killed their solver")                  \

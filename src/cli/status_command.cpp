@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "io/process_setup.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 #include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "view/parts_status.hpp"

@@ -8,10 +8,6 @@
 // endings.
 namespace wallheat {
 
-/// The write-ahead log of a session.
-[[nodiscard]] inline std::filesystem::path log_path(std::filesystem::path file) {
-  return file += ".wal";
-}
 /// The journal of session `number`.
 [[nodiscard]] inline std::filesystem::path journal_path(std::filesystem::path file,
                                                         std::size_t number) {

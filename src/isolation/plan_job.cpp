@@ -12,8 +12,8 @@
 #include "core/plan_hash.hpp"
 #include "io/print_error.hpp"
 #include "solve/trace.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "store/field_codec.hpp"
+#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -58,7 +58,7 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   const TraceRange summarise("summarise");
   describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
-  if (settings.save_fields) result.field = compress_field(solution->field);
+  if (settings.save_fields) put_field(result, solution->field);
   result.phases.compress_s = lap.seconds();
 }
 

@@ -21,21 +21,6 @@ PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>
   return plans;
 }
 
-std::vector<GridShape> plan_shapes(const PlanSource& source, const TextList& ids,
-                                   const Shard& shard, const Interrupted& interrupted) {
-  std::vector<GridShape> shapes(ids.size());
-  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
-    if (!shard.holds(plan)) continue;
-    if (interrupted()) throw StopRequested();
-    try {
-      shapes[plan] = source.shape(std::string(ids[plan]));
-    } catch (const InputError&) {
-      shapes[plan] = {};
-    }
-  }
-  return shapes;
-}
-
 void require_wall_kinds(const PlanSource& source, const TextList& ids,
                         const WallTemperatures& walls, const Interrupted& interrupted) {
   std::set<double> kinds;

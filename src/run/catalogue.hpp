@@ -21,12 +21,6 @@ namespace wallheat {
 /// The process was asked to stop in the middle of something that has no half.
 struct StopRequested {};
 
-/// The shape of each plan, without its cells being read; {0, 0} for plans of other shards and where
-/// it cannot be read (the plan will fail with the reason when it is solved). Throws StopRequested.
-[[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source, const TextList& ids,
-                                                 const Shard& shard,
-                                                 const Interrupted& interrupted);
-
 /// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
 /// all kinds are found, which is usually one; those that cannot be read are left out.
 void require_wall_kinds(const PlanSource& source, const TextList& ids,

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "io/file_names.hpp"
+#include "store/journal.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
@@ -14,13 +16,13 @@ namespace {
 
 /// A file's beginning says "wallheat" and a kind: the attribute lies in the root's header, its name
 /// and a NUL, then its type, then its text.
-bool says_results(std::string_view bytes) {
+bool says(std::string_view bytes, std::string_view kind) {
   using namespace std::string_view_literals;
   constexpr auto name = "wallheat\0"sv;
   constexpr std::size_t reach = 128;
   const auto at = bytes.find(name);
   return at != std::string_view::npos &&
-         bytes.substr(at + name.size(), reach).find("results") != std::string_view::npos;
+         bytes.substr(at + name.size(), reach).find(kind) != std::string_view::npos;
 }
 
 }  // namespace
@@ -43,24 +45,27 @@ fs::path real_path(const fs::path& file) {
     throw RunError(path.string() + " cannot be written: there is no directory " +
                    path.parent_path().string() + "; make it first");
   const auto found = look_at(path);
-  if (found && S_ISDIR(found->st_mode))
-    throw RunError(path.string() +
-                   " is a folder, not a result file; if it holds plans, name it by --data");
+  refuse_folder(path);
   if (found && !S_ISREG(found->st_mode))
     throw RunError(path.string() + " is not a regular file; name another");
   return path;
 }
 
-void require_own(const fs::path& path) {
+void require_own(const fs::path& path, const std::string& mark, const std::string& kind) {
   constexpr std::uint64_t enough = 64 << 10;
   if (!is_there(path)) return;
   const File in(path, O_RDONLY);
   std::string bytes(std::min(in.size(), enough), '\0');
   if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
     throw_system_error(path, "be read", EIO);
-  if (bytes.empty() || says_results(bytes)) return;
-  throw RunError(path.string() +
-                 " is not a result file that wallheat wrote, so --overwrite does not replace it; "
+  if (bytes.empty() || says(bytes, mark)) return;
+  for (const std::size_t session : journal_numbers(path)) {
+    JournalReader journal(journal_path(path, session));
+    journal.scan([](const Row&, const JournalPlace&) {});
+    if (journal.file_id() != 0) return;  // it tells what the damaged file was
+  }
+  throw RunError(path.string() + " is not " + kind +
+                 " that wallheat wrote, so --overwrite does not replace it; "
                  "name another, or remove it first");
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "io/checksum.hpp"
 #include "io/deflate.hpp"
 #include "wallheat/error.hpp"
 
@@ -30,10 +31,15 @@ std::vector<std::byte> compress_field(const Grid<double>& field) {
   return deflate(shuffle<double>(field.cells), Effort::fast);
 }
 
+void put_field(PlanResult& result, const Grid<double>& field) {
+  result.field = compress_field(field);
+  result.field_bytes = static_cast<std::int64_t>(result.field.size());
+  result.field_crc32 = crc32_of(result.field);
+}
+
 Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
   if (!can_hold(chunk.size(), shape.rows, shape.cols, sizeof(double))) damaged();
   std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
-  // Bytes behind the end of the stream are allowed: the store may add one.
   if (!inflate(chunk, planes)) damaged();
   Grid<double> field(shape.rows, shape.cols);
   unshuffle<double>(planes, field.cells);

@@ -18,6 +18,9 @@ namespace wallheat {
 /// filters, so that the writer can pass the bytes on unchanged. Done by workers.
 [[nodiscard]] std::vector<std::byte> compress_field(const Grid<double>& field);
 
+/// Gives a result its compressed field, and what tells of it.
+void put_field(PlanResult& result, const Grid<double>& field);
+
 /// The inverse. Throws RunError if the bytes are damaged or do not give the shape.
 [[nodiscard]] Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape);
 

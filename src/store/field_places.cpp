@@ -18,7 +18,7 @@ std::vector<FieldPlace> field_places(const std::filesystem::path& file) {
                      "makes a whole copy");
     std::vector<FieldPlace> places;
     view.for_each_row([&](const Row& row) {
-      if (holds_field(row))
+      if (has_field(row))
         places.push_back(
             {row.index, id_of(row), shape_of(row), "/fields/" + field_name(text_in(row.id))});
     });

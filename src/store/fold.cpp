@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <utility>
 
 #include "io/file_names.hpp"
+#include "store/result_path.hpp"
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
@@ -20,23 +20,6 @@ Campaign successor_of(const Campaign& old) {
   fresh.ancestors.push_back(old.file_id);
   if (fresh.ancestors.size() > most_ancestors) fresh.ancestors.erase(fresh.ancestors.begin());
   return fresh;
-}
-
-/// The numbers of all journals that lie beside a file.
-std::vector<std::size_t> journals_beside(const fs::path& path) {
-  std::vector<std::size_t> numbers;
-  const std::string beginning = path.filename().string() + ".wal";
-  for (const auto& entry : fs::directory_iterator(path.parent_path())) {
-    std::string_view name = entry.path().filename().native();
-    if (!name.starts_with(beginning)) continue;
-    name.remove_prefix(beginning.size());
-    if (name.ends_with(".fold")) name.remove_suffix(5);
-    const bool is_number = !name.empty() && name.size() < 10 &&
-                           name.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_number) numbers.push_back(std::stoul(std::string(name)));
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
 }
 
 /// How many rooms each plan of the new file has.
@@ -101,7 +84,7 @@ RunError not_folded(const View& view, const fs::path& path, const std::string& w
 }  // namespace
 
 void take_journals(const fs::path& path) {
-  for (const std::size_t number : journals_beside(path)) {
+  for (const std::size_t number : journal_numbers(path)) {
     const auto journal = journal_path(path, number);
     if (is_there(journal)) rename_file(journal, taken_path(journal));
   }
@@ -109,7 +92,7 @@ void take_journals(const fs::path& path) {
 }
 
 void remove_journals(const fs::path& path, std::size_t end) {
-  for (const std::size_t number : journals_beside(path)) {
+  for (const std::size_t number : journal_numbers(path)) {
     if (number >= end) return;
     const auto journal = journal_path(path, number);
     // One after the other, also on the disk: what is left is always the last ones.
@@ -126,7 +109,7 @@ std::vector<FileId> files_replaced_at(const fs::path& path) {
   } catch (const std::runtime_error&) {
     // There is none, or it is too damaged to say: its journals do.
   }
-  for (const std::size_t number : journals_beside(path)) {
+  for (const std::size_t number : journal_numbers(path)) {
     JournalReader journal(journal_path(path, number));
     journal.scan([](const Row&, const JournalPlace&) {});
     ids.push_back(journal.file_id());

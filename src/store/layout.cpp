@@ -118,6 +118,18 @@ void copy_attribute(const Handle& from, const Handle& to, const std::string& nam
   H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, value.data());
 }
 
+Handle make_access_list() {
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
+  // Version 1.10's objects carry checksums; newer ones could not be opened by older tools.
+  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
+  checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
+  checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
+  // What waits in HDF5's buffer is written when a dataset is closed, where nobody hears of an
+  // error. Without the buffer it is written, and fails, at once.
+  checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
+  return list;
+}
+
 }  // namespace
 
 std::string session_name(std::size_t number) {
@@ -141,16 +153,26 @@ Handle make_room_type() {
   return compound.take();
 }
 
-Handle make_access_list() {
-  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
-  // Version 1.10's objects carry checksums; newer ones could not be opened by older tools.
-  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
-  checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
-  checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
-  // What waits in HDF5's buffer is written when a dataset is closed, where nobody hears of an
-  // error. Without the buffer it is written, and fails, at once.
-  checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
-  return list;
+bool is_hdf5(const File& file) {
+  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  std::array<unsigned char, 8> start{};
+  return file.read_at(0, std::as_writable_bytes(std::span(start))) && start == signature;
+}
+
+Handle open_to_read(const std::filesystem::path& file) {
+  prepare_hdf5();
+  const Handle list = make_access_list();
+  // A process has one way to open a file with a driver, and the host of this library may have it
+  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
+  // set.
+  checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
+  return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+}
+
+Handle create_new(const std::filesystem::path& file) {
+  prepare_hdf5();
+  return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, make_access_list().get()), H5Fclose,
+          "make " + file.string()};
 }
 
 std::uint64_t offset_of(const Handle& dataset) {
@@ -196,7 +218,7 @@ void copy_unknown(const Handle& from, const Handle& to) {
 
 void write_identity(const Handle& file, const Campaign& campaign) {
   const Handle root = open_group(file, "/");
-  write_attribute(root, version_name, H5T_STD_I32LE, &file_format);
+  write_attribute(root, version_name, H5T_STD_I32LE, &format_version);
   write_texts(root, {{mark_name, mark_value},
                      {id_name, text_of({campaign.file_id})},
                      {ancestors_name, text_of(campaign.ancestors)},
@@ -208,9 +230,9 @@ void read_identity(const Handle& file, const std::filesystem::path& path, Campai
   const auto version = read_whole_number(root, version_name);
   if (!has_attribute(root, mark_name) || read_text(root, mark_name) != mark_value || !version)
     throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
-  if (*version != file_format)
+  if (*version != format_version)
     throw RunError(path.string() + " has format version " + std::to_string(*version) +
-                   ", but this wallheat knows version " + std::to_string(file_format) +
+                   ", but this wallheat knows version " + std::to_string(format_version) +
                    " only; use the wallheat that wrote it, or solve anew into another file");
   const auto ids = ids_in(root, id_name);
   if (ids.size() != 1) throw Hdf5Error("cannot tell which file it is");

@@ -22,9 +22,14 @@ inline constexpr const char* sessions_name = "/sessions";
 /// The compound type of a room.
 [[nodiscard]] Handle make_room_type();
 
-/// How files are opened and made. HDF5's own locks are off: a notebook that has the file open must
-/// not stop a run.
-[[nodiscard]] Handle make_access_list();
+/// True if a file begins as an HDF5 file does.
+[[nodiscard]] bool is_hdf5(const File& file);
+
+// HDF5's own locks are off: a notebook that has a file open must not stop a run.
+
+[[nodiscard]] Handle open_to_read(const std::filesystem::path& file);
+/// Makes a new file with nothing in it; there must be none of that name, nor a link.
+[[nodiscard]] Handle create_new(const std::filesystem::path& file);
 
 /// Where a contiguous dataset begins, in bytes from the beginning of the file; 0 if it is empty.
 [[nodiscard]] std::uint64_t offset_of(const Handle& dataset);

@@ -42,7 +42,7 @@ struct Choice {
 };
 
 Choice choice_of(std::uint32_t part, const Row& row) {
-  return {part, row.row_crc32, row.failures, row.attempts, status_of(row), holds_field(row), false};
+  return {part, row.row_crc32, row.failures, row.attempts, status_of(row), has_field(row), false};
 }
 
 /// The union of parts on its way: for each plan which part's row says most. Parts are read twice,

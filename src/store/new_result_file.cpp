@@ -42,11 +42,9 @@ std::vector<std::uint32_t> starts_of(std::span<const std::uint32_t> counts) {
 NewResultFile::NewResultFile(const std::filesystem::path& path, const Campaign& campaign,
                              std::size_t count, std::span<const std::uint32_t> room_counts)
     : path_(path), room_starts_(starts_of(room_counts)) {
-  prepare_hdf5();
   const auto temporary = temporary_path(path);
   remove_file(temporary);
-  file_ = Handle(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, make_access_list().get()),
-                 H5Fclose, "make " + temporary.string());
+  file_ = create_new(temporary);
   try {
     bytes_.emplace(temporary, O_RDWR);
     take_rights_of(path, *bytes_);
@@ -89,7 +87,7 @@ void NewResultFile::put(const StoredResult& result) {
   if (rows_.size() == rows_at_once || (!rows_.empty() && rows_.back().index + 1 != row.index))
     flush_rows();
   rows_.push_back(row);
-  if (holds_field(row)) write_field(row, result.field);
+  if (has_field(row)) write_field(row, result.field);
   if (room_starts_.empty()) return;
   const std::uint64_t start = room_starts_.at(row.index);
   const std::size_t count = room_starts_.at(row.index + 1) - start;

@@ -9,6 +9,7 @@
 
 #include "io/checksum.hpp"
 #include "store/layout.hpp"
+#include "store/result_path.hpp"
 
 namespace wallheat::store {
 namespace {
@@ -20,15 +21,10 @@ std::uint32_t checksum_of(const RoomResult& room) {
 }
 
 File open_existing(const std::filesystem::path& path, int flags) {
+  refuse_folder(path);
   auto file = open_unless(ENOENT, path, flags);
   if (!file) throw RunError(path.string() + " does not exist");
   return std::move(*file);
-}
-
-bool is_hdf5(const File& file) {
-  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  std::array<unsigned char, 8> start{};
-  return file.read_at(0, std::as_writable_bytes(std::span(start))) && start == signature;
 }
 
 }  // namespace
@@ -74,12 +70,7 @@ FileId new_file_id() {
 ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing(path, O_RDONLY)) {
   prepare_hdf5();
   if (!is_hdf5(*bytes_)) throw RunError(path.string() + " is not an HDF5 file");
-  const Handle list = make_access_list();
-  // A process has one way to open a file with a driver, and the host of this library may have it
-  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
-  // set.
-  checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
-  file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file");
+  file_ = open_to_read(path);
   if (!bytes_->is_named()) throw RunError(path.string() + " changed while it was read");
   read_identity(file_, path, campaign_);
   campaign_.settings = read_texts(open_group(file_, settings_name));

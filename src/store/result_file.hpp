@@ -17,7 +17,7 @@
 namespace wallheat::store {
 
 /// Of the result file and of journals; others are refused.
-inline constexpr std::int32_t file_format = 2;
+inline constexpr std::int32_t format_version = 2;
 
 /// All that a result file holds, but results.
 struct Campaign {
@@ -38,7 +38,6 @@ struct Campaign {
 [[nodiscard]] inline bool has_rooms(const Row& row) {
   return is_answer(status_of(row)) && status_of(row) != PlanStatus::empty;
 }
-[[nodiscard]] inline bool holds_field(const Row& row) { return row.field_bytes > 0; }
 
 /// The rooms as those of row i, with their checksums.
 [[nodiscard]] std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms,

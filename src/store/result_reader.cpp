@@ -33,7 +33,7 @@ class ResultReader::Impl {
 
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const {
     const Row row = row_of(index);
-    if (!holds_field(row)) return std::nullopt;
+    if (!has_field(row)) return std::nullopt;
     const auto chunk = view_.field(row);
     if (!chunk) refuse_damaged("a damaged field", row);
     return decompress_field(*chunk, shape_of(row));

@@ -28,7 +28,8 @@ void require_free(const fs::path& path, bool overwrite) {
     throw RunError(path.string() +
                    " exists; go on with it by --resume, or replace it by --overwrite");
   if (!overwrite && has_results(path))
-    throw RunError(path.string() + " is gone, but " + journal_path(path, 0).string() +
+    throw RunError(path.string() + " is gone, but " +
+                   journal_path(path, journal_numbers(path).front()).string() +
                    " holds results of it: bring back the file, or start anew with --overwrite");
   require_own(path);
 }
@@ -211,7 +212,7 @@ void ResultStore::Impl::store(std::span<const PlanResult> results) {
     std::vector<RoomResult> rooms;
     if (keeps_rooms && has_rooms(row)) rooms = sealed_rooms(result.rooms, result.index);
     std::span<const std::byte> field;
-    if (holds_field(row)) field = result.field;
+    if (has_field(row)) field = result.field;
     journal_->add(row, rooms, field);
     bytes += sizeof row + rooms.size() * sizeof(RoomResult) + field.size();
   }

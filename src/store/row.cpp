@@ -58,13 +58,9 @@ void match(ARow& row, AResult& result, CopyColumn copy_column) {
 
 }  // namespace
 
-void put_columns(Row& row, const PlanResult& result) {
-  match(row, result, [](auto& in_row, const auto& value) { copy(value, in_row); });
-}
-
 Row to_row(const PlanResult& result) {
   Row row{};
-  put_columns(row, result);
+  match(row, result, [](auto& in_row, const auto& value) { copy(value, in_row); });
   return row;
 }
 

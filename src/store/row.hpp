@@ -14,9 +14,6 @@
 
 namespace wallheat::store {
 
-/// Of the HDF5 file and of the log; others are refused.
-inline constexpr std::int32_t format_version = 1;
-
 static_assert(std::endian::native == std::endian::little, "rows are stored as they are in memory");
 
 /// What a row holds for a column of type T: enumerations are 32 bits wide.
@@ -24,7 +21,7 @@ template <class T>
 using RowValue = typename std::conditional_t<std::is_enum_v<T>, std::type_identity<std::int32_t>,
                                              std::type_identity<T>>::type;
 
-/// A plan's row exactly as it lies in the HDF5 file and in the log. Texts end in NUL.
+/// A plan's row exactly as it lies in the HDF5 file and in journals. Texts end in NUL.
 struct Row {
 // NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
 #define WALLHEAT_NUMBER(type, name, initial, use, meaning) RowValue<type> name{};
@@ -71,19 +68,16 @@ static_assert(sizeof(Row::id) == max_id_length + 1);
 /// A row without an answer, sealed.
 [[nodiscard]] Row pending_row(std::size_t index, std::string_view id);
 
-/// The row of a result, without a field, not sealed. Texts that are too long are cut between
-/// characters.
+/// The row of a result, not sealed. Texts that are too long are cut between characters.
 [[nodiscard]] Row to_row(const PlanResult& result);
 [[nodiscard]] PlanResult to_result(const Row& row);
-/// Gives a row all columns of a result; those that tell of the field stay.
-void put_columns(Row& row, const PlanResult& result);
 
 /// Computes row_crc32; to be called after the last change.
 void seal(Row& row);
 /// True if the row is as it was sealed.
 [[nodiscard]] bool is_intact(const Row& row);
 
-[[nodiscard]] inline bool has_field(const Row& row) { return row.field_slot >= 0; }
+[[nodiscard]] inline bool has_field(const Row& row) { return row.field_bytes > 0; }
 [[nodiscard]] inline PlanStatus status_of(const Row& row) {
   return static_cast<PlanStatus>(row.status);
 }

@@ -26,8 +26,9 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path) {
 void require_no_gap(const std::filesystem::path& file, std::size_t missing) {
   constexpr std::size_t looked_at = 8;
   for (std::size_t number = missing + 1; number <= missing + looked_at; ++number) {
-    const auto later = journal_path(file, number);
-    if (!is_there(later) && !is_there(taken_path(later))) continue;
+    auto later = journal_path(file, number);
+    if (!is_there(later)) later = taken_path(later);
+    if (!is_there(later)) continue;
     const auto path = journal_path(file, missing).string();
     throw RunError(path + " is missing, although " + later.string() +
                    " is there: bring it back; if it is lost for good, with the results in it, "
@@ -188,7 +189,7 @@ bool View::has_ended() const {
 bool View::lacks_its_journal(const Row& row) const {
   const Campaign& campaign = file_->campaign();
   return row.session >= campaign.sessions.size() &&
-         (holds_field(row) || (campaign.keeps_rooms() && has_rooms(row)));
+         (has_field(row) || (campaign.keeps_rooms() && has_rooms(row)));
 }
 
 /// As it counts: a row that was stored since the look, and came with more, is still pending.
@@ -259,7 +260,7 @@ View::Lack View::load(std::size_t i, StoredResult& result) const {
     result.rooms = rooms(i);
     if (!are_intact(result.rooms, result.row)) lack = Lack::rooms;
   }
-  if (lack == Lack::nothing && holds_field(result.row)) {
+  if (lack == Lack::nothing && has_field(result.row)) {
     auto bytes = field(result.row);
     if (bytes)
       result.field = std::move(*bytes);

@@ -17,7 +17,6 @@ class LastRow final : public ResultSink {
     error = rows.back().error;
     return {};
   }
-  void publish() override {}
 
   PlanStatus status = PlanStatus::pending;
   std::string error;
