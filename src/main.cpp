@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 
 int main(int argc, char** argv) {
-  wallheat::leave_hdf5_files_at_exit();
+  wallheat::prepare_program_for_hdf5();
   return wallheat::app_main({argv + 1, argv + argc});
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
@@ -18,17 +17,6 @@ struct FloorPlan {
 
   [[nodiscard]] bool has_source() const { return !source.cells.empty(); }
 };
-
-/// Size and time stamp of an input file: tells, without reading it, whether it may have changed.
-struct FileStamp {
-  std::int64_t size_bytes = 0;
-  std::int64_t mtime_ns = 0;  ///< nanoseconds since the epoch
-  friend bool operator==(const FileStamp&, const FileStamp&) = default;
-};
-
-/// The stamps of {id}_domain.npy, {id}_interior.npy and {id}_source.npy; the last is that of an
-/// empty file where there is no source.
-using PlanStamps = std::array<FileStamp, 3>;
 
 /// The largest value, either way, that a start field or a source may have: four neighbours of this
 /// size still have a finite sum, so no iteration can make an infinity.

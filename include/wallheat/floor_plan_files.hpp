@@ -24,10 +24,6 @@ namespace wallheat {
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);
 
-/// The stamps of a plan's files. Throws InputError if one of the first two is missing.
-[[nodiscard]] PlanStamps floor_plan_stamps(const std::filesystem::path& directory,
-                                           const std::string& id);
-
 /// The shape that the header of {id}_domain.npy gives; reads only the header. Throws InputError.
 [[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
                                          const std::string& id);

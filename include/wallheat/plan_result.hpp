@@ -62,13 +62,9 @@ enum class PlanStatus : std::uint8_t {
   TEXT(64, device, shown, "that solved it")                                                                          \
   TEXT(64, solver, shown, "name and version")                                                                        \
   NUMBER(std::uint64_t, input_hash, 0, answer, "of the plan's shape, start field, mask and source")                          \
-  PART(std::int64_t, domain_size, input_stamps[0].size_bytes, kept, "bytes of the domain file")                      \
-  PART(std::int64_t, domain_mtime_ns, input_stamps[0].mtime_ns, kept, "ns since the epoch")                          \
-  PART(std::int64_t, interior_size, input_stamps[1].size_bytes, kept, "bytes of the interior file")                  \
-  PART(std::int64_t, interior_mtime_ns, input_stamps[1].mtime_ns, kept, "ns since the epoch")                        \
-  STORED(std::int64_t, field_slot, -1, "-1: no field")                                                               \
-  STORED(std::int64_t, field_bytes, 0, "compressed size")                                                            \
-  STORED(std::uint32_t, field_crc32, 0, "of the compressed bytes (Python: zlib.crc32)")                              \
+  NUMBER(std::uint64_t, input_stamp, 0, kept, "of the plan's files: another one tells that they may have changed")   \
+  NUMBER(std::int64_t, field_bytes, 0, kept, "compressed size; 0: no field")                                         \
+  NUMBER(std::uint32_t, field_crc32, 0, kept, "of the compressed bytes (Python: zlib.crc32)")                        \
   NUMBER(std::int32_t, failures, 0, kept, "how many of the attempts failed or killed their solver")                  \
   TEXT(260, error, shown, "one sentence, if failed")                                                                 \
   NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward made the exact iteration in place of jumps")              \
@@ -87,8 +83,6 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(std::uint32_t, cells_in_doubt, 0, answer,                                                                   \
          "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 1e-9 °C")                 \
   NUMBER(std::uint32_t, session, 0, kept, "of the file, from 0, in which the plan was last worked on")               \
-  PART(std::int64_t, source_size, input_stamps[2].size_bytes, kept, "bytes of the source file; 0 without one")       \
-  PART(std::int64_t, source_mtime_ns, input_stamps[2].mtime_ns, kept, "ns since the epoch")                          \
   NUMBER(double, started_s, std::numeric_limits<double>::quiet_NaN(), shown,                                         \
          "s from the beginning of the session to the plan's start, by rank 0's clock")                               \
   NUMBER(double, cpu_s, std::numeric_limits<double>::quiet_NaN(), shown,                                             \
@@ -132,7 +126,6 @@ struct PlanResult {
 #undef WALLHEAT_STORED
 
   Statistics statistics;
-  PlanStamps input_stamps;
   PlanPhases phases;
   DeviceTimes device_times;      ///< not stored
   bool may_pass = false;         ///< failed, but another try may do better; not stored

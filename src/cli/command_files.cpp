@@ -9,7 +9,7 @@
 
 #include "core/plan_source.hpp"
 #include "io/file_names.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
@@ -86,11 +86,13 @@ void CommandFiles::reads_plans(const std::string& option, const fs::path& plans)
 void CommandFiles::add_store(const std::string& option, const fs::path& file, bool written) {
   if (file.empty()) return;
   const fs::path path = result_path(file);
-  for (const fs::path& each : {path, log_path(path), status_path(path)}) {
+  for (const fs::path& each : {path, status_path(path)}) {
     files_.push_back({option, each, written});
     files_.push_back({option, temporary_path(each), written});
   }
   files_.push_back({option, lock_path(path), written});
+  for (const std::size_t session : journal_numbers(path))
+    files_.push_back({option, journal_path(path, session), written});
 }
 
 void CommandFiles::check_plans(const Named& file) const {

@@ -16,7 +16,7 @@
 #include "io/print_error.hpp"
 #include "report/row_table.hpp"
 #include "report/vtk_files.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"

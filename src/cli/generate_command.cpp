@@ -61,7 +61,10 @@ class GeneratedPlans final : public PlanSource {
     return load(id).interior;
   }
   [[nodiscard]] GridShape shape(const std::string&) const override { return {size_, size_}; }
-  [[nodiscard]] PlanStamps stamps(const std::string&) const override { return {}; }
+  [[nodiscard]] bool has_source(const std::string&) const override {
+    return generate_ == generate_poisson_plan;
+  }
+  [[nodiscard]] std::uint64_t stamp(const std::string&) const override { return 0; }
 
  private:
   std::filesystem::path path_;

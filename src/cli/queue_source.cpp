@@ -11,7 +11,7 @@
 #include "forecast/job_history.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 
 namespace wallheat {
 namespace {

@@ -4,7 +4,7 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/printable.hpp"
-#include "store/results/repair.hpp"
+#include "store/repair.hpp"
 #include "view/json.hpp"
 #include "view/run_status.hpp"
 #include "wallheat/error.hpp"

@@ -12,7 +12,7 @@
 #include "run/readiness.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 #include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"

@@ -10,7 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "io/process_setup.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 #include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "view/parts_status.hpp"

@@ -1,9 +1,14 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/interior_values.hpp"
 #include "core/npy.hpp"
@@ -110,11 +115,33 @@ class DirectorySource final : public PlanSource {
   [[nodiscard]] GridShape shape(const std::string& id) const override {
     return read_of(directory_, [&] { return floor_plan_shape(directory_, id); });
   }
-  [[nodiscard]] PlanStamps stamps(const std::string& id) const override {
-    return read_of(directory_, [&] { return floor_plan_stamps(directory_, id); });
+  [[nodiscard]] bool has_source(const std::string& id) const override {
+    return read_of(directory_, [&] { return examine(id).size() > 2; });
+  }
+  [[nodiscard]] std::uint64_t stamp(const std::string& id) const override {
+    const auto files = read_of(directory_, [&] { return examine(id); });
+    std::vector<std::uint64_t> numbers;
+    for (const struct stat& file : files)
+      for (const auto number : {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec})
+        numbers.push_back(static_cast<std::uint64_t>(number));
+    return stamp_of(numbers);
   }
 
  private:
+  /// The plan's two or three files. Throws InputError if one of the first two is missing.
+  [[nodiscard]] std::vector<struct stat> examine(const std::string& id) const {
+    std::vector<std::filesystem::path> files{domain_file(directory_, id),
+                                             interior_file(directory_, id)};
+    if (has_source_file(directory_, id)) files.push_back(source_file(directory_, id));
+    std::vector<struct stat> found;
+    for (const std::filesystem::path& file : files) {
+      if (::stat(file.c_str(), &found.emplace_back()) != 0)
+        throw InputError(file.string() + ": " +
+                         (errno == ENOENT ? "no such file" : std::strerror(errno)));
+    }
+    return found;
+  }
+
   std::filesystem::path directory_;
 };
 

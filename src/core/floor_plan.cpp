@@ -1,11 +1,7 @@
 #include "wallheat/floor_plan.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <system_error>
 
@@ -22,15 +18,6 @@ std::filesystem::path file_of(const std::filesystem::path& directory, const std:
                               const char* ending) {
   check_id(id);
   return directory / (id + ending);
-}
-
-FileStamp stamp(const std::filesystem::path& file) {
-  struct stat info {};
-  if (::stat(file.c_str(), &info) != 0) {
-    throw InputError(file.string() + ": " +
-                     (errno == ENOENT ? "no such file" : std::strerror(errno)));
-  }
-  return {info.st_size, std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
 std::string shape_text(std::size_t rows, std::size_t cols) {
@@ -94,12 +81,6 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
   std::error_code error;
   std::filesystem::remove(source, error);
   if (error) throw RunError(source.string() + " cannot be removed: " + error.message());
-}
-
-PlanStamps floor_plan_stamps(const std::filesystem::path& directory, const std::string& id) {
-  PlanStamps stamps{stamp(domain_file(directory, id)), stamp(interior_file(directory, id))};
-  if (has_source_file(directory, id)) stamps[2] = stamp(source_file(directory, id));
-  return stamps;
 }
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {

@@ -56,6 +56,14 @@ std::int64_t PlanSource::interior_cells(const std::string& id) const {
   return count_interior(interior(id, std::numeric_limits<std::size_t>::max()));
 }
 
+/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).
+std::uint64_t stamp_of(std::span<const std::uint64_t> numbers) {
+  std::uint64_t stamp = 0xcbf29ce484222325;
+  for (const std::byte byte : std::as_bytes(numbers))
+    stamp = (stamp ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  return stamp;
+}
+
 void PlanSource::load_in_pieces(const std::string& id, const PlanPieces& to) const {
   const FloorPlan plan = load(id);
   to.shape({plan.domain.rows, plan.domain.cols});

@@ -71,9 +71,15 @@ class PlanSource {
   [[nodiscard]] virtual std::int64_t interior_cells(const std::string& id) const;
   /// Reads no cell.
   [[nodiscard]] virtual GridShape shape(const std::string& id) const = 0;
-  /// Those of the files that the plan stands in; equal ones mean that it has not changed.
-  [[nodiscard]] virtual PlanStamps stamps(const std::string& id) const = 0;
+  /// Reads no cell.
+  [[nodiscard]] virtual bool has_source(const std::string& id) const = 0;
+  /// A number made of the sizes and times of the plan's files (see stamp_of). If it is what it was,
+  /// so is the plan; if not, the plan may have changed.
+  [[nodiscard]] virtual std::uint64_t stamp(const std::string& id) const = 0;
 };
+
+/// One number for several; others give another one, all but surely.
+[[nodiscard]] std::uint64_t stamp_of(std::span<const std::uint64_t> numbers);
 
 using SharedPlanSource = std::shared_ptr<const PlanSource>;
 

@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "forecast/listing_line.hpp"
-#include "io/file_lock.hpp"
 #include "io/file_names.hpp"
-#include "io/posix_file.hpp"
+#include "io/files.hpp"
+#include "io/write_lock.hpp"
 
 namespace wallheat {
 namespace {
@@ -48,14 +48,14 @@ void split_csv(std::string_view line, std::vector<std::string_view>& fields) {
 }
 
 /// Replaces the file durably: whatever happens, the old history or the new one is there.
-void replace_durably(System& system, const std::filesystem::path& file, std::string_view text) {
+void replace_durably(const std::filesystem::path& file, std::string_view text) {
   const auto temporary = temporary_path(file);
   try {
-    PosixFile out = PosixFile::make(system, temporary);
-    take_rights_of(system, file, temporary, out.fd());
+    File out = File::make(temporary);
+    take_rights_of(file, out);
     out.append(std::as_bytes(std::span(text)));
-    out.sync_all();
-    rename_durably(system, temporary, file);
+    out.sync();
+    rename_durably(temporary, file);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
@@ -129,23 +129,21 @@ std::size_t merge_listings(JobListing& listing, const JobListing& more) {
 }
 
 JobListing keep_history(const std::filesystem::path& file, const JobListing& listing) {
-  System& system = real_system();
   std::size_t added = 0;
   const auto merged = [&] {
     JobListing all;
-    const bool is_new = !exists(system, file);
-    if (!is_new) all = parse_history(file.string(), read_whole(system, file));
+    const bool is_new = !is_there(file);
+    if (!is_new) all = parse_history(file.string(), read_whole(file));
     added = merge_listings(all, listing) + (is_new ? 1 : 0);
     return all;
   };
   JobListing all = merged();
   if (added == 0) return all;
   // Another one may have added records since.
-  return with_file_lock(system, file, [&] {
-    all = merged();
-    replace_durably(system, file, history_text(all));
-    return std::move(all);
-  });
+  const WriteLock lock(file);
+  all = merged();
+  replace_durably(file, history_text(all));
+  return all;
 }
 
 }  // namespace wallheat

@@ -181,7 +181,7 @@ SignsOfLife signs_of_life(System& system, const std::filesystem::path& file) {
   SignsOfLife signs;
   auto next = signs.files.begin();
   for (const auto& path :
-       {file, temporary_path(file), log_path(file), lock_path(file), status_path(file)}) {
+       {file, temporary_path(file), journal_path(file, 0), lock_path(file), status_path(file)}) {
     if (const auto info = look_at(system, path)) *next = *info;
     signs.newest = std::max(signs.newest, next->st_mtim.tv_sec);
     ++next;

@@ -1,14 +1,21 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <string>
 
 // What lies beside a result file, by the names that result_path() gives. Nothing else knows these
 // endings.
 namespace wallheat {
 
-/// The write-ahead log of a session.
-[[nodiscard]] inline std::filesystem::path log_path(std::filesystem::path file) {
-  return file += ".wal";
+/// The journal of session `number`.
+[[nodiscard]] inline std::filesystem::path journal_path(std::filesystem::path file,
+                                                        std::size_t number) {
+  return file += ".wal" + std::to_string(number);
+}
+/// The same, taken from its writer to be folded into the file.
+[[nodiscard]] inline std::filesystem::path taken_path(std::filesystem::path journal) {
+  return journal += ".fold";
 }
 /// Who writes the file.
 [[nodiscard]] inline std::filesystem::path lock_path(std::filesystem::path file) {

@@ -28,10 +28,6 @@ void rename_file(System& system, const std::filesystem::path& from,
 
 }  // namespace
 
-void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
-  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error), error);
-}
-
 PosixFile::PosixFile(System& system, std::filesystem::path path, int flags)
     : system_(&system),
       path_(std::move(path)),

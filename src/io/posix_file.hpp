@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/files.hpp"
 #include "io/system.hpp"
 #include "wallheat/error.hpp"
 
@@ -47,16 +48,6 @@ class PosixFile {
   std::filesystem::path path_;
   int fd_;
 };
-
-/// A system call failed.
-struct SystemError : RunError {
-  SystemError(const std::string& text, int code_) : RunError(text), code(code_) {}
-  int code;  ///< errno
-};
-
-/// Throws the SystemError "results.h5 cannot <what>: <text of error>".
-[[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
-                                     int error);
 
 /// What is known of a name, whose link is followed; nothing if there is no such file. Throws
 /// SystemError.

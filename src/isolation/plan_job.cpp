@@ -12,8 +12,8 @@
 #include "core/plan_hash.hpp"
 #include "io/print_error.hpp"
 #include "solve/trace.hpp"
+#include "store/field_codec.hpp"
 #include "store/packs/plan_pack.hpp"
-#include "store/results/field_codec.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -35,9 +35,9 @@ class Lap {
 /// Solves one plan into `result`; leaves it pending if stopped.
 void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
                 const SolveControl& control, PlanResult& result) {
-  // The stamps come first: a file that changes while it is read is found changed by the next
+  // The stamp comes first: a file that changes while it is read is found changed by the next
   // resume.
-  result.input_stamps = source.stamps(result.id);
+  result.input_stamp = source.stamp(result.id);
   if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
     const auto reason = too_large_to_keep(source.shape(result.id));
     if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
@@ -58,7 +58,7 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   const TraceRange summarise("summarise");
   describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
-  if (settings.save_fields) result.field = compress_field(solution->field);
+  if (settings.save_fields) put_field(result, solution->field);
   result.phases.compress_s = lap.seconds();
 }
 

@@ -25,8 +25,6 @@ class ResultSink {
   /// When this returns, they are on disk. Returns the rows that had to be stored otherwise than
   /// asked: as failed, each with the reason. A pending one only tells how often it was started.
   [[nodiscard]] virtual std::vector<PlanResult> store(std::span<const PlanResult> results) = 0;
-  /// Called every now and then: other readers of the file may see what is new.
-  virtual void publish() = 0;
 };
 
 /// One plan to be solved, and how often it was started and failed before.

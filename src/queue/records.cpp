@@ -90,7 +90,6 @@ bool Recorder::is_free_within(std::chrono::milliseconds timeout) {
 void Recorder::hand_over(double seconds_left) {
   thread_.run([this, seconds_left, records = std::make_shared<Records>(std::exchange(news_, {}))] {
     work_off(*records, sink_, observer_, runtime_);
-    sink_.publish();
     observer_({.kind = Event::Kind::tick, .seconds = seconds_left});
   });
 }

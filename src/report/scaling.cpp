@@ -13,7 +13,7 @@
 #include "report/attributes.hpp"
 #include "report/summary.hpp"
 #include "report/unknown.hpp"
-#include "store/results/merge.hpp"
+#include "store/merge.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"

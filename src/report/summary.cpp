@@ -16,7 +16,7 @@
 #include "report/attributes.hpp"
 #include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
-#include "store/results/merge.hpp"
+#include "store/merge.hpp"
 #include "view/advice.hpp"
 #include "view/bytes_text.hpp"
 #include "view/json.hpp"

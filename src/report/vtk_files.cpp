@@ -54,15 +54,12 @@ std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem
                    "  <DataItem Dimensions=\"3\">1 1 1</DataItem>\n"
                    " </Geometry>\n"
                    " <Attribute Name=\"temperature\" Center=\"Cell\">\n"
-                   "  <DataItem ItemType=\"HyperSlab\" Dimensions=\"1 {} {}\">\n"
-                   "   <DataItem Dimensions=\"3 3\">{} 0 0  1 1 1  1 {} {}</DataItem>\n"
-                   "   <DataItem Dimensions=\"{} {} {}\" NumberType=\"Float\" Precision=\"8\" "
+                   "  <DataItem Dimensions=\"1 {} {}\" NumberType=\"Float\" Precision=\"8\" "
                    "Format=\"HDF\">{}:{}</DataItem>\n"
-                   "  </DataItem>\n"
                    " </Attribute>\n"
                    "</Grid>\n",
-                   escaped(place.id), place.row, rows + 1, cols + 1, rows, cols, place.entry, rows,
-                   cols, place.entries, rows, cols, escaped(file), place.dataset);
+                   escaped(place.id), place.row, rows + 1, cols + 1, rows, cols, escaped(file),
+                   escaped(place.dataset));
   }
   std::string text(xdmf_beginning);
   for (const auto& [shape, grids] : series)

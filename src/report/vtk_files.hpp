@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/results/field_places.hpp"
+#include "store/field_places.hpp"
 
 // Fields for ParaView and what else is built on VTK. x is the column, y the row, and a cell is 1
 // wide; the data `temperature` (°C) is that of the cells.

@@ -22,16 +22,17 @@
 #include "node/peak_memory.hpp"
 #include "queue/coordinator.hpp"
 #include "run/catalogue.hpp"
+#include "run/disk_need.hpp"
 #include "run/forecast.hpp"
 #include "run/gpu_choice.hpp"
 #include "run/memory_need.hpp"
 #include "run/signals.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/trace.hpp"
+#include "store/field_codec.hpp"
 #include "store/packs/plan_pack.hpp"
-#include "store/results/field_codec.hpp"
-#include "store/results/result_path.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_path.hpp"
+#include "store/result_store.hpp"
 #include "view/advice.hpp"
 #include "view/live_status.hpp"
 #include "view/run_monitor.hpp"
@@ -49,16 +50,17 @@ class StoreSink final : public ResultSink {
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
     const TraceRange range("store");
     const std::vector<char> other = of_other_inputs(results);
-    if (std::find(other.begin(), other.end(), true) == other.end()) return store_.store(results);
-    std::vector<PlanResult> rows(results.begin(), results.end());
     std::vector<PlanResult> refused;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (other[i] != 0) refused.push_back(refuse(rows[i]));
+    if (std::find(other.begin(), other.end(), true) == other.end()) {
+      store_.store(results);
+      return refused;
     }
-    for (PlanResult& row : store_.store(rows)) refused.push_back(std::move(row));
+    std::vector<PlanResult> rows(results.begin(), results.end());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (other[i] != 0) refused.push_back(refuse(rows[i]));
+    store_.store(rows);
     return refused;
   }
-  void publish() override { store_.publish(); }
 
  private:
   /// By place. Several threads ask, as a network file system takes its time for each answer.
@@ -175,12 +177,12 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logge
         fmt::format(" in {}: {}, {}", duration_text(elapsed),
                     rate_text(static_cast<double>(tally.solved) / elapsed), tally.spent.text());
   logger.info("{}", result);
-  logger.info("the results are in {}", options.out.string());
+  if (tally.restored + tally.solved + tally.failed > 0)
+    logger.info("the results are in {}", options.out.string());
 }
 
 /// The plans of this shard that want solving; counts all others of it. Refuses to mix answers to
-/// different inputs in one file. Inputs that only have new time stamps, as copies have, need not be
-/// read again by the next resume.
+/// different inputs in one file.
 std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSource& source,
                                        ResultStore& store, RunTally& tally,
                                        MeasuredGpus& measured) {
@@ -204,7 +206,6 @@ std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSour
     throw RunError(
         fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
                     options.out.string(), found));
-  store.restamp(changes.restamped);
   return plans;
 }
 
@@ -215,7 +216,8 @@ double seconds_until(Clock::time_point time) {
 }
 
 /// When to stop, so that there is time for storing and closing before the limit strikes: a
-/// twentieth of what is left, at most a minute (Slurm may strike half a minute early).
+/// twentieth of what is left, at most a minute (Slurm may strike half a minute early). What making
+/// one file of all will take goes off that.
 Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
   using std::chrono::seconds;
   const auto kept =
@@ -252,9 +254,11 @@ class Campaign {
         ranks_(surroundings.ranks) {
     check_gpu_choice(options, surroundings.ranks);
     // First of all, as what follows may take long: nobody else shall write the file or its status.
-    ResultClaim claim(options.out, resuming_           ? Opening::resume
-                                   : options.overwrite ? Opening::overwrite
-                                                       : Opening::create);
+    ResultClaim claim(options.out,
+                      resuming_           ? Opening::resume
+                      : options.overwrite ? Opening::overwrite
+                                          : Opening::create,
+                      stop_requested);
     live_status_.keep(status_);
     try {
       prepare(surroundings, std::move(claim));
@@ -262,6 +266,11 @@ class Campaign {
       remove_status();
       throw;
     }
+  }
+
+  /// Makes the result file, if there is anything to solve. Throws StopRequested.
+  void begin() {
+    if (!plans_.empty() && !store_->begin()) throw StopRequested();
   }
 
   /// Hands out the plans and stores what comes back.
@@ -281,7 +290,7 @@ class Campaign {
     parts.timeouts = timeouts;
     if (options_.end) {
       const auto end = stop_time(*options_.end, logger_);
-      parts.time_left_s = [end] { return seconds_until(end); };
+      parts.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
     }
     parts.new_estimates = [this] { return forecast_->take(); };
     parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
@@ -302,21 +311,31 @@ class Campaign {
     forecast_.reset();
     const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
-    store_->close(session_end());
+    const auto closed = store_->close(session_end(), !interrupted, [this] { return must_end(); });
     remove_status();
+    for (const std::string& sentence : closed.sentences) logger_.warn("{}", sentence);
     const RunTally& tally = monitor_->tally();
     report_end(*monitor_, options_, logger_);
     if (too_many_failures_) throw RunError(why_stopped_after_failures());
     if (interrupted && is_hopeless()) throw RunError(why_hopeless());
-    logger_.log(interrupted ? LogLevel::warn : LogLevel::info, "{}",
-                next_step(tally, options_, interrupted));
-    if (interrupted) return exit_work_left;
+    if (closed.stopped)
+      logger_.warn("stopped before {0} was made whole: all results are safe in {0}.wal*",
+                   options_.out.string());
+    const bool is_left = interrupted || closed.stopped || closed.lost > 0;
+    logger_.log(is_left ? LogLevel::warn : LogLevel::info, "{}",
+                next_step(tally, options_, is_left));
+    if (is_left) return exit_work_left;
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
   }
 
  private:
   [[nodiscard]] std::string id_of(const QueuedPlan& plan) const {
     return std::string(ids_.ids[plan.index]);
+  }
+
+  /// That there is no time left to make the file whole.
+  [[nodiscard]] bool must_end() const {
+    return stop_requested() || (options_.end && seconds_until(*options_.end) < 0);
   }
 
   void remove_status() {
@@ -345,6 +364,7 @@ class Campaign {
     plans_ = plans_to_solve(options, *source_, *store_, tally, gpu_choice_.measured);
     say_what_is_to_do(tally);
     warn_of_unknown_spacing();
+    warn_of_disk();
     largest_ = memory_of_largest_plan(*source_, options.job, plans_.size(),
                                       [&](std::size_t i) { return id_of(plans_[i]); });
     choose_device();
@@ -359,9 +379,7 @@ class Campaign {
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
-    StorePlan plan{ids_.ids, options_.job.solver.settings(), options_.job.save_fields, {}};
-    if (options_.job.save_fields)
-      plan.shapes = plan_shapes(*source_, ids_.ids, options_.shard, stop_requested);
+    StorePlan plan{ids_.ids, options_.job.solver.settings(), options_.job.save_fields};
     std::vector<std::string> report;
     store_ = resuming_ ? ResultStore::resume(std::move(claim), std::move(plan), session, &report)
                        : ResultStore::create(std::move(claim), std::move(plan), session);
@@ -394,11 +412,32 @@ class Campaign {
   void warn_of_unknown_spacing() {
     if (options_.job.solver.spacing_is_known || plans_.empty()) return;
     try {
-      if (source_->stamps(id_of(plans_.front()))[2] != FileStamp{})
-        logger_.warn("{}", unknown_spacing);
+      if (source_->has_source(id_of(plans_.front()))) logger_.warn("{}", unknown_spacing);
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }
+  }
+
+  /// By some plans, over the list.
+  void warn_of_disk() {
+    constexpr std::size_t most = 100;
+    const std::size_t looks = options_.job.save_fields ? std::min(most, plans_.size()) : 0;
+    double cells = 0;
+    for (std::size_t k = 0; k < looks; ++k) {
+      try {
+        const GridShape shape = source_->shape(id_of(plans_[k * plans_.size() / looks]));
+        cells += static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
+      } catch (const InputError&) {
+        // The worker that gets it reports what is wrong with it.
+      }
+    }
+    const auto plans = static_cast<double>(plans_.size());
+    if (looks > 0) cells *= plans / static_cast<double>(looks);
+    const auto free = free_disk(options_.out);
+    if (!free) return;
+    if (const auto warning = lack_of_disk(disk_need(options_.job, plans, cells), *free);
+        !warning.empty())
+      logger_.warn("{}", warning);
   }
 
   /// Once, as the nodes of a job are alike.
@@ -559,7 +598,10 @@ int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& s
   };
   std::optional<Campaign> campaign;
   try {
-    in_background([&] { campaign.emplace(options, surroundings, logger); });
+    in_background([&] {
+      campaign.emplace(options, surroundings, logger);
+      campaign->begin();
+    });
   } catch (const StopRequested&) {
     throw RunError(
         fmt::format("the run was asked to stop before any plan could start; {}", more_time));

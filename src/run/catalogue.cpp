@@ -69,21 +69,6 @@ PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>
   return plans;
 }
 
-std::vector<GridShape> plan_shapes(const PlanSource& source, const TextList& ids,
-                                   const Shard& shard, const Interrupted& interrupted) {
-  std::vector<GridShape> shapes(ids.size());
-  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
-    if (!shard.holds(plan)) continue;
-    if (interrupted()) throw StopRequested();
-    try {
-      shapes[plan] = source.shape(std::string(ids[plan]));
-    } catch (const InputError&) {
-      shapes[plan] = {};
-    }
-  }
-  return shapes;
-}
-
 void require_wall_kinds(const PlanSource& source, const TextList& ids,
                         const WallTemperatures& walls, const Interrupted& interrupted) {
   std::set<double> kinds;
@@ -120,13 +105,9 @@ std::string plan_sample(const PlanSource& source, const std::string& id) {
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes) {
   if (!is_answer(row.status)) return;
   try {
-    const PlanStamps stamps = source.stamps(row.id);
-    if (stamps == row.input_stamps) return;
-    if (input_hash(source, row.id) != row.input_hash) {
+    if (source.stamp(row.id) == row.input_stamp) return;
+    if (input_hash(source, row.id) != row.input_hash)
       changes.changed.push_back({row.index, row.id, "other content"});
-    } else {
-      changes.restamped.emplace_back(row).input_stamps = stamps;
-    }
   } catch (const InputError& error) {
     changes.unreadable.push_back({row.index, row.id, error.what()});
   }

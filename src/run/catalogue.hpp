@@ -29,12 +29,6 @@ void require_plans(const PlanSource& source, const TextList& ids);
 /// The process was asked to stop in the middle of something that has no half.
 struct StopRequested {};
 
-/// The shape of each plan, without its cells being read; {0, 0} for plans of other shards and where
-/// it cannot be read (the plan will fail with the reason when it is solved). Throws StopRequested.
-[[nodiscard]] std::vector<GridShape> plan_shapes(const PlanSource& source, const TextList& ids,
-                                                 const Shard& shard,
-                                                 const Interrupted& interrupted);
-
 /// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
 /// all kinds are found, which is usually one; those that cannot be read are left out.
 void require_wall_kinds(const PlanSource& source, const TextList& ids,
@@ -54,11 +48,9 @@ struct ChangedInput {
 struct InputChanges {
   std::vector<ChangedInput> changed;     ///< the content is another
   std::vector<ChangedInput> unreadable;  ///< there may be no content any more
-  std::vector<PlanResult> restamped;     ///< rows of equal content, with the stamps of today
 };
 
-/// Adds what became of one row's input. Size and time stamp decide where they can; only where they
-/// differ is the plan read and hashed.
+/// Adds what became of one row's input. The plan is read and hashed only if its stamp is another.
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
 /// "2 plan(s) that are already solved have changed in plans since: 7 (other content), ..." with the
 /// first few of those that changed or cannot be read; empty where there are none.

@@ -46,7 +46,7 @@ void GpuChoice::look_at(const PlanSource& source, std::size_t plans,
     const std::string& id = id_of(look * plans / looks);
     try {
       shapes.push_back(source.shape(id));
-      any_source = any_source || source.stamps(id)[2] != FileStamp{};
+      any_source = any_source || source.has_source(id);
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }

@@ -36,7 +36,7 @@ double solver_bytes(double cells, bool has_source, const JobSettings& job) {
 
 PlanMemory memory_of_plan(const PlanSource& source, const std::string& id, const JobSettings& job) {
   const GridShape shape = source.shape(id);
-  const bool has_source = source.stamps(id)[2] != FileStamp{};
+  const bool has_source = source.has_source(id);
   const double cells = static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
   return {id, shape, solver_bytes(cells, has_source, job)};
 }

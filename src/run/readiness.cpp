@@ -13,13 +13,13 @@
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
 #include "run/catalogue.hpp"
+#include "run/disk_need.hpp"
 #include "run/gpu_choice.hpp"
 #include "run/memory_need.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/packs/plan_pack.hpp"
-#include "store/results/result_path.hpp"
-#include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/result_path.hpp"
+#include "store/result_store.hpp"
 #include "view/bytes_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -82,7 +82,7 @@ class Examination {
       ++mine;
       const std::string id(ids_->ids[plan]);
       try {
-        if (source_->stamps(id)[2] != FileStamp{}) ++sources;
+        if (source_->has_source(id)) ++sources;
         const GridShape shape = shapes_[plan] = source_->shape(id);
         if (shape.rows * shape.cols > most.rows * most.cols) most = shape;
         if (least.rows == SIZE_MAX || shape.rows * shape.cols < least.rows * least.cols)
@@ -117,8 +117,7 @@ class Examination {
   void look_at_results() {
     look_at_directory(options_.out);
     if (!ids_) return;
-    StorePlan plan{ids_->ids, options_.job.solver.settings(), options_.job.save_fields, {}};
-    if (options_.job.save_fields) plan.shapes = shapes_;
+    StorePlan plan{ids_->ids, options_.job.solver.settings(), options_.job.save_fields};
     const bool resumes = options_.resume && has_results(options_.out);
     InputChanges changes;
     std::size_t answered = 0;
@@ -181,36 +180,22 @@ class Examination {
       ++plans;
       cells += static_cast<double>(shapes_[plan].rows) * static_cast<double>(shapes_[plan].cols);
     }
-    // A row is in the file and, until the end, in the log. Of real floor plans' fields a quarter is
-    // left when they are compressed (src/store/README.md); one that is nothing but room keeps
-    // nearly all.
-    constexpr double usual_share = 0.25;
-    constexpr double usual_rooms = 40;  // of a real floor plan
-    const double rows =
-        2 * static_cast<double>(plans) *
-        (sizeof(store::Row) + (options_.job.solver.door ? usual_rooms * sizeof(RoomResult) : 0));
-    const double fields = options_.job.save_fields ? cells * sizeof(double) : 0;
-    const double usual = rows + usual_share * fields;
-    const auto folder = std::filesystem::absolute(result_path(options_.out)).parent_path();
-    std::error_code absent;  // which is a problem of its own
-    const auto space = std::filesystem::space(folder, absent);
-    if (absent) return;
-    const auto free = static_cast<double>(space.available);
-    tell("disk", fmt::format("about {} to store{}, {} are free in {}", bytes_text(usual),
-                             options_.job.save_fields
-                                 ? fmt::format(" (a quarter of the fields' {})", bytes_text(fields))
-                                 : "",
-                             bytes_text(free), folder.string()));
-    if (usual > free)
-      found_.problems.push_back(
-          fmt::format("{} has room for {} only, and the results need about {}: make room, or name "
-                      "a --out elsewhere",
-                      folder.string(), bytes_text(free), bytes_text(usual)));
-    else if (rows + fields > free)
+    const DiskNeed need = disk_need(options_.job, static_cast<double>(plans), cells);
+    const auto free = free_disk(options_.out);
+    if (!free) return;  // which is a problem of its own
+    tell("disk",
+         fmt::format("about {} to store{}, {} are free in {}", bytes_text(need.usual()),
+                     options_.job.save_fields
+                         ? fmt::format(" (a quarter of the fields' {})", bytes_text(need.fields))
+                         : "",
+                     bytes_text(free->bytes), free->folder.string()));
+    if (std::string problem = lack_of_disk(need, *free); !problem.empty())
+      found_.problems.push_back(std::move(problem));
+    else if (need.rows + need.fields > free->bytes)
       found_.warnings.push_back(
           fmt::format("{} has room for {}: enough for fields of usual floor plans, but not for "
                       "ones that are nothing but room",
-                      folder.string(), bytes_text(free)));
+                      free->folder.string(), bytes_text(free->bytes)));
   }
 
   /// Of a job's nodes only what the options say is known.

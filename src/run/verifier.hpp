@@ -8,7 +8,7 @@
 
 #include "core/plan_source.hpp"
 #include "solve/solver_options.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 
 namespace wallheat {
 

@@ -9,8 +9,8 @@
 
 #include "core/bytes.hpp"
 #include "core/exit_status.hpp"
-#include "store/results/merge.hpp"
-#include "store/results/result_path.hpp"
+#include "store/merge.hpp"
+#include "store/result_path.hpp"
 #include "view/advice.hpp"
 #include "view/bytes_text.hpp"
 #include "view/gpu_text.hpp"
@@ -64,10 +64,20 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
   }
 }
 
-RunState state_of(bool closed_well, const Writer& writer) {
-  if (writer.life == Writer::Life::lives) return RunState::being_written;
-  if (closed_well) return RunState::closed;
-  return writer.life == Writer::Life::unknown ? RunState::unknown : RunState::killed;
+/// A lock of another host may be held without this host seeing it: then a fresh status tells.
+RunState state_of(bool closed_well, const FileStatus& look) {
+  const bool is_fresh = look.run && look.age_s < fresh_s;
+  switch (look.writer.life) {
+    case LockHolder::Life::lives:
+      return RunState::being_written;
+    case LockHolder::Life::unknown:
+      if (is_fresh) return RunState::being_written;
+      return closed_well ? RunState::closed : RunState::unknown;
+    case LockHolder::Life::none:
+    case LockHolder::Life::dead:
+      break;
+  }
+  return closed_well ? RunState::closed : RunState::killed;
 }
 
 std::string state_text(const FileStatus& look) {
@@ -226,7 +236,7 @@ std::string_view to_string(RunState state) {
 }
 
 bool is_being_written(const fs::path& file) {
-  return writer_of(real_system(), result_path(file)).life == Writer::Life::lives;
+  return lock_holder_of(result_path(file)).life == LockHolder::Life::lives;
 }
 
 std::optional<double> FileStatus::plans_per_s() const {
@@ -253,6 +263,9 @@ std::string FileStatus::advice() const {
       if (pending > 0) return "to go on, " + go_on();
       if (!failed.empty())
         return "mend the input of the failed plans, then " + go_on(and_retry_failed);
+      if (!is_whole)
+        return "all is solved; 'wallheat repair " + file.string() +
+               "' makes one file of it and its journals";
       return "nothing to do";
     case RunState::being_written:
       if (run && age_s > fresh_s)
@@ -275,7 +288,7 @@ std::string FileStatus::advice() const {
 }
 
 int FileStatus::exit_status() const {
-  if (state != RunState::closed || pending > 0) return exit_work_left;
+  if (state != RunState::closed || pending > 0 || !is_whole) return exit_work_left;
   return failed.empty() ? exit_done : exit_some_plans_failed;
 }
 
@@ -283,8 +296,8 @@ FileStatus status_of(const fs::path& file) {
   FileStatus look;
   look.file = file;
   // Before the file itself, so that a run that ends in between is not taken for killed.
-  look.writer = writer_of(real_system(), result_path(file));
-  if (look.writer.life == Writer::Life::lives && !has_results(file)) {  // it is being started
+  look.writer = lock_holder_of(result_path(file));
+  if (look.writer.life == LockHolder::Life::lives && !has_results(file)) {  // it is being started
     look.state = RunState::being_written;
     read_status_file(look);
     return look;
@@ -297,7 +310,8 @@ FileStatus status_of(const fs::path& file) {
     if (found != reader.settings().end())
       look.solver += (look.solver.empty() ? "" : " ") + found->second;
   }
-  look.state = state_of(reader.closed_well(), look.writer);
+  look.state = state_of(reader.closed_well(), look);
+  look.is_whole = reader.is_whole();
   if (look.state == RunState::closed) look.run.reset();  // it is over
   look.shard = shard_of(file, look.session);
   reader.for_each_row([&](const PlanResult& row) {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "io/file_lock.hpp"
+#include "io/write_lock.hpp"
 #include "queue/shard.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "view/json_forward.hpp"
 #include "view/run_status.hpp"
 
@@ -22,7 +22,8 @@ enum class RunState { closed, being_written, killed, unknown };
 struct FileStatus {
   std::filesystem::path file;
   RunState state = RunState::unknown;
-  Writer writer;
+  LockHolder writer;
+  bool is_whole = true;          ///< all results are in the HDF5 file
   std::optional<RunStatus> run;  ///< as the status file says
   double age_s = 0;              ///< of the status file
   std::string note;              ///< why there is none; may be empty

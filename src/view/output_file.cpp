@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "io/posix_file.hpp"
-#include "store/results/result_path.hpp"
+#include "io/files.hpp"
+#include "store/result_path.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -39,7 +39,7 @@ void write_stream(const fs::path& file, const std::function<void(std::ostream& o
 /// Gathers what is put out and appends it to a file.
 class Appending final : public std::streambuf {
  public:
-  explicit Appending(PosixFile& file) : file_(file) {
+  explicit Appending(File& file) : file_(file) {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
   }
 
@@ -55,7 +55,7 @@ class Appending final : public std::streambuf {
     return 0;
   }
 
-  PosixFile& file_;
+  File& file_;
   std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 18);
 };
 
@@ -73,7 +73,7 @@ void require_replaceable(const fs::path& file, bool overwrite, std::string_view 
   if (!fs::exists(path, missing) || fs::file_size(path) == 0) return;
   if (!overwrite)
     throw RunError(file.string() + " exists; name another file, or replace it by --overwrite");
-  const PosixFile in(real_system(), path, O_RDONLY);
+  const File in(path, O_RDONLY);
   std::string found(std::min<std::uint64_t>(in.size(), beginning.size()), '\0');
   if (in.read_at(0, std::as_writable_bytes(std::span(found))) && beginning.starts_with(found))
     return;
@@ -90,16 +90,16 @@ void write_output(const fs::path& file, const std::function<void(std::ostream& o
   if (is_stream(file)) return write_stream(file, write);
   const fs::path path = result_path(file);
   const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
-  PosixFile out(real_system(), temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
+  File out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
   try {
-    take_rights_of(real_system(), path, temporary, out.fd());
+    take_rights_of(path, out);
     Appending buffer(out);
     std::ostream stream(&buffer);
     stream.exceptions(std::ios::badbit);  // passes on what the file throws
     write(stream);
     stream.flush();
-    out.sync_all();
-    rename_durably(real_system(), temporary, path);
+    out.sync();
+    rename_durably(temporary, path);
   } catch (...) {
     std::error_code ignored;
     fs::remove(temporary, ignored);

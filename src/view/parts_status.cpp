@@ -10,7 +10,7 @@
 
 #include "core/exit_status.hpp"
 #include "core/number_of.hpp"
-#include "store/results/result_path.hpp"
+#include "store/result_path.hpp"
 #include "view/advice.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"

@@ -9,8 +9,8 @@
 
 #include "core/bytes.hpp"
 #include "io/file_names.hpp"
-#include "io/posix_file.hpp"
-#include "store/results/result_path.hpp"
+#include "io/files.hpp"
+#include "store/result_path.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
@@ -132,7 +132,7 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
     text = to_json_text(fewer);
   }
   try {
-    replace_text(real_system(), path, text);
+    replace_text(path, text);
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }
@@ -141,7 +141,7 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
 std::optional<RunStatus> read_run_status(const fs::path& path) {
   std::string text;
   try {
-    text = read_whole(real_system(), path);
+    text = read_whole(path);
   } catch (const SystemError& error) {
     if (error.code == ENOENT) return std::nullopt;
     throw RunError(fmt::format("the status file {}", error.what()));

@@ -19,7 +19,7 @@
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "queue/worker.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
@@ -48,13 +48,10 @@ class MeasuredSink final : public ResultSink {
   explicit MeasuredSink(ResultStore* store) : store_(store) {}
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
     const auto start = Clock::now();
-    auto refused = store_ != nullptr ? store_->store(results) : std::vector<PlanResult>{};
+    if (store_ != nullptr) store_->store(results);
     seconds += seconds_since(start);
     ++batches;
-    return refused;
-  }
-  void publish() override {
-    if (store_ != nullptr) store_->publish();
+    return {};
   }
 
   std::size_t batches = 0;
@@ -131,6 +128,7 @@ void measure(Link& link, const Settings& settings) {
   std::optional<ResultStore> store;
   if (!settings.keep_in_memory)
     store = ResultStore::create(file, plan, {{"command_line", "bench_queue"}}, true);
+  if (store && !store->begin()) throw RunError("the store cannot begin");
   const double create_s = seconds_since(start_of_create);
 
   CoordinatorParts parts;

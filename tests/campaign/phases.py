@@ -239,7 +239,7 @@ class Run:
         if phase == "solving":
             return read(self.events).count(b'"event":"result"') >= self.solved_before_strike and bool(self.at_hand())
         if phase == "storing":
-            before, self.log_size = self.log_size, size(self.results + ".wal")
+            before, self.log_size = self.log_size, size(self.results + ".wal0")
             return self.log_size > before > 0
         return b'"event":"run_finished"' in read(self.events)
 

@@ -216,7 +216,7 @@ class Trial:
         if blamed := [event for event in events if event["event"] in ("failure", "conflict")]:
             self.faults.append(f"plans are blamed: {blamed}")
         stored = {event["id"] for event in events if event["event"] == "result"}
-        beside = [part for part in (".wal", ".lock", ".status") if os.path.exists(run.results + part)]
+        beside = [part for part in (".wal0", ".lock", ".status") if os.path.exists(run.results + part)]
         if self.status == 0 and (len(stored) != PLANS or beside):
             self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and {beside} lie beside the file")
         if self.status == 75 and len(stored) == PLANS:

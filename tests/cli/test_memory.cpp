@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace wallheat {
@@ -34,7 +34,7 @@ void write_results(const std::filesystem::path& file, std::size_t plans, bool ki
     row.phases.read_s = row.phases.solve_s = 0.25F;
   }
   auto store = ResultStore::create(file, plan, {}, true);
-  EXPECT_TRUE(store.store(rows).empty());
+  store.store(rows);
   if (killed) ::_exit(testing::Test::HasFailure() ? 1 : 0);
   store.close({{"seconds", std::to_string(plans)}, {"threads", "1"}});
 }

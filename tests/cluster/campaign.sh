@@ -32,7 +32,7 @@ equals_undisturbed() {
   "$wallheat" export "$1" -o "$1.csv" --overwrite > /dev/null && cmp "$1.csv" "$scratch/undisturbed.csv"
 }
 # The result file is closed: nothing that belongs to a living or killed run lies beside it.
-closed() { [ -e "$1" ] && [ ! -e "$1.wal" ] && [ ! -e "$1.lock" ] && [ ! -e "$1.status" ]; }
+closed() { [ -e "$1" ] && ! compgen -G "$1.wal*" >/dev/null && [ ! -e "$1.lock" ] && [ ! -e "$1.status" ]; }
 # results_stored EVENTS N: at least so many
 results_stored() { [ -e "$1" ] && [ "$(grep -c '"event":"result"' "$1")" -ge "$2" ]; }
 unfinished() { ! grep -q '"event":"run_finished"' "$1"; }

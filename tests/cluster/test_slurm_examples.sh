@@ -27,7 +27,7 @@ same_bits() { "$wallheat" compare "$1" "$2" --require-equal > compared; }
 solved() {
   wait_until 300 "$1: the queue is empty" queue_empty
   check "$1: every bit is that of a plain run" same_bits "$3" "$2" || cat compared "$1.said" ./*.out
-  check "$1: the file is closed" absent "$2.wal"
+  check "$1: the file is closed" absent "$2.wal0"
 }
 example one-node one-node.h5
 check "one node: the job is taken" same 0 $status
@@ -79,7 +79,7 @@ check "week: it tells of the job that runs" said week "A job waits or runs"
 check "week: no second one is submitted" same 1 "$(jobs_there)"
 on scancel --name week
 wait_until 60 "week: the cancelled job is gone" queue_empty
-check "week: the cancelled job has closed the file" absent week.h5.wal
+check "week: the cancelled job has let go of the file" absent week.h5.lock
 check "week: the limit has not struck yet" not grep -q "goes back into the queue" week-*.out
 
 before=$(plans_stored)

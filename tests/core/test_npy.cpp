@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/npy.hpp"
+#include "core/plan_source.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
@@ -260,15 +261,26 @@ TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files) {
 
 TEST_F(FloorPlanFiles, are_not_looked_for_outside_the_directory) {
   EXPECT_THROW((void)load_floor_plan(directory_.path(), "../7"), InputError);
-  EXPECT_THROW((void)floor_plan_stamps(directory_.path(), "a/b"), InputError);
+  EXPECT_THROW((void)directory_source(directory_.path())->stamp("a/b"), InputError);
 }
 
-TEST_F(FloorPlanFiles, show_a_change_in_their_stamps) {
+TEST_F(FloorPlanFiles, show_a_change_in_their_stamp) {
   (void)load(good_domain, good_interior);
-  const PlanStamps before = floor_plan_stamps(directory_.path(), "7");
-  EXPECT_EQ(before, floor_plan_stamps(directory_.path(), "7"));
+  const auto source = directory_source(directory_.path());
+  const std::uint64_t before = source->stamp("7");
+  EXPECT_EQ(source->stamp("7"), before);
   write("7_interior.npy", good_interior + "x");
-  EXPECT_NE(before, floor_plan_stamps(directory_.path(), "7"));
+  const std::uint64_t longer = source->stamp("7");
+  EXPECT_NE(longer, before);
+  std::filesystem::last_write_time(directory_ / "7_domain.npy", {});
+  const std::uint64_t older = source->stamp("7");
+  EXPECT_THAT(older, AllOf(testing::Ne(longer), testing::Ne(before)));
+  EXPECT_FALSE(source->has_source("7"));
+  write("7_source.npy", good_domain);
+  EXPECT_TRUE(source->has_source("7"));
+  EXPECT_NE(source->stamp("7"), older);
+  std::filesystem::remove(directory_ / "7_interior.npy");
+  EXPECT_THROW((void)source->stamp("7"), InputError);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/shell_test.hpp"
 
 // Whatever options name, nothing is written over that was not meant: inputs, results, other files.
@@ -49,12 +49,13 @@ TEST_F(CommandFiles, of_a_run_are_different_ones) {
   }
   expect_refusal("run --data plans --ids empty --overwrite --out empty", 2, "--ids and --out");
   for (const std::string option : {"--events", "--exit-status-file"}) {
-    for (const std::string file : {"p.h5", "link", "name", "r.h5", "r_link", "r_name", "r.h5.wal",
+    for (const std::string file : {"p.h5", "link", "name", "r.h5", "r_link", "r_name",
                                    "loop/r.h5.lock", "r.h5.status", "ids"}) {
       expect_refusal(run + "--ids ids --resume --out r.h5 " + option + " " + file, 2,
                      "name another file by " + option);
     }
-    for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.wal"}) {
+    for (const std::string file :
+         {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.lock"}) {
       expect_refusal(run + "--out new.h5 " + option + " " + file, 2, "--out and " + option);
     }
     expect_refusal("run --data plans --out new.h5 " + option + " plans/building_ids.txt", 2,
@@ -101,10 +102,11 @@ TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
   expect_refusal("merge --out new.h5 --allow-missing --missing-ids link_to_new r.h5", 2,
                  "name another file by --missing-ids");
   expect_refusal("merge --out new.h5 --allow-missing --missing-ids text r.h5", 1, "text exists");
-  for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5", "r.h5.wal"})
+  for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5"})
     expect_refusal("export r.h5 --overwrite -o " + output, 2, "FILE and --out are one file");
-  shell("ln -s new.h5 new.h5.wal");
-  expect_refusal("run --data plans --out new.h5", 2, "new.h5.wal are one file by a link; remove");
+  shell("ln -s new.h5 new.h5.status");
+  expect_refusal("run --data plans --out new.h5", 2,
+                 "new.h5.status are one file by a link; remove");
   shell("ln p.h5 p.png");
   expect_refusal("solve 00001 --data p.h5 --overwrite --png p.png", 2, "--data and --png");
 }
@@ -160,10 +162,15 @@ TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
 }
 
 TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {
-  const StorePlan plan{{"a"}, {{"solver", "jacobi"}}, false, {}};
-  { const auto killed = ResultStore::create(directory_ / "k.h5", plan, {}, false); }
-  ASSERT_TRUE(exists("k.h5.wal"));
-  // Its log tells what it was.
+  const StorePlan plan{{"a"}, {{"solver", "jacobi"}}, false};
+  {
+    auto killed = ResultStore::create(directory_ / "k.h5", plan, {}, false);
+    ASSERT_TRUE(killed.begin());
+  }
+  ASSERT_TRUE(exists("k.h5.wal0"));
+  expect_refusal("export r.h5 --overwrite -o k.h5.wal0", 1, "is not what this command writes");
+  expect_refusal("export k.h5 --overwrite -o k.h5.wal0", 2, "FILE and --out are one file");
+  // Its journal tells what it was.
   shell(
       "printf 'x%.0s' {1..5000} | dd of=k.h5 conv=notrunc;"
       "wallheat run --data p.h5 --out k.h5 --overwrite");

@@ -11,7 +11,7 @@ TEST(KeptFiles, are_exported_byte_for_byte) {
   const std::filesystem::path data = WALLHEAT_TEST_DATA;
   const TemporaryDirectory directory;
   for (const std::string name : {"plain", "fields", "killed"}) {
-    for (const std::string end : {".h5", ".h5.wal"})
+    for (const std::string end : {".h5", ".h5.wal0"})
       if (std::filesystem::exists(data / (name + end)))
         std::filesystem::copy_file(data / (name + end), directory / (name + end));
     const auto exported = run_program(

@@ -1,4 +1,4 @@
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/shell_test.hpp"
 
 // Nobody may be there to hear what a run says: a full disk, a held terminal, a closed stream.

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "store/packs/plan_pack.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/shapes.hpp"
 #include "support/shell_test.hpp"
 #include "support/terminal.hpp"

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/plan_ids.hpp"
+#include "core/plan_source.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -36,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(!id.empty() && id.size() <= max_id_length, "an id that the result file cannot hold");
       require(id.find('\n') == std::string::npos, "two lines as one id");
       accepts<InputError>([&] { (void)floor_plan_shape(directory(), id); });
-      accepts<InputError>([&] { (void)floor_plan_stamps(directory(), id); });
+      accepts<InputError>([&] { (void)directory_source(directory())->stamp(id); });
       if (accepts<InputError>([&] { check_id(id); })) {
         const auto path = directory() / (id + "_domain.npy");
         require(path.parent_path() == directory(), "an id that leads out of the directory");

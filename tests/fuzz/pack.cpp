@@ -11,9 +11,9 @@
 #include <span>
 
 #include "core/plan_hash.hpp"
+#include "store/hdf5_file.hpp"
 #include "store/packs/pack_file.hpp"
 #include "store/packs/plan_pack.hpp"
-#include "store/results/hdf5_file.hpp"
 #include "support/odd_hdf5.hpp"
 #include "support/shapes.hpp"
 #include "target.hpp"

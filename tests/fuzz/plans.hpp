@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "store/results/field_codec.hpp"
-#include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/field_codec.hpp"
+#include "store/result_store.hpp"
+#include "store/row.hpp"
 
 namespace wallheat::fuzz {
 
@@ -14,13 +14,15 @@ inline const StorePlan& campaign() {
   static const StorePlan plan{
       {"10000", "10029", "10059", "10068", "10070", "10077"},
       {{"rooms_door", "auto"}, {"solver", "jacobi"}, {"tolerance", "0.0001"}},
-      true,
-      {{6, 7}, {6, 7}, {6, 7}, {3, 3}, {6, 7}, {3, 3}}};
+      true};
   return plan;
+}
+inline GridShape known_shape(std::size_t index) {
+  return index == 3 || index == 5 ? GridShape{3, 3} : GridShape{6, 7};
 }
 
 inline Grid<double> known_field(std::size_t index) {
-  const auto [rows, cols] = campaign().shapes.at(index);
+  const auto [rows, cols] = known_shape(index);
   Grid<double> field(rows, cols);
   for (std::size_t i = 0; i < field.cells.size(); ++i) {
     field.cells[i] = 5 + std::sin(0.1 * static_cast<double>(i + 7 * index));
@@ -37,8 +39,8 @@ inline PlanResult known_result(std::size_t index) {
   result.iterations = static_cast<std::int64_t>(1000 + index);
   result.last_delta = 1e-5;
   result.interior_cells = 9;
-  result.rows = static_cast<std::uint32_t>(campaign().shapes[index].rows);
-  result.cols = static_cast<std::uint32_t>(campaign().shapes[index].cols);
+  result.rows = static_cast<std::uint32_t>(known_shape(index).rows);
+  result.cols = static_cast<std::uint32_t>(known_shape(index).cols);
   result.attempts = 1;
   result.host = "node";
   result.device = "cpu";
@@ -46,7 +48,7 @@ inline PlanResult known_result(std::size_t index) {
   if (result.status == PlanStatus::failed) {
     result.error = "the plan has no cells";
   } else {
-    result.field = compress_field(known_field(index));
+    put_field(result, known_field(index));
     result.rooms.resize(3);
     for (std::uint32_t k = 0; k < 3; ++k) {
       result.rooms[k].room = k + 1;

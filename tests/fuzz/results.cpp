@@ -1,5 +1,5 @@
 // A result file as it is read, resumed, repaired and merged. An input's first byte chooses the file
-// (a closed one, or one with its log as a kill leaves it) and what is done with it; then come
+// (a whole one, or one with its journal as a kill leaves it) and what is done with it; then come
 // patches of four bytes: what is changed, 16 bits of where, a value. Damage must be found: whatever
 // is reported as a result has to be the one that was stored. A forged row, one that was changed
 // together with its checksum, may say anything, but must not lead to a crash.
@@ -12,10 +12,10 @@
 #include <cstring>
 
 #include "io/checksum.hpp"
+#include "io/file_names.hpp"
 #include "plans.hpp"
-#include "store/results/merge.hpp"
-#include "store/results/repair.hpp"
-#include "store/results/write_ahead_log.hpp"
+#include "store/merge.hpp"
+#include "store/repair.hpp"
 #include "support/odd_hdf5.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
@@ -31,20 +31,19 @@ enum class Step { read, resume, repair, merge };
 constexpr std::size_t steps = 4;
 
 struct Files {
-  std::string file, log;
+  std::string file, journal;
   bool forged = false;
 };
 
-/// Closed, and killed. The killed one has rows that its HDF5 file may not know yet.
+/// Whole, and killed.
 const std::array<Files, 2>& originals() {
   static const auto made = [] {
     std::array<Files, 2> files;
     const auto path = directory() / "original.h5";
     auto store = ResultStore::create(path, campaign(), {{"host", "node"}}, true);
-    static_cast<void>(store.store(known_results(0, 3)));
-    store.publish();
-    static_cast<void>(store.store(known_results(3, stored)));
-    files[1] = {read_file(path), read_file(log_path(path))};
+    store.store(known_results(0, 3));
+    store.store(known_results(3, stored));
+    files[1] = {read_file(path), read_file(journal_path(path, 0))};
     store.close({{"end", "well"}});
     files[0] = {read_file(path), {}};
     return files;
@@ -57,7 +56,7 @@ const fs::path& other_part() {
   static const auto made = [] {
     auto path = directory() / "other.h5";
     auto store = ResultStore::create(path, campaign(), {{"host", "other"}}, true);
-    static_cast<void>(store.store(known_results(stored, campaign().ids.size())));
+    store.store(known_results(stored, campaign().ids.size()));
     store.close({});
     return path;
   }();
@@ -96,33 +95,33 @@ void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
     forge_at(files.file, found);
     files.forged = true;
   }
-  constexpr std::size_t head = 12, offset = 8;
-  if (const auto found = files.log.find(begin); found != std::string::npos &&
-                                                found >= head + offset &&
-                                                found + sizeof(Row) <= files.log.size()) {
-    forge_at(files.log, found);
-    const auto record = found - offset - head;
-    const std::string_view log = files.log;
-    const std::string sum = std::string(log.substr(record, 8)) +
-                            std::string(log.substr(record + head, offset + sizeof(Row)));
+  constexpr std::size_t head = 40;
+  if (const auto found = files.journal.find(begin);
+      found != std::string::npos && found >= head && found + sizeof(Row) <= files.journal.size()) {
+    forge_at(files.journal, found);
+    const auto record = found - head;
+    const std::string_view journal = files.journal;
+    std::uint64_t payload = 0;
+    std::memcpy(&payload, journal.data() + record + 16, sizeof payload);
+    const std::string sum =
+        std::string(journal.substr(record, head - 4)) + std::string(journal.substr(found, payload));
     const auto crc = crc32_of(bytes_of(sum));
-    std::memcpy(files.log.data() + record + 8, &crc, sizeof crc);
+    std::memcpy(files.journal.data() + record + head - 4, &crc, sizeof crc);
     files.forged = true;
   }
 }
 
 /// Puts something else under a name that wallheat looks for.
 void make_odd(Files& files, std::size_t place, unsigned form) {
-  static constexpr std::array<odd::Place, 14> places{{{"/", "wallheat"},
+  static constexpr std::array<odd::Place, 13> places{{{"/", "wallheat"},
                                                       {"/", "format_version"},
                                                       {"/", "file_id"},
                                                       {"/", "layer_names"},
                                                       {"/settings", "solver"},
                                                       {"/sessions/0", "host"},
-                                                      {"/ids", "crc32"},
+                                                      {"/", "ancestors"},
                                                       {"/rows", nullptr},
                                                       {"/rooms", nullptr},
-                                                      {"/ids", nullptr},
                                                       {"/settings", nullptr},
                                                       {"/sessions/0", nullptr},
                                                       {"/sessions", nullptr},
@@ -146,17 +145,17 @@ void patch(Files& files, std::span<const std::uint8_t, 4> bytes) {
     case 0:
       return flip(files.file, at, value);
     case 1:
-      return flip(files.log, at, value);
+      return flip(files.journal, at, value);
     case 2:
       return cut(files.file, at);
     case 3:
-      return cut(files.log, at);
+      return cut(files.journal, at);
     case 4:
       return blank(files.file, at, 512, value);
     case 5:
-      return blank(files.log, at, 64, value);
+      return blank(files.journal, at, 64, value);
     case 6:
-      files.log.clear();
+      files.journal.clear();
       return;
     case 7:
       files.file += std::string(at, static_cast<char>(value));
@@ -190,7 +189,7 @@ void require_sound(const fs::path& path, bool forged) {
 
 /// As require_sound, of a file that was just made whole.
 void require_whole(const fs::path& path, bool forged) {
-  require(ResultReader(path).closed_well(), "a file that was made whole and is not closed");
+  require(ResultReader(path).is_whole(), "a file that was made whole and is not");
   require_sound(path, forged);
 }
 
@@ -204,7 +203,7 @@ void take(Step step, const fs::path& path, bool forged) {
         require(forged || row.status == PlanStatus::pending || same(row, known_result(row.index)),
                 "a row that was not stored, restored");
       }
-      static_cast<void>(store.store(known_results(stored, stored + 1)));
+      store.store(known_results(stored, stored + 1));
       store.close({});
       return require_whole(path, forged);
     }
@@ -242,7 +241,7 @@ class OpenedFiles {
 std::vector<std::string> seeds() {
   std::vector<std::string> inputs;
   for (std::size_t choice = 0; choice < originals().size() * steps; ++choice) {
-    const auto& [file, log, forged] = originals()[choice % 2];
+    const auto& [file, journal, forged] = originals()[choice % 2];
     const auto with = [&](std::initializer_list<std::array<std::size_t, 3>> patches) {
       std::string input(1, static_cast<char>(choice));
       for (const auto& [what, at, value] : patches) {
@@ -255,13 +254,11 @@ std::vector<std::string> seeds() {
     const auto row = file.find(campaign().ids[1]);
     with({});
     with({{0, row + 200, 4}});
-    with({{1, log.size() / 2, 1}, {0, row + 200, 4}});
+    with({{1, journal.size() / 2, 1}, {0, row + 200, 4}});
     with({{2, file.size() / 2, 0}});
-    with({{3, log.size() - 300, 0}, {4, row - 8, 0}});
+    with({{3, journal.size() - 300, 0}, {4, row - 8, 0}});
     with({{6, 0, 0}});
     with({{7, 4096, 0}, {5, 40, 255}});
-    // Left open, damaged, and without its log: HDF5 once waited for its writer for ever.
-    with({{4, 120, 'h'}, {5, 0, 255}});
     with({{8, offsetof(store::Row, field_bytes) + 7, 1}, {8, offsetof(store::Row, rows) + 3, 2}});
     with({{9, 3, 9}});  // an array where one text was expected
     with({{9, 1, 10}});
@@ -288,7 +285,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fs::create_directory(place);
   const auto path = place / "results.h5";
   write_file(path, files.file);
-  if (!files.log.empty()) write_file(log_path(path), files.log);
+  if (!files.journal.empty()) write_file(journal_path(path, 0), files.journal);
   const auto step = static_cast<Step>(data[0] / 2 % steps);
   accepts<RunError>([&] { take(step, path, files.forged); });
   return 0;

@@ -5,7 +5,7 @@
 
 #include "io/deflate.hpp"
 #include "queue/answers.hpp"
-#include "store/results/field_codec.hpp"
+#include "store/field_codec.hpp"
 
 /// Null without a sanitizer.
 extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();
@@ -20,7 +20,6 @@ class LastRow final : public ResultSink {
     error = rows.back().error;
     return {};
   }
-  void publish() override {}
 
   PlanStatus status = PlanStatus::pending;
   std::string error;

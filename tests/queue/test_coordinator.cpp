@@ -23,7 +23,6 @@ class MemorySink final : public ResultSink {
     for (const PlanResult& result : results) stored_[result.id].push_back(result);
     return {};
   }
-  void publish() override {}
 
   std::map<std::string, std::vector<PlanResult>> stored_;
 };

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/scaling.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
@@ -124,7 +124,7 @@ class FinishedRun : public testing::Test {
   /// The first session stores plan a, the second plan b.
   std::string make(const std::string& name, const std::vector<Attributes>& ends,
                    const std::string& tolerance = "0.1") {
-    const StorePlan plan{{"a", "b"}, {{"tolerance", tolerance}}, false, {}};
+    const StorePlan plan{{"a", "b"}, {{"tolerance", tolerance}}, false};
     const std::string file = (directory_ / name).string();
     for (std::size_t session = 0; session < ends.size(); ++session) {
       const Attributes start{
@@ -132,7 +132,7 @@ class FinishedRun : public testing::Test {
       ResultStore store = session == 0 ? ResultStore::create(file, plan, start, false)
                                        : ResultStore::resume(file, plan, start);
       const PlanResult row = solved(static_cast<std::uint32_t>(session));
-      (void)store.store({&row, 1});
+      store.store({&row, 1});
       store.close(ends[session]);
     }
     return file;

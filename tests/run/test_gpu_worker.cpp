@@ -11,7 +11,7 @@
 #include "node/local_machine.hpp"
 #include "queue/messages.hpp"
 #include "run/gpu_choice.hpp"
-#include "store/results/result_store.hpp"
+#include "store/result_store.hpp"
 #include "support/fake_gpu.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Plants bugs one at a time, and sees whether the simulation finds them.
 
-bugs_store.toml lists those for simulate_store, bugs_cluster.toml those for simulate_cluster. A bug is
+bugs_cluster.toml lists those for simulate_cluster. A bug is
 
     [[bug]]
-    promise = "a new log is durable before it has its name"   # what it breaks; unique
-    in = "src/store/results"     # the file, or a folder: then one file below it
-    find = 'out_->sync_all();'   # a fragment that is there once; how white space falls does not matter
+    promise = "a plan that failed is tried again"   # what it breaks; unique
+    in = "src/queue"             # the file, or a folder: then one file below it
+    find = '++failures;'         # a fragment that is there once; how white space falls does not matter
     put = ''                     # what takes its place
 
 Where sources change, --list says which fragments are not there, or several times: look for the line that keeps the
@@ -34,7 +34,7 @@ except ImportError:
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PROGRAMS = ("simulate_store", "simulate_cluster")
+PROGRAMS = ("simulate_cluster",)
 LIMIT_S = 600  # a program that takes longer never ends
 
 
@@ -135,7 +135,7 @@ def main():
         print("\n".join(wrong) or f"all {len(bugs)} bugs apply")
         return 1 if wrong else 0
     builder = Builder(options.work.resolve(), options.cmake)
-    seeds = {"simulate_store": options.seeds or 1000, "simulate_cluster": options.seeds or 10000}
+    seeds = {"simulate_cluster": options.seeds or 10000}
     for program in {bug["program"] for bug in bugs}:
         found, said = builder.try_program(program, min(seeds[program], 1000))
         if found or not said.startswith("passes"):

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "child_process.hpp"
-#include "store/results/field_codec.hpp"
-#include "store/results/result_store.hpp"
-#include "store/results/row.hpp"
+#include "store/field_codec.hpp"
+#include "store/result_store.hpp"
+#include "store/row.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
@@ -29,7 +29,7 @@ class TestDirectory : public testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "wallheat-store-XXXXXX").string();
     directory = ::mkdtemp(name.data());
     file = directory / "results.h5";
-    log = directory / "results.h5.wal";
+    journal = directory / "results.h5.wal0";
     lock = directory / "results.h5.lock";
   }
   ~TestDirectory() override {
@@ -37,14 +37,7 @@ class TestDirectory : public testing::Test {
     std::filesystem::remove_all(directory, ignored);
   }
 
-  /// As if nobody had written anything for hours.
-  void let_all_age() const {
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      std::filesystem::last_write_time(
-          entry.path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
-  }
-
-  std::filesystem::path directory, file, log, lock;
+  std::filesystem::path directory, file, journal, lock;
 };
 
 inline TextList make_ids(std::size_t count) {
@@ -53,8 +46,13 @@ inline TextList make_ids(std::size_t count) {
   return ids;
 }
 
-inline StorePlan make_plan(std::size_t count, std::vector<GridShape> shapes = {}) {
-  StorePlan plan;
+/// With the shapes of the plans' fields; without, none are saved.
+struct TestPlan : StorePlan {
+  std::vector<GridShape> shapes;
+};
+
+inline TestPlan make_plan(std::size_t count, std::vector<GridShape> shapes = {}) {
+  TestPlan plan;
   plan.ids = make_ids(count);
   plan.settings = {{"solver", "jacobi"}, {"tolerance", "0.0001"}};
   plan.save_fields = !shapes.empty();
@@ -73,7 +71,7 @@ inline Grid<double> make_field(std::size_t index, GridShape shape, int version =
   return field;
 }
 
-inline PlanResult make_result(const StorePlan& plan, std::size_t index, int version = 0) {
+inline PlanResult make_result(const TestPlan& plan, std::size_t index, int version = 0) {
   PlanResult result;
   result.index = static_cast<std::uint32_t>(index);
   result.id = plan.ids[index];
@@ -108,25 +106,20 @@ inline PlanResult make_result(const StorePlan& plan, std::size_t index, int vers
   result.device = "cpu";
   result.solver = "jacobi 0.1";
   result.input_hash = 0xfeedfacecafebeefULL + index;
-  result.input_stamps = {FileStamp{2097280, 1'700'000'000'123'456'789}, FileStamp{262272, 42}};
+  result.input_stamp = 0x0123456789abcdefULL + index;
   if (plan.save_fields) {
     result.rows = static_cast<std::uint32_t>(plan.shapes[index].rows);
     result.cols = static_cast<std::uint32_t>(plan.shapes[index].cols);
-    result.field = compress_field(make_field(index, plan.shapes[index], version));
+    put_field(result, make_field(index, plan.shapes[index], version));
   }
   return result;
 }
 
-inline std::vector<PlanResult> make_results(const StorePlan& plan, std::size_t begin,
+inline std::vector<PlanResult> make_results(const TestPlan& plan, std::size_t begin,
                                             std::size_t end, int version = 0) {
   std::vector<PlanResult> results;
   for (auto i = begin; i < end; ++i) results.push_back(make_result(plan, i, version));
   return results;
-}
-
-/// Where nothing is to be refused.
-inline void store_all(ResultStore& store, std::span<const PlanResult> results) {
-  EXPECT_TRUE(store.store(results).empty());
 }
 
 inline PlanResult pending(const StorePlan& plan, std::size_t index) {
@@ -146,7 +139,7 @@ inline bool same(const PlanResult& a, const PlanResult& b) {
 
 /// Rows [0, stored) hold version `version`, the others are pending, and fields are where they
 /// belong.
-inline void expect_contents(const std::filesystem::path& file, const StorePlan& plan,
+inline void expect_contents(const std::filesystem::path& file, const TestPlan& plan,
                             std::size_t stored, int version = 0) {
   const ResultReader reader(file);
   ASSERT_EQ(reader.rows().size(), plan.ids.size());
@@ -177,7 +170,7 @@ std::string refusal(Step step) {
 }
 
 /// Where the row of a stored plan begins in a file's bytes.
-inline std::size_t row_at(const std::string& bytes, const StorePlan& plan, std::size_t index) {
+inline std::size_t row_at(const std::string& bytes, const TestPlan& plan, std::size_t index) {
   const auto row = store::to_row(make_result(plan, index));
   const auto at = bytes.find(std::string(reinterpret_cast<const char*>(&row),
                                          sizeof(row.index) + sizeof(row.status) + sizeof(row.id)));
@@ -214,27 +207,33 @@ inline bool has_h5py() {
 class StoreTest : public TestDirectory {
  protected:
   /// Made and closed by a session.
-  void make_closed(const StorePlan& plan, std::size_t stored, const Attributes& session = {}) {
+  void make_closed(const TestPlan& plan, std::size_t stored, const Attributes& session = {}) {
     auto store = ResultStore::create(file, plan, session, true);
-    store_all(store, make_results(plan, 0, stored));
+    store.store(make_results(plan, 0, stored));
     store.close({});
   }
+  /// By a session that was stopped before all was done: its journal is left.
+  void make_stopped(const TestPlan& plan, std::size_t stored) {
+    auto store = ResultStore::create(file, plan, {}, true);
+    store.store(make_results(plan, 0, stored));
+    store.close({}, false);
+  }
   /// A session that stores the rows [begin, end), and what its resume reported.
-  std::vector<std::string> resume_with(const StorePlan& plan, std::size_t begin, std::size_t end) {
+  std::vector<std::string> resume_with(const TestPlan& plan, std::size_t begin, std::size_t end) {
     std::vector<std::string> report;
     auto store = ResultStore::resume(file, plan, {}, &report);
-    store_all(store, make_results(plan, begin, end));
+    store.store(make_results(plan, begin, end));
     store.close({});
     return report;
   }
   /// Flips a bit of a row that was stored.
-  void damage_row(const StorePlan& plan, std::size_t index, std::size_t byte = 140) const {
+  void damage_row(const TestPlan& plan, std::size_t index, std::size_t byte = 140) const {
     auto bytes = read_bytes(file);
     bytes[row_at(bytes, plan, index) + byte] ^= 1;
     write_bytes(file, bytes);
   }
   /// The same of its field.
-  void damage_field(const StorePlan& plan, std::size_t index) const {
+  void damage_field(const TestPlan& plan, std::size_t index) const {
     auto bytes = read_bytes(file);
     const auto field = compress_field(make_field(index, plan.shapes[index]));
     const auto at =
@@ -244,11 +243,10 @@ class StoreTest : public TestDirectory {
     write_bytes(file, bytes);
   }
   /// Batches of one row, in a process that is then killed.
-  void make_killed(const StorePlan& plan, std::size_t stored) {
+  void make_killed(const TestPlan& plan, std::size_t stored) {
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(file, plan, {}, true);
-      for (std::size_t i = 0; i < stored; ++i) store_all(store, make_results(plan, i, i + 1));
-      store.publish();
+      for (std::size_t i = 0; i < stored; ++i) store.store(make_results(plan, i, i + 1));
       die();
     });
   }

@@ -1,10 +1,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "io/file_lock.hpp"
-#include "store/results/merge.hpp"
-#include "store/results/repair.hpp"
-#include "store/results/result_path.hpp"
+#include "io/write_lock.hpp"
+#include "store/merge.hpp"
+#include "store/repair.hpp"
+#include "store/result_path.hpp"
 #include "store_fixture.hpp"
 
 // A result file by other names than its own, and what lies in wait beside it.
@@ -20,11 +20,10 @@ class Link : public StoreTest {
     fs::create_directory(directory / "near");
     target = directory / "far" / "results.h5";
   }
-  /// The rows are in the log, but not in the HDF5 file.
   void make_killed(std::size_t stored) const {
     run_and_kill([&](auto die) {
       auto store = ResultStore::create(target, plan, {}, false);
-      (void)store.store(make_results(plan, 0, stored));
+      store.store(make_results(plan, 0, stored));
       die();
     });
   }
@@ -40,32 +39,33 @@ class Link : public StoreTest {
             directory / "folder" / "results.h5", directory / "folder" / "back.h5"};
   }
 
-  StorePlan plan = make_plan(20);
+  TestPlan plan = make_plan(20);
   fs::path target;
 };
 
-TEST_F(Link, leads_readers_and_merges_to_the_log_too) {
+TEST_F(Link, leads_readers_and_merges_to_the_journal_too) {
   make_killed(17);
   for (const auto& name : names()) {
     EXPECT_EQ(result_path(name), fs::canonical(target)) << name;
     expect_contents(name, plan, 17);
-    EXPECT_EQ(writer_of(real_system(), result_path(name)).life, Writer::Life::dead) << name;
+    EXPECT_EQ(lock_holder_of(result_path(name)).life, LockHolder::Life::dead) << name;
     const auto merged = directory / "merged.h5";
     EXPECT_EQ(merge_results(merged, {name}, {true, true}).done, 17U) << name;
     expect_contents(merged, plan, 17);
   }
 }
 
-TEST_F(Link, leads_readers_to_the_log_of_a_file_that_is_gone) {
+TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
   make_killed(17);
   fs::remove(target);
   for (const auto& name : names()) {
     EXPECT_TRUE(has_results(name));
-    expect_contents(name, plan, 17);
+    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(name, plan, {}); }),
+                AllOf(HasSubstr("is gone, but"), HasSubstr("results.h5.wal0 holds results of it")));
+    EXPECT_THAT(refusal([&] { (void)ResultStore::create(name, plan, {}, false); }),
+                HasSubstr("is gone, but"));
+    EXPECT_THAT(refusal([&] { (void)ResultReader(name); }), HasSubstr("does not exist"));
   }
-  (void)repair_results(directory / "near" / "chain.h5");
-  expect_contents(target, plan, 17);
-  EXPECT_TRUE(fs::is_symlink(directory / "near" / "chain.h5"));
 }
 
 TEST_F(Link, stays_when_its_file_is_made_resumed_overwritten_and_merged_into) {
@@ -73,8 +73,8 @@ TEST_F(Link, stays_when_its_file_is_made_resumed_overwritten_and_merged_into) {
     fs::remove(target);
     EXPECT_FALSE(has_results(name));
     auto store = ResultStore::create(name, plan, {}, false);
-    (void)store.store(make_results(plan, 0, 3));
-    EXPECT_TRUE(fs::exists(target.string() + ".wal"));
+    store.store(make_results(plan, 0, 3));
+    EXPECT_TRUE(fs::exists(target.string() + ".wal0"));
     store.close({});
     expect_contents(target, plan, 3);
     ResultStore::resume(name, plan, {}).close({});
@@ -91,13 +91,14 @@ TEST_F(Link, stays_when_its_file_is_made_resumed_overwritten_and_merged_into) {
   }
 }
 
-TEST_F(Link, beside_which_a_log_lies_that_belongs_to_its_target_is_refused) {
+TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) {
   make_killed(17);
   const auto name = directory / "near" / "results.h5";
   fs::create_symlink(target, name);
-  fs::rename(target.string() + ".wal", name.string() + ".wal");
-  const auto sentence = AllOf(HasSubstr("the log " + name.string() + ".wal lies beside the link"),
-                              HasSubstr("move it to " + fs::canonical(target).string() + ".wal"));
+  fs::rename(target.string() + ".wal0", name.string() + ".wal0");
+  const auto sentence =
+      AllOf(HasSubstr("the journal " + name.string() + ".wal0 lies beside the link"),
+            HasSubstr("move it to " + fs::canonical(target).string() + ".wal0"));
   EXPECT_THAT(refusal([&] { ResultReader reader(name); }), sentence);
   EXPECT_THAT(refusal([&] { (void)ResultStore::resume(name, plan, {}); }), sentence);
 }
@@ -110,13 +111,14 @@ TEST_F(Link, that_leads_nowhere_is_a_sentence) {
   const auto into_the_blue = directory / "blue.h5";
   fs::create_symlink("nowhere/results.h5", into_the_blue);
   for (const auto& [name, why] : {std::pair{circle, "round in circles"},
-                                  {folder, "is not a regular file"},
+                                  {folder, "is a folder, not a result file"},
                                   {into_the_blue, "there is no directory"}}) {
     EXPECT_THAT(refusal([&] { (void)ResultStore::create(name, plan, {}, true); }), HasSubstr(why));
     EXPECT_THAT(refusal([&] { (void)ResultStore::resume(name, plan, {}); }), HasSubstr(why));
   }
   EXPECT_THAT(refusal([&] { ResultReader reader(circle); }), HasSubstr("round in circles"));
-  EXPECT_THAT(refusal([&] { ResultReader reader(folder); }), HasSubstr("is a directory"));
+  EXPECT_THAT(refusal([&] { ResultReader reader(folder); }),
+              HasSubstr("is a folder, not a result file"));
   EXPECT_THAT(refusal([&] { ResultReader reader(into_the_blue); }), HasSubstr("does not exist"));
 }
 
@@ -131,65 +133,62 @@ class Planted : public StoreTest {
   [[nodiscard]] fs::path beside(const char* ending) const { return file.string() + ending; }
   void expect_untouched() const { EXPECT_EQ(read_bytes(precious), "do not touch"); }
 
-  StorePlan plan = make_plan(4);
+  TestPlan plan = make_plan(4);
   fs::path precious = directory / "precious";
 };
 
 TEST_F(Planted, locks_are_refused_by_name_and_harm_nothing) {
-  for (const auto kind : {LockKind::kernel, LockKind::content_only}) {
-    const auto sentence = [&] {
-      auto text = refusal([&] { FileLock(real_system(), file, kind); });
-      fs::remove(lock);
-      expect_untouched();
-      return text;
-    };
-    plant_link(lock);
-    EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a link"));
-    fs::create_symlink(directory / "not there", lock);
-    EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a link"));
-    EXPECT_FALSE(fs::exists(directory / "not there"));
-    plant_pipe(lock);
-    EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a named pipe"));
-    fs::create_directory(lock);
-    EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a directory"));
-    fs::create_hard_link(precious, lock);
-    EXPECT_THAT(sentence(), HasSubstr("move it away"));
-    write_bytes(lock, "my shopping list");
-    EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is no lock; move it away"));
-  }
+  const auto sentence = [&] {
+    auto text = refusal([&] { WriteLock{file}; });
+    fs::remove(lock);
+    expect_untouched();
+    return text;
+  };
+  plant_link(lock);
+  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a link"));
+  fs::create_symlink(directory / "not there", lock);
+  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a link"));
+  EXPECT_FALSE(fs::exists(directory / "not there"));
+  plant_pipe(lock);
+  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a named pipe"));
+  fs::create_directory(lock);
+  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a directory"));
+  fs::create_hard_link(precious, lock);
+  EXPECT_THAT(sentence(), HasSubstr("move it away"));
+  write_bytes(lock, "my shopping list");
+  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is no lock; move it away"));
 }
 
 TEST_F(Planted, locks_do_not_stop_or_mislead_who_asks_for_the_writer) {
   for (const auto& plant : {std::function<void()>([&] { plant_link(lock); }),
                             std::function<void()>([&] { plant_pipe(lock); })}) {
     plant();
-    const auto writer = writer_of(real_system(), file);
-    EXPECT_EQ(writer.life, Writer::Life::unknown);
-    EXPECT_THAT(writer.pid, IsEmpty());
+    const auto holder = lock_holder_of(file);
+    EXPECT_EQ(holder.life, LockHolder::Life::unknown);
+    EXPECT_THAT(holder.pid, IsEmpty());
     fs::remove(lock);
   }
 }
 
 TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
-  for (const char* ending : {".new", ".wal.new"}) {
-    plant_link(beside(ending));
-    make_closed(plan, 4);
-    expect_contents(file, plan, 4);
-    expect_untouched();
-    plant_pipe(beside(ending));
-    make_closed(plan, 4);
-    plant_link(beside(ending));
-    damage_row(plan, 2);
-    EXPECT_EQ(repair_results(file).pending, 1U);
-    expect_untouched();
-  }
+  const auto temporary = beside(".new");
+  plant_link(temporary);
+  make_closed(plan, 4);
+  expect_contents(file, plan, 4);
+  expect_untouched();
+  plant_pipe(temporary);
+  make_closed(plan, 4);
+  plant_link(temporary);
+  damage_row(plan, 2);
+  EXPECT_EQ(repair_results(file).pending, 1U);
+  expect_untouched();
   plant_link(directory / "merged.h5.new");
   EXPECT_TRUE(merge_results(directory / "merged.h5", {file}, {true, true}).written);
   expect_untouched();
   EXPECT_EQ(files_in(directory), 3U);
 }
 
-TEST_F(Planted, logs_and_result_files_are_refused_by_name) {
+TEST_F(Planted, journals_and_result_files_are_refused_by_name) {
   make_closed(plan, 4);
   const auto before = read_bytes(file);
   const auto expect_refused = [&](const fs::path& name, const std::string& kind) {
@@ -197,14 +196,15 @@ TEST_F(Planted, logs_and_result_files_are_refused_by_name) {
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), sentence);
     EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), sentence);
   };
-  plant_link(log);
-  expect_refused(log, "a link");
-  fs::remove(log);
-  plant_pipe(log);
-  expect_refused(log, "a named pipe");
+  const auto next = beside(".wal1");
+  plant_link(next);
+  expect_refused(next, "a link");
+  fs::remove(next);
+  plant_pipe(next);
+  expect_refused(next, "a named pipe");
   EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }),
-              HasSubstr(log.string() + " is a named pipe"));
-  fs::remove(log);
+              HasSubstr(next.string() + " is a named pipe"));
+  fs::remove(next);
   EXPECT_EQ(read_bytes(file), before);
   fs::remove(file);
   plant_pipe(file);
@@ -222,7 +222,7 @@ mode_t mode_of(const fs::path& path) {
 
 class Rights : public StoreTest {};
 
-TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_log) {
+TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_journals) {
   const auto plan = make_plan(6, {{5, 5}});
   const auto before = ::umask(077);
   { make_closed(plan, 6); }
@@ -230,9 +230,9 @@ TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_log) {
   EXPECT_EQ(mode_of(file), 0600U);
   auto more = make_plan(9, {{5, 5}});
   auto store = ResultStore::resume(file, more, {});  // built anew
-  (void)store.store(make_results(more, 6, 7));
+  store.store(make_results(more, 6, 7));
   EXPECT_EQ(mode_of(file), 0600U);
-  EXPECT_EQ(mode_of(log), 0600U);
+  EXPECT_EQ(mode_of(file.string() + ".wal1"), 0600U);
   store.close({});
   damage_row(more, 2);
   EXPECT_TRUE(repair_results(file).changed);

@@ -1,8 +1,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "store/results/hdf5_file.hpp"
-#include "store/results/write_ahead_log.hpp"
+#include "store/layout.hpp"
 #include "store_fixture.hpp"
 
 // Files of an earlier build: see tests/data/README.md.
@@ -20,8 +19,8 @@ std::vector<std::string> answered(const ResultReader& reader) {
 }
 
 /// What a run of the same campaign asks for.
-StorePlan plan_of(const ResultReader& reader, bool save_fields) {
-  StorePlan plan;
+TestPlan plan_of(const ResultReader& reader, bool save_fields) {
+  TestPlan plan;
   for (const PlanResult& row : reader.rows()) plan.ids.push_back(row.id);
   plan.settings = reader.settings();
   plan.save_fields = save_fields;
@@ -42,7 +41,7 @@ std::string encoded(const store::Handle& type) {
 }
 
 std::string encoded_row_type_of(const std::filesystem::path& path) {
-  const auto opened = store::open_file({}, path, store::Access::read);
+  const auto opened = store::open_to_read(path);
   const store::Handle rows(H5Dopen2(opened.get(), "/rows", H5P_DEFAULT), H5Dclose, "open /rows");
   return encoded({H5Dget_type(rows.get()), H5Tclose, "read the type"});
 }
@@ -50,7 +49,7 @@ std::string encoded_row_type_of(const std::filesystem::path& path) {
 class KeptFiles : public StoreTest {
  protected:
   KeptFiles() {
-    for (const char* name : {"plain.h5", "fields.h5", "killed.h5", "killed.h5.wal"})
+    for (const char* name : {"plain.h5", "fields.h5", "killed.h5", "killed.h5.wal0"})
       std::filesystem::copy_file(data / name, directory / name);
   }
   [[nodiscard]] std::filesystem::path kept(const char* name) const { return directory / name; }
@@ -80,19 +79,15 @@ TEST_F(KeptFiles, are_read) {
 
 TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
   for (const char* name : {"plain.h5", "fields.h5"}) {
-    const auto opened = store::open_file({}, kept(name), store::Access::read);
-    const store::RowTable table(opened);
-    const store::RowsInFile rows(real_system(), kept(name), table.offset(), table.count());
-    rows.for_each_unchecked([&](std::size_t, const store::Row& in_file) {
-      store::Row written{};
-      store::put_columns(written, store::to_result(in_file));
-      written.field_slot = in_file.field_slot;
-      written.field_bytes = in_file.field_bytes;
-      written.field_crc32 = in_file.field_crc32;
+    const store::ResultFile opened(kept(name));
+    std::vector<store::Row> rows(opened.count());
+    opened.read_rows(0, rows);
+    for (const store::Row& in_file : rows) {
+      store::Row written = store::to_row(store::to_result(in_file));
       store::seal(written);
       EXPECT_EQ(std::memcmp(&written, &in_file, sizeof written), 0)
           << name << ", row " << in_file.index;
-    });
+    }
   }
 }
 
@@ -102,18 +97,18 @@ TEST_F(KeptFiles, have_the_row_type_that_this_build_writes_byte_for_byte) {
   EXPECT_EQ(encoded_row_type_of(kept("fields.h5")), encoded_row_type_of(file));
 }
 
-TEST_F(KeptFiles, have_the_log_that_this_build_writes_byte_for_byte) {
-  auto reading = store::read_log({}, kept("killed.h5"));
-  ASSERT_TRUE(reading);
-  std::vector<store::LoggedRow> rows;
-  for (const auto i : reading->stored_here) {
-    rows.push_back({reading->snapshot.offsets[i], reading->snapshot.rows[i]});
-    store::forget_row(reading->snapshot, i);
-  }
-  ASSERT_EQ(rows.size(), 3u);
-  store::LogWriter written({}, file, reading->snapshot);
-  written.append(rows);
-  EXPECT_EQ(read_bytes(log_path(file)), read_bytes(data / "killed.h5.wal"));
+TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
+  store::JournalReader reader(kept("killed.h5.wal0"));
+  std::vector<std::pair<store::Row, store::JournalPlace>> found;
+  reader.scan([&](const store::Row& row, const store::JournalPlace& place) {
+    found.emplace_back(row, place);
+  });
+  ASSERT_EQ(found.size(), 3u);
+  store::JournalWriter written(file, 0, reader.file_id(), reader.session());
+  for (const auto& [row, place] : found)
+    written.add(row, reader.rooms(place), reader.field(place, row));
+  written.commit();
+  EXPECT_EQ(read_bytes(journal), read_bytes(data / "killed.h5.wal0"));
 }
 
 TEST_F(KeptFiles, are_resumed) {
@@ -124,7 +119,7 @@ TEST_F(KeptFiles, are_resumed) {
     auto store = ResultStore::resume(kept(name), plan, {{"wrote", "this build"}}, &report);
     EXPECT_THAT(report, IsEmpty()) << name;
     auto large = make_result(plan, 6);
-    store_all(store, std::span(&large, 1));
+    store.store(std::span(&large, 1));
     store.close({});
     const ResultReader after(kept(name));
     EXPECT_TRUE(after.closed_well());

@@ -2,11 +2,10 @@
 #include <optional>
 
 #include "child_process.hpp"
-#include "io/file_lock.hpp"
 #include "io/file_names.hpp"
-#include "other_host.hpp"
-#include "store/results/merge.hpp"
-#include "store/results/repair.hpp"
+#include "io/write_lock.hpp"
+#include "store/merge.hpp"
+#include "store/repair.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -20,10 +19,10 @@ TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
   Signal ready, finish;
   const auto writer = start_child([&] {
     auto store = ResultStore::create(file, plan, {}, false);
-    store_all(store, make_results(plan, 0, 2));
+    store.store(make_results(plan, 0, 2));
     ready.send();
     finish.wait();
-    store_all(store, make_results(plan, 2, 3));
+    store.store(make_results(plan, 2, 3));
     store.close({});
   });
   ready.wait();
@@ -36,16 +35,16 @@ TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
+TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended_unless_it_is_to_stop) {
   // The holder is dead, and something of it holds the lock a moment longer: here a child, which is
   // easier to have than a thread in the kernel.
   for (const bool is_zombie : {true, false}) {
-    Signal held;
+    Signal held, let_go;
     const pid_t holder = start_child([&] {
-      const FileLock taken(real_system(), file);
+      const WriteLock taken(file);
       if (::fork() == 0) {
         held.send();
-        ::usleep(300'000);  // the time that it takes to end
+        let_go.wait();
         ::_exit(0);
       }
       ::kill(::getpid(), SIGKILL);
@@ -53,139 +52,64 @@ TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended) {
     held.wait();
     if (!is_zombie) (void)wait_for(holder);
     siginfo_t ended{};
-    if (is_zombie) {
-      ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(holder), &ended, WEXITED | WNOWAIT), 0);
-    }
-    EXPECT_NO_THROW(FileLock(real_system(), file).remove());
+    ASSERT_TRUE(!is_zombie ||
+                ::waitid(P_PID, static_cast<id_t>(holder), &ended, WEXITED | WNOWAIT) == 0);
+    EXPECT_THAT(refusal([&] { WriteLock(file, [] { return true; }); }),
+                HasSubstr("is being written by process " + std::to_string(holder)));
+    int asked = 0;
+    EXPECT_NO_THROW(WriteLock(file, [&] {
+      if (++asked == 3) let_go.send();
+      return false;
+    }));
+    EXPECT_GE(asked, 3);
     if (is_zombie) (void)wait_for(holder);
   }
 }
 
 TEST_F(OneWriter, names_its_job) {
   ::setenv("SLURM_JOB_ID", "4711", 1);
-  const FileLock first(real_system(), file);
+  const WriteLock first(file);
   ::unsetenv("SLURM_JOB_ID");
-  EXPECT_THAT(refusal([&] { FileLock second(real_system(), file); }), HasSubstr("in job 4711"));
+  EXPECT_THAT(refusal([&] { WriteLock second(file); }), HasSubstr("in job 4711"));
+  EXPECT_EQ(lock_holder_of(file).job, "4711");
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::lives);
 }
 
-TEST_F(OneWriter, goes_by_the_lock_files_words_where_the_system_cannot_lock) {
-  FileLock first(real_system(), file, LockKind::content_only);
-  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
-              HasSubstr("or delete " + lock.string()));
+TEST_F(OneWriter, that_is_dead_stops_nobody) {
+  run_and_kill([&](auto die) {
+    const WriteLock taken(file);
+    die();
+  });
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::dead);
+  { const WriteLock next(file); }
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::none);
   write_bytes(lock, "host elsewhere\npid 1\n");
-  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
-              HasSubstr("by process 1 on host elsewhere"));
-  write_bytes(lock, "");
-  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
-              HasSubstr("another process"));
-  first.remove();
-  run_and_kill([&](auto die) {
-    FileLock taken(real_system(), file, LockKind::content_only);
-    die();
-  });
-  EXPECT_EQ(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }), "(accepted)");
-}
-
-TEST_F(OneWriter, takes_over_from_a_dead_one_where_the_system_cannot_lock_and_two_try_at_once) {
-  constexpr int rounds = 60, rivals = 3;
-  for (int round = 0; round < rounds; ++round) {
-    run_and_kill([&](auto die) {
-      FileLock taken(real_system(), file, LockKind::content_only);
-      die();
-    });
-    // One of the dead may have died while it took over itself.
-    if (round % 3 == 0) std::filesystem::copy_file(lock, lock.string() + ".new");
-    SharedNumbers<1> winners;
-    Signal start[rivals], tried, finish[rivals];
-    pid_t children[rivals];
-    for (int i = 0; i < rivals; ++i) {
-      children[i] = start_child([&] {
-        start[i].wait();
-        std::optional<FileLock> held;
-        (void)refusal([&] {
-          held.emplace(real_system(), file, LockKind::content_only);
-          ++winners[0];
-        });
-        tried.send();
-        finish[i].wait();  // a winner lives until all have tried
-        if (held) held->remove();
-      });
-    }
-    for (auto& signal : start) signal.send();
-    for (int i = 0; i < rivals; ++i) tried.wait();
-    ASSERT_EQ(winners[0], 1) << "round " << round;
-    for (auto& signal : finish) signal.send();
-    for (const auto child : children) ASSERT_EQ(wait_for(child), 0);
-    ASSERT_EQ(files_in(directory), 0U) << "round " << round;
-  }
-}
-
-TEST_F(OneWriter, is_all_that_a_file_can_have_where_each_host_has_its_own_locks) {
-  const auto plan = make_plan(4);
-  auto store = ResultStore::create(file, plan, {}, false);
-  store_all(store, make_results(plan, 0, 1));
-  std::size_t next = 1;
-  const auto refused = AllOf(HasSubstr("is being written by process " + std::to_string(::getpid())),
-                             HasSubstr("wait for it or stop it"));
-  const auto refuses = [&](const std::function<void(const StoreEnvironment&)>& take) {
-    OtherHost other([&] { store_all(store, make_results(plan, next, next + 1)); });
-    EXPECT_EQ(writer_of(other, file).life, Writer::Life::lives);
-    EXPECT_THAT(refusal([&] { take({other}); }), refused);
-    ++next;
-  };
-  refuses([&](const auto& env) { (void)ResultStore::resume(file, plan, {}, nullptr, env); });
-  refuses([&](const auto& env) { (void)ResultStore::create(file, plan, {}, true, env); });
-  refuses([&](const auto& env) { (void)repair_results(file, env); });
-  // A status alone is a sign of life, too.
-  OtherHost other([&] { write_bytes(status_path(file), "a look"); });
-  EXPECT_THAT(refusal([&] { (void)repair_results(file, {other}); }), refused);
-  store.close({});
-  expect_contents(file, plan, 4);
-}
-
-TEST_F(OneWriter, may_follow_one_that_was_killed_on_another_host) {
-  const auto plan = make_plan(4);
-  for (const bool long_ago : {false, true}) {
-    make_killed(plan, 2);
-    if (long_ago) let_all_age();
-    OtherHost other;
-    ResultStore::resume(file, plan, {}, nullptr, {other}).close({});
-    expect_contents(file, plan, 2);
-    EXPECT_EQ(other.slept() > std::chrono::nanoseconds(0), !long_ago)
-        << "it may live, unless it has been silent for long";
-  }
-}
-
-TEST_F(OneWriter, of_another_pid_namespace_is_not_taken_for_dead_by_its_pid) {
-  std::string words;
-  run_and_kill([&](auto die) {
-    FileLock taken(real_system(), file, LockKind::content_only);
-    die();
-  });
-  words = read_bytes(lock);
-  const auto at = words.find("pid_namespace ");
-  ASSERT_NE(at, std::string::npos);
-  words.replace(at, words.find('\n', at) - at, "pid_namespace pid:[1]");
-  write_bytes(lock, words);
-  EXPECT_THAT(refusal([&] { FileLock(real_system(), file, LockKind::content_only); }),
-              HasSubstr("or delete " + lock.string()));
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::unknown);
+  EXPECT_NO_THROW(WriteLock{file});
+  EXPECT_EQ(files_in(directory), 0u);
 }
 
 TEST_F(OneWriter, takes_a_lock_that_lost_power_in_its_making_but_no_other_file) {
   for (const std::string& text :
        {std::string(76, '\0'), std::string("hos"), std::string("host x\npi")}) {
     write_bytes(lock, text);
-    EXPECT_EQ(refusal([&] { FileLock(real_system(), file).remove(); }), "(accepted)") << text;
+    EXPECT_EQ(refusal([&] { WriteLock{file}; }), "(accepted)") << text;
   }
   write_bytes(lock, "how to build a house");
-  EXPECT_THAT(refusal([&] { FileLock(real_system(), file); }), HasSubstr("is no lock"));
+  EXPECT_THAT(refusal([&] { WriteLock{file}; }), HasSubstr("is no lock"));
 }
 
 TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
-  FileLock first(real_system(), file);
-  std::filesystem::remove(lock);  // somebody's hand
-  const FileLock second(real_system(), file);
-  first.remove();
+  {
+    const WriteLock first(file);
+    std::filesystem::remove(lock);  // somebody's hand
+    const WriteLock second(file);
+  }
+  EXPECT_FALSE(std::filesystem::exists(lock));
+  std::optional<WriteLock> first(std::in_place, file);
+  std::filesystem::remove(lock);
+  const WriteLock second(file);
+  first.reset();
   EXPECT_TRUE(std::filesystem::exists(lock));
 }
 
@@ -198,7 +122,7 @@ TEST_F(Readers, are_never_confused_by_a_writer_at_work) {
                             : ResultStore::resume(file, plan, {});
       for (std::size_t i = 0; i < 3; ++i) {
         const auto row = static_cast<std::size_t>(run) * 3 + i;
-        store_all(store, make_results(plan, row, row + 1));
+        store.store(make_results(plan, row, row + 1));
         progress[0] = static_cast<long>(row + 1);
       }
       store.close({});
@@ -230,8 +154,7 @@ TEST_F(Readers, with_h5py_open_a_closed_file_without_ceremony) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(6, {{9, 9}, {4, 5}});
   auto store = ResultStore::create(file, plan, {{"host", "here"}}, false);
-  store_all(store, make_results(plan, 0, 5));
-  store_all(store, make_results(plan, 3, 4));  // the field with a byte behind its stream
+  store.store(make_results(plan, 0, 5));
   store.close({{"ended", "well"}});
   EXPECT_EQ(run_python(R"(
 import math, sys, h5py
@@ -241,15 +164,12 @@ with h5py.File(sys.argv[1], "r") as f:
     assert len(rows) == 6
     row = rows[3]
     assert row["id"] == b"plan 3" and row["iterations"] == 1003 and row["failures"] == 3, row
-    assert b"".join(f["ids"][3]) == b"plan 3"
     assert row["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
     assert math.isnan(rows[0]["pct_above_18"])
     assert f["settings"].attrs["tolerance"] == b"0.0001"
     assert f["sessions/0"].attrs["ended"] == b"well"
-    assert f.attrs["format_version"] == 1
-    slot = row["field_slot"]
-    name = "fields/%dx%d/%d" % (row["rows"], row["cols"], slot // 2000)
-    field = f[name][slot % 2000]
+    assert f.attrs["format_version"] == 2
+    field = f["fields"]["plan 3"][:]
     assert field.shape == (4, 5)
     for i, value in enumerate(field.flat):
         assert abs(value - (5 + math.sin(0.01 * (i + 21)))) < 1e-12
@@ -261,7 +181,7 @@ with h5py.File(sys.argv[1], "r") as f:
 TEST_F(Readers, refuse_files_of_other_format_versions) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(2);
-  for (const char* version : {"0", "7"}) {
+  for (const char* version : {"1", "7"}) {
     ResultStore::create(file, plan, {}, true).close({});
     ASSERT_EQ(run_python(std::string(R"(
 import sys, h5py
@@ -273,7 +193,7 @@ with h5py.File(sys.argv[1], "r+") as f:
     const auto before = read_bytes(file);
     const auto refused =
         AllOf(HasSubstr(file.string() + " has format version " + version),
-              HasSubstr("this wallheat knows version 1 only; use the wallheat that wrote it"));
+              HasSubstr("this wallheat knows version 2 only; use the wallheat that wrote it"));
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), refused);
     EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
     EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), refused);
@@ -325,23 +245,21 @@ sys.stdin.read()
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Readers, with_h5py_follow_a_living_and_a_killed_writer) {
+TEST_F(Readers, with_h5py_see_whole_rows_of_a_living_and_a_killed_writer) {
   if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   const auto plan = make_plan(6, {{9, 9}});
   const auto* const script = R"(
 import sys, h5py
-with h5py.File(sys.argv[1], "r", swmr=True) as f:
+with h5py.File(sys.argv[1], "r") as f:
     rows = f["rows"][:]
     assert list(rows["status"] != 0) == [True, True, False, False, False, False], rows["status"]
-    row = rows[1]
-    assert row["iterations"] == 1001
-    assert abs(f["fields/9x9/0"][row["field_slot"]].mean() - 5) < 1
+    assert rows[1]["iterations"] == 1001 and rows[1]["id"] == b"plan 1"
+    assert len(f["fields"]) == 0
 )";
   Signal ready, never;
   const auto writer = start_child([&] {
     auto store = ResultStore::create(file, plan, {}, false);
-    store_all(store, make_results(plan, 0, 2));
-    store.publish();
+    store.store(make_results(plan, 0, 2));
     ready.send();
     never.wait();
   });
@@ -350,6 +268,34 @@ with h5py.File(sys.argv[1], "r", swmr=True) as f:
   ::kill(writer, SIGKILL);
   wait_for(writer);
   EXPECT_EQ(run_python(script, file), 0);
+}
+
+TEST_F(Readers, with_h5py_never_see_a_status_without_its_row) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  const auto plan = make_plan(200);
+  make_stopped(plan, 0);
+  Signal ready;
+  const auto writer = start_child([&] {
+    auto store = ResultStore::create(file, plan, {}, true);
+    ASSERT_TRUE(store.begin());
+    ready.send();
+    for (std::size_t round = 0;; ++round) store.store(make_results(plan, 0, 200));
+  });
+  ready.wait();
+  EXPECT_EQ(run_python(R"(
+import sys, h5py
+looks = 0
+while looks < 300:
+    with h5py.File(sys.argv[1], "r") as f:
+        rows = f["rows"][:]
+    torn = rows[(rows["status"] != 0) & (rows["interior_cells"] != 77)]
+    assert len(torn) == 0, torn
+    looks += 1
+)",
+                       file),
+            0);
+  ::kill(writer, SIGKILL);
+  wait_for(writer);
 }
 
 }  // namespace

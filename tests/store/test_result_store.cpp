@@ -1,5 +1,4 @@
-#include "store/results/field_places.hpp"
-#include "store/results/hdf5_file.hpp"
+#include "store/field_places.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -12,7 +11,7 @@ const Attributes first_session{{"started", "2026-01-01"}, {"host", "node0"}};
 TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
   const auto plan = make_plan(100);
   auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, make_results(plan, 0, 60));
+  store.store(make_results(plan, 0, 60));
   store.close({{"ended", "2026-01-02"}});
   expect_contents(file, plan, 60);
   const ResultReader reader(file);
@@ -23,103 +22,221 @@ TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
   EXPECT_TRUE(reader.closed_well());
 }
 
-TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_closed) {
-  const auto plan = make_plan(2101, {{2, 3}});
+TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) {
+  auto plan = make_plan(5, {{2, 3}, {4, 4}});
+  plan.ids = {"plan 0", "a/b", ".", "50%", "plan 4"};
   auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, make_results(plan, 0, 2100));
-  EXPECT_THROW((void)field_places(file), RunError) << "while it is written";
+  store.store(make_results(plan, 0, 4));
+  EXPECT_THAT(refusal([&] { (void)field_places(file); }), HasSubstr("is not whole yet"));
   store.close({});
   const auto places = field_places(file);
-  ASSERT_EQ(places.size(), 2100u) << "of the plans that have one";
-  for (const std::size_t row : {0, 1999, 2000, 2099}) {
-    EXPECT_EQ(places[row].row, row);
-    EXPECT_EQ(places[row].id, plan.ids[row]);
-    EXPECT_EQ(places[row].shape, (GridShape{2, 3}));
-    EXPECT_EQ(places[row].dataset, row < 2000 ? "/fields/2x3/0" : "/fields/2x3/1");
-    EXPECT_EQ(places[row].entry, row % 2000);
-    EXPECT_EQ(places[row].entries, row < 2000 ? 2000u : 101u);
+  ASSERT_EQ(places.size(), 4u) << "of the plans that have one";
+  const std::vector<std::string> names{"/fields/plan 0", "/fields/a%2Fb", "/fields/%2E",
+                                       "/fields/50%25"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(places[i].row, i);
+    EXPECT_EQ(places[i].id, plan.ids[i]);
+    EXPECT_EQ(places[i].shape, plan.shapes[i]);
+    EXPECT_EQ(places[i].dataset, names[i]);
   }
+  expect_contents(file, plan, 4);
 }
 
-TEST_F(ResultStoreFile, records_and_returns_a_field_of_an_unforeseen_shape_as_failed) {
-  const auto plan = make_plan(3, {{8, 8}});
-  auto changed = plan;
-  changed.shapes[1] = {9, 8};
-  auto store = ResultStore::create(file, plan, first_session, false);
-  const auto refused = store.store(make_results(changed, 0, 3));
-  store.close({});
-  const ResultReader reader(file);
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_TRUE(same(refused[0], reader.rows()[1]));
-  EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
-  EXPECT_THAT(reader.rows()[1].error, HasSubstr("9 x 8 was not foreseen"));
-  EXPECT_FALSE(reader.field(1).has_value());
-  EXPECT_EQ(reader.field(2), make_field(2, {8, 8}));
-}
-
-TEST_F(ResultStoreFile, refuses_one_field_that_is_too_large_and_no_other) {
-  auto plan = make_plan(3, {{8, 8}});
-  plan.shapes[1] = {30000, 30000};
-  auto results = make_results(make_plan(3, {{8, 8}}), 0, 3);
-  results[1].rows = results[1].cols = 30000;
-  auto store = ResultStore::create(file, plan, first_session, false);
-  const auto refused = store.store(results);
-  store.close({});
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_EQ(refused[0].id, plan.ids[1]);
-  EXPECT_THAT(refused[0].error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
-  auto resumed = ResultStore::resume(file, plan, {});
-  EXPECT_EQ(resumed.restored()[1].status, PlanStatus::failed);
-  resumed.close({});
-  EXPECT_EQ(ResultReader(file).field(2), make_field(2, {8, 8}));
-}
-
-TEST_F(ResultStoreFile, keeps_a_bounded_number_of_shapes_open) {
-  std::vector<GridShape> shapes;
-  const std::size_t count = store::FieldTables::most_open + 50;
-  for (std::size_t i = 0; i < count; ++i) shapes.push_back({1 + i % 50, 1 + i / 50});
-  const auto plan = make_plan(count, shapes);
-  auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, make_results(plan, 0, count));
-  EXPECT_LE(H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_DATASET),
-            static_cast<ssize_t>(store::FieldTables::most_open) + 1);
-  store_all(store, make_results(plan, 0, 60, 1));
-  store.close({});
-  const ResultReader reader(file);
-  for (std::size_t i = 0; i < count; ++i) {
-    ASSERT_EQ(reader.field(i), make_field(i, shapes[i], i < 60 ? 1 : 0)) << i;
-  }
-}
-
-TEST_F(ResultStoreFile, restamps_rows_and_keeps_their_fields) {
-  for (const bool open : {false, true}) {
-    const auto plan = make_plan(5, {{8, 8}, {6, 7}});
-    auto store = ResultStore::create(file, plan, first_session, true);
-    store_all(store, make_results(plan, 0, 4));
-    if (!open) store.close({});
-    auto copies = make_results(plan, 1, 3);
-    for (auto& copy : copies) copy.input_stamps[1].mtime_ns = 77;
-    {
-      auto resumed = open ? std::move(store) : ResultStore::resume(file, plan, {});
-      resumed.restamp(copies);
-      store_all(resumed, make_results(plan, 4, 5));
-      resumed.close({});
-    }
-    const ResultReader reader(file);
-    for (std::size_t i = 0; i < 5; ++i) {
-      EXPECT_TRUE(same(reader.rows()[i], i == 1 || i == 2 ? copies[i - 1] : make_result(plan, i)));
-      EXPECT_EQ(reader.field(i), make_field(i, plan.shapes[i]));
-    }
-  }
-}
-
-TEST_F(ResultStoreFile, makes_room_at_a_resume_for_a_plan_that_changed_its_shape) {
-  const auto plan = make_plan(3, {{8, 8}});
+TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
+  const auto plan = make_plan(3);
+  { const auto store = ResultStore::create(file, plan, first_session, false); }
+  EXPECT_EQ(files_in(directory), 0u);
   make_closed(plan, 3);
-  auto changed = plan;
-  changed.shapes[1] = {9, 8};
-  resume_with(changed, 1, 2);
-  expect_contents(file, changed, 3);
+  const auto before = read_bytes(file);
+  { const auto store = ResultStore::create(file, make_plan(5), first_session, true); }
+  { const auto store = ResultStore::resume(file, make_plan(5), first_session); }
+  EXPECT_EQ(read_bytes(file), before);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_behind) {
+  const auto plan = make_plan(3);
+  auto fresh = ResultStore::create(file, plan, first_session, false);
+  ASSERT_TRUE(fresh.begin());
+  EXPECT_TRUE(std::filesystem::exists(file));
+  fresh.close({}, false);
+  EXPECT_EQ(files_in(directory), 0u);
+  make_closed(plan, 2);
+  auto store = ResultStore::resume(file, plan, first_session);
+  ASSERT_TRUE(store.begin());
+  store.close({}, false);
+  EXPECT_EQ(files_in(directory), 1u);
+  EXPECT_EQ(ResultReader(file).sessions().size(), 1u);
+}
+
+TEST_F(ResultStoreFile,
+       that_was_stopped_ends_at_once_and_is_made_whole_by_the_session_that_finishes) {
+  const auto plan = make_plan(9, {{6, 7}});
+  make_stopped(plan, 4);
+  EXPECT_TRUE(std::filesystem::exists(journal));
+  expect_contents(file, plan, 4);
+  EXPECT_TRUE(ResultReader(file).closed_well());
+  EXPECT_FALSE(ResultReader(file).is_whole());
+  {
+    auto store = ResultStore::resume(file, plan, {});
+    store.store(make_results(plan, 4, 7));
+    store.close({}, false);
+  }
+  EXPECT_EQ(files_in(directory), 3u) << "the file and two journals";
+  expect_contents(file, plan, 7);
+  resume_with(plan, 7, 9);
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 9);
+  EXPECT_TRUE(ResultReader(file).is_whole());
+  EXPECT_EQ(ResultReader(file).sessions().size(), 3u);
+  EXPECT_EQ(ResultReader(file).rows()[5].session, 1u);
+}
+
+TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
+  const auto plan = make_plan(4);
+  make_stopped(plan, 4);
+  ResultStore::resume(file, plan, {}).close({});
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 4);
+  const auto before = read_bytes(file);
+  ResultStore::resume(file, plan, {}).close({});
+  EXPECT_EQ(read_bytes(file), before);
+}
+
+TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journals) {
+  const auto plan = make_plan(200, {{6, 7}});
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(make_results(plan, 0, 200));
+  int asked = 0;
+  const auto closed = store.close({}, true, [&] { return ++asked == 2; });
+  EXPECT_TRUE(closed.stopped);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(files_in(directory), 2u) << "the file and its journal";
+  expect_contents(file, plan, 200);
+  ResultStore::resume(file, plan, {}).close({});
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 200);
+}
+
+TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
+  const auto plan = make_plan(80);
+  make_stopped(plan, 1);
+  for (std::size_t i = 1; i < 80; ++i) {
+    auto store = ResultStore::resume(file, plan, {});
+    store.store(make_results(plan, i, i + 1));
+    store.close({}, false);
+    ASSERT_LE(files_in(directory), 65u + 1);
+  }
+  expect_contents(file, plan, 80);
+  EXPECT_EQ(ResultReader(file).sessions().size(), 80u);
+}
+
+TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
+  const auto plan = make_plan(8, {{100, 100}});
+  auto store = ResultStore::create(file, plan, {}, false);
+  ASSERT_TRUE(store.begin());
+  const double before = store.fold_seconds();
+  store.store(make_results(plan, 0, 8));
+  EXPECT_GT(store.fold_seconds(), before);
+  store.close({});
+}
+
+TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer) {
+  const auto plan = make_plan(5, {{6, 7}});
+  for (const bool is_whole : {true, false}) {
+    if (is_whole)
+      make_closed(plan, 4);
+    else
+      make_stopped(plan, 4);
+    auto more = make_plan(7, {{6, 7}});
+    more.ids = {"plan 6", "plan 5", "plan 3", "plan 2", "plan 1", "plan 0", "plan 4"};
+    auto store = ResultStore::resume(file, more, {});
+    const auto restored = store.restored();
+    EXPECT_EQ(restored[2].id, "plan 3");
+    EXPECT_EQ(restored[2].index, 2u);
+    EXPECT_TRUE(is_answer(restored[2].status));
+    EXPECT_EQ(restored[0].status, PlanStatus::pending);
+    ASSERT_TRUE(store.begin());
+    store.close({});
+    const ResultReader reader(file);
+    for (std::size_t i = 2; i < 6; ++i) {
+      auto expected = make_result(plan, 5 - i);
+      expected.index = static_cast<std::uint32_t>(i);
+      EXPECT_TRUE(same(reader.rows()[i], expected)) << i;
+      EXPECT_EQ(reader.field(i), make_field(5 - i, {6, 7})) << i;
+    }
+    EXPECT_EQ(reader.rows()[0].id, "plan 6");
+    EXPECT_EQ(files_in(directory), 1u);
+    EXPECT_THAT(refusal([&] {
+                  (void)ResultStore::resume(file, make_plan(2, {{6, 7}}), {});
+                }),
+                HasSubstr("holds answers of plans that this run does not name (\"plan 3\", "
+                          "\"plan 2\")"));
+  }
+}
+
+TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure) {
+  const auto plan = make_plan(3, {{6, 7}});
+  auto failure = pending(plan, 1);
+  failure.status = PlanStatus::failed;
+  failure.error = "too late";
+  for (const bool in_journal : {true, false}) {
+    auto store = ResultStore::create(file, plan, {}, true);
+    store.store(make_results(plan, 0, 3));
+    if (!in_journal) {
+      store.close({});
+      store = ResultStore::resume(file, plan, {});
+    }
+    store.store(std::span(&failure, 1));
+    expect_contents(file, plan, 3);
+    store.close({});
+    expect_contents(file, plan, 3);
+  }
+}
+
+TEST_F(ResultStoreFile, keeps_what_others_have_put_into_it) {
+  if (!has_h5py()) GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  const auto plan = make_plan(4, {{6, 7}});
+  make_closed(plan, 2);
+  ASSERT_EQ(run_python(R"(
+import sys, h5py
+with h5py.File(sys.argv[1], "r+") as f:
+    f["notes/mine"] = [1, 2, 3]
+    f["notes"].attrs["who"] = "me"
+    f.attrs["title"] = "Flats of Aarhus"
+    f.attrs["numbers"] = [4, 5]
+)",
+                       file),
+            0);
+  resume_with(plan, 2, 4);
+  expect_contents(file, plan, 4);
+  EXPECT_EQ(run_python(R"(
+import sys, h5py
+with h5py.File(sys.argv[1]) as f:
+    assert list(f["notes/mine"]) == [1, 2, 3] and f["notes"].attrs["who"] == "me"
+    assert f.attrs["title"] == "Flats of Aarhus" and list(f.attrs["numbers"]) == [4, 5]
+)",
+                       file),
+            0);
+}
+
+TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
+  auto plan = make_plan(3);
+  const std::string longest(127, 'x');
+  const std::string one = std::string(139, 'y') + "1";
+  const std::string two = std::string(139, 'y') + "2";
+  plan.ids = {longest, one, two};
+  auto store = ResultStore::create(file, plan, {}, false);
+  auto failed = pending(plan, 1);
+  failed.status = PlanStatus::failed;
+  store.store(std::vector{make_result(plan, 0), failed});
+  store.close({});
+  const ResultReader reader(file);
+  EXPECT_EQ(reader.rows()[0].id, longest);
+  EXPECT_EQ(reader.rows()[1].id.substr(0, 118), std::string(118, 'y'));
+  EXPECT_NE(reader.rows()[1].id, reader.rows()[2].id);
+  EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
+  EXPECT_EQ(ResultStore::resume(file, plan, {}).restored()[1].status, PlanStatus::failed);
 }
 
 TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
@@ -129,7 +246,7 @@ TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
   result.error.clear();
   for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
   auto store = ResultStore::create(file, plan, first_session, false);
-  store_all(store, std::vector{result});
+  store.store(std::vector{result});
   store.close({});
   const auto error = ResultReader(file).rows()[0].error;
   EXPECT_EQ(error.size(), 257u);  // 51 pairs and "é"; "€" would end at 260
@@ -175,18 +292,11 @@ TEST_F(ResultStoreFile, refuses_a_missing_directory_and_bad_ids) {
       refusal([&] { (void)ResultStore::create(directory / "no" / "r.h5", plan, {}, false); }),
       HasSubstr("there is no directory"));
   EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory, plan, {}, true); }),
-              HasSubstr("not a regular file"));
+              HasSubstr("is a folder, not a result file"));
   auto twice = plan;
   twice.ids = {plan.ids[0], plan.ids[0]};
   EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, twice, {}, false); }),
               HasSubstr("named twice"));
-  auto longest = plan;
-  longest.ids = {plan.ids[0], std::string(128, 'x')};
-  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, longest, {}, false); }),
-              HasSubstr("longer than 127"));
-  longest.ids = {plan.ids[0], std::string(127, 'x')};
-  ResultStore::create(file, longest, {}, false).close({});
-  EXPECT_EQ(ResultReader(file).rows()[1].id, longest.ids[1]);
 }
 
 TEST_F(ResultStoreFile, refuses_a_result_of_a_plan_that_it_does_not_hold) {
@@ -194,8 +304,8 @@ TEST_F(ResultStoreFile, refuses_a_result_of_a_plan_that_it_does_not_hold) {
   auto store = ResultStore::create(file, plan, {}, false);
   auto stranger = make_result(plan, 1);
   stranger.id = "somebody else";
-  EXPECT_THAT(refusal([&] { store_all(store, std::vector{stranger}); }), HasSubstr("has no row 1"));
-  store_all(store, make_results(plan, 0, 2));
+  EXPECT_THAT(refusal([&] { store.store(std::vector{stranger}); }), HasSubstr("has no row 1"));
+  store.store(make_results(plan, 0, 2));
   store.close({});
   expect_contents(file, plan, 2);
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "store/results/merge.hpp"
-#include "store/results/repair.hpp"
+#include "store/merge.hpp"
+#include "store/repair.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -21,13 +21,13 @@ std::vector<RoomResult> rooms_of_plan(std::size_t number) {
 
 std::size_t number_of(std::string_view id) { return std::stoul(std::string(id.substr(5))); }
 
-StorePlan plan_with_rooms(std::size_t count) {
-  StorePlan plan = make_plan(count);
+TestPlan plan_with_rooms(std::size_t count) {
+  TestPlan plan = make_plan(count);
   plan.settings["rooms_door"] = "auto";
   return plan;
 }
 
-PlanResult result_with_rooms(const StorePlan& plan, std::size_t i) {
+PlanResult result_with_rooms(const TestPlan& plan, std::size_t i) {
   PlanResult result = make_result(plan, i);
   result.rooms = rooms_of_plan(number_of(plan.ids[i]));
   result.interior_cells = 0;
@@ -35,7 +35,7 @@ PlanResult result_with_rooms(const StorePlan& plan, std::size_t i) {
   return result;
 }
 
-std::vector<PlanResult> results_with_rooms(const StorePlan& plan, std::size_t begin,
+std::vector<PlanResult> results_with_rooms(const TestPlan& plan, std::size_t begin,
                                            std::size_t end) {
   std::vector<PlanResult> results;
   for (std::size_t i = begin; i < end; ++i) results.push_back(result_with_rooms(plan, i));
@@ -52,7 +52,7 @@ std::vector<RoomResult> rooms_in(const ResultReader& reader, std::size_t i) {
   return rooms;
 }
 
-void expect_rooms(const std::filesystem::path& file, const StorePlan& plan,
+void expect_rooms(const std::filesystem::path& file, const TestPlan& plan,
                   const std::vector<std::size_t>& stored) {
   const ResultReader reader(file);
   EXPECT_TRUE(reader.has_rooms());
@@ -68,9 +68,9 @@ void expect_rooms(const std::filesystem::path& file, const StorePlan& plan,
 
 class StoredRooms : public StoreTest {
  protected:
-  void make_with_rooms(const StorePlan& plan, std::size_t stored) {
+  void make_with_rooms(const TestPlan& plan, std::size_t stored) {
     auto store = ResultStore::create(file, plan, {}, false);
-    store_all(store, results_with_rooms(plan, 0, stored));
+    store.store(results_with_rooms(plan, 0, stored));
     store.close({});
   }
   /// Flips a bit in the mean of a room of a closed file.
@@ -90,7 +90,7 @@ TEST_F(StoredRooms, go_with_their_plans_where_the_list_of_ids_is_another) {
   auto plan = plan_with_rooms(6);
   plan.ids = {"plan 5", "plan 4", "plan 3", "plan 2", "plan 1", "plan 0"};
   auto store = ResultStore::resume(file, plan, {});
-  store_all(store, results_with_rooms(plan, 0, 1));
+  store.store(results_with_rooms(plan, 0, 1));
   expect_rooms(file, plan, {0, 2, 3, 4, 5});
   store.close({});
   expect_rooms(file, plan, {0, 2, 3, 4, 5});
@@ -106,10 +106,24 @@ TEST_F(StoredRooms, that_are_damaged_make_their_plan_pending) {
   expect_rooms(file, plan, {0, 1, 2, 4, 5});
   std::vector<std::string> report;
   auto store = ResultStore::resume(file, plan, {}, &report);
-  store_all(store, results_with_rooms(plan, 3, 4));
+  store.store(results_with_rooms(plan, 3, 4));
   store.close({});
   EXPECT_THAT(report, IsEmpty());
   expect_rooms(file, plan, {0, 1, 2, 3, 4, 5});
+}
+
+TEST_F(StoredRooms, are_there_before_the_file_is_whole) {
+  const auto plan = plan_with_rooms(5);
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(results_with_rooms(plan, 0, 3));
+  expect_rooms(file, plan, {0, 1, 2});
+  store.close({}, false);
+  expect_rooms(file, plan, {0, 1, 2});
+  std::filesystem::remove(journal);
+  EXPECT_THAT(
+      ResultReader(file).damage(),
+      ElementsAre(HasSubstr("3 rows were without the field or rooms that its journal held")));
+  expect_rooms(file, plan, {});
 }
 
 TEST_F(StoredRooms, are_gathered_by_a_merge_which_names_those_that_differ) {
@@ -117,9 +131,9 @@ TEST_F(StoredRooms, are_gathered_by_a_merge_which_names_those_that_differ) {
   const std::vector<std::filesystem::path> parts{directory / "a.h5", directory / "b.h5"};
   for (std::size_t k = 0; k < 2; ++k) {
     auto store = ResultStore::create(parts[k], plan, {}, false);
-    for (std::size_t i = k; i < 7; i += 2) store_all(store, results_with_rooms(plan, i, i + 1));
+    for (std::size_t i = k; i < 7; i += 2) store.store(results_with_rooms(plan, i, i + 1));
     PlanResult twice = result_with_rooms(plan, 6);
-    if (k == 1) store_all(store, std::vector{twice});
+    if (k == 1) store.store(std::vector{twice});
     store.close({});
   }
   ASSERT_TRUE(merge_results(file, parts, {}).written);
@@ -128,7 +142,7 @@ TEST_F(StoredRooms, are_gathered_by_a_merge_which_names_those_that_differ) {
   auto store = ResultStore::resume(parts[1], plan, {});
   PlanResult other = result_with_rooms(plan, 6);
   other.rooms[4].max_temp = 1;
-  store_all(store, std::vector{other});
+  store.store(std::vector{other});
   store.close({});
   EXPECT_THAT(merge_results(directory / "c.h5", parts, {}).conflicts,
               ElementsAre(HasSubstr("max_temp of room 5 is 0.0 in the first, 1.0 in the second")));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/results/hdf5_file.hpp"
+#include "store/layout.hpp"
 
 // What another program may have written into an HDF5 file under a name that wallheat looks for.
 namespace wallheat::odd {
@@ -167,10 +167,10 @@ struct Place {
   const char* attribute;  ///< null: the object itself
 };
 
-/// Puts a form into a place of a closed or left file; forms beyond the last begin anew.
+/// Puts a form into a place of a file; forms beyond the last begin anew.
 inline void make_odd(const std::filesystem::path& path, const Place& place, unsigned form,
                      const std::filesystem::path& other) {
-  auto file = store::open_file({}, path, store::Access::take_up);
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open");
   if (place.attribute != nullptr) {
     const Handle object(H5Oopen(file.get(), place.object, H5P_DEFAULT), H5Oclose, "open");
     replace_attribute(object.get(), place.attribute, form % attribute_forms);

@@ -1,6 +1,7 @@
 #include "store/hdf5/hdf5_handle.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace wallheat::store {
 namespace {
@@ -11,12 +12,12 @@ herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
   return 0;
 }
 
-/// The system's words within "file write failed: time = ..., error message = 'No space left', ...".
-std::string without_noise(const std::string& text) {
-  static const std::string mark = "error message = '";
+/// What stands between two marks, empty if they are not there. HDF5 says "file write failed: time =
+/// ..., errno = 28, error message = 'No space left on device', ...".
+std::string between(const std::string& text, const std::string& mark, char end_mark) {
   const auto begin = text.find(mark);
-  if (begin == std::string::npos) return text;
-  const auto end = text.find('\'', begin + mark.size());
+  if (begin == std::string::npos) return {};
+  const auto end = text.find(end_mark, begin + mark.size());
   return text.substr(begin + mark.size(), end - begin - mark.size());
 }
 
@@ -38,9 +39,11 @@ KeptErrorPrinting::~KeptErrorPrinting() {
 void throw_hdf5_error(const std::string& what) {
   std::string reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
-  reason = without_noise(reason);
+  const std::string code = between(reason, "errno = ", ',');
+  if (const auto words = between(reason, "error message = '", '\''); !words.empty()) reason = words;
   std::replace(reason.begin(), reason.end(), '\n', ' ');
-  throw Hdf5Error("cannot " + what + (reason.empty() ? "" : ": " + reason));
+  throw Hdf5Error("cannot " + what + (reason.empty() ? "" : ": " + reason),
+                  static_cast<int>(std::strtol(code.c_str(), nullptr, 10)));
 }
 
 }  // namespace wallheat::store

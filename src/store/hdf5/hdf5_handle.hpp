@@ -10,7 +10,9 @@ namespace wallheat::store {
 
 /// An HDF5 call failed. The text says what was tried and the library's deepest reason.
 struct Hdf5Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit Hdf5Error(const std::string& text, int code_ = 0)
+      : std::runtime_error(text), code(code_) {}
+  int code;  ///< errno, if it was a system call that failed; else 0
 };
 
 /// To be called by every thread before its first HDF5 call: keeps the library from printing its

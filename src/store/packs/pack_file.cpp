@@ -3,7 +3,7 @@
 #include "core/python_float.hpp"
 #include "store/hdf5/hdf5_object.hpp"
 #include "store/results/hdf5_file.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 
 namespace wallheat::store {
 namespace {

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
@@ -17,7 +18,7 @@
 #include "store/results/boundary.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store/results/result_path.hpp"
-#include "store/results/row.hpp"
+#include "store/row.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -27,10 +28,12 @@ namespace {
 
 constexpr const char* reading = "read the list of plans";
 
-FileStamp stamp_of(System& system, const PosixFile& file, const fs::path& path) {
+std::uint64_t stamp_of_pack(System& system, const PosixFile& file, const fs::path& path) {
   struct stat info {};
   if (system.fstat(file.fd(), &info) != 0) throw_system_error(path, "be examined", errno);
-  return {info.st_size, std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+  return stamp_of(std::array{static_cast<std::uint64_t>(info.st_size),
+                             static_cast<std::uint64_t>(info.st_mtim.tv_sec),
+                             static_cast<std::uint64_t>(info.st_mtim.tv_nsec)});
 }
 
 void require_pack(const Handle& file, const std::filesystem::path& path) {
@@ -110,7 +113,7 @@ class PlanPack final : public PlanSource {
   PlanPack(const StoreEnvironment& env, const fs::path& path)
       : path_(path),
         file_(env.system, result_path(path, env.system), O_RDONLY),
-        stamp_(stamp_of(env.system, file_, path)) {
+        stamp_(stamp_of_pack(env.system, file_, path)) {
     const Handle opened = open_file(env, path, Access::read);
     require_pack(opened, path);
     read_ids(opened);
@@ -178,9 +181,13 @@ class PlanPack final : public PlanSource {
     return decoded(id, [&] { return form_of(row(n)).shape; });
   }
 
-  /// Of the pack, which stands for each of a plan's files.
-  [[nodiscard]] PlanStamps stamps(const std::string& id) const override {
-    return {stamp_, stamp_, has_source_[find(id)] ? stamp_ : FileStamp{}};
+  [[nodiscard]] bool has_source(const std::string& id) const override {
+    return has_source_[find(id)];
+  }
+  /// That of the pack.
+  [[nodiscard]] std::uint64_t stamp(const std::string& id) const override {
+    (void)find(id);
+    return stamp_;
   }
 
  private:
@@ -220,7 +227,7 @@ class PlanPack final : public PlanSource {
 
   fs::path path_;
   PosixFile file_;
-  FileStamp stamp_;
+  std::uint64_t stamp_;
   IdList ids_;
   std::vector<bool> has_source_;                           ///< of plan n
   std::unordered_map<std::size_t, std::string> left_out_;  ///< plan n, and why

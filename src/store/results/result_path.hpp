@@ -1,23 +1,13 @@
 #pragma once
 
-#include <filesystem>
-
 #include "io/system.hpp"
+#include "store/result_path.hpp"
 
+// For packs of plans; goes with them.
 namespace wallheat {
 
-/// The one name of a result file: absolute, with every link followed, also one that leads to a file
-/// that is not there yet. FILE.wal, FILE.lock and FILE.status lie beside this name, so whoever
-/// reads, writes or watches a file asks here first. Throws RunError if links go round in
-/// circles, a directory cannot be searched, or the log lies beside a link instead of its target.
-[[nodiscard]] std::filesystem::path result_path(const std::filesystem::path& file,
-                                                System& system = real_system());
-
-/// True if there is something to read or to take up: the file, or the log that outlived it.
-[[nodiscard]] bool has_results(const std::filesystem::path& file);
-
-/// Throws RunError if a file of that name may not be replaced by results, because wallheat did
-/// not write it as a result file.
-void require_own_results(const std::filesystem::path& file);
+inline std::filesystem::path result_path(const std::filesystem::path& file, System&) {
+  return result_path(file);
+}
 
 }  // namespace wallheat

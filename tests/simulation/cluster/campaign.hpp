@@ -87,7 +87,6 @@ class Witness : public ResultSink {
   Witness(Campaign& campaign, Process& rank0, Random random, bool with_faults);
 
   std::vector<PlanResult> store(std::span<const PlanResult> results) override;
-  void publish() override {}
   void hear(const Event& event);
 
   /// From now on a monitor hears all that the witness hears, and is to count the same.

@@ -1,0 +1,182 @@
+#include "io/files.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "io/file_names.hpp"
+
+namespace wallheat {
+namespace {
+
+[[noreturn]] void refuse_kind(const std::filesystem::path& file, mode_t mode) {
+  const char* kind = S_ISLNK(mode)    ? "a link"
+                     : S_ISFIFO(mode) ? "a named pipe"
+                     : S_ISDIR(mode)  ? "a directory"
+                                      : "a device or socket";
+  throw SystemError(
+      file.string() + " is " + kind + " where a regular file must be; remove it or name another",
+      EINVAL);
+}
+
+}  // namespace
+
+void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
+  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error), error);
+}
+
+File::File(std::filesystem::path path, int flags)
+    : path_(std::move(path)),
+      // Not to wait for the other end of a pipe; regular files do not care.
+      descriptor_(
+          ::open(path_.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666)) {
+  const int error = errno;
+  struct stat found {};
+  if (fd() < 0) {
+    if (::lstat(path_.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && error != EEXIST)
+      refuse_kind(path_, found.st_mode);
+    throw_system_error(path_, (flags & O_CREAT) != 0 ? "be made" : "be opened", error);
+  }
+  if (!S_ISREG(info().st_mode)) refuse_kind(path_, info().st_mode);
+}
+
+File File::make(const std::filesystem::path& path) {
+  remove_file(path);
+  return {path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND};
+}
+
+struct stat File::info() const {
+  struct stat found {};
+  if (::fstat(fd(), &found) != 0) throw_system_error(path_, "be examined", errno);
+  return found;
+}
+
+bool File::is_named() const {
+  struct stat named {};
+  const auto held = info();
+  return held.st_nlink > 0 && ::lstat(path_.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+         held.st_ino == named.st_ino;
+}
+
+void File::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(fd(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_system_error(path_, "be written", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto written = ::pwrite(fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_system_error(path_, "be written", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
+bool File::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto got = ::pread(fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+void File::sync_data() const {
+  if (::fdatasync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
+}
+
+void File::sync() const {
+  if (::fsync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
+}
+
+void File::clear() const {
+  if (::ftruncate(fd(), 0) != 0) throw_system_error(path_, "be written", errno);
+}
+
+std::optional<File> open_unless(int expected, const std::filesystem::path& path, int flags) {
+  try {
+    return File(path, flags);
+  } catch (const SystemError& error) {
+    if (error.code != expected) throw;
+    return std::nullopt;
+  }
+}
+
+std::optional<struct stat> look_at(const std::filesystem::path& file) {
+  struct stat found {};
+  if (::stat(file.c_str(), &found) == 0) return found;
+  if (errno != ENOENT && errno != ENOTDIR) throw_system_error(file, "be examined", errno);
+  return std::nullopt;
+}
+
+void take_rights_of(const std::filesystem::path& old, const File& file) {
+  const auto wanted = look_at(old);
+  if (!wanted) return;
+  const auto present = file.info();
+  mode_t mode = wanted->st_mode & 0777;
+  constexpr auto same_owner = static_cast<uid_t>(-1);
+  const bool differs = wanted->st_uid != present.st_uid || wanted->st_gid != present.st_gid;
+  // Only root gives files away, and everyone else only to groups of his own.
+  if (differs && ::fchown(file.fd(), wanted->st_uid, wanted->st_gid) != 0 &&
+      ::fchown(file.fd(), same_owner, wanted->st_gid) != 0) {
+    mode &= ~mode_t{S_IRWXG};
+  }
+  if ((present.st_mode & 0777) != mode && ::fchmod(file.fd(), mode) != 0)
+    throw_system_error(file.path(), "be given its rights", errno);
+}
+
+void forget_cached(const File& file) {
+  file.sync();  // what is not written yet would be kept
+  (void)::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+void sync_directory_of(const std::filesystem::path& file) {
+  const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const FileDescriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) throw_system_error(directory, "be opened", errno);
+  // Some network file systems know no fsync of a directory; they make renames durable themselves.
+  if (::fsync(opened.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF)
+    throw_system_error(directory, "be made durable", errno);
+}
+
+bool remove_file(const std::filesystem::path& file) {
+  if (::unlink(file.c_str()) == 0) return true;
+  if (errno != ENOENT) throw_system_error(file, "be removed", errno);
+  return false;
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    throw_system_error(from, "be renamed to " + to.string(), errno);
+}
+
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  rename_file(from, to);
+  sync_directory_of(to);
+}
+
+void replace_text(const std::filesystem::path& file, std::string_view text) {
+  const auto temporary = temporary_path(file);
+  File::make(temporary).append(std::as_bytes(std::span(text)));
+  rename_file(temporary, file);
+}
+
+std::string read_whole(const std::filesystem::path& file) {
+  const File in(file, O_RDONLY);
+  std::string text(in.size(), '\0');
+  if (!in.read_at(0, std::as_writable_bytes(std::span(text))))
+    throw_system_error(file, "be read", EIO);
+  return text;
+}
+
+}  // namespace wallheat

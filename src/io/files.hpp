@@ -1,0 +1,93 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/file_descriptor.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+/// A system call failed.
+struct SystemError : RunError {
+  SystemError(const std::string& text, int code_) : RunError(text), code(code_) {}
+  int code;  ///< errno
+};
+
+/// Throws the SystemError "results.h5 cannot <what>: <text of error>".
+[[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
+                                     int error);
+
+/// An open regular file. Every call throws SystemError, one sentence that names the file and the
+/// system's reason. Links are not followed: in a directory where others may write, one could lead
+/// to any file, and a pipe would be waited for without end.
+class File {
+ public:
+  /// flags as for open(2).
+  File(std::filesystem::path path, int flags);
+  /// A new, empty file to append to; what has its name is removed, not written into.
+  [[nodiscard]] static File make(const std::filesystem::path& path);
+
+  [[nodiscard]] int fd() const { return descriptor_.get(); }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] struct stat info() const;
+  [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(info().st_size); }
+  /// Whether its name still leads to it.
+  [[nodiscard]] bool is_named() const;
+
+  /// Appends everything in as few calls as the system needs, normally one.
+  void append(std::span<const std::byte> bytes);
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  /// Fills `bytes` from `offset`; false if the file is too short or cannot be read there.
+  [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  void sync_data() const;
+  void sync() const;
+  /// Empties the file.
+  void clear() const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor descriptor_;
+};
+
+/// Opens a file; nothing if the system says `expected` instead.
+[[nodiscard]] std::optional<File> open_unless(int expected, const std::filesystem::path& path,
+                                              int flags);
+
+/// What is known of a name, whose link is followed; nothing if there is no such file.
+[[nodiscard]] std::optional<struct stat> look_at(const std::filesystem::path& file);
+[[nodiscard]] inline bool is_there(const std::filesystem::path& file) {
+  return look_at(file).has_value();
+}
+
+/// Gives an open file the mode, owner and group of the one that it is to replace; if that is
+/// missing, nothing. If the group cannot be given, its rights are not given either.
+void take_rights_of(const std::filesystem::path& old, const File& file);
+
+/// Lets what is read from a file be what is on the disk. After a failed sync the kernel may go on
+/// to show what it could not write, and never tries again.
+void forget_cached(const File& file);
+
+/// Makes what happened to names in the file's directory durable.
+void sync_directory_of(const std::filesystem::path& file);
+
+/// Removes a file; false if it was not there. Durable it is not.
+bool remove_file(const std::filesystem::path& file);
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Moves a complete, synced file into its place, and makes the move itself durable.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Replaces a small file so that readers see the old text or the new one. Durable it is not.
+void replace_text(const std::filesystem::path& file, std::string_view text);
+[[nodiscard]] std::string read_whole(const std::filesystem::path& file);
+
+}  // namespace wallheat

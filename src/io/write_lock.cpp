@@ -1,0 +1,178 @@
+#include "io/write_lock.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+#include "core/utc_text.hpp"
+#include "io/file_names.hpp"
+
+namespace wallheat {
+namespace {
+
+/// The words of a lock, one "name value" a line.
+struct Word {
+  const char* name;
+  std::string LockHolder::*value;
+};
+constexpr std::array words{Word{"host", &LockHolder::host}, Word{"pid", &LockHolder::pid},
+                           Word{"job", &LockHolder::job}, Word{"since", &LockHolder::since}};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string this_job() {
+  const std::string job = variable("LSB_JOBID");
+  const std::string index = variable("LSB_JOBINDEX");  // LSF's jobs of an array share an ID
+  if (const std::string slurm = variable("SLURM_JOB_ID"); !slurm.empty()) return slurm;
+  return job.empty() || index.empty() || index == "0" ? job : job + "[" + index + "]";
+}
+
+void write_holder(File& lock) {
+  LockHolder self;
+  self.host = this_host();
+  self.pid = std::to_string(::getpid());
+  self.job = this_job();
+  self.since = utc_text(std::time(nullptr), "%Y-%m-%d %H:%M:%S UTC");
+  std::string text;
+  for (const auto& [name, value] : words)
+    if (!(self.*value).empty()) text += std::string(name) + " " + self.*value + "\n";
+  lock.clear();
+  lock.write_at(0, std::as_bytes(std::span(text)));
+}
+
+LockHolder read_holder(const File& lock) {
+  LockHolder holder;
+  std::string text(std::min<std::size_t>(lock.size(), 4096), '\0');
+  if (!lock.read_at(0, std::as_writable_bytes(std::span(text)))) return holder;
+  std::istringstream in(text);
+  std::string name;
+  std::string value;
+  while (in >> name && std::getline(in >> std::ws, value))
+    for (const Word& word : words)
+      if (name == word.name) holder.*word.value = value;
+  return holder;
+}
+
+/// Whether the holder is a process of this host that has ended, or is ending.
+bool is_dead(const LockHolder& holder) {
+  const auto pid = static_cast<pid_t>(std::atol(holder.pid.c_str()));
+  if (pid <= 0 || holder.host != this_host()) return false;
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
+  std::ifstream status("/proc/" + holder.pid + "/stat");
+  std::string text;
+  std::getline(status, text);
+  const auto name_end = text.rfind(") ");  // the name may hold anything
+  return name_end != std::string::npos && text[name_end + 2] == 'Z';
+}
+
+enum class Answer { taken, busy, unsupported };
+
+/// An open-file-description lock does not vanish when another part of the process closes the file.
+Answer lock_in_kernel(const File& lock) {
+  struct flock request {};
+  request.l_type = F_WRLCK;
+  if (::fcntl(lock.fd(), F_OFD_SETLK, &request) == 0) return Answer::taken;
+  return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
+}
+
+/// What is about to be overwritten must be a lock, perhaps one that a loss of power left as zeros,
+/// and under this name only.
+void refuse_strangers(const File& lock) {
+  constexpr std::string_view beginning = "host ";
+  std::string text(std::min<std::size_t>(lock.size(), beginning.size()), '\0');
+  const bool is_lock =
+      lock.read_at(0, std::as_writable_bytes(std::span(text))) &&
+      std::equal(text.begin(), text.end(), beginning.begin(),
+                 [](char found, char wanted) { return found == wanted || found == '\0'; });
+  if (is_lock && lock.info().st_nlink <= 1) return;
+  throw RunError(lock.path().string() +
+                 (is_lock ? " has another name (a hard link)" : " is no lock") + "; move it away");
+}
+
+}  // namespace
+
+void refuse_second_writer(const std::filesystem::path& file, const LockHolder& holder) {
+  std::string text = file.string() + " is being written by ";
+  text += holder.pid.empty() ? "another process" : "process " + holder.pid;
+  if (!holder.host.empty()) text += " on host " + holder.host;
+  if (!holder.job.empty()) text += " in job " + holder.job;
+  if (!holder.since.empty()) text += " since " + holder.since;
+  throw RunError(text + "; wait for it or stop it");
+}
+
+LockHolder lock_holder_of(const std::filesystem::path& file) {
+  LockHolder holder;
+  try {
+    const auto lock = open_unless(ENOENT, lock_path(file), O_RDONLY);
+    if (!lock) return holder;
+    holder = read_holder(*lock);
+    struct flock request {};
+    request.l_type = F_WRLCK;
+    const bool asked = ::fcntl(lock->fd(), F_OFD_GETLK, &request) == 0;
+    holder.life = asked && request.l_type != F_UNLCK ? LockHolder::Life::lives
+                  : holder.host != this_host()       ? LockHolder::Life::unknown
+                  : asked || is_dead(holder)         ? LockHolder::Life::dead
+                                                     : LockHolder::Life::lives;
+  } catch (const SystemError&) {
+    holder.life = LockHolder::Life::unknown;  // somebody's who keeps it to himself
+  }
+  return holder;
+}
+
+WriteLock::WriteLock(const std::filesystem::path& file, const std::function<bool()>& interrupted) {
+  using namespace std::chrono_literals;
+  const auto path = lock_path(file);
+  // A killed process holds its lock until its last thread has ended, which may wait for a disk.
+  const auto deadline = std::chrono::steady_clock::now() + 15s;
+  for (;;) {
+    auto lock = open_unless(EEXIST, path, O_CREAT | O_EXCL | O_RDWR);
+    const bool is_new = lock.has_value();
+    if (!is_new) lock = open_unless(ENOENT, path, O_RDWR);
+    if (!lock) continue;  // removed between the two calls
+    const Answer answer = lock_in_kernel(*lock);
+    const LockHolder holder = read_holder(*lock);
+    // A system without locks: who made the file has it, until he is dead.
+    const bool is_held =
+        answer == Answer::busy || (answer == Answer::unsupported && !is_new && !is_dead(holder));
+    if (!is_held) {
+      if (!lock->is_named()) continue;  // its holder removed it before it was locked here
+      refuse_strangers(*lock);
+      write_holder(*lock);
+      held_ = std::move(lock);
+      return;
+    }
+    const bool gives_up = std::chrono::steady_clock::now() > deadline;
+    if (gives_up || !is_dead(holder) || (interrupted && interrupted()))
+      refuse_second_writer(file, holder);
+    std::this_thread::sleep_for(20ms);
+  }
+}
+
+WriteLock::~WriteLock() {
+  try {
+    if (held_ && held_->is_named()) remove_file(held_->path());
+  } catch (const SystemError&) {
+    // It stays, as after a kill, and stops nobody.
+  }
+}
+
+}  // namespace wallheat

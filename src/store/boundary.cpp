@@ -1,0 +1,95 @@
+#include "store/boundary.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <string_view>
+
+#include "io/file_names.hpp"
+#include "store/journal.hpp"
+#include "store/result_path.hpp"
+
+namespace wallheat::store {
+namespace fs = std::filesystem;
+namespace {
+
+/// A file's beginning says "wallheat" and a kind: the attribute lies in the root's header, its name
+/// and a NUL, then its type, then its text.
+bool says(std::string_view bytes, std::string_view kind) {
+  using namespace std::string_view_literals;
+  constexpr auto name = "wallheat\0"sv;
+  constexpr std::size_t reach = 128;
+  const auto at = bytes.find(name);
+  return at != std::string_view::npos &&
+         bytes.substr(at + name.size(), reach).find(kind) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string advice_about(int error, const Advice& advice, const std::string& otherwise) {
+  constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
+  constexpr std::array about_rights{EACCES, EPERM, EROFS};
+  const auto is_one = [&](const auto& errors) {
+    return std::find(errors.begin(), errors.end(), error) != errors.end();
+  };
+  if (is_one(about_room)) return advice.for_room;
+  if (is_one(about_rights)) return "see that you may write there, or name another place";
+  return otherwise;
+}
+
+fs::path real_path(const fs::path& file) {
+  auto path = result_path(file);
+  const auto folder = look_at(path.parent_path());
+  if (!folder || !S_ISDIR(folder->st_mode))
+    throw RunError(path.string() + " cannot be written: there is no directory " +
+                   path.parent_path().string() + "; make it first");
+  const auto found = look_at(path);
+  refuse_folder(path);
+  if (found && !S_ISREG(found->st_mode))
+    throw RunError(path.string() + " is not a regular file; name another");
+  return path;
+}
+
+void require_own(const fs::path& path, const std::string& mark, const std::string& kind) {
+  constexpr std::uint64_t enough = 64 << 10;
+  if (!is_there(path)) return;
+  const File in(path, O_RDONLY);
+  std::string bytes(std::min(in.size(), enough), '\0');
+  if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
+    throw_system_error(path, "be read", EIO);
+  if (bytes.empty() || says(bytes, mark)) return;
+  for (const std::size_t session : journal_numbers(path)) {
+    JournalReader journal(journal_path(path, session));
+    journal.scan([](const Row&, const JournalPlace&) {});
+    if (journal.file_id() != 0) return;  // it tells what the damaged file was
+  }
+  throw RunError(path.string() + " is not " + kind +
+                 " that wallheat wrote, so --overwrite does not replace it; "
+                 "name another, or remove it first");
+}
+
+void require_one_name(const fs::path& path) {
+  const auto found = look_at(path);
+  if (!found || found->st_nlink <= 1) return;
+  throw RunError(path.string() + " has " + std::to_string(found->st_nlink) +
+                 " names (hard links), and its journals lie beside one of them only; give it one "
+                 "of its own: cp -p " +
+                 path.string() + " " + path.string() + ".copy && mv " + path.string() + ".copy " +
+                 path.string());
+}
+
+Attributes storable(Attributes values) {
+  for (auto& [name, value] : values) value.resize(std::min(value.size(), value.find('\0')));
+  return values;
+}
+
+}  // namespace wallheat::store
+
+namespace wallheat {
+
+void require_own_results(const std::filesystem::path& file) {
+  store::in_one_sentence(file, {}, [&] { store::require_own(result_path(file)); });
+}
+
+}  // namespace wallheat

@@ -1,0 +1,67 @@
+#include "store/field_codec.hpp"
+
+#include <optional>
+#include <string>
+
+#include "io/checksum.hpp"
+#include "io/deflate.hpp"
+#include "wallheat/error.hpp"
+
+// What HDF5's shuffle and deflate filters make of a chunk of float64, so that the bytes can be
+// handed to H5Dwrite_chunk and every HDF5 program can read them.
+namespace wallheat {
+namespace {
+
+[[noreturn]] void damaged() { throw RunError("a stored temperature field is damaged"); }
+
+}  // namespace
+
+std::string too_large_to_keep(GridShape shape) {
+  // Less than 4 GiB, of which deflate may add a thousandth to noise.
+  constexpr std::size_t most_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
+  if (shape.rows == 0 || shape.cols <= most_cells / shape.rows) return {};
+  return "its field of " + std::to_string(shape.rows) + " x " + std::to_string(shape.cols) +
+         " cells takes more than the 4 GiB that a file can keep of a plan; solve it without "
+         "--save-fields, into another file";
+}
+
+std::vector<std::byte> compress_field(const Grid<double>& field) {
+  // Shuffled fields have long runs in their high bytes and noise in the others, so more effort
+  // costs half as much time again and saves 1 % (figures: README.md).
+  return deflate(shuffle<double>(field.cells), Effort::fast);
+}
+
+void put_field(PlanResult& result, const Grid<double>& field) {
+  result.field = compress_field(field);
+  result.field_bytes = static_cast<std::int64_t>(result.field.size());
+  result.field_crc32 = crc32_of(result.field);
+}
+
+Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
+  if (!can_hold(chunk.size(), shape.rows, shape.cols, sizeof(double))) damaged();
+  std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
+  if (!inflate(chunk, planes)) damaged();
+  Grid<double> field(shape.rows, shape.cols);
+  unshuffle<double>(planes, field.cells);
+  return field;
+}
+
+std::vector<Difference> differences_with_fields(const PlanResult& first, const PlanResult& second) {
+  const auto one_has_none = first.field.empty() || second.field.empty();
+  if (one_has_none || first.field == second.field)
+    return differences(Answer{first}, Answer{second});
+  const auto unpacked = [](const PlanResult& result) -> std::optional<Grid<double>> {
+    try {
+      return decompress_field(result.field, {result.rows, result.cols});
+    } catch (const RunError&) {
+      return std::nullopt;
+    }
+  };
+  const auto a = unpacked(first);
+  const auto b = unpacked(second);
+  auto found = differences(Answer{first, a ? &*a : nullptr}, Answer{second, b ? &*b : nullptr});
+  if (!a || !b) found.push_back({"field", a ? "sound" : "damaged", b ? "sound" : "damaged"});
+  return found;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,29 @@
+#include "store/field_places.hpp"
+
+#include "store/boundary.hpp"
+#include "store/result_path.hpp"
+#include "store/view.hpp"
+
+namespace wallheat {
+
+using namespace store;
+
+std::vector<FieldPlace> field_places(const std::filesystem::path& file) {
+  return in_one_sentence(file, {}, [&] {
+    const View view(result_path(file));
+    if (view.journals() > 0)
+      throw RunError(file.string() +
+                     " is not whole yet: other programs find its fields once the run has finished, "
+                     "or after 'wallheat repair'; while it runs, 'wallheat merge --allow-missing' "
+                     "makes a whole copy");
+    std::vector<FieldPlace> places;
+    view.for_each_row([&](const Row& row) {
+      if (has_field(row))
+        places.push_back(
+            {row.index, id_of(row), shape_of(row), "/fields/" + field_name(text_in(row.id))});
+    });
+    return places;
+  });
+}
+
+}  // namespace wallheat

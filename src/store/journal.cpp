@@ -1,0 +1,276 @@
+#include "store/journal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/bytes.hpp"
+#include "io/checksum.hpp"
+#include "io/file_names.hpp"
+
+namespace wallheat::store {
+
+enum class RecordKind : std::uint32_t { session = 1, result = 2, end = 3 };
+
+namespace {
+
+constexpr std::uint64_t marker = 0x9d57b1c6'6c686177;  // "wahl" and four bytes that are no UTF-8
+
+/// What a record begins with. Payload and field follow.
+struct Head {
+  std::uint64_t mark = marker;
+  FileId file_id = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t field_bytes = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t crc32 = 0;  ///< of what stands before it, and of the payload
+};
+static_assert(sizeof(Head) == 40, "a gap would store, and check, undefined bytes");
+
+std::uint32_t checksum_of(const Head& head, std::span<const std::byte> payload) {
+  const auto before = std::as_bytes(std::span(&head, 1)).first(offsetof(Head, crc32));
+  return crc32_of(payload, crc32_of(before));
+}
+
+Bytes packed(const Attributes& values) {
+  ByteWriter writer;
+  writer.put_length(values.size());
+  for (const auto& [name, value] : values) {
+    writer.put(name);
+    writer.put(value);
+  }
+  return writer.take();
+}
+
+/// False if they are of another form.
+bool unpack(std::span<const std::byte> payload, Attributes& values) {
+  try {
+    ByteReader reader(payload);
+    for (auto left = reader.get_count(16); left > 0; --left) {
+      const auto name = reader.get_text();
+      values[name] = reader.get_text();
+    }
+    return true;
+  } catch (const DecodeError&) {
+    return false;
+  }
+}
+
+/// A file's bytes from front to back: in large pieces where one follows the other, in small ones
+/// behind what was skipped.
+class ForwardBytes {
+ public:
+  explicit ForwardBytes(const File& file) : file_(file), size_(file.size()) {}
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Nothing if the file ends before. Valid until the next call.
+  std::optional<std::span<const std::byte>> at(std::uint64_t offset, std::uint64_t bytes) {
+    if (offset > size_ || bytes > size_ - offset) return std::nullopt;
+    if (offset < begin_ || offset + bytes > begin_ + piece_.size()) {
+      const bool goes_on = offset >= begin_ && offset <= begin_ + piece_.size();
+      const std::uint64_t wanted = std::max<std::uint64_t>(bytes, goes_on ? 1 << 20 : 1 << 14);
+      piece_.resize(std::min(wanted, size_ - offset));
+      begin_ = offset;
+      if (!file_.read_at(offset, piece_)) return std::nullopt;
+    }
+    return std::span<const std::byte>(piece_).subspan(offset - begin_, bytes);
+  }
+
+ private:
+  const File& file_;
+  std::uint64_t size_;
+  std::uint64_t begin_ = 0;
+  Bytes piece_;
+};
+
+struct Record {
+  Head head;
+  std::span<const std::byte> payload;
+  [[nodiscard]] std::uint64_t bytes() const {
+    return sizeof head + head.payload_bytes + head.field_bytes;
+  }
+};
+
+/// Nothing if what is there is no whole record.
+std::optional<Record> record_at(ForwardBytes& bytes, std::uint64_t offset) {
+  Record record;
+  const auto head = bytes.at(offset, sizeof record.head);
+  if (!head) return std::nullopt;
+  std::memcpy(&record.head, head->data(), sizeof record.head);
+  const auto [mark, file_id, payload_bytes, field_bytes, kind, crc32] = record.head;
+  const std::uint64_t left = bytes.size() - offset - sizeof record.head;
+  if (mark != marker || payload_bytes > left || field_bytes > left - payload_bytes) return {};
+  const auto payload = bytes.at(offset + sizeof record.head, payload_bytes);
+  if (!payload || checksum_of(record.head, *payload) != crc32) return std::nullopt;
+  record.payload = *payload;
+  return record;
+}
+
+/// Where the next whole record begins, behind damaged bytes.
+std::optional<std::uint64_t> next_record(ForwardBytes& bytes, std::uint64_t offset) {
+  constexpr std::uint64_t window = 1 << 16;
+  const std::string_view mark(reinterpret_cast<const char*>(&marker), sizeof marker);
+  for (; offset < bytes.size(); offset += window) {
+    const auto some = bytes.at(
+        offset, std::min<std::uint64_t>(window + sizeof(marker) - 1, bytes.size() - offset));
+    if (!some) return std::nullopt;
+    const std::string text(reinterpret_cast<const char*>(some->data()), some->size());
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
+      if (record_at(bytes, offset + at)) return offset + at;
+  }
+  return std::nullopt;
+}
+
+/// The row's place, if the payload is a row and rooms that end where it ends.
+std::optional<JournalPlace> place_of(const Record& record, std::uint64_t offset) {
+  const std::uint64_t bytes = record.head.payload_bytes;
+  if (bytes < sizeof(Row) || (bytes - sizeof(Row)) % sizeof(RoomResult) != 0) return std::nullopt;
+  return JournalPlace{offset + sizeof(Head),
+                      static_cast<std::uint32_t>((bytes - sizeof(Row)) / sizeof(RoomResult))};
+}
+
+std::pair<File, std::size_t> make_journal(const std::filesystem::path& file, std::size_t number) {
+  for (;; ++number) {
+    const auto path = journal_path(file, number);
+    if (is_there(taken_path(path))) continue;
+    if (auto made = open_unless(EEXIST, path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND))
+      return {std::move(*made), number};
+  }
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t number, FileId file_id,
+                             const Attributes& session)
+    : JournalWriter(make_journal(file, number), file_id) {
+  try {
+    take_rights_of(file, file_);
+    add_record(RecordKind::session, packed(session), {});
+    commit();
+    sync_directory_of(path());
+  } catch (...) {
+    remove();
+    throw;
+  }
+}
+
+JournalWriter::JournalWriter(std::pair<File, std::size_t> made, FileId file_id)
+    : file_(std::move(made.first)), number_(made.second), file_id_(file_id) {}
+
+void JournalWriter::add_record(RecordKind kind, std::span<const std::byte> payload,
+                               std::span<const std::byte> field) {
+  Head head{.file_id = file_id_,
+            .payload_bytes = payload.size(),
+            .field_bytes = field.size(),
+            .kind = static_cast<std::uint32_t>(kind)};
+  head.crc32 = checksum_of(head, payload);
+  for (const auto part : {std::as_bytes(std::span(&head, 1)), payload, field})
+    batch_.insert(batch_.end(), part.begin(), part.end());
+}
+
+void JournalWriter::add(const Row& row, std::span<const RoomResult> rooms,
+                        std::span<const std::byte> field) {
+  // A batch of many large fields goes to the file piece by piece: it counts only once it is synced.
+  constexpr std::size_t most_bytes = 16 << 20;
+  if (batch_.size() > most_bytes) flush();
+  Bytes payload;
+  for (const auto part : {std::as_bytes(std::span(&row, 1)), std::as_bytes(rooms)})
+    payload.insert(payload.end(), part.begin(), part.end());
+  add_record(RecordKind::result, payload, field);
+}
+
+void JournalWriter::add_end(const Attributes& end) { add_record(RecordKind::end, packed(end), {}); }
+
+void JournalWriter::flush() {
+  file_.append(batch_);
+  batch_.clear();
+}
+
+void JournalWriter::commit() {
+  flush();
+  const auto taken = [&] {
+    return RunError(path().string() +
+                    " was taken away by another process, which did not see that this one writes "
+                    "it; run again with --resume");
+  };
+  try {
+    file_.sync_data();
+    // Who folds a journal renames it first, and then reads it.
+    if (!file_.is_named()) throw taken();
+  } catch (const SystemError& error) {
+    if (error.code == ESTALE) throw taken();
+    throw;
+  }
+}
+
+JournalReader::JournalReader(const std::filesystem::path& journal)
+    : file_([&] {
+        auto found = open_unless(ENOENT, journal, O_RDONLY);
+        return found ? std::move(*found) : File(taken_path(journal), O_RDONLY);
+      }()) {}
+
+void JournalReader::scan(
+    const std::function<void(const Row& row, const JournalPlace& place)>& take) {
+  ForwardBytes bytes(file_);
+  Row row;
+  for (std::uint64_t offset = 0; offset < bytes.size();) {
+    const auto record = record_at(bytes, offset);
+    if (!record) {
+      const auto next = next_record(bytes, offset + 1);
+      if (!next) break;  // as a kill leaves the end
+      is_damaged_ = true;
+      offset = *next;
+      continue;
+    }
+    file_id_ = record->head.file_id;
+    const auto place = place_of(*record, offset);
+    bool is_understood = true;
+    switch (static_cast<RecordKind>(record->head.kind)) {
+      case RecordKind::session:
+        is_understood = unpack(record->payload, session_);
+        break;
+      case RecordKind::end:
+        is_understood = has_ended_ = unpack(record->payload, session_);
+        break;
+      case RecordKind::result:
+        if (place) std::memcpy(&row, record->payload.data(), sizeof row);
+        is_understood = place && is_intact(row) &&
+                        static_cast<std::uint64_t>(row.field_bytes) == record->head.field_bytes;
+        if (is_understood) take(row, *place);
+        break;
+    }
+    is_damaged_ = is_damaged_ || !is_understood;
+    offset += record->bytes();
+  }
+}
+
+void JournalReader::refuse_changed() const {
+  throw RunError(file_.path().string() + " changed while it was read");
+}
+
+Row JournalReader::row(const JournalPlace& place) const {
+  Row row;
+  if (!file_.read_at(place.offset, std::as_writable_bytes(std::span(&row, 1))) || !is_intact(row))
+    refuse_changed();
+  return row;
+}
+
+std::vector<RoomResult> JournalReader::rooms(const JournalPlace& place) const {
+  std::vector<RoomResult> rooms(place.rooms);
+  if (!file_.read_at(place.offset + sizeof(Row), std::as_writable_bytes(std::span(rooms))))
+    refuse_changed();
+  return rooms;
+}
+
+std::vector<std::byte> JournalReader::field(const JournalPlace& place, const Row& row) const {
+  std::vector<std::byte> field(static_cast<std::size_t>(row.field_bytes));
+  if (!file_.read_at(place.offset + sizeof(Row) + place.rooms * sizeof(RoomResult), field))
+    refuse_changed();
+  return field;
+}
+
+}  // namespace wallheat::store

@@ -1,0 +1,287 @@
+#include "store/merge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "io/file_names.hpp"
+#include "io/write_lock.hpp"
+#include "store/boundary.hpp"
+#include "store/field_codec.hpp"
+#include "store/plan_list.hpp"
+#include "store/result_path.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+constexpr const char* origin = "merged_from";       // of a session
+constexpr const char* part_count = "merged_parts";  // of a merge's own session
+
+/// What is known of the row that a plan will have.
+struct Choice {
+  static constexpr std::uint32_t nothing = UINT32_MAX;
+  std::uint32_t part = nothing;
+  std::uint32_t row_crc32 = 0;  ///< by which it is known again
+  std::int32_t failures = 0;
+  std::int32_t attempts = 0;
+  PlanStatus status = PlanStatus::pending;
+  bool has_field = false;
+  bool is_duplicate = false;  ///< more parts answer it
+
+  /// By which the larger one says more: an answer, a failure, nothing; then the one that knows of
+  /// more failures.
+  [[nodiscard]] auto rank() const {
+    const int kind = is_answer(status) ? 2 : status == PlanStatus::failed ? 1 : 0;
+    return kind == 2 ? std::tuple(2, 0, 0, has_field) : std::tuple(kind, failures, attempts, false);
+  }
+};
+
+Choice choice_of(std::uint32_t part, const Row& row) {
+  return {part, row.row_crc32, row.failures, row.attempts, status_of(row), has_field(row), false};
+}
+
+/// The union of parts on its way: for each plan which part's row says most. Parts are read twice,
+/// once to choose and once to write, each as one view.
+class Merge {
+ public:
+  explicit Merge(std::vector<fs::path> parts) : parts_(std::move(parts)) {
+    for (std::uint32_t number = 0; number < parts_.size(); ++number) take(number);
+    count();
+  }
+
+  /// The whole is nobody's shard, whatever the sessions of its parts were.
+  void add_session(Attributes session) {
+    session[part_count] = std::to_string(parts_.size());
+    all_.sessions.push_back(storable(std::move(session)));
+  }
+
+  void write(const fs::path& out) {
+    all_.file_id = new_file_id();
+    all_.replaced = files_replaced_at(out);
+    take_journals(out);
+    NewResultFile fresh(out, all_, ids_.size(), room_counts_);
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});
+    for (std::uint32_t number = 0; number < parts_.size(); ++number) write_part(number, fresh);
+    fresh.finish();
+    remove_journals(out, SIZE_MAX);
+  }
+
+  [[nodiscard]] MergeReport& report() { return report_; }
+
+ private:
+  [[nodiscard]] View open(std::uint32_t number) const {
+    const auto& part = parts_[number];
+    return in_one_sentence(
+        part, {"make room and merge again", "bring back a copy of it, or leave it out"},
+        [&] { return View(result_path(part)); });
+  }
+
+  void take(std::uint32_t number) {
+    const auto& path = parts_[number];
+    const View view = open(number);
+    if (!view.has_ended())
+      report_.warnings.push_back(path.string() +
+                                 " was not closed: its run still writes it, or was killed; what it "
+                                 "holds by now was taken");
+    if (number == 0) {
+      begin(view);
+    } else {
+      require_same_campaign(path, view);
+    }
+    take_sessions(path, view.campaign().sessions);
+    Damage damage = view.damage();
+    std::array<std::vector<std::size_t>, 3> lacking;
+    std::vector<std::size_t> duplicates;
+    StoredResult result;
+    for (std::size_t i = 0; i < view.count(); ++i) {
+      const auto lack = view.load(i, result);
+      if (lack != View::Lack::nothing) lacking[static_cast<std::size_t>(lack)].push_back(i);
+      if (is_answer(status_of(result.row)) && is_answer(choices_[i].status))
+        duplicates.push_back(i);
+      take_row(number, i, result);
+    }
+    damage.add("row", "without the rooms that belong to it",
+               lacking[static_cast<std::size_t>(View::Lack::rooms)], ids_);
+    damage.add("field", "damaged", lacking[static_cast<std::size_t>(View::Lack::field)], ids_);
+    for (const auto& sentence : damage.sentences)
+      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
+    compare(number, view, duplicates);
+  }
+
+  void begin(const View& first) {
+    all_.settings = first.campaign().settings;
+    all_.save_fields = first.campaign().save_fields;
+    ids_ = first.ids();
+    choices_.resize(ids_.size());
+    if (all_.keeps_rooms()) room_counts_.resize(ids_.size());
+  }
+
+  void require_same_campaign(const fs::path& path, const View& part) const {
+    const auto refuse = [&](const std::string& why) {
+      throw RunError(path.string() + " is a part of another campaign than " +
+                     parts_.front().string() + ": " + why);
+    };
+    const auto found =
+        differences(part.campaign(), "it has", all_.settings, all_.save_fields, "the other");
+    if (!found.empty()) refuse(found);
+    if (part.count() != ids_.size())
+      refuse("it is for " + std::to_string(part.count()) + " plans, the other for " +
+             std::to_string(ids_.size()));
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      if (part.ids()[i] != ids_[i])
+        refuse("its plan number " + std::to_string(i) + " is \"" + std::string(part.ids()[i]) +
+               "\", that of the other \"" + std::string(ids_[i]) + "\"");
+  }
+
+  /// Sessions that several parts have, as copies of each other, are kept once.
+  void take_sessions(const fs::path& path, const std::vector<Attributes>& sessions) {
+    auto& numbers = session_numbers_.emplace_back();
+    for (auto session : sessions) {
+      auto without_origin = session;
+      without_origin.erase(origin);
+      const auto next = static_cast<std::uint32_t>(all_.sessions.size());
+      const auto [seen, is_new] = sessions_seen_.emplace(std::move(without_origin), next);
+      numbers.push_back(seen->second);
+      if (!is_new) continue;
+      session.emplace(origin, path.filename().string());
+      all_.sessions.push_back(std::move(session));
+    }
+  }
+
+  void take_row(std::uint32_t number, std::size_t i, const StoredResult& result) {
+    auto& chosen = choices_[i];
+    const Choice found = choice_of(number, result.row);
+    if (chosen.part != Choice::nothing && found.rank() <= chosen.rank()) return;
+    chosen = found;
+    if (!room_counts_.empty()) room_counts_[i] = static_cast<std::uint32_t>(result.rooms.size());
+  }
+
+  /// Answers that an earlier part has, too; part by part, so that two are open at a time.
+  void compare(std::uint32_t number, const View& view, std::vector<std::size_t> duplicates) {
+    std::stable_sort(duplicates.begin(), duplicates.end(), [&](std::size_t a, std::size_t b) {
+      return choices_[a].part < choices_[b].part;
+    });
+    std::optional<View> other;
+    std::uint32_t opened = 0;
+    for (const std::size_t i : duplicates) {
+      // The row that was chosen may be this part's, if it alone has a field.
+      auto& chosen = choices_[i];
+      chosen.is_duplicate = true;
+      if (chosen.part == number) continue;
+      if (!other || opened != chosen.part) other.emplace(open(opened = chosen.part));
+      const auto first = result_in(*other, i);
+      const auto second = result_in(view, i);
+      const auto differing = differences_with_fields(first, second);
+      if (differing.empty()) continue;
+      report_.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
+                                  parts_[chosen.part].string() + " and " + parts_[number].string() +
+                                  ": " + to_text(differing, "in the first", "in the second"));
+    }
+  }
+
+  static PlanResult result_in(const View& view, std::size_t i) {
+    StoredResult stored;
+    (void)view.load(i, stored);
+    PlanResult result = to_result(stored.row);
+    result.field = std::move(stored.field);
+    result.rooms = std::move(stored.rooms);
+    return result;
+  }
+
+  void count() {
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      const auto& choice = choices_[i];
+      report_.duplicates += choice.is_duplicate ? 1 : 0;
+      if (is_answer(choice.status)) {
+        ++report_.done;
+      } else if (choice.status == PlanStatus::failed) {
+        ++report_.failed;
+      } else {
+        report_.missing.emplace_back(ids_[i]);
+      }
+    }
+    report_.plans = ids_.size();
+  }
+
+  void write_part(std::uint32_t number, NewResultFile& fresh) {
+    const View view = open(number);
+    StoredResult result;
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      const auto& choice = choices_[i];
+      if (choice.part != number) continue;
+      const auto lack = i < view.count() ? view.load(i, result) : View::Lack::nothing;
+      const bool is_same = i < view.count() && result.row.row_crc32 == choice.row_crc32;
+      if (lack != View::Lack::nothing || !is_same)
+        throw RunError(parts_[number].string() + " changed while it was merged; merge again");
+      const auto& numbers = session_numbers_[number];
+      if (result.row.session < numbers.size()) {
+        result.row.session = numbers[result.row.session];
+        seal(result.row);
+      }
+      fresh.put(result);
+    }
+  }
+
+  std::vector<fs::path> parts_;
+  MergeReport report_;
+  Campaign all_;
+  TextList ids_;
+  std::vector<Choice> choices_;                        // of plan i
+  std::vector<std::uint32_t> room_counts_;             // of the row that was chosen
+  std::map<Attributes, std::uint32_t> sessions_seen_;  // without their origins; their numbers
+  std::vector<std::vector<std::uint32_t>>
+      session_numbers_;  // in the whole, of each part's sessions
+};
+
+void require_free_for_merge(const fs::path& out, bool overwrite) {
+  if (overwrite) return require_own(out);
+  if (!has_results(out)) return;
+  throw RunError(out.string() + (is_there(out) ? " exists" : " has a journal of a killed run") +
+                 "; name another file, or replace it by --overwrite");
+}
+
+/// False if one of them is not there.
+bool are_one_file(const fs::path& a, const fs::path& b) {
+  const auto first = look_at(a);
+  const auto second = look_at(b);
+  return first && second && first->st_dev == second->st_dev && first->st_ino == second->st_ino;
+}
+
+}  // namespace
+
+std::optional<std::size_t> merged_parts(const Attributes& session) {
+  const auto found = session.find(part_count);
+  if (found == session.end()) return std::nullopt;
+  return std::strtoul(found->second.c_str(), nullptr, 10);
+}
+
+bool is_from_part(const Attributes& session) { return session.contains(origin); }
+
+MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
+                          const MergeOptions& options) {
+  if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
+  return in_one_sentence(out, {"make room and merge again", "merge again"}, [&] {
+    const auto path = real_path(out);
+    for (const auto& part : parts)
+      if (are_one_file(path, part) || path == result_path(part))
+        throw RunError(out.string() + " is one of the parts; name another file for the whole");
+    const WriteLock lock(path);
+    require_free_for_merge(path, options.overwrite);
+    Merge merged(parts);
+    auto& report = merged.report();
+    if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing))
+      return std::move(report);
+    merged.add_session(options.session);
+    merged.write(path);
+    report.written = true;
+    return std::move(report);
+  });
+}
+
+}  // namespace wallheat

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "io/file_names.hpp"
+#include "store/layout.hpp"
+#include "store/result_file.hpp"
+
+namespace wallheat::store {
+namespace {
+
+constexpr std::size_t rows_at_once = 4096;
+
+/// In one block, allocated now: a row's place never changes, and to store one writes no metadata.
+Handle create_table(const Handle& file, const char* name, const Handle& type, hsize_t count) {
+  const auto task = std::string("make ") + name;
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
+  checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), task);
+  checked(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), task);
+  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
+  return create_dataset(file, name, type.get(), {count}, creation.get());
+}
+
+/// For names in any language.
+Handle make_link_list() {
+  Handle list(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "name a field");
+  checked(H5Pset_char_encoding(list.get(), H5T_CSET_UTF8), "name a field");
+  return list;
+}
+
+std::vector<std::uint32_t> starts_of(std::span<const std::uint32_t> counts) {
+  std::vector<std::uint32_t> starts;
+  if (counts.empty()) return starts;
+  starts.reserve(counts.size() + 1);
+  starts.push_back(0);
+  for (const std::uint32_t count : counts) starts.push_back(starts.back() + count);
+  return starts;
+}
+
+}  // namespace
+
+NewResultFile::NewResultFile(const std::filesystem::path& path, const Campaign& campaign,
+                             std::size_t count, std::span<const std::uint32_t> room_counts)
+    : path_(path), room_starts_(starts_of(room_counts)) {
+  const auto temporary = temporary_path(path);
+  remove_file(temporary);
+  file_ = create_new(temporary);
+  try {
+    bytes_.emplace(temporary, O_RDWR);
+    take_rights_of(path, *bytes_);
+    create(campaign, count);
+  } catch (...) {
+    fields_.leak();
+    file_.leak();
+    remove_file(temporary);
+    throw;
+  }
+}
+
+void NewResultFile::create(const Campaign& campaign, std::size_t count) {
+  write_identity(file_, campaign);
+  write_texts(create_group(file_, settings_name), campaign.settings);
+  (void)create_group(file_, sessions_name);
+  for (std::size_t k = 0; k < campaign.sessions.size(); ++k)
+    write_texts(create_group(file_, session_name(k)), campaign.sessions[k]);
+  if (campaign.save_fields) fields_ = create_group(file_, fields_name);
+  rows_at_ = H5Dget_offset(create_table(file_, rows_name, make_row_type(), count).get());
+  if (!campaign.keeps_rooms()) return;
+  const std::uint32_t rooms = room_starts_.empty() ? 0 : room_starts_.back();
+  rooms_at_ = H5Dget_offset(create_table(file_, rooms_name, make_room_type(), rooms).get());
+}
+
+NewResultFile::~NewResultFile() {
+  if (!file_.open()) return;
+  // After a failed write even closing can crash in HDF5.
+  fields_.leak();
+  file_.leak();
+  try {
+    remove_file(temporary_path(path_));
+  } catch (const SystemError&) {
+    // It is removed before the next one is made.
+  }
+}
+
+void NewResultFile::put(const StoredResult& result) {
+  const Row& row = result.row;
+  if (rows_.size() == rows_at_once || (!rows_.empty() && rows_.back().index + 1 != row.index))
+    flush_rows();
+  rows_.push_back(row);
+  if (has_field(row)) write_field(row, result.field);
+  if (room_starts_.empty()) return;
+  const std::uint64_t start = room_starts_.at(row.index);
+  const std::size_t count = room_starts_.at(row.index + 1) - start;
+  if (result.rooms.size() > count) throw RunError(path_.string() + " changed while it was read");
+  auto rooms = result.rooms;
+  rooms.resize(count, RoomResult{.plan = UINT32_MAX});
+  bytes_->write_at(rooms_at_ + start * sizeof(RoomResult), std::as_bytes(std::span(rooms)));
+}
+
+void NewResultFile::flush_rows() {
+  if (rows_.empty()) return;
+  bytes_->write_at(rows_at_ + rows_.front().index * sizeof(Row), std::as_bytes(std::span(rows_)));
+  rows_.clear();
+}
+
+/// A dataset of one chunk, which its worker has compressed.
+void NewResultFile::write_field(const Row& row, std::span<const std::byte> chunk) {
+  constexpr const char* task = "write a field";
+  const std::array<hsize_t, 2> shape{row.rows, row.cols};
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
+  checked(H5Pset_chunk(creation.get(), 2, shape.data()), task);
+  checked(H5Pset_shuffle(creation.get()), task);
+  checked(H5Pset_deflate(creation.get(), 1), task);
+  checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
+  const Handle space(H5Screate_simple(2, shape.data(), nullptr), H5Sclose, task);
+  const Handle field(H5Dcreate2(fields_.get(), field_name(text_in(row.id)).c_str(), H5T_IEEE_F64LE,
+                                space.get(), make_link_list().get(), creation.get(), H5P_DEFAULT),
+                     H5Dclose, task);
+  constexpr std::array<hsize_t, 2> corner{};
+  checked(H5Dwrite_chunk(field.get(), H5P_DEFAULT, 0, corner.data(), chunk.size(), chunk.data()),
+          task);
+}
+
+void NewResultFile::finish() {
+  const auto temporary = temporary_path(path_);
+  flush_rows();
+  // If it is closing that first meets an error, it may crash: so all is written before.
+  checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "write " + temporary.string());
+  fields_ = Handle();
+  try {
+    file_.close("close " + temporary.string());
+    bytes_->sync();
+    // Another process that does not see this one may make the same file.
+    if (!bytes_->is_named()) throw RunError(temporary.string() + " was replaced meanwhile");
+    rename_durably(temporary, path_);
+  } catch (...) {
+    remove_file(temporary);
+    throw;
+  }
+}
+
+}  // namespace wallheat::store

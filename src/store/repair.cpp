@@ -1,0 +1,73 @@
+#include "store/repair.hpp"
+
+#include "io/file_names.hpp"
+#include "io/write_lock.hpp"
+#include "store/boundary.hpp"
+#include "store/fold.hpp"
+#include "store/result_path.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+/// Whether anything that a row says it has is damaged.
+bool lacks_anything(const View& view) {
+  StoredResult result;
+  for (std::size_t i = 0; i < view.count(); ++i)
+    if (view.load(i, result) != View::Lack::nothing) return true;
+  return false;
+}
+
+RepairReport repair(const fs::path& path, bool lock_was_there) {
+  RepairReport report;
+  std::optional<View> view(std::in_place, path, Viewer::writer);
+  const std::size_t journals = view->journals();
+  if (journals > 0)
+    report.sentences.push_back(std::to_string(view->journaled()) + " result(s) in " +
+                               std::to_string(journals) + " journal(s) were folded in");
+  const bool folds = journals > 0 || !view->damage().lost.empty() || lacks_anything(*view);
+  if (folds) {
+    view.reset();
+    auto damage = fold(path, std::nullopt, {});
+    report.sentences.insert(report.sentences.end(), damage.sentences.begin(),
+                            damage.sentences.end());
+    view.emplace(path);
+    for (const std::size_t i : damage.lost) report.lost.emplace_back(view->ids()[i]);
+  }
+  const bool had_leftovers = remove_file(temporary_path(path));
+  if (had_leftovers) report.sentences.emplace_back("a half-written temporary file was removed");
+  if (lock_was_there) report.sentences.emplace_back("the lock of a dead process was removed");
+  for (const fs::path& obsolete : view->obsolete_journals()) {
+    remove_file(obsolete);
+    report.sentences.push_back(obsolete.string() +
+                               ", the journal of a file that was replaced, was removed");
+  }
+  remove_journals(path, view->file().campaign().sessions.size());
+  report.changed = !report.sentences.empty();
+  view->for_each_row([&](const Row& row) {
+    const auto status = status_of(row);
+    ++(status == PlanStatus::pending  ? report.pending
+       : status == PlanStatus::failed ? report.failed
+                                      : report.done);
+  });
+  return report;
+}
+
+}  // namespace
+
+RepairReport repair_results(const fs::path& file) {
+  const Advice advice{"make room and repair it again",
+                      "it cannot be repaired: bring back a copy of it, or solve anew"};
+  return in_one_sentence(file, advice, [&] {
+    const auto path = real_path(file);
+    if (!is_there(path)) throw RunError(path.string() + " does not exist");
+    const bool lock_was_there = is_there(lock_path(path));
+    const WriteLock lock(path);
+    require_one_name(path);
+    return repair(path, lock_was_there);
+  });
+}
+
+}  // namespace wallheat

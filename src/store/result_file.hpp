@@ -1,0 +1,136 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/hdf5/hdf5_handle.hpp"
+#include "store/journal.hpp"
+
+// The result file. HDF5 writes it whole, under a temporary name, and closes it before it gets its
+// name. From then on only rows are changed, each in its own bytes and without HDF5, so that any
+// HDF5 program can open it at any moment. The layout: README.md.
+namespace wallheat::store {
+
+/// Of the result file and of journals; others are refused.
+inline constexpr std::int32_t format_version = 2;
+
+/// All that a result file holds, but results.
+struct Campaign {
+  FileId file_id = 0;
+  /// The files that were folded into this one, the last one last.
+  std::vector<FileId> ancestors{};
+  /// The files that this one was written over: their journals are of no use.
+  std::vector<FileId> replaced{};
+  Attributes settings{};
+  bool save_fields = false;
+  std::vector<Attributes> sessions{};
+
+  /// True if the rooms of answers are kept.
+  [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
+};
+
+/// True of a row to which rooms belong, if a campaign keeps them.
+[[nodiscard]] inline bool has_rooms(const Row& row) {
+  return is_answer(status_of(row)) && status_of(row) != PlanStatus::empty;
+}
+
+/// The rooms as those of row i, with their checksums.
+[[nodiscard]] std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms,
+                                                   std::size_t i);
+/// True if these are the rooms of this row, as they were sealed, and none is missing.
+[[nodiscard]] bool are_intact(std::span<const RoomResult> rooms, const Row& row);
+
+/// The dataset of a plan's field: /fields/ID, where "/" and "%", and the id ".", which HDF5 takes
+/// for something else, are written as in an URL.
+[[nodiscard]] std::string field_name(std::string_view id);
+
+[[nodiscard]] FileId new_file_id();
+
+/// The compound type of /rows: a Row, byte for byte, with named columns and an enum for the status.
+[[nodiscard]] Handle make_row_type();
+
+/// An open result file. Several threads may read. Functions throw RunError or Hdf5Error.
+class ResultFile {
+ public:
+  /// Throws RunError if there is none, it is none of wallheat's, or of another format version.
+  explicit ResultFile(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return bytes_->path(); }
+  [[nodiscard]] const Campaign& campaign() const { return campaign_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_->size(); }
+  /// Whether its name still leads to it: a fold puts another file in its place.
+  [[nodiscard]] bool is_named() const { return bytes_->is_named(); }
+
+  /// As they lie there, whole or not.
+  void read_rows(std::size_t first, std::span<Row> rows) const;
+  /// The rooms of row i that are there, whole or not.
+  [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
+  [[nodiscard]] std::uint32_t room_count(std::size_t i) const;
+  /// The compressed bytes of a row's field; nothing if they are not there as the row says.
+  [[nodiscard]] std::optional<std::vector<std::byte>> field(const Row& row) const;
+
+  /// Lets rows be written.
+  void open_to_write();
+  /// Writes a row for other programs; its journal has it already. Its status is written last, so
+  /// that who sees the status sees the row. An answer is not replaced by anything less.
+  void write_row(const Row& row) const;
+  /// Copies what wallheat does not know from the root to another open file.
+  void copy_unknown_objects(const Handle& target) const;
+
+ private:
+  void find_rows();
+  void find_rooms();
+  const std::vector<std::uint32_t>& room_starts() const;
+
+  std::optional<File> bytes_;  ///< the same file without HDF5
+  Handle file_;
+  Campaign campaign_;
+  std::size_t count_ = 0;
+  std::uint64_t rows_at_ = 0;
+  std::uint64_t rooms_at_ = 0;
+  std::uint64_t room_count_ = 0;
+  mutable std::mutex hdf5_;  ///< HDF5 is for one thread at a time
+  mutable std::once_flag rooms_are_counted_;
+  mutable std::vector<std::uint32_t> room_starts_;  ///< of plan i's first room; one more at the end
+};
+
+/// A result file that is being made, under a temporary name. Without finish() nothing is left.
+class NewResultFile {
+ public:
+  /// For `count` plans. `room_counts`: how many rooms plan i has; empty if none has any. The file
+  /// gets mode, owner and group of the one that it will replace.
+  NewResultFile(const std::filesystem::path& path, const Campaign& campaign, std::size_t count,
+                std::span<const std::uint32_t> room_counts);
+  NewResultFile(const NewResultFile&) = delete;
+  NewResultFile& operator=(const NewResultFile&) = delete;
+  ~NewResultFile();
+
+  /// Each row once, in any order; neighbours one after the other are fastest. Rooms that are fewer
+  /// than was said leave blank ones, of 0 cells.
+  void put(const StoredResult& result);
+  void keep_unknown_objects(const ResultFile& old) { old.copy_unknown_objects(file_); }
+  /// Makes it durable, and only then gives it its name.
+  void finish();
+
+ private:
+  void create(const Campaign& campaign, std::size_t count);
+  void write_field(const Row& row, std::span<const std::byte> chunk);
+  void flush_rows();
+
+  std::filesystem::path path_;
+  Handle file_;
+  Handle fields_;
+  std::optional<File> bytes_;
+  std::uint64_t rows_at_ = 0;
+  std::uint64_t rooms_at_ = 0;
+  std::vector<std::uint32_t> room_starts_;
+  std::vector<Row> rows_;  ///< neighbours that are not written yet
+};
+
+}  // namespace wallheat::store

@@ -1,0 +1,80 @@
+#include "store/result_path.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "io/file_names.hpp"
+#include "io/files.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int most_links = 40;  // as the kernel allows
+
+fs::path followed(const fs::path& file) {
+  auto path = fs::absolute(file);
+  fs::path stray;  // beside whose name, which is a link, journals lie
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {
+    if (links == most_links)
+      throw RunError(file.string() + " is a link that leads round in circles; name another");
+    if (!journal_numbers(path).empty()) stray = path;
+    path = path.parent_path() / fs::read_symlink(path);
+  }
+  path = fs::weakly_canonical(path);
+  if (!stray.empty() && journal_numbers(path).empty()) {
+    const auto number = journal_numbers(stray).front();
+    throw RunError(file.string() + " is a link to " + path.string() + ", but the journal " +
+                   journal_path(stray, number).string() + " lies beside the link; move it to " +
+                   journal_path(path, number).string());
+  }
+  return path;
+}
+
+}  // namespace
+
+fs::path result_path(const fs::path& file) {
+  if (file.empty()) throw RunError("the name of the result file is empty");
+  try {
+    return followed(file);
+  } catch (const fs::filesystem_error& error) {
+    throw RunError(file.string() + " cannot be used: " + error.code().message());
+  }
+}
+
+std::vector<std::size_t> journal_numbers(const fs::path& path) {
+  std::vector<std::size_t> numbers;
+  const std::string beginning = path.filename().string() + ".wal";
+  std::error_code missing;  // a folder that is not there has none
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing)) {
+    const std::string whole_name = entry.path().filename().string();
+    std::string_view name = whole_name;
+    if (!name.starts_with(beginning)) continue;
+    name.remove_prefix(beginning.size());
+    if (name.ends_with(".fold")) name.remove_suffix(5);
+    const bool is_number = !name.empty() && name.size() < 10 &&
+                           name.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_number) numbers.push_back(std::stoul(std::string(name)));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+void refuse_folder(const fs::path& path) {
+  const auto found = look_at(path);
+  if (found && S_ISDIR(found->st_mode))
+    throw RunError(
+        path.string() +
+        " is a folder, not a result file; to solve the plans in it: wallheat run --data " +
+        path.string());
+}
+
+bool has_results(const fs::path& file) {
+  const auto path = result_path(file);
+  return is_there(path) || !journal_numbers(path).empty();
+}
+
+}  // namespace wallheat

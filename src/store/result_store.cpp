@@ -1,0 +1,374 @@
+#include "store/result_store.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "io/file_names.hpp"
+#include "io/write_lock.hpp"
+#include "store/boundary.hpp"
+#include "store/plan_list.hpp"
+#include "store/result_path.hpp"
+
+namespace wallheat {
+namespace fs = std::filesystem;
+using namespace store;
+
+namespace {
+
+const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
+const Advice to_create{to_resume.for_room, "see that the directory can be written"};
+const Advice to_look{to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"};
+
+/// Throws RunError if a new file may not take this name.
+void require_free(const fs::path& path, bool overwrite) {
+  const bool exists = is_there(path);
+  if (!overwrite && exists)
+    throw RunError(path.string() +
+                   " exists; go on with it by --resume, or replace it by --overwrite");
+  if (!overwrite && has_results(path))
+    throw RunError(path.string() + " is gone, but " +
+                   journal_path(path, journal_numbers(path).front()).string() +
+                   " holds results of it: bring back the file, or start anew with --overwrite");
+  require_own(path);
+}
+
+/// Throws RunError if there is no such file.
+View view_to_resume(const fs::path& path, const StorePlan& plan, Viewer viewer) {
+  require_one_name(path);
+  if (!is_there(path) && has_results(path)) require_free(path, false);
+  return in_one_sentence(path, to_look, [&] {
+    View view(path, viewer);
+    require_agreement(path, view.campaign(), plan);
+    return view;
+  });
+}
+
+StorePlan storable(const fs::path& path, StorePlan plan) {
+  plan.settings = store::storable(std::move(plan.settings));
+  plan.ids = stored_ids(path, plan.ids);
+  return plan;
+}
+
+}  // namespace
+
+struct ResultClaim::Held {
+  fs::path file;  ///< as it was named
+  fs::path path;
+  StopAsked stop;
+  bool is_new = false;
+  std::optional<WriteLock> lock{};
+};
+
+class ResultStore::Impl {
+ public:
+  Impl(ResultClaim claim, const StorePlan& plan, const Attributes& session,
+       std::vector<std::string>* report);
+
+  [[nodiscard]] const fs::path& path() const { return claim_->path; }
+  void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
+  bool begin();
+  void store(std::span<const PlanResult> results);
+  [[nodiscard]] double fold_seconds() const { return static_cast<double>(bytes_) / bytes_per_s_; }
+  Closed close(const Attributes& end, bool finished, const StopAsked& stop);
+
+ private:
+  void require_usable() const {
+    if (given_up_) throw RunError(path().string() + " was given up after a failed write");
+  }
+  void create_file();
+  void begin_journal();
+  Row to_stored_row(const PlanResult& result) const;
+  /// False if it was stopped.
+  bool fold_all(const std::optional<NewOrder>& order, const StopAsked& stop);
+  void remove_all();
+
+  std::unique_ptr<ResultClaim::Held> claim_;
+  StorePlan plan_;
+  Attributes session_;
+  std::optional<View> found_;  ///< what is there, until the session begins; nothing if it is new
+  std::optional<NewOrder> order_;
+  std::unique_ptr<ResultFile> file_;
+  std::optional<JournalWriter> journal_;
+  std::vector<Row> rows_;  ///< of the batch
+  std::size_t stored_ = 0;
+  std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
+  double bytes_per_s_ = 100e6;
+  bool given_up_ = false;  ///< while something is written, and after that failed
+  Closed closed_;
+};
+
+ResultStore::Impl::Impl(ResultClaim claim, const StorePlan& plan, const Attributes& session,
+                        std::vector<std::string>* report)
+    : claim_(std::move(claim.held_)),
+      plan_(storable(path(), plan)),
+      session_(store::storable(session)) {
+  if (claim_->is_new) return;
+  sync_directory_of(path());  // a kill may have come between a rename and its sync
+  found_ = view_to_resume(path(), plan_, Viewer::writer);
+  order_ = order_for(path(), *found_, plan_.ids);
+  bytes_ = found_->bytes();
+  if (report != nullptr) *report = found_->damage().sentences;
+}
+
+void ResultStore::Impl::for_each_restored(
+    const std::function<void(const PlanResult&)>& take) const {
+  if (journal_) return;
+  if (found_ && !order_) return found_->for_each_row([&](const Row& row) { take(to_result(row)); });
+  for (std::size_t i = 0; i < plan_.ids.size(); ++i) {
+    const bool is_old = order_ && order_->old_index[i] != NewOrder::none;
+    Row row = is_old ? found_->row(order_->old_index[i]) : pending_row(i, plan_.ids[i]);
+    row.index = static_cast<std::uint32_t>(i);
+    take(to_result(row));
+  }
+}
+
+bool ResultStore::Impl::begin() {
+  require_usable();
+  if (journal_) return true;
+  constexpr std::size_t most_journals = 64;
+  given_up_ = true;
+  const auto before = std::chrono::steady_clock::now();
+  bool is_made = true;
+  if (!found_) {
+    create_file();
+  } else if (order_ || found_->journals() >= most_journals) {
+    if (!fold_all(order_, claim_->stop)) return given_up_ = false;
+    found_.reset();
+  } else {
+    is_made = false;
+  }
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - before;
+  begin_journal();
+  constexpr std::uint64_t enough_to_measure = 4 << 20;
+  if (is_made && file_->bytes() > enough_to_measure)
+    bytes_per_s_ = static_cast<double>(file_->bytes()) / passed.count();
+  given_up_ = false;
+  return true;
+}
+
+void ResultStore::Impl::create_file() {
+  const Campaign campaign{.file_id = new_file_id(),
+                          .replaced = files_replaced_at(path()),
+                          .settings = plan_.settings,
+                          .save_fields = plan_.save_fields};
+  take_journals(path());
+  NewResultFile fresh(path(), campaign, plan_.ids.size(), {});
+  for (std::size_t i = 0; i < plan_.ids.size(); ++i)
+    fresh.put({.row = pending_row(i, plan_.ids[i])});
+  fresh.finish();
+  remove_journals(path(), SIZE_MAX);
+}
+
+void ResultStore::Impl::begin_journal() {
+  if (found_) {
+    for (const fs::path& obsolete : found_->obsolete_journals()) remove_file(obsolete);
+    file_ = found_->take_file();
+    found_.reset();
+  } else {
+    file_ = std::make_unique<ResultFile>(path());
+  }
+  order_.reset();
+  const std::size_t first = file_->campaign().sessions.size();
+  remove_journals(path(), first);
+  remove_file(temporary_path(path()));
+  file_->open_to_write();
+  JournalWriter journal(path(), first, file_->campaign().file_id, session_);
+  // Another process that does not see this one may be folding the file: what is stored must be in a
+  // journal that it takes, or that belongs to the file that it makes.
+  if (is_there(taken_path(journal.path())) || !file_->is_named()) {
+    journal.remove();
+    throw RunError(path().string() + " was changed by another process; run again with --resume");
+  }
+  journal_.emplace(std::move(journal));
+  bytes_ = std::max<std::uint64_t>(bytes_, file_->bytes());
+}
+
+Row ResultStore::Impl::to_stored_row(const PlanResult& result) const {
+  const auto id = stored_id(result.id);
+  if (result.index >= plan_.ids.size() || plan_.ids[result.index] != id)
+    throw RunError(path().string() + " has no row " + std::to_string(result.index) +
+                   " for a plan called \"" + result.id + "\"");
+  Row row = to_row(result);
+  put_text(row.id, id);
+  row.session = static_cast<std::uint32_t>(journal_->number());
+  row.field_bytes = plan_.save_fields ? static_cast<std::int64_t>(result.field.size()) : 0;
+  if (row.field_bytes == 0) row.field_crc32 = 0;
+  seal(row);
+  return row;
+}
+
+void ResultStore::Impl::store(std::span<const PlanResult> results) {
+  if (results.empty()) return;
+  if (!begin()) throw RunError(path().string() + " was not begun, as the run was asked to stop");
+  rows_.clear();
+  for (const auto& result : results) rows_.push_back(to_stored_row(result));
+  given_up_ = true;  // an exception on the way leaves it so
+  const bool keeps_rooms = file_->campaign().keeps_rooms();
+  std::uint64_t bytes = 0;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const auto& [row, result] = std::tie(rows_[k], results[k]);
+    std::vector<RoomResult> rooms;
+    if (keeps_rooms && has_rooms(row)) rooms = sealed_rooms(result.rooms, result.index);
+    std::span<const std::byte> field;
+    if (has_field(row)) field = result.field;
+    journal_->add(row, rooms, field);
+    bytes += sizeof row + rooms.size() * sizeof(RoomResult) + field.size();
+  }
+  journal_->commit();  // from here on they are stored
+  for (const Row& row : rows_) file_->write_row(row);
+  stored_ += results.size();
+  bytes_ += bytes;
+  given_up_ = false;
+}
+
+ResultStore::Closed ResultStore::Impl::close(const Attributes& end, bool finished,
+                                             const StopAsked& stop) {
+  require_usable();
+  const bool has_begun = journal_.has_value();
+  if (finished && !has_begun && !found_) (void)begin();
+  if (journal_) {
+    given_up_ = true;
+    if (finished || stored_ > 0) {
+      journal_->add_end(store::storable(end));
+      journal_->commit();
+    } else {
+      remove_all();
+    }
+    given_up_ = false;
+  }
+  const bool has_journals = journal_.has_value() || (found_ && found_->journals() > 0);
+  journal_.reset();
+  file_.reset();
+  found_.reset();
+  if (finished && has_journals) closed_.stopped = !fold_all(std::nullopt, stop);
+  claim_->lock.reset();
+  return closed_;
+}
+
+void ResultStore::Impl::remove_all() {
+  journal_->remove();
+  const bool is_alone = journal_->number() == 0 && !is_there(journal_path(path(), 1));
+  if (claim_->is_new && is_alone && file_->is_named()) remove_file(path());
+  sync_directory_of(path());
+  journal_.reset();
+}
+
+bool ResultStore::Impl::fold_all(const std::optional<NewOrder>& order, const StopAsked& stop) {
+  try {
+    const auto damage = fold(path(), order, stop);
+    closed_.sentences.insert(closed_.sentences.end(), damage.sentences.begin(),
+                             damage.sentences.end());
+    closed_.lost += damage.lost.size();
+    return true;
+  } catch (const FoldStopped&) {
+    return false;
+  }
+}
+
+ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ResultStore::ResultStore(ResultStore&&) noexcept = default;
+ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
+ResultStore::~ResultStore() = default;
+
+std::string hdf5_library() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  checked(H5get_libversion(&major, &minor, &release), "ask HDF5 for its version");
+  return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." +
+         std::to_string(release);
+}
+
+void prepare_program_for_hdf5() {
+  (void)H5dont_atexit();
+  prepare_hdf5();
+}
+
+ResultClaim::ResultClaim(const fs::path& file, Opening opening, const StopAsked& stop) {
+  const bool is_new = opening != Opening::resume;
+  in_one_sentence(file, is_new ? to_create : to_resume, [&] {
+    held_ = std::make_unique<Held>(Held{file, real_path(file), stop, is_new});
+    held_->lock.emplace(held_->path, stop);
+    if (is_new) require_free(held_->path, opening == Opening::overwrite);
+  });
+}
+ResultClaim::ResultClaim(ResultClaim&& other) noexcept = default;
+ResultClaim::~ResultClaim() = default;
+
+ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
+                                bool overwrite) {
+  return create(ResultClaim(file, overwrite ? Opening::overwrite : Opening::create),
+                std::move(plan), session);
+}
+
+ResultStore ResultStore::create(ResultClaim claim, StorePlan plan, const Attributes& session) {
+  return resume(std::move(claim), std::move(plan), session, nullptr);
+}
+
+ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
+                                std::vector<std::string>* report) {
+  return resume(ResultClaim(file, Opening::resume), std::move(plan), session, report);
+}
+
+ResultStore ResultStore::resume(ResultClaim claim, StorePlan plan, const Attributes& session,
+                                std::vector<std::string>* report) {
+  const fs::path file = claim.held_->file;
+  return in_one_sentence(file, to_resume, [&] {
+    return ResultStore(std::make_unique<Impl>(std::move(claim), plan, session, report));
+  });
+}
+
+std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, Opening opening,
+                                           const std::function<void(const PlanResult&)>& take) {
+  return in_one_sentence(file, to_resume, [&] {
+    const auto path = real_path(file);
+    if (const auto holder = lock_holder_of(path); holder.life == LockHolder::Life::lives)
+      refuse_second_writer(path, holder);
+    plan = storable(path, std::move(plan));
+    if (opening != Opening::resume) {
+      require_free(path, opening == Opening::overwrite);
+      for (std::size_t i = 0; i < plan.ids.size(); ++i)
+        take(to_result(pending_row(i, plan.ids[i])));
+      return std::vector<std::string>();
+    }
+    const View view = view_to_resume(path, plan, Viewer::reader);
+    const auto order = order_for(path, view, plan.ids);
+    for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+      const bool is_new = order && order->old_index[i] == NewOrder::none;
+      Row row = is_new ? pending_row(i, plan.ids[i]) : view.row(order ? order->old_index[i] : i);
+      row.index = static_cast<std::uint32_t>(i);
+      take(to_result(row));
+    }
+    return view.damage().sentences;
+  });
+}
+
+void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
+  impl_->for_each_restored(take);
+}
+
+std::vector<PlanResult> ResultStore::restored() const {
+  std::vector<PlanResult> results;
+  for_each_restored([&](const PlanResult& result) { results.push_back(result); });
+  return results;
+}
+
+bool ResultStore::begin() {
+  return in_one_sentence(impl_->path(), to_resume, [&] { return impl_->begin(); });
+}
+
+void ResultStore::store(std::span<const PlanResult> results) {
+  in_one_sentence(impl_->path(), to_resume, [&] { impl_->store(results); });
+}
+
+double ResultStore::fold_seconds() const { return impl_->fold_seconds(); }
+
+ResultStore::Closed ResultStore::close(const Attributes& end_of_session, bool finished,
+                                       const StopAsked& stop) {
+  return in_one_sentence(impl_->path(), to_resume,
+                         [&] { return impl_->close(end_of_session, finished, stop); });
+}
+
+}  // namespace wallheat

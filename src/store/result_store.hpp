@@ -1,0 +1,122 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/id_list.hpp"
+#include "wallheat/plan_result.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+
+/// What a result file is made for. Two sessions may share a file only if these agree.
+struct StorePlan {
+  TextList ids;         ///< all plans; row i of the file belongs to ids[i]
+  Attributes settings;  ///< everything that decides the answers: solver, tolerance, ...
+  bool save_fields = false;
+};
+
+/// The HDF5 library's name and version, for provenance.
+[[nodiscard]] std::string hdf5_library();
+
+/// Keeps HDF5 from printing its errors, and from flushing open files when the process ends: one
+/// that could not be written would crash it. For the whole process, thus for programs, not for
+/// libraries; to be called before anything else of HDF5.
+void prepare_program_for_hdf5();
+
+/// How a result file comes to be written.
+enum class Opening { create, overwrite, resume };
+
+/// True once a process is asked to stop.
+using StopAsked = std::function<bool()>;
+
+/// The right to write a result file, taken before it is known what to write. It ends with the
+/// object, unless a ResultStore was opened with it.
+class ResultClaim {
+ public:
+  /// Throws RunError if another process writes the file, or if its name may not be taken so.
+  /// `stop` is asked while something is waited for.
+  ResultClaim(const std::filesystem::path& file, Opening opening, const StopAsked& stop = {});
+  ResultClaim(ResultClaim&& other) noexcept;
+  ResultClaim& operator=(ResultClaim&&) = delete;
+  ~ResultClaim();
+
+ private:
+  friend class ResultStore;
+  struct Held;
+  std::unique_ptr<Held> held_;
+};
+
+/// The writer of a result file, in one process (rank 0). How nothing is lost: src/store/README.md.
+/// Every function throws RunError with one sentence that names the file; after a failed write the
+/// file is left as it is, and a resume takes it up.
+class ResultStore {
+ public:
+  /// To make a new file for `plan` with every row pending. `session` describes this run. An
+  /// existing file is replaced only if `overwrite`. Nothing is changed before begin().
+  [[nodiscard]] static ResultStore create(const std::filesystem::path& file, StorePlan plan,
+                                          const Attributes& session, bool overwrite);
+  /// To take up a finished, stopped or killed file; `report` tells what was found damaged. Throws
+  /// RunError that names each difference if the file was made for other settings, or holds answers
+  /// of plans that `plan` does not name. Nothing is changed before begin().
+  [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, StorePlan plan,
+                                          const Attributes& session,
+                                          std::vector<std::string>* report = nullptr);
+  // The same if the right was taken before.
+  [[nodiscard]] static ResultStore create(ResultClaim claim, StorePlan plan,
+                                          const Attributes& session);
+  [[nodiscard]] static ResultStore resume(ResultClaim claim, StorePlan plan,
+                                          const Attributes& session,
+                                          std::vector<std::string>* report = nullptr);
+
+  /// Hands over the rows that create() or resume() would begin with, or throws the RunError that
+  /// they would throw. Returns what resume() would report. Changes nothing.
+  static std::vector<std::string> look(const std::filesystem::path& file, StorePlan plan,
+                                       Opening opening,
+                                       const std::function<void(const PlanResult&)>& take);
+
+  ResultStore(ResultStore&&) noexcept;
+  ResultStore& operator=(ResultStore&&) noexcept;
+  /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
+  ~ResultStore();
+
+  /// Hands over all rows as they were when the file was opened, pending ones included; fields and
+  /// rooms left out. There are none from begin() on.
+  void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
+  /// The same as a list, which takes several times as much memory.
+  [[nodiscard]] std::vector<PlanResult> restored() const;
+
+  /// Begins the session: makes the file if it is new or for other plans, and the journal. What
+  /// store() would else do before the first results. False if the claim's `stop` said true before
+  /// it was done; then nothing is changed.
+  bool begin();
+
+  /// Stores a batch; on return it is on disk and survives a kill and a loss of power. A result for
+  /// a row that is already there replaces it, but a failure no answer.
+  void store(std::span<const PlanResult> results);
+
+  /// How long close() will take to fold what is there by now, in s, at the rate at which this
+  /// session wrote the file, or at 100 MB/s if it did not. Any thread may ask.
+  [[nodiscard]] double fold_seconds() const;
+
+  struct Closed {
+    bool stopped = false;                ///< it was asked to stop: the journals are still there
+    std::vector<std::string> sentences;  ///< about damage that was found
+    std::size_t lost = 0;                ///< rows that are pending for it
+  };
+  /// Ends the session, with these attributes added to its own. Of a `finished` run one plain HDF5
+  /// file is left; that of any other keeps its journals, so that it ends at once. A session that
+  /// stored nothing and is not finished leaves nothing behind.
+  Closed close(const Attributes& end_of_session, bool finished = true, const StopAsked& stop = {});
+
+ private:
+  class Impl;
+  explicit ResultStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,274 @@
+#include "store/view.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "io/checksum.hpp"
+#include "io/file_names.hpp"
+
+namespace wallheat::store {
+namespace {
+
+constexpr std::size_t rows_at_once = 1024;
+
+std::optional<JournalReader> open_journal(const std::filesystem::path& path) {
+  try {
+    return JournalReader(path);
+  } catch (const SystemError& error) {
+    if (error.code != ENOENT) throw;
+    return std::nullopt;
+  }
+}
+
+/// Behind the last journal there must be none.
+void require_no_gap(const std::filesystem::path& file, std::size_t missing) {
+  constexpr std::size_t looked_at = 8;
+  for (std::size_t number = missing + 1; number <= missing + looked_at; ++number) {
+    auto later = journal_path(file, number);
+    if (!is_there(later)) later = taken_path(later);
+    if (!is_there(later)) continue;
+    const auto path = journal_path(file, missing).string();
+    throw RunError(path + " is missing, although " + later.string() +
+                   " is there: bring it back; if it is lost for good, with the results in it, "
+                   "close the gap: mv " +
+                   later.string() + " " + path);
+  }
+}
+
+}  // namespace
+
+std::string few_of(const std::vector<std::string>& ids) {
+  constexpr std::size_t few = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(few, ids.size()); ++i)
+    text += (i == 0 ? "\"" : ", \"") + ids[i] + "\"";
+  return ids.size() > few ? text + " and " + std::to_string(ids.size() - few) + " more" : text;
+}
+
+void Damage::add(const std::string& noun, const std::string& what,
+                 const std::vector<std::size_t>& rows, const TextList& ids) {
+  if (rows.empty()) return;
+  std::vector<std::string> names;
+  for (const std::size_t i : rows) names.emplace_back(ids[i]);
+  sentences.push_back(std::to_string(rows.size()) + " " + noun +
+                      (rows.size() == 1 ? " was " : "s were ") + what +
+                      "; pending again: " + few_of(names));
+  lost.insert(lost.end(), rows.begin(), rows.end());
+  std::sort(lost.begin(), lost.end());
+}
+
+View::View(const std::filesystem::path& path, Viewer viewer) {
+  const auto inode = [&] {
+    const auto info = look_at(path);
+    return info ? info->st_ino : ino_t{0};
+  };
+  constexpr int most_looks = 50;
+  for (int looks = 1;; ++looks) {
+    const auto before = inode();
+    try {
+      look(path, viewer);
+      if (inode() == before) return;
+    } catch (const RunError&) {
+      if (inode() == before) throw;
+    }
+    // A fold has put another file in its place, and taken its journals.
+    if (looks == most_looks) throw RunError(path.string() + " changes all the time; try again");
+    *this = View();
+  }
+}
+
+/// The rows before the journals: what a living writer puts into the file is in its journal before.
+void View::look(const std::filesystem::path& path, Viewer viewer) {
+  const KeptErrorPrinting kept;
+  file_ = std::make_unique<ResultFile>(path);
+  campaign_ = file_->campaign();
+  read_file_rows();
+  read_journals(path, viewer);
+  tell_damage();
+}
+
+void View::read_file_rows() {
+  const std::size_t count = file_->count();
+  ids_.reserve(count);
+  is_answer_.reserve(count);
+  std::vector<Row> rows;
+  for (std::size_t first = 0; first < count; first += rows.size()) {
+    rows.resize(std::min(rows_at_once, count - first));
+    file_->read_rows(first, rows);
+    for (const Row& row : rows) {
+      const std::size_t i = ids_.size();
+      const bool is_whole = is_intact(row) && row.index == i;
+      ids_.push_back(text_in(row.id));
+      is_answer_.push_back(is_whole && is_answer(status_of(row)));
+      if (!is_whole) damaged_rows_.push_back(i);
+      if (is_whole && lacks_its_journal(row)) without_journal_.push_back(i);
+    }
+  }
+}
+
+void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
+  const auto& known = file_->campaign();
+  const auto is_among = [](const std::vector<FileId>& ids, FileId id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (std::size_t number = known.sessions.size();; ++number) {
+    auto journal = open_journal(journal_path(path, number));
+    if (!journal) return require_no_gap(path, number);
+    if (viewer == Viewer::writer) forget_cached(journal->file());
+    journals_.push_back(std::move(*journal));
+    auto& opened = journals_.back();
+    if (places_.empty()) places_.resize(count());
+    opened.scan([&](const Row& row, const JournalPlace& place) { take(row, place); });
+    const FileId id = opened.file_id();
+    const bool is_own = id == 0 || id == known.file_id || is_among(known.ancestors, id);
+    if (is_among(known.replaced, id)) {
+      obsolete_.push_back(opened.file().path());
+      journals_.pop_back();
+      for (Place& place : places_)
+        if (place.journal > journals_.size()) place = {};
+      continue;
+    }
+    if (!is_own)
+      throw RunError(opened.file().path().string() +
+                     " is the journal of another result file than " + path.string() +
+                     ": bring back the file that belongs to it, or move the journal away");
+    if (opened.is_damaged()) damaged_journals_.push_back(opened.file().path().filename().string());
+    campaign_.sessions.push_back(opened.session());
+  }
+}
+
+/// The last result counts; but a failure does not take the place of an answer.
+void View::take(const Row& row, const JournalPlace& place) {
+  const auto i = index_of(row);
+  if (!i) return;
+  ++journaled_;
+  Place& newest = places_[*i];
+  const bool is_better = is_answer(status_of(row));
+  if (!is_better && (newest.journal == 0 ? is_answer_[*i] : newest.is_answer)) return;
+  newest = {place, static_cast<std::uint32_t>(journals_.size()), is_better};
+}
+
+/// A journal that another process began before a fold may be of another list of plans.
+std::optional<std::size_t> View::index_of(const Row& row) {
+  if (row.index < count() && is_called(row, ids_[row.index])) return row.index;
+  if (!by_id_) {
+    by_id_.emplace();
+    for (std::size_t i = 0; i < count(); ++i) by_id_->emplace(ids_[i], i);
+  }
+  const auto found = by_id_->find(text_in(row.id));
+  if (found != by_id_->end()) return found->second;
+  // A damaged row has perhaps lost its id.
+  const bool is_damaged = std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), row.index);
+  return is_damaged ? std::optional<std::size_t>(row.index) : std::nullopt;
+}
+
+void View::tell_damage() {
+  const auto is_journaled = [&](std::size_t i) { return place_of(i) != nullptr; };
+  std::erase_if(damaged_rows_, is_journaled);
+  std::erase_if(without_journal_, is_journaled);
+  for (const std::string& name : damaged_journals_)
+    damage_.sentences.push_back(name + " is damaged; what it lost is pending again");
+  damage_.add("row", "damaged", damaged_rows_, ids_);
+  damage_.add("row", "without the field or rooms that its journal held", without_journal_, ids_);
+}
+
+std::uint64_t View::bytes() const {
+  std::uint64_t bytes = file_->bytes();
+  for (const JournalReader& journal : journals_) bytes += journal.file().size();
+  return bytes;
+}
+
+bool View::has_ended() const {
+  return std::all_of(journals_.begin(), journals_.end(),
+                     [](const JournalReader& journal) { return journal.has_ended(); });
+}
+
+/// True of a row whose field and rooms can only be in a journal, as they are not folded yet.
+bool View::lacks_its_journal(const Row& row) const {
+  const Campaign& campaign = file_->campaign();
+  return row.session >= campaign.sessions.size() &&
+         (has_field(row) || (campaign.keeps_rooms() && has_rooms(row)));
+}
+
+/// As it counts: a row that was stored since the look, and came with more, is still pending.
+Row View::row_in_file(std::size_t i, Row found) const {
+  using namespace std::chrono_literals;
+  if (std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), i))
+    return pending_row(i, ids_[i]);
+  constexpr int most_tries = 200;  // it may be half written at this very moment
+  for (int tries = 0; !is_intact(found) || found.index != i; ++tries) {
+    if (tries == most_tries) throw RunError(file_->path().string() + " changed while it was read");
+    std::this_thread::sleep_for(1ms);
+    file_->read_rows(i, std::span(&found, 1));
+  }
+  return lacks_its_journal(found) ? pending_row(i, ids_[i]) : found;
+}
+
+Row View::row(std::size_t i) const {
+  Row row;
+  if (const Place* place = place_of(i)) {
+    row = journal_of(*place).row(place->in_journal);
+    if (row.index != i) {
+      row.index = static_cast<std::uint32_t>(i);
+      seal(row);
+    }
+    return row;
+  }
+  file_->read_rows(i, std::span(&row, 1));
+  return row_in_file(i, row);
+}
+
+void View::for_each_row(const std::function<void(const Row& row)>& take) const {
+  std::vector<Row> rows;
+  for (std::size_t first = 0; first < count(); first += rows.size()) {
+    rows.resize(std::min(rows_at_once, count() - first));
+    file_->read_rows(first, rows);
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      take(place_of(first + k) != nullptr ? row(first + k) : row_in_file(first + k, rows[k]));
+  }
+}
+
+std::uint32_t View::room_count(const Row& row) const {
+  if (!campaign_.keeps_rooms() || !has_rooms(row)) return 0;
+  const Place* place = place_of(row.index);
+  return place != nullptr ? place->in_journal.rooms : file_->room_count(row.index);
+}
+
+std::vector<RoomResult> View::rooms(std::size_t i) const {
+  const Place* place = place_of(i);
+  if (place == nullptr) return file_->rooms(i);
+  auto rooms = journal_of(*place).rooms(place->in_journal);
+  const bool is_moved = !rooms.empty() && rooms.front().plan != i;
+  return is_moved ? sealed_rooms(rooms, i) : rooms;
+}
+
+std::optional<std::vector<std::byte>> View::field(const Row& row) const {
+  const Place* place = place_of(row.index);
+  if (place == nullptr) return file_->field(row);
+  auto field = journal_of(*place).field(place->in_journal, row);
+  return crc32_of(field) == row.field_crc32 ? std::optional(std::move(field)) : std::nullopt;
+}
+
+View::Lack View::load(std::size_t i, StoredResult& result) const {
+  result.row = row(i);
+  result.rooms.clear();
+  result.field.clear();
+  auto lack = Lack::nothing;
+  if (campaign_.keeps_rooms() && has_rooms(result.row)) {
+    result.rooms = rooms(i);
+    if (!are_intact(result.rooms, result.row)) lack = Lack::rooms;
+  }
+  if (lack == Lack::nothing && has_field(result.row)) {
+    auto bytes = field(result.row);
+    if (bytes)
+      result.field = std::move(*bytes);
+    else
+      lack = Lack::field;
+  }
+  if (lack != Lack::nothing) result = {.row = pending_row(i, ids_[i])};
+  return lack;
+}
+
+}  // namespace wallheat::store

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/id_list.hpp"
+#include "store/result_file.hpp"
+
+namespace wallheat::store {
+
+/// What was found wrong with a file.
+struct Damage {
+  std::vector<std::string> sentences{};  ///< for people, without the file's name
+  std::vector<std::size_t> lost{};       ///< rows that are pending for it, ascending
+
+  /// Adds `rows` and the sentence "2 rows were damaged; pending again: "a", "b"", if there are any.
+  void add(const std::string& noun, const std::string& what, const std::vector<std::size_t>& rows,
+           const TextList& ids);
+};
+
+/// The first few ids in quotes, and how many more there are.
+[[nodiscard]] std::string few_of(const std::vector<std::string>& ids);
+
+/// Who looks: only a writer waits for the disk, so as not to build on what a failed sync left in
+/// memory.
+enum class Viewer { reader, writer };
+
+/// What a result file and its journals say together, at one look: the file's rows, overlaid by the
+/// journals' results. Nothing is changed. Several threads may ask. Functions throw RunError or
+/// Hdf5Error, also if the file changes in a way that it never should.
+class View {
+ public:
+  /// `path` is that of result_path().
+  explicit View(const std::filesystem::path& path, Viewer viewer = Viewer::reader);
+  View(View&&) = default;
+  View& operator=(View&&) = default;
+
+  [[nodiscard]] const ResultFile& file() const { return *file_; }
+  [[nodiscard]] std::unique_ptr<ResultFile> take_file() { return std::move(file_); }
+  /// With the sessions of the journals.
+  [[nodiscard]] const Campaign& campaign() const { return campaign_; }
+  [[nodiscard]] const TextList& ids() const { return ids_; }
+  [[nodiscard]] std::size_t count() const { return ids_.size(); }
+  /// How many journals are not folded into the file, and how many results they hold.
+  [[nodiscard]] std::size_t journals() const { return journals_.size(); }
+  [[nodiscard]] std::size_t journaled() const { return journaled_; }
+  [[nodiscard]] std::uint64_t bytes() const;  ///< of the file and its journals
+  /// Journals of what the file was written over, which are of no use.
+  [[nodiscard]] const std::vector<std::filesystem::path>& obsolete_journals() const {
+    return obsolete_;
+  }
+  /// False if a session that is not folded goes on, or was killed.
+  [[nodiscard]] bool has_ended() const;
+  [[nodiscard]] const Damage& damage() const { return damage_; }
+
+  [[nodiscard]] Row row(std::size_t i) const;
+  void for_each_row(const std::function<void(const Row& row)>& take) const;
+  /// Of a row that view gave; not checked.
+  [[nodiscard]] std::uint32_t room_count(const Row& row) const;
+  [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
+  /// The compressed field of a row; nothing if it is damaged.
+  [[nodiscard]] std::optional<std::vector<std::byte>> field(const Row& row) const;
+
+  /// What row i lacks of what it says that it has.
+  enum class Lack { nothing, rooms, field };
+  /// Row i with its rooms and its field; a pending one if it lacks something.
+  [[nodiscard]] Lack load(std::size_t i, StoredResult& result) const;
+
+ private:
+  View() = default;
+
+  struct Place {
+    JournalPlace in_journal{};
+    std::uint32_t journal = 0;  ///< its place in journals_, from 1; 0: the row is in the file
+    bool is_answer = false;
+  };
+
+  void look(const std::filesystem::path& path, Viewer viewer);
+  void read_file_rows();
+  void read_journals(const std::filesystem::path& path, Viewer viewer);
+  void take(const Row& row, const JournalPlace& place);
+  void tell_damage();
+  [[nodiscard]] std::optional<std::size_t> index_of(const Row& row);
+  [[nodiscard]] const Place* place_of(std::size_t i) const {
+    return places_.empty() || places_[i].journal == 0 ? nullptr : &places_[i];
+  }
+  [[nodiscard]] const JournalReader& journal_of(const Place& place) const {
+    return journals_[place.journal - 1];
+  }
+  [[nodiscard]] bool lacks_its_journal(const Row& row) const;
+  [[nodiscard]] Row row_in_file(std::size_t i, Row found) const;
+
+  std::unique_ptr<ResultFile> file_;
+  Campaign campaign_;
+  TextList ids_;
+  /// Made if a journal was written for another list of plans.
+  std::optional<std::unordered_map<std::string_view, std::size_t>> by_id_;
+  std::vector<bool> is_answer_;  ///< of row i in the file
+  std::vector<std::size_t> damaged_rows_;
+  std::vector<std::size_t> without_journal_;
+  std::vector<JournalReader> journals_;
+  std::vector<std::string> damaged_journals_;
+  std::vector<std::filesystem::path> obsolete_;
+  std::vector<Place> places_;  ///< of plan i; empty without journals
+  std::size_t journaled_ = 0;
+  Damage damage_;
+};
+
+}  // namespace wallheat::store

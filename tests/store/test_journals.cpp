@@ -1,0 +1,311 @@
+#include <atomic>
+#include <thread>
+
+#include "io/file_names.hpp"
+#include "store/fold.hpp"
+#include "store/plan_list.hpp"
+#include "store/repair.hpp"
+#include "store_fixture.hpp"
+
+// A result file with its journals, whatever becomes of them: kills, gaps, strangers, and other
+// processes that write, fold and look at the same time.
+namespace wallheat::store_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Journal : public StoreTest {
+ protected:
+  [[nodiscard]] fs::path journal_of(std::size_t session) const {
+    return journal_path(file, session);
+  }
+  /// Sessions of one result each, all killed.
+  void make_killed_sessions(const TestPlan& plan, std::size_t count) {
+    make_killed(plan, 1);
+    for (std::size_t i = 1; i < count; ++i)
+      run_and_kill([&](auto die) {
+        auto store = ResultStore::resume(file, plan, {});
+        store.store(make_results(plan, i, i + 1));
+        die();
+      });
+  }
+};
+
+/// How many answers there are; each must be right.
+std::size_t right_answers(const fs::path& file, const TestPlan& plan) {
+  const ResultReader reader(file);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
+    if (!is_answer(reader.rows()[i].status)) continue;
+    ++count;
+    EXPECT_TRUE(same(reader.rows()[i], make_result(plan, i))) << i;
+    if (plan.save_fields) {
+      EXPECT_EQ(reader.field(i), make_field(i, plan.shapes[i])) << i;
+    }
+  }
+  return count;
+}
+
+TEST_F(Journal, that_a_kill_cut_anywhere_gives_back_all_that_was_stored_before) {
+  const auto plan = make_plan(4, {{6, 7}, {3, 3}});
+  make_closed(plan, 0);
+  const auto empty = read_bytes(file);
+  std::vector<std::size_t> sizes;
+  {
+    auto store = ResultStore::resume(file, plan, {});
+    for (std::size_t i = 0; i < 4; ++i) {
+      store.store(make_results(plan, i, i + 1));
+      sizes.push_back(fs::file_size(journal_of(1)));
+    }
+    store.close({}, false);
+  }
+  const auto whole = read_bytes(journal_of(1));
+  for (std::size_t length = 0; length <= whole.size(); length += 1 + length % 7) {
+    write_bytes(file, empty);
+    write_bytes(journal_of(1), whole.substr(0, length));
+    const auto stored = static_cast<std::size_t>(std::count_if(
+        sizes.begin(), sizes.end(), [&](std::size_t size) { return size <= length; }));
+    ASSERT_EQ(right_answers(file, plan), stored) << "of " << length << " bytes";
+    EXPECT_THAT(ResultReader(file).damage(), IsEmpty());
+    ASSERT_EQ(repair_results(file).done, stored);
+    ASSERT_EQ(right_answers(file, plan), stored) << "of " << length << " bytes, folded";
+    ASSERT_EQ(files_in(directory), 1u);
+  }
+}
+
+TEST_F(Journal, of_each_killed_session_counts) {
+  const auto plan = make_plan(6, {{6, 7}});
+  make_killed_sessions(plan, 5);
+  EXPECT_EQ(files_in(directory), 7u) << "the file, five journals, and a lock";
+  expect_contents(file, plan, 5);
+  EXPECT_FALSE(ResultReader(file).closed_well());
+  resume_with(plan, 5, 6);
+  expect_contents(file, plan, 6);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(Journal, that_is_missing_before_another_is_named) {
+  const auto plan = make_plan(4);
+  make_killed_sessions(plan, 3);
+  const auto kept = read_bytes(journal_of(1));
+  fs::remove(journal_of(1));
+  const auto refused = AllOf(HasSubstr(journal_of(1).string() + " is missing, although " +
+                                       journal_of(2).string() + " is there: bring it back"),
+                             HasSubstr("mv " + journal_of(2).string() + " "));
+  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }), refused);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
+  write_bytes(journal_of(1), kept);
+  expect_contents(file, plan, 3);
+  fs::rename(journal_of(2), journal_of(1));
+  EXPECT_EQ(right_answers(file, plan), 3u) << "rows alone are in the file, too";
+}
+
+TEST_F(Journal, that_is_lost_with_fields_makes_their_plans_pending) {
+  const auto plan = make_plan(5, {{6, 7}});
+  make_closed(plan, 2);
+  {
+    auto store = ResultStore::resume(file, plan, {});
+    store.store(make_results(plan, 2, 4));
+    store.close({}, false);
+  }
+  fs::remove(journal_of(1));
+  std::vector<std::string> report;
+  {
+    const auto store = ResultStore::resume(file, plan, {}, &report);
+    EXPECT_EQ(store.restored()[3].status, PlanStatus::pending);
+  }
+  EXPECT_THAT(report, ElementsAre("2 rows were without the field or rooms that its journal held; "
+                                  "pending again: \"plan 2\", \"plan 3\""));
+  EXPECT_EQ(right_answers(file, plan), 2u);
+  resume_with(plan, 2, 5);
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Journal, of_another_file_is_refused_by_name) {
+  const auto plan = make_plan(4);
+  make_stopped(plan, 3);
+  const auto stranger = read_bytes(journal);
+  fs::remove(journal);
+  fs::remove(file);
+  make_stopped(plan, 2);
+  const auto own = read_bytes(journal);
+  write_bytes(journal, stranger);
+  const auto refused = AllOf(HasSubstr(journal.string() + " is the journal of another result file"),
+                             HasSubstr("or move the journal away"));
+  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }), refused);
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+  EXPECT_EQ(read_bytes(journal), stranger);
+  write_bytes(journal, own);
+  expect_contents(file, plan, 2);
+}
+
+TEST_F(Journal, of_what_was_written_over_does_not_count) {
+  const auto plan = make_plan(4);
+  make_stopped(plan, 3);
+  const auto old = read_bytes(journal);
+  auto store = ResultStore::create(file, plan, {}, true);
+  ASSERT_TRUE(store.begin());
+  EXPECT_EQ(right_answers(file, plan), 0u);
+  store.close({});
+  // As a kill between two steps leaves it.
+  write_bytes(journal_of(1), old);
+  EXPECT_EQ(right_answers(file, plan), 0u);
+  resume_with(plan, 0, 2);
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 2);
+}
+
+TEST_F(Journal, that_a_killed_fold_left_is_not_folded_twice_nor_lost) {
+  const auto plan = make_plan(5, {{6, 7}});
+  make_stopped(plan, 3);
+  const auto old_file = read_bytes(file);
+  const auto taken = read_bytes(journal);
+  // Before the new file has its name: journals are taken, and half a file is there.
+  fs::rename(journal, taken_path(journal));
+  write_bytes(directory / "results.h5.new", old_file.substr(0, 1000));
+  expect_contents(file, plan, 3);
+  resume_with(plan, 3, 4);
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 4);
+  // After it: the journal is in the file already.
+  write_bytes(taken_path(journal), taken);
+  expect_contents(file, plan, 4);
+  resume_with(plan, 4, 5);
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Journal, that_was_taken_from_its_writer_acknowledges_nothing_more) {
+  const auto plan = make_plan(4, {{6, 7}});
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(make_results(plan, 0, 2));
+  fs::remove(lock);  // as on a file system where this process is not seen
+  EXPECT_EQ(repair_results(file).done, 2u);
+  EXPECT_THAT(refusal([&] { store.store(make_results(plan, 2, 3)); }),
+              HasSubstr("was taken away by another process, which did not see that this one"));
+  EXPECT_THAT(refusal([&] { store.store(make_results(plan, 3, 4)); }), HasSubstr("was given up"));
+  expect_contents(file, plan, 2);
+}
+
+TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_file) {
+  const auto plan = make_plan(6, {{6, 7}});
+  make_stopped(plan, 2);
+  // The fold has taken the journals; a writer that it does not see begins.
+  store::take_journals(file);
+  auto unseen = ResultStore::resume(file, plan, {});
+  unseen.store(make_results(plan, 2, 4));
+  ASSERT_TRUE(fs::exists(journal_of(1)));
+  // Now the fold has its new file, made of what it took.
+  const auto hidden = read_bytes(journal_of(1));
+  fs::rename(journal_of(1), directory / "hidden");
+  (void)store::fold(file, std::nullopt, {});
+  fs::rename(directory / "hidden", journal_of(1));
+  EXPECT_EQ(read_bytes(journal_of(1)), hidden);
+  expect_contents(file, plan, 4);
+  unseen.store(make_results(plan, 4, 5));
+  expect_contents(file, plan, 5);
+  fs::remove(lock);
+  EXPECT_EQ(repair_results(file).done, 5u);
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(Journal, of_a_writer_with_other_plans_counts_by_the_ids) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_stopped(plan, 1);
+  store::take_journals(file);
+  auto unseen = ResultStore::resume(file, plan, {});
+  unseen.store(make_results(plan, 2, 4));
+  fs::rename(journal_of(1), directory / "hidden");
+  auto other = make_plan(4, {{6, 7}});
+  other.ids = {"plan 3", "plan 2", "plan 1", "plan 0"};
+  (void)store::fold(file, store::order_for(file, store::View(file), other.ids), {});
+  fs::rename(directory / "hidden", journal_of(1));
+  for (const bool is_folded : {false, true}) {
+    fs::remove(lock);
+    if (is_folded) (void)repair_results(file);
+    const ResultReader reader(file);
+    for (const std::size_t i : {0, 1, 3}) {
+      auto expected = make_result(plan, 3 - i);
+      expected.index = static_cast<std::uint32_t>(i);
+      EXPECT_TRUE(same(reader.rows()[i], expected)) << i;
+      EXPECT_EQ(reader.field(i), make_field(3 - i, {6, 7})) << i;
+    }
+    EXPECT_EQ(reader.rows()[2].status, PlanStatus::pending);
+  }
+}
+
+TEST_F(Journal, survives_writers_that_do_not_see_each_other_and_fold) {
+  const auto plan = make_plan(120);
+  constexpr int rounds = 25;
+  for (int round = 0; round < rounds; ++round) {
+    make_closed(plan, 0);
+    SharedNumbers<2> acknowledged;
+    const auto write = [&](std::size_t writer, std::size_t begin, std::size_t end) {
+      return start_child([&, writer, begin, end] {
+        for (std::size_t next = begin; next < end;) {
+          (void)refusal([&] {
+            fs::remove(lock);
+            auto store = ResultStore::resume(file, plan, {});
+            for (; next < end; ++next) {
+              store.store(make_results(plan, next, next + 1));
+              acknowledged[writer] = static_cast<long>(next + 1);
+            }
+            store.close({}, false);
+          });
+        }
+      });
+    };
+    const std::array children{write(0, 0, 60), write(1, 60, 120)};
+    std::atomic<bool> over = false;
+    std::thread folder([&] {
+      while (!over)
+        (void)refusal([&] {
+          fs::remove(lock);
+          (void)repair_results(file);
+        });
+    });
+    for (int looks = 0; looks < 5; ++looks) {
+      const long first = acknowledged[0];
+      const long second = acknowledged[1];
+      const ResultReader reader(file);
+      for (long i = 0; i < first; ++i) ASSERT_TRUE(is_answer(reader.row(i).status)) << i;
+      for (long i = 60; i < second; ++i) ASSERT_TRUE(is_answer(reader.row(i).status)) << i;
+    }
+    for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
+    over = true;
+    folder.join();
+    fs::remove(lock);
+    (void)repair_results(file);
+    expect_contents(file, plan, 120);
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+    for (const auto& entry : fs::directory_iterator(directory)) fs::remove(entry);
+  }
+}
+
+TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
+  const auto plan = make_plan(20, {{400, 400}});
+  auto store = ResultStore::create(file, plan, {}, false);
+  std::vector<PlanResult> results;
+  for (std::size_t i = 0; i < 20; ++i) {
+    auto result = make_result(plan, i);
+    result.field.resize(1 << 20);  // no stream; nobody looks at it
+    result.field_bytes = 1 << 20;
+    results.push_back(result);
+  }
+  store.store(results);
+  const auto bytes_read = [] {
+    std::ifstream io("/proc/self/io");
+    std::string name;
+    long long bytes = 0;
+    io >> name >> bytes;
+    return bytes;
+  };
+  const auto before = bytes_read();
+  EXPECT_EQ(store::View(file).journaled(), 20u);
+  EXPECT_LT(bytes_read() - before, 3 << 20) << "of 20 MB";
+  store.close({}, false);
+}
+
+}  // namespace
+}  // namespace wallheat::store_test
