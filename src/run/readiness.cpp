@@ -12,11 +12,11 @@
 
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "run/gpu_choice.hpp"
 #include "run/memory_need.hpp"
 #include "solve/gpu/device.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "store/results/result_path.hpp"
 #include "store/results/result_store.hpp"
 #include "store/results/row.hpp"

@@ -61,8 +61,6 @@ TEST_F(NewUser, runs_a_directory_without_a_list_and_is_told_so) {
   EXPECT_THAT(shell(run).err,
               AllOf(HasSubstr("has no building_ids.txt: its 3 *_domain.npy are taken"),
                     HasSubstr("solved 3")));
-  EXPECT_THAT(shell("wallheat pack --data plans --out plans.h5").err,
-              HasSubstr("no building_ids.txt"));
 }
 
 TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
@@ -84,7 +82,6 @@ TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
            {"scaling --replay results.h5", "results.h5"},
            {"solve " + id + " --data plans", shown},
            {"profile " + id + " --data plans", shown},
-           {"pack --data plans --out pack.h5", "pack.h5"},
            {"merge --out merged.h5 results.h5", "merged.h5"},
            {"repair results.h5", "results.h5"},
            {"generate --out more --count 1 --size 16", "more"},
@@ -166,9 +163,7 @@ TEST_F(NewUser, does_not_get_control_characters_of_an_id_onto_the_terminal) {
   generate(1);
   std::ofstream(directory_ / "ids.txt") << "00001\nx\x1b[2Jy\nx\x1b[2Jy\n";
   for (const auto& [command, status] :
-       {std::pair{run + "--ids ids.txt", 3},
-        {"wallheat pack --data plans --ids ids.txt --out plans.h5", 3},
-        {"wallheat solve $'x\\x1b[2Jy' --data plans", 1}})
+       {std::pair{run + "--ids ids.txt", 3}, {"wallheat solve $'x\\x1b[2Jy' --data plans", 1}})
     EXPECT_THAT(shell(command, status).err, AllOf(HasSubstr("x\\x1b[2Jy"), Not(HasSubstr("\x1b"))));
 }
 

@@ -12,7 +12,6 @@
 #include "io/file_names.hpp"
 #include "simulation/store/hdf5_driver.hpp"
 #include "simulation/store/world.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "store/results/environment.hpp"
 #include "store/results/merge.hpp"
 #include "store/results/repair.hpp"
@@ -34,7 +33,6 @@ enum class Step {
   create_part_0,
   create_part_1,
   merge,
-  pack,
 };
 
 /// Faults and crashes hit the last step, crashes also those before it, but for what a merge takes.
@@ -50,43 +48,10 @@ const std::array stories{
     NamedStory{"merge", {Step::create_part_0, Step::create_part_1, Step::merge}},
     NamedStory{"merge over another file",
                {Step::create_part_0, Step::create_part_1, Step::leave_old_open, Step::merge}},
-    NamedStory{"pack", {Step::pack}},
 };
 
 const fs::path results = fs::path(directory) / "results.h5";
-const fs::path pack_file = fs::path(directory) / "plans.h5";
 const std::array parts{fs::path(directory) / "part0.h5", fs::path(directory) / "part1.h5"};
-
-/// The plans that are packed; every third has heat sources.
-class Plans final : public PlanSource {
- public:
-  explicit Plans(std::size_t count) : count_(count) {}
-  [[nodiscard]] fs::path path() const override { return "plans"; }
-  [[nodiscard]] PlanIds ids() const override {
-    PlanIds ids;
-    for (std::size_t i = 0; i < count_; ++i) ids.ids.push_back(std::to_string(i));
-    return ids;
-  }
-  [[nodiscard]] FloorPlan load(const std::string& id) const override {
-    const auto number = std::stoul(id);
-    FloorPlan plan{make_field(number, {24, 20}, 0), Grid<std::uint8_t>(24, 20)};
-    for (std::size_t i = 0; i < plan.interior.cells.size(); ++i)
-      plan.interior.cells[i] = i % 7 != number ? 1 : 0;
-    if (number % 3 == 1) plan.source = make_field(number, {24, 20}, 1);
-    return plan;
-  }
-  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id, std::size_t) const override {
-    return load(id).interior;
-  }
-  [[nodiscard]] GridShape shape(const std::string&) const override { return {24, 20}; }
-  [[nodiscard]] bool has_source(const std::string& id) const override {
-    return load(id).has_source();
-  }
-  [[nodiscard]] std::uint64_t stamp(const std::string&) const override { return 0; }
-
- private:
-  std::size_t count_;
-};
 
 class Story {
  public:
@@ -151,8 +116,6 @@ class Story {
         return create_part(life, 1, close);
       case Step::merge:
         return merge(life, old_, fault);
-      case Step::pack:
-        return pack(life, fault);
     }
   }
 
@@ -401,47 +364,11 @@ class Story {
     }
   }
 
-  void pack(Life& life, Fault fault) {
-    const Plans plans(count(options_.plans));
-    runs(life.disk, fault, pack_file, [&](const StoreEnvironment& env, Process&) {
-      phase_ = "packing";
-      life.may_hold({no_file, World{.closed = true}});
-      PackOptions how;
-      how.overwrite = true;
-      static_cast<void>(pack_plans(pack_file, plans, plans.ids().ids, how, env));
-      life.may_hold({World{.closed = true}});
-    });
-  }
-
   // ---- what is seen
 
   static bool may_be_missing(const Worlds& worlds) {
     return std::any_of(worlds.begin(), worlds.end(),
                        [](const World& world) { return world.missing; });
-  }
-
-  void look_at_pack(Disk& disk, const Worlds& worlds) {
-    if (disk.find(pack_file) == nullptr) {
-      if (may_be_missing(worlds)) return;
-      throw Violation("a pack is lost", pack_file);
-    }
-    Process process(disk, reached_, random_.next());
-    const StoreEnvironment env{process, driver_on(process)};
-    const Plans plans(count(options_.plans));
-    try {
-      const auto packed = open_plan_source(pack_file, env);
-      if (packed->ids().ids != plans.ids().ids) throw Violation("a pack lacks plans", "");
-      for (const auto text : plans.ids().ids) {
-        const std::string id(text);
-        const FloorPlan found = packed->load(id);
-        const FloorPlan plan = plans.load(id);
-        if (found.domain != plan.domain || found.interior != plan.interior ||
-            found.source != plan.source)
-          throw Violation("a pack holds another plan", id);
-      }
-    } catch (const RunError& error) {
-      throw Violation("a pack is damaged", error.what());
-    }
   }
 
   /// The world that a reader finds, who must not change anything; nothing where there is no file.
@@ -545,7 +472,6 @@ class Story {
     tell_events(end.disk);
     auto left = end.disk.power_lost_after(end.disk.events().size(),
                                           {random_.next(), count(options_.sector)});
-    if (is_about(Step::pack)) return look_at_pack(left, end.now());
     look(left, end.now(), "a reader at the end");
   }
 
@@ -553,11 +479,6 @@ class Story {
   Life recovered(Disk disk, const Worlds& worlds, bool repair, Fault fault) {
     Life life(std::move(disk));
     life.may_hold(worlds);
-    if (is_about(Step::pack)) {
-      look_at_pack(life.disk, worlds);
-      pack(life, fault);
-      return life;
-    }
     const auto found = look(life.disk, worlds, "a reader after a crash");
     if (!found) {
       life.may_hold({no_file});

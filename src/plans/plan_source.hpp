@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/input_file.hpp"
+#include "core/plan_ids.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+/// Throws SourceUnavailable, with one sentence, if the directory or file cannot be read.
+void expect_available(const std::filesystem::path& source);
+
+/// Reads something of a source. If that fails because of a plan, the source itself is looked at,
+/// and the plan once more, as the source may have come back in between. Throws what `read` throws,
+/// and SourceUnavailable.
+template <class Read>
+auto read_of(const std::filesystem::path& source, Read read) {
+  try {
+    return read();
+  } catch (const InputError&) {
+    expect_available(source);
+  }
+  return read();
+}
+
+/// Where floor plans come from: a directory, or a zip archive of one. Several threads may use one
+/// at once. What takes an id throws InputError, which names the file and the plan, if the plan is
+/// missing or damaged; that plan fails then, and no other. It throws SourceUnavailable if the
+/// source itself cannot be read.
+class PlanSource {
+ public:
+  virtual ~PlanSource() = default;
+
+  /// The directory or file, for sentences about it.
+  [[nodiscard]] virtual std::filesystem::path path() const = 0;
+  /// All plans in their order. Throws RunError if there is no such list.
+  [[nodiscard]] virtual PlanIds ids() const = 0;
+  [[nodiscard]] virtual FloorPlan load(const std::string& id) const = 0;
+  /// The mask alone. If it has more than `most_cells`, that is an InputError, too.
+  [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,
+                                                    std::size_t most_cells) const = 0;
+  [[nodiscard]] virtual GridShape shape(const std::string& id) const = 0;
+  /// Reads no cell.
+  [[nodiscard]] virtual bool has_source(const std::string& id) const = 0;
+  /// A number made of the sizes and times of the plan's files, in a zip archive of their sizes and
+  /// checksums. If it is what it was, so is the plan; if not, the plan may have changed.
+  [[nodiscard]] virtual std::uint64_t stamp(const std::string& id) const = 0;
+};
+
+/// One number for several; others give another one, all but surely.
+[[nodiscard]] std::uint64_t stamp_of(std::span<const std::uint64_t> numbers);
+
+using SharedPlanSource = std::shared_ptr<const PlanSource>;
+
+/// A directory with ID_domain.npy, ID_interior.npy, ID_source.npy if the plan has a source, and, if
+/// the plans are to have an order of their own or only some are meant, building_ids.txt. Looks at
+/// nothing yet.
+[[nodiscard]] SharedPlanSource directory_source(std::filesystem::path directory);
+
+/// A directory or a zip archive of one (see zip_source.hpp), whatever its name. Throws RunError if
+/// `path` is neither.
+[[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path);
+
+/// The distance of neighbouring cells, in the unit in which the plans' sources are given per
+/// square: what spacing.txt beside the plans says. Nothing if it is not said, or there are no
+/// plans. Throws RunError if spacing.txt holds anything but a number above 0.
+[[nodiscard]] std::optional<double> spacing_of_plans(const std::filesystem::path& path);
+
+inline constexpr const char* ids_name = "building_ids.txt";
+inline constexpr const char* spacing_name = "spacing.txt";
+
+}  // namespace wallheat
