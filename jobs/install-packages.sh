@@ -28,6 +28,7 @@ packages=(
 if [ "${1:-}" = tests ]; then
   packages+=(libgtest-dev libgmock-dev)
   packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
+  packages+=(zip)                                            # plans in one file
   packages+=(pybind11-dev python3-dev python3-pandas)        # the Python module
   packages+=(python3-pip python3-setuptools python3-wheel)   # install it
   packages+=(python3-xarray python3-h5netcdf python3-netcdf4 python3-tables netcdf-bin)  # open result files as they are

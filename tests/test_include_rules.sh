@@ -12,6 +12,7 @@ status=0
 floors=(
   "core"            # plain data and arithmetic
   "solve io"        # solvers; files of the operating system
+  "plans"           # where floor plans come from
   "node store queue forecast"
   "mpi bench isolation python"
   "view"
@@ -20,7 +21,7 @@ floors=(
   "cli"
 )
 in_solve="cpu gpu steady"  # beside each other, on what lies in solve itself; fastforward is on cpu
-in_store="store/hdf5 store/results store/packs"  # each on those before it
+in_store="store/hdf5 store/results"  # each on those before it
 
 says() { printf '%s\n' "$1"; status=1; }
 includes_of() { grep -rnE '#include *"' "$1" || true; }
@@ -65,7 +66,7 @@ only_in() { # only_in 'FOLDER|FOLDER' PATTERN: includes matching PATTERN may sta
   strays=$(grep -rlE "#include *[<\"]($2)" src include | grep -vE "^src/($1)/" || true)
   [ -z "$strays" ] || says "$2 may be included in src/$1 only, but stands in:"$'\n'"$strays"
 }
-only_in core 'xxhash\.h'
+only_in plans 'xxhash\.h'
 only_in solve 'cuda|cooperative_groups|nvtx'
 only_in 'solve|io' 'immintrin\.h'
 only_in node 'hwloc|nvml'

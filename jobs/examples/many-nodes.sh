@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many nodes: one job of eight. They read the plans from one packed file, as a shared file system is slow with
-# thousands of small ones (OUT.plans.h5; remove it if the plans change). Rank 0 writes what happens to OUT's event log.
+# Many nodes: one job of eight. They read the plans from one zip archive, as a shared file system is slow with
+# thousands of small ones (OUT.plans.zip; remove it if the plans change). Rank 0 writes what happens to OUT's event log.
 #   jobs/examples/many-nodes.sh DATA OUT [OPTIONS OF submit.sh]
 #   jobs/examples/many-nodes.sh plans results.h5 --nodes 32
 set -euo pipefail
@@ -8,8 +8,7 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=../usage.sh
 . "$jobs/usage.sh"
 usage 2 "$@"
-wallheat=$("$jobs/own-wallheat.sh")
-pack=${2%.h5}.plans.h5
+archive=$(realpath -m -- "${2%.h5}.plans.zip")
 
-[ -e "$pack" ] || "$wallheat" pack --data "$1" --out "$pack"
-exec "$jobs/submit.sh" --nodes 8 "${@:3}" -- --data "$pack" --out "$2" --save-fields --events "${2%.h5}.jsonl"
+[ -e "$archive" ] || (cd -- "$1" && zip -qr "$archive" .)
+exec "$jobs/submit.sh" --nodes 8 "${@:3}" -- --data "$archive" --out "$2" --save-fields --events "${2%.h5}.jsonl"

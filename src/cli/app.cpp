@@ -41,7 +41,6 @@ constexpr std::array commands{
             run_command},
     Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "run", "make synthetic floor plans", generate_command},
-    Command{"pack", "run", "put a directory of floor plans into one small file", pack_command},
     Command{"whatif", "ask for other walls",
             "say what plans would be with walls of other temperatures", whatif_command},
     Command{"need", "ask for other walls",

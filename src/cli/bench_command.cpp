@@ -17,8 +17,8 @@
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
 #include "report/offload_report.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
 
@@ -198,7 +198,7 @@ int bench_command(const Arguments& arguments) {
        "wallheat bench --solvers --plans 1 --size 96 --repeat 1"});
   options.add("device", value(device, "NAME", "cpu"), "cpu or gpu");
   options.add("data,d", value(data, "PLANS"),
-              "directory or pack of plans to use; default: generated ones (seed 1)");
+              "directory or zip archive of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
   options.add("plans", value(count, "N", by_device, "8, on a GPU 512, 64 if quick"),
               "the first N plans; on a GPU also the most in flight");

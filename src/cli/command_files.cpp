@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "io/file_names.hpp"
 #include "store/result_path.hpp"
 #include "view/output_file.hpp"

@@ -20,10 +20,10 @@ class CommandFiles {
              std::string_view beginning);
   /// A file to which the command adds, or of which it knows by itself whether it may be replaced.
   void writes(const std::string& option, const std::filesystem::path& file);
-  /// A result file or a pack, with what lies beside it while it is written.
+  /// A result file, with what lies beside it while it is written.
   void reads_store(const std::string& option, const std::filesystem::path& file);
   void writes_store(const std::string& option, const std::filesystem::path& file);
-  /// A pack, or a directory of plans with all its files.
+  /// A zip archive of plans, or a directory of them with all its files.
   void reads_plans(const std::string& option, const std::filesystem::path& plans);
 
   /// Throws UsageError if a file that is written is also another one, and RunError if one that is

@@ -9,7 +9,6 @@ namespace wallheat {
 int whatif_command(const Arguments& arguments);
 int need_command(const Arguments& arguments);
 int run_command(const Arguments& arguments);
-int pack_command(const Arguments& arguments);
 int solve_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);

@@ -11,11 +11,15 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "core/generator.hpp"
-#include "core/plan_source.hpp"
+#include "core/id_list.hpp"
+#include "core/npy.hpp"
+#include "core/parallel_for.hpp"
+#include "core/plan_files.hpp"
 #include "core/python_float.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
+#include "plans/zip_writer.hpp"
 #include "run/signals.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/json.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
@@ -40,79 +44,85 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
 
-/// Plans that are made when they are asked for.
-class GeneratedPlans final : public PlanSource {
- public:
-  GeneratedPlans(std::filesystem::path path, Generate generate, std::uint64_t seed,
-                 std::size_t size, std::int64_t count)
-      : path_(std::move(path)), generate_(generate), seed_(seed), size_(size), count_(count) {}
+/// What is to be made.
+struct Plans {
+  Generate generate;
+  std::uint64_t seed;
+  std::size_t size;
+  std::size_t count;
+  std::optional<double> spacing;
 
-  [[nodiscard]] std::filesystem::path path() const override { return path_; }
-  [[nodiscard]] PlanIds ids() const override {
-    PlanIds all;
-    for (std::int64_t index = 0; index < count_; ++index)
-      all.ids.push_back(fmt::format("{:05}", index + 1));
+  [[nodiscard]] static std::string id(std::size_t index) { return fmt::format("{:05}", index + 1); }
+  [[nodiscard]] FloorPlan plan(std::size_t index) const { return generate(seed, index, size); }
+  [[nodiscard]] TextList ids() const {
+    TextList all;
+    for (std::size_t index = 0; index < count; ++index) all.push_back(id(index));
     return all;
   }
-  [[nodiscard]] FloorPlan load(const std::string& id) const override {
-    return generate_(seed_, std::stoull(id) - 1, size_);
-  }
-  [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id, std::size_t) const override {
-    return load(id).interior;
-  }
-  [[nodiscard]] GridShape shape(const std::string&) const override { return {size_, size_}; }
-  [[nodiscard]] bool has_source(const std::string&) const override {
-    return generate_ == generate_poisson_plan;
-  }
-  [[nodiscard]] std::uint64_t stamp(const std::string&) const override { return 0; }
-
- private:
-  std::filesystem::path path_;
-  Generate generate_;
-  std::uint64_t seed_;
-  std::size_t size_;
-  std::int64_t count_;
+  /// Of building_ids.txt.
+  [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids(), "\n")); }
+  [[nodiscard]] std::string spacing_text() const { return python_float(*spacing) + "\n"; }
 };
 
-void write_directory(const GeneratedPlans& plans, bool overwrite, std::optional<double> spacing) {
-  const std::filesystem::path out = plans.path();
-  const TextList all = plans.ids().ids;
-  const auto ids_file = out / "building_ids.txt";
-  if (!overwrite) require_none_of(out, ids_file, all);
+void write_directory(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
+  const auto ids_file = out / ids_name;
+  if (!overwrite) require_none_of(out, ids_file, plans.ids());
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error)
     throw RunError(
         fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
   std::filesystem::remove(ids_file, error);
-  if (spacing) {
-    write_output(out / spacing_name, python_float(*spacing) + "\n");
+  if (plans.spacing) {
+    write_output(out / spacing_name, plans.spacing_text());
   } else {
     std::filesystem::remove(out / spacing_name, error);
   }
-  for (const std::string_view text : all) {
-    const std::string id(text);
-    save_floor_plan(out, id, plans.load(id));
-  }
+  for (std::size_t index = 0; index < plans.count; ++index)
+    save_floor_plan(out, Plans::id(index), plans.plan(index));
   // The list comes last: a directory that has one is complete.
-  write_output(ids_file, fmt::format("{}\n", fmt::join(all, "\n")));
+  write_output(ids_file, plans.ids_text());
 }
 
-void write_pack(const GeneratedPlans& plans, bool overwrite, std::optional<double> spacing) {
+/// The files of a plan.
+std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) {
+  std::vector<ZipMember> members{
+      compress_member(plan_file_name(id, PlanFile::domain), npy::bytes_of(plan.domain)),
+      compress_member(plan_file_name(id, PlanFile::interior), npy::bytes_of(plan.interior))};
+  if (plan.has_source())
+    members.push_back(
+        compress_member(plan_file_name(id, PlanFile::source), npy::bytes_of(plan.source)));
+  return members;
+}
+
+void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
+  require_replaceable(out, overwrite, zip_beginning);
   catch_stop_signals();
-  PackOptions options;
-  options.overwrite = overwrite;
-  options.spacing = spacing;
-  options.threads = std::max<std::size_t>(local_machine().cores.size(), 1);
-  options.interrupted = stop_requested;
-  (void)pack_plans(plans.path(), plans, plans.ids().ids, options);
+  const std::size_t threads = std::max<std::size_t>(local_machine().cores.size(), 1);
+  const std::size_t batch = 64 * threads;
+  write_output(out, [&](std::ostream& stream) {
+    ZipWriter zip(stream);
+    zip.add(compress_member(ids_name, plans.ids_text()));
+    if (plans.spacing) zip.add(compress_member(spacing_name, plans.spacing_text()));
+    for (std::size_t first = 0; first < plans.count; first += batch) {
+      if (stop_requested()) throw RunError("it was stopped; nothing was written");
+      std::vector<std::vector<ZipMember>> made(std::min(batch, plans.count - first));
+      parallel_for(threads, made.size(), [&] {
+        return [&](std::size_t i) {
+          made[i] = members_of(plans.plan(first + i), Plans::id(first + i));
+        };
+      });
+      for (const auto& members : made)
+        for (const ZipMember& member : members) zip.add(member);
+    }
+    zip.finish();
+  });
 }
 
 }  // namespace
 
 int generate_command(const Arguments& arguments) {
   std::filesystem::path out;
-  bool pack = false;
   std::int64_t count = 0;
   std::uint64_t seed = 0;
   std::string kind;
@@ -120,22 +130,22 @@ int generate_command(const Arguments& arguments) {
   bool overwrite = false;
   bool json = false;
   Options options("generate --out DIR [options]",
-                  "Makes synthetic floor plans and their building_ids.txt, or a pack of them. Plan "
-                  "number k of a seed is the same on every machine and does not depend on --count.",
+                  "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
+                  "is the same on every machine and does not depend on --count.",
                   {"wallheat generate --out plans --count 8 --size 96",
                    "wallheat generate --out plates --kind poisson --count 2 --size 64"});
   options.add("kind", value(kind, "NAME", "floorplan"),
               "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
               "one in the middle, plan 00002 everywhere, the others some anywhere)");
-  options.add("out,o", value(out, "DIR"), "directory to write to, made if missing; or the pack");
-  options.add("pack", flag(pack),
-              "make --out one pack, as 'wallheat pack' would, in place of two files a plan");
+  options.add("out,o", value(out, "DIR"),
+              "directory to write to, made if missing; if it ends in .zip or .npz, the zip archive "
+              "to make of what would be in it");
   options.add("count", value(count, "N", 24), "number of plans");
   options.add("seed,s", value(seed, "S", 1), "any whole number");
   options.add("size", value(size, "CELLS"),
               "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add("overwrite", flag(overwrite),
-              "replace the plans of a directory that has some, or the pack");
+              "replace the plans of a directory that has some, or the archive");
   options.add("json", flag(json), "print what was made as one JSON object");
   options.words("kind", {"floorplan", "poisson"});
   options.require({"out"});
@@ -148,8 +158,10 @@ int generate_command(const Arguments& arguments) {
 
   std::optional<double> spacing;
   if (generate == generate_poisson_plan) spacing = 1 / static_cast<double>(size);  // 1 wide
-  const GeneratedPlans plans(out, generate, seed, static_cast<std::size_t>(size), count);
-  (pack ? write_pack : write_directory)(plans, overwrite, spacing);
+  const Plans plans{generate, seed, static_cast<std::size_t>(size), static_cast<std::size_t>(count),
+                    spacing};
+  const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
+  (is_archive ? write_zip : write_directory)(plans, out, overwrite);
   if (json) {
     fmt::print("{}", json_text({{"plans", out.string()},
                                 {"count", count},

@@ -37,7 +37,7 @@ std::vector<std::string> words_of_option(const OptionText& option) {
   return words;
 }
 
-/// How the declarations name the value of an option that takes a directory or pack of plans.
+/// How the declarations name the value of an option that takes a directory or zip archive of plans.
 constexpr std::string_view plans_value = "PLANS";
 
 /// Of the files that a command's arguments without a name are, separated by blanks.
@@ -54,7 +54,7 @@ std::vector<std::string> words_in(const std::string& text) {
 std::string fish_values(const OptionText& option) {
   if (!option.words.empty())
     return fmt::format(" -f -a {}", fish_quoted(fmt::format("{}", fmt::join(option.words, " "))));
-  return option.value == plans_value ? " -a '(__fish_complete_suffix .h5)'" : "";
+  return option.value == plans_value ? " -a '(__fish_complete_suffix .zip)'" : "";
 }
 
 // --- Manual pages: roff with the macros of man(7) -----------------------------------------------

@@ -21,9 +21,9 @@
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
+#include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
 #include "solve/solver_options.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

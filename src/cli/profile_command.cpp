@@ -7,8 +7,8 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run_option_parser.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
 
@@ -27,8 +27,8 @@ int profile_command(const Arguments& arguments) {
        "wallheat profile 00001 --data plans --solver fastforward"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   options.add("data,d", value(data, "PLANS"),
-              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
-              "them");
+              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a zip "
+              "archive of one");
   options.add("json", flag(json), "print one JSON object");
   solver_options.declare(options);
   options.positional("id", 1);

@@ -17,7 +17,7 @@
 #include "report/room_table.hpp"
 #include "report/thresholds.hpp"
 #include "run/catalogue.hpp"
-#include "store/packs/plan_pack.hpp"
+#include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -86,7 +86,7 @@ void require_result_file(const std::filesystem::path& file) {
     throw RunError(
         fmt::format("{} is a {} of plans, not a result file; to make one of them: wallheat run "
                     "--data {} --out results.h5",
-                    file.string(), is_folder ? "folder" : "pack", file.string()));
+                    file.string(), is_folder ? "folder" : "zip archive", file.string()));
   if (is_folder)
     throw RunError(fmt::format("{} is a folder, not a result file; name a file", file.string()));
   if (is_reference_csv(file))

@@ -13,8 +13,8 @@
 #include "cli/options.hpp"
 #include "cli/question_options.hpp"
 #include "mpi/mpi_link.hpp"
+#include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -53,7 +53,7 @@ void SolverOptionParser::declare(Options& options) {
               "sum of squares; on CPUs only)");
   options.add("spacing", value(spacing_, "LENGTH"),
               "distance between neighbouring cells, in the unit in which a plan's source is given "
-              "per square (default: what spacing.txt beside the plans or their pack says, else 1); "
+              "per square (default: what spacing.txt beside the plans says, else 1); "
               "matters to plans with ID_source.npy only");
   options.add("accuracy", value(solver_.limits.accuracy, "DEGREES", 1e-8, "1e-8"),
               "no cell may be farther than this from the steady state, in °C (steady only)");
@@ -123,13 +123,13 @@ struct RunWords {
 void declare_plans(Options& options, RunOptions& run, RunWords& words) {
   options.add("data,d", value(run.job.data, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and, for plans with heat sources, "
-              "ID_source.npy, or a file that 'wallheat pack' made of one");
+              "ID_source.npy, or a zip archive of one");
   options.add("out,o", value(run.out, "FILE"), "the result file");
   options.add("id", value(run.ids, "ID"),
               "solve this plan (also as an argument); default: all of --ids");
   options.add("ids", value(run.ids_file, "FILE"),
               "file with one id a line, # begins a comment (default: building_ids.txt of a "
-              "directory; all its plans where it has none; all of a pack)");
+              "directory or zip archive; all its plans if it has none)");
   options.add("first,n", value(words.first, "N", 0), "only the first N ids; 0: all");
   options.positional("id", -1);
   options.require({"data", "out"});

@@ -19,11 +19,11 @@
 #include "io/print_error.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
 #include "report/scaling.hpp"
 #include "run/catalogue.hpp"
 #include "run/signals.hpp"
 #include "run/timed_run.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -319,7 +319,7 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
   options.add("file", value(scaling.files, "FILE"),
               "a result file of a finished run (also as an argument); any number");
-  options.add("data,d", value(scaling.data, "PLANS"), "directory or pack of plans to solve");
+  options.add("data,d", value(scaling.data, "PLANS"), "directory or zip archive of plans to solve");
   options.add("replay", value(scaling.replay, "FILE"), "the result file whose plans are scheduled");
   options.add("times", value(scaling.times, "LIST"), "workers=seconds, as 1=212,2=140,3=110");
   options.add("workers,w", value(scaling.workers, "LIST"),

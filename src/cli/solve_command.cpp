@@ -20,11 +20,11 @@
 #include "core/python_float.hpp"
 #include "io/print_error.hpp"
 #include "isolation/plan_job.hpp"
+#include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
 #include "report/room_table.hpp"
 #include "report/row_table.hpp"
 #include "run/catalogue.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/advice.hpp"
 #include "view/json.hpp"
 #include "view/output_file.hpp"
@@ -148,8 +148,8 @@ int solve_command(const Arguments& arguments) {
                    "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   options.add("data,d", value(data, "PLANS"),
-              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a pack of "
-              "them");
+              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a zip "
+              "archive of one");
   options.add("png", value(png, "FILE"), "draw start field and solution side by side");
   options.add("npy", value(npy, "FILE"), "store the solution as a NumPy array, float64 in °C");
   options.add("overwrite", flag(overwrite), "replace an existing picture or array");

@@ -8,9 +8,9 @@
 #include "cli/picture_file.hpp"
 #include "cli/question_options.hpp"
 #include "cli/result_file.hpp"
+#include "plans/plan_source.hpp"
 #include "report/summary.hpp"
 #include "report/thresholds.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 

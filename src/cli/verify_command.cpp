@@ -17,8 +17,8 @@
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
 #include "run/verifier.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 

@@ -11,8 +11,8 @@
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/rooms.hpp"
@@ -77,11 +77,11 @@ WallChange wall_change_in(const std::string& text) {
 
 void LinearPlans::declare(Options& options) {
   options.add("data,d", value(data_, "PLANS"),
-              "the floor plans: a directory or a pack, as for 'wallheat run'");
+              "the floor plans: a directory or a zip archive, as for 'wallheat run'");
   options.add("id", value(ids_, "ID"), "a plan (also as an argument); default: all of --ids");
   options.add("ids", value(ids_file_, "FILE"),
               "file with one id a line, # begins a comment (default: building_ids.txt of a "
-              "directory; all its plans where it has none; all of a pack)");
+              "directory or zip archive; all its plans if it has none)");
   options.add("first,n", value(first_, "N", 0), "only the first N ids; 0: all");
   options.add("threads,t", value(threads_, "N", 0), "threads that solve; 0: one for each core");
   options.add("accuracy", value(limits_.accuracy, "DEGREES", 1e-8, "1e-8"),

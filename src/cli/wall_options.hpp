@@ -8,7 +8,7 @@
 
 #include "cli/command_files.hpp"
 #include "cli/options.hpp"
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "run/superpositions.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/solver.hpp"

@@ -1,12 +1,14 @@
 #include "wallheat/floor_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <system_error>
 
 #include "core/interior_values.hpp"
 #include "core/npy.hpp"
+#include "core/plan_files.hpp"
 #include "core/plan_ids.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -14,28 +16,59 @@
 namespace wallheat {
 namespace {
 
-std::filesystem::path file_of(const std::filesystem::path& directory, const std::string& id,
-                              const char* ending) {
-  check_id(id);
-  return directory / (id + ending);
-}
-
 std::string shape_text(std::size_t rows, std::size_t cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
 
 }  // namespace
 
+std::string_view plan_file_ending(PlanFile file) {
+  constexpr std::array<std::string_view, 3> endings{"_domain.npy", "_interior.npy", "_source.npy"};
+  return endings.at(static_cast<std::size_t>(file));
+}
+
+std::string plan_file_name(const std::string& id, PlanFile file) {
+  check_id(id);
+  return std::string(id).append(plan_file_ending(file));
+}
+
+FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool has_source) {
+  FloorPlan plan;
+  const auto require_shape_of_domain = [&](const std::string& name, const auto& grid) {
+    if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
+    throw InputError(name + ": its shape " + shape_text(grid.rows, grid.cols) +
+                     " differs from the domain's, " +
+                     shape_text(plan.domain.rows, plan.domain.cols));
+  };
+  {
+    const NamedBytes domain = read(PlanFile::domain);
+    plan.domain = npy::read_float(domain);
+    check_values(plan.domain, domain.name);
+  }
+  {
+    const NamedBytes interior = read(PlanFile::interior);
+    plan.interior = npy::read_mask(interior);
+    require_shape_of_domain(interior.name, plan.interior);
+  }
+  if (has_source) {
+    const NamedBytes source = read(PlanFile::source);
+    plan.source = npy::read_float(source);
+    require_shape_of_domain(source.name, plan.source);
+    check_values(plan.source, source.name);
+  }
+  return plan;
+}
+
 std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
-  return file_of(directory, id, "_domain.npy");
+  return directory / plan_file_name(id, PlanFile::domain);
 }
 
 std::filesystem::path interior_file(const std::filesystem::path& directory, const std::string& id) {
-  return file_of(directory, id, "_interior.npy");
+  return directory / plan_file_name(id, PlanFile::interior);
 }
 
 std::filesystem::path source_file(const std::filesystem::path& directory, const std::string& id) {
-  return file_of(directory, id, "_source.npy");
+  return directory / plan_file_name(id, PlanFile::source);
 }
 
 bool has_source_file(const std::filesystem::path& directory, const std::string& id) {
@@ -45,28 +78,13 @@ bool has_source_file(const std::filesystem::path& directory, const std::string& 
 }
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
-  const auto domain_path = domain_file(directory, id);
-  const auto interior_path = interior_file(directory, id);
-  FloorPlan plan{npy::read_float(domain_path), npy::read_mask(interior_path)};
-  const auto require_shape_of_domain = [&](const std::filesystem::path& file, const auto& grid) {
-    if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
-    throw InputError(file.string() + ": its shape " + shape_text(grid.rows, grid.cols) +
-                     " differs from the domain's, " +
-                     shape_text(plan.domain.rows, plan.domain.cols));
-  };
-  require_shape_of_domain(interior_path, plan.interior);
-  check_values(plan.domain, domain_path.string());
-  if (has_source_file(directory, id)) {
-    const auto source_path = source_file(directory, id);
-    plan.source = npy::read_float(source_path);
-    require_shape_of_domain(source_path, plan.source);
-    check_values(plan.source, source_path.string());
-  }
-  return plan;
+  return read_floor_plan(
+      [&](PlanFile file) { return read_input(directory / plan_file_name(id, file)); },
+      has_source_file(directory, id));
 }
 
 Grid<std::uint8_t> load_interior(const std::filesystem::path& directory, const std::string& id) {
-  return npy::read_mask(interior_file(directory, id));
+  return npy::read_mask(read_input(interior_file(directory, id)));
 }
 
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
@@ -84,7 +102,9 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
 }
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
-  return npy::read_shape(domain_file(directory, id));
+  const InputFile file(domain_file(directory, id));
+  const auto start = file.part(0, std::min<std::uint64_t>(file.size(), npy::beginning_size));
+  return npy::read_shape(file.name(), start, file.size());
 }
 
 void check_values(const Grid<double>& values, const std::string& where) {

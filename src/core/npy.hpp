@@ -3,49 +3,44 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "core/input_file.hpp"
 #include "wallheat/grid.hpp"
 
+// Two-dimensional arrays from the bytes of NPY files, wherever these are: in files of their own or
+// in a zip archive. All that read throw InputError that names file and cause; nothing is allocated
+// before the header agrees with the number of bytes.
 namespace wallheat::npy {
 
-/// Reads a two-dimensional array of float64, float32 or whole numbers (each must be one that
-/// float64 holds) in C or Fortran order. Throws InputError that names file and cause; nothing is
-/// allocated before the header agrees with the size of the file.
-[[nodiscard]] Grid<double> read_float(const std::filesystem::path& file);
+/// An array of float64, float32 or whole numbers (each must be one that float64 holds) in C or
+/// Fortran order.
+[[nodiscard]] Grid<double> read_float(const NamedBytes& file);
 
-/// Reads a two-dimensional mask of 0 and 1. In bool and uint8, every value that is not 0 becomes 1;
-/// whole numbers of other sizes and floating-point numbers must be 0 or 1. Throws InputError, also
-/// where the array has more than `most_cells`; it asks for no memory then.
+/// A mask of 0 and 1. In bool and uint8, every value that is not 0 becomes 1; other numbers must be
+/// 0 or 1. More than `most_cells` are refused.
 [[nodiscard]] Grid<std::uint8_t> read_mask(
-    const std::filesystem::path& file,
-    std::size_t most_cells = std::numeric_limits<std::size_t>::max());
+    const NamedBytes& file, std::size_t most_cells = std::numeric_limits<std::size_t>::max());
 
-/// Takes an array row by row, in pieces of any size.
-template <class Cell>
-struct Pieces {
-  std::function<void(GridShape)> begin;
-  std::function<void(std::span<const Cell>)> cells;
-};
+/// The shape of an array of `size` bytes, header and all, of which the first `beginning_size` are
+/// enough.
+[[nodiscard]] GridShape read_shape(const std::string& name, std::span<const std::byte> start,
+                                   std::uint64_t size);
+inline constexpr std::size_t beginning_size = 10'012;
 
-/// The same, in no more than 100 MiB of memory however large the array is.
-void read_float(const std::filesystem::path& file, const Pieces<double>& to);
-void read_mask(const std::filesystem::path& file, const Pieces<std::uint8_t>& to);
+/// Throws InputError if an NPY file of `size` bytes has more than `most_cells`, whatever its dtype.
+void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64_t size);
 
-/// The shape of a two-dimensional array, of which no cell is read. Throws InputError, also where
-/// the file is not as long as its header says.
-[[nodiscard]] GridShape read_shape(const std::filesystem::path& file);
-
-/// Write in C order, NPY format 1.0. Throw RunError.
-void write_float(const std::filesystem::path& file, const Grid<double>& grid);
-void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& grid);
-
-/// What write_float writes.
+/// An NPY file of format 1.0 in C order: float64, or bool of a mask.
 [[nodiscard]] std::string bytes_of(const Grid<double>& grid);
+[[nodiscard]] std::string bytes_of(const Grid<std::uint8_t>& mask);
+/// Write these. Throw RunError.
+void write_float(const std::filesystem::path& file, const Grid<double>& grid);
+void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& mask);
+
 /// How every NPY file begins.
 inline constexpr std::string_view beginning = "\x93NUMPY";
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "wallheat/error.hpp"
 
@@ -42,17 +43,36 @@ PlanIds read_ids(const std::filesystem::path& file) {
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(std::strerror(errno));
-  std::vector<std::string> names;
-  for (std::string line; std::getline(stream, line);) {
-    if (names.empty() && line.starts_with("\xEF\xBB\xBF"))
-      line.erase(0, 3);  // some editors' mark of UTF-8
-    const auto first = line.find_first_not_of(" \t\r");
-    if (first == std::string::npos || line[first] == '#') continue;
-    names.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
-  }
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (stream.bad()) throw RunError("the ids file " + file.string() + " cannot be read to its end");
-  if (names.empty()) throw RunError("the ids file " + file.string() + " names no plan");
+  return ids_in(text, file.string());
+}
+
+PlanIds ids_in(std::string_view text, const std::string& file) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors' mark of UTF-8
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const auto first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos || line[first] == '#') continue;
+    names.emplace_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+  }
+  if (names.empty()) throw RunError("the ids file " + file + " names no plan");
   return unique_ids(names);
+}
+
+PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids) {
+  if (ids.empty())
+    throw RunError(where +
+                   " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
+                   "ID_interior.npy)");
+  std::sort(ids.begin(), ids.end(), natural_less);
+  PlanIds plans = unique_ids(ids);
+  plans.note = where + " has no building_ids.txt: its " + std::to_string(ids.size()) +
+               " *_domain.npy are taken, in natural order";
+  return plans;
 }
 
 bool natural_less(std::string_view a, std::string_view b) {

@@ -64,23 +64,13 @@ std::int64_t count(std::span<const double> values, Predicate predicate) {
   return std::count_if(values.begin(), values.end(), predicate);
 }
 
-/// Adds what is known of some values, of which so many are above and below the thresholds.
-void add_doubt(std::span<const double> values, std::int64_t cells_above, std::int64_t cells_below,
-               const Thresholds& thresholds, double radius, Doubt& doubt) {
+/// Adds what is known of some values.
+void add_doubt(std::span<const double> values, const Thresholds& thresholds, double radius,
+               Doubt& doubt) {
   const auto [above, below] = thresholds;
   const auto distance = [=](double value) {
     return std::min(std::abs(value - below), std::abs(value - above));
   };
-  // What is farther from the thresholds than twice the radius stays on its side of them when the
-  // radius is added or taken off, however that is rounded.
-  const auto far = count(values, [=](double value) { return distance(value) > 2 * radius; });
-  if (far == std::ssize(values)) {
-    doubt.above_least += cells_above;
-    doubt.above_most += cells_above;
-    doubt.below_least += cells_below;
-    doubt.below_most += cells_below;
-    return;
-  }
   // Nothing is known of NaN: it may be on either side.
   doubt.above_least += count(values, [=](double value) { return value - radius > above; });
   doubt.above_most += count(values, [=](double value) { return !(value + radius <= above); });
@@ -138,11 +128,9 @@ Summary summary_of(std::span<const double> values, const Thresholds& thresholds,
   for (auto rest = values; !rest.empty();) {  // a stretch stays in a cache
     const auto stretch = take_stretch(rest);
     sum += pairwise_sum(stretch);
-    const auto cells_above = count(stretch, [=](double value) { return value > above; });
-    const auto cells_below = count(stretch, [=](double value) { return value < below; });
-    add_doubt(stretch, cells_above, cells_below, thresholds, radius, summary.doubt);
-    all_above += cells_above;
-    all_below += cells_below;
+    all_above += count(stretch, [=](double value) { return value > above; });
+    all_below += count(stretch, [=](double value) { return value < below; });
+    add_doubt(stretch, thresholds, radius, summary.doubt);
   }
   const auto size = static_cast<double>(values.size());
   summary.statistics.pct_above_18 = static_cast<double>(all_above) / size * 100;

@@ -15,28 +15,55 @@ using Compressor = std::unique_ptr<libdeflate_compressor, decltype(&::libdeflate
 using Decompressor =
     std::unique_ptr<libdeflate_decompressor, decltype(&::libdeflate_free_decompressor)>;
 
-}  // namespace
-
-std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) {
-  // Each thread keeps its own: to make one takes longer than to compress a small plan.
+/// Each thread keeps its own: to make one takes longer than to compress a small plan.
+libdeflate_compressor* compressor_for(Effort effort) {
   thread_local std::map<Effort, Compressor> kept;
   auto& compressor = kept.try_emplace(effort, nullptr, ::libdeflate_free_compressor).first->second;
   if (!compressor) compressor.reset(::libdeflate_alloc_compressor(static_cast<int>(effort)));
   if (!compressor) throw RunError("there is not enough memory to compress");
-  std::vector<std::byte> packed(::libdeflate_zlib_compress_bound(compressor.get(), bytes.size()));
-  packed.resize(::libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(),
-                                           packed.data(), packed.size()));
+  return compressor.get();
+}
+
+libdeflate_decompressor* decompressor() {
+  thread_local Decompressor kept(nullptr, ::libdeflate_free_decompressor);
+  if (!kept) kept.reset(::libdeflate_alloc_decompressor());
+  if (!kept) throw RunError("there is not enough memory to unpack what is compressed");
+  return kept.get();
+}
+
+/// `bound` and `compress` are libdeflate's for one kind of frame.
+template <class Bound, class Compress>
+std::vector<std::byte> compressed(std::span<const std::byte> bytes, Effort effort, Bound bound,
+                                  Compress compress) {
+  libdeflate_compressor* const compressor = compressor_for(effort);
+  std::vector<std::byte> packed(bound(compressor, bytes.size()));
+  packed.resize(compress(compressor, bytes.data(), bytes.size(), packed.data(), packed.size()));
   packed.shrink_to_fit();
   return packed;
 }
 
-bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes) {
-  const Decompressor decompressor(::libdeflate_alloc_decompressor(),
-                                  ::libdeflate_free_decompressor);
-  if (!decompressor) throw RunError("there is not enough memory to unpack what is compressed");
-  return ::libdeflate_zlib_decompress(decompressor.get(), packed.data(), packed.size(),
-                                      bytes.data(), bytes.size(), nullptr) == LIBDEFLATE_SUCCESS;
+}  // namespace
+
+std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) {
+  return compressed(bytes, effort, ::libdeflate_zlib_compress_bound, ::libdeflate_zlib_compress);
 }
+
+std::vector<std::byte> deflate_raw(std::span<const std::byte> bytes, Effort effort) {
+  return compressed(bytes, effort, ::libdeflate_deflate_compress_bound,
+                    ::libdeflate_deflate_compress);
+}
+
+bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes) {
+  return ::libdeflate_zlib_decompress(decompressor(), packed.data(), packed.size(), bytes.data(),
+                                      bytes.size(), nullptr) == LIBDEFLATE_SUCCESS;
+}
+
+bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes) {
+  return ::libdeflate_deflate_decompress(decompressor(), packed.data(), packed.size(), bytes.data(),
+                                         bytes.size(), nullptr) == LIBDEFLATE_SUCCESS;
+}
+
+bool can_hold(std::size_t packed, std::uint64_t bytes) { return bytes / 1100 <= packed; }
 
 bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols, std::size_t width) {
   constexpr std::size_t best_ratio = 1100;

@@ -22,6 +22,14 @@ enum class Effort {
 /// Bytes behind the end of the stream are passed over.
 [[nodiscard]] bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes);
 
+/// The same without zlib's frame, as zip archives have it.
+[[nodiscard]] std::vector<std::byte> deflate_raw(std::span<const std::byte> bytes, Effort effort);
+[[nodiscard]] bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes);
+
+/// True if a stream of `packed` bytes can hold so many. Deflate cannot do better than 1032 : 1, so
+/// a wild size is refused before memory is asked for.
+[[nodiscard]] bool can_hold(std::size_t packed, std::uint64_t bytes);
+
 /// True if a stream of `packed` bytes can hold rows * cols * width bytes. Deflate cannot do
 /// better than 1032 : 1, so a wild shape is refused before memory is asked for.
 [[nodiscard]] bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols,

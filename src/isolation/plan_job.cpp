@@ -9,11 +9,11 @@
 
 #include "core/cpu_time.hpp"
 #include "core/interior_values.hpp"
-#include "core/plan_hash.hpp"
 #include "io/print_error.hpp"
+#include "plans/plan_hash.hpp"
+#include "plans/plan_source.hpp"
 #include "solve/trace.hpp"
 #include "store/field_codec.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -45,8 +45,7 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   Lap lap;
   FloorPlan plan = traced("read", [&] { return source.load(result.id); });
   result.phases.read_s = lap.seconds();
-  const auto stated = source.stated_hash(result.id);
-  result.input_hash = stated ? *stated : plan_hash(plan);
+  result.input_hash = plan_hash(plan);
   result.phases.hash_s = lap.seconds();
   set_wall_temperatures(plan, settings.solver.walls);
   const auto solution = traced("solve", [&] {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "core/plan_source.hpp"
 #include "isolation/job_settings.hpp"
+#include "plans/plan_source.hpp"
 #include "queue/task_pool.hpp"
 #include "solve/gpu/device.hpp"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/plan_source.hpp"
+#include "core/input_file.hpp"
 
 namespace wallheat {
 TaskPool::TaskPool(std::size_t threads, const std::function<PlanJob(std::size_t)>& make_job,

@@ -9,9 +9,9 @@
 
 #include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
-#include "core/plan_hash.hpp"
 #include "core/printable.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_hash.hpp"
 #include "report/attributes.hpp"
 #include "wallheat/error.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "report/row_table.hpp"
 
 namespace wallheat {

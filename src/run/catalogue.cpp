@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/plan_hash.hpp"
 #include "core/python_float.hpp"
+#include "plans/plan_hash.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
@@ -27,7 +27,7 @@ TextList listed_plans(const PlanSource& source) {
 
 bool has_plan(const PlanSource& source, const std::string& id) {
   try {
-    (void)source.stamps(id);
+    (void)source.stamp(id);
     return true;
   } catch (const InputError&) {
     return false;
@@ -106,7 +106,7 @@ void look_for_change(const PlanSource& source, const PlanResult& row, InputChang
   if (!is_answer(row.status)) return;
   try {
     if (source.stamp(row.id) == row.input_stamp) return;
-    if (input_hash(source, row.id) != row.input_hash)
+    if (plan_hash(source.load(row.id)) != row.input_hash)
       changes.changed.push_back({row.index, row.id, "other content"});
   } catch (const InputError& error) {
     changes.unreadable.push_back({row.index, row.id, error.what()});

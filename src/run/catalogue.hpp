@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/plan_ids.hpp"
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "queue/worker.hpp"
 #include "run/run_options.hpp"
 #include "wallheat/plan_result.hpp"

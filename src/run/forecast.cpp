@@ -9,11 +9,11 @@ namespace wallheat {
 
 std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::string& id,
                                           const Limits& limits, SolverKind solver) {
-  // 4096 x 4096: mask and distances take 50 MiB, a pack's codes of such a plan up to 256 MiB more.
-  constexpr std::size_t most_cells = std::size_t{1} << 24;
+  constexpr std::size_t most_cells = std::size_t{1} << 24;  // mask and distances take 64 MiB
+  constexpr std::size_t most_counted = std::size_t{1} << 26;
   try {
     if (solver == SolverKind::steady)
-      return estimate_steady_work(source.interior_cells(id), limits);
+      return estimate_steady_work(count_interior(source.interior(id, most_counted)), limits);
     return estimate_work(source.interior(id, most_cells), limits, solver);
   } catch (const std::exception&) {
     // The worker that gets the plan reports what is wrong with it. Where memory does not suffice,

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "queue/work_estimate.hpp"
 
 namespace wallheat {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "queue/placement.hpp"
 #include "solve/worth_a_gpu.hpp"
 #include "wallheat/plan_result.hpp"

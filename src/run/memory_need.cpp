@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "view/bytes_text.hpp"
 
@@ -44,10 +43,7 @@ PlanMemory memory_of_plan(const PlanSource& source, const std::string& id, const
 std::optional<PlanMemory> memory_of_largest_plan(
     const PlanSource& source, const JobSettings& job, std::size_t plans,
     const std::function<std::string(std::size_t)>& id_of) {
-  constexpr std::size_t most_files = 256;     // a file server may take a millisecond for each
-  constexpr std::size_t most_listed = 10000;  // some microseconds each, before the run begins
-  const std::size_t looks =
-      std::min(plans, std::filesystem::is_directory(source.path()) ? most_files : most_listed);
+  const std::size_t looks = std::min<std::size_t>(plans, 256);  // each may take a millisecond
   std::optional<PlanMemory> largest;
   std::size_t most_cells = 0;
   for (std::size_t look = 0; look < looks; ++look) {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "core/plan_source.hpp"
 #include "isolation/job_settings.hpp"
+#include "plans/plan_source.hpp"
 
 namespace wallheat {
 
@@ -21,9 +21,8 @@ struct PlanMemory {
 [[nodiscard]] PlanMemory memory_of_plan(const PlanSource& source, const std::string& id,
                                         const JobSettings& job);
 
-/// The plan that takes most. At most 10,000 are looked at in a pack, which has a list of shapes,
-/// and 256 in a directory, evenly over the list. Nothing where none can be read. `id_of` names the
-/// first to last of so many plans.
+/// The plan that takes most. At most 256 are looked at, evenly over the list. Nothing if none can
+/// be read. `id_of` names the first to last of so many plans.
 [[nodiscard]] std::optional<PlanMemory> memory_of_largest_plan(
     const PlanSource& source, const JobSettings& job, std::size_t plans,
     const std::function<std::string(std::size_t)>& id_of);

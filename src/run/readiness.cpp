@@ -12,12 +12,12 @@
 
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "run/disk_need.hpp"
 #include "run/gpu_choice.hpp"
 #include "run/memory_need.hpp"
 #include "solve/gpu/device.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/bytes_text.hpp"

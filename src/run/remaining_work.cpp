@@ -10,9 +10,9 @@
 #include "core/cpu_time.hpp"
 #include "core/parallel_for.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "run/forecast.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/exit_status.hpp"
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"

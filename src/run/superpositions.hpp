@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "solve/superposition.hpp"
 
 namespace wallheat {

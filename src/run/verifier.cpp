@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "core/answer.hpp"
-#include "core/plan_hash.hpp"
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
+#include "plans/plan_hash.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"

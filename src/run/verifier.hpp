@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "solve/solver_options.hpp"
 #include "store/result_store.hpp"
 

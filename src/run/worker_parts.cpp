@@ -16,10 +16,10 @@
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "run/gpu_choice.hpp"
 #include "run/signals.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "view/console.hpp"
 #include "wallheat/error.hpp"
 

@@ -63,7 +63,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=pathlib.Path, help="a program wallheat")
     parser.add_argument("new", type=pathlib.Path, help="another one")
-    parser.add_argument("--data", type=pathlib.Path, help="directory or pack of plans; default: only generated ones")
+    parser.add_argument("--data", type=pathlib.Path, help="directory or zip archive of plans; default: only generated ones")
     parser.add_argument("--isa", nargs="+", default=["avx512", "avx2", "baseline"], help="instruction sets (default: all)")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="of generated plans (default: 128 to 4096)")
     parser.add_argument("--rounds", type=int, default=7, help="measurements of each figure (default: 7)")

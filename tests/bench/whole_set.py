@@ -78,8 +78,8 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         scratch = pathlib.Path(directory)
-        plans, results = scratch / "plans.pack", scratch / "results.h5"
-        output_of(options.wallheat, "generate", "--pack", "--out", plans, "--count", options.count)
+        plans, results = scratch / "plans.zip", scratch / "results.h5"
+        output_of(options.wallheat, "generate", "--out", plans, "--count", options.count)
         times = []
         for solver in options.solvers:
             for threads in options.threads:

@@ -184,11 +184,11 @@ TEST(Configurations, have_comments_and_quotes_as_people_write_them) {
 TEST(Configurations, come_from_pipes_and_end) {
   const TemporaryDirectory directory;
   const auto told = run_script(directory.path(), WALLHEAT_PROGRAM,
-                               "wallheat pack --print-config --config <(echo 'data = a#b');"
-                               "echo 'out = c' | wallheat pack --print-config -c /dev/stdin");
+                               "wallheat run --print-config --config <(echo 'data = a#b');"
+                               "echo 'out = c' | wallheat run --print-config -c /dev/stdin");
   EXPECT_EQ(told.status, 0) << told.err;
   EXPECT_THAT(told.out, AllOf(HasSubstr("\ndata = \"a#b\"\n"), HasSubstr("\nout = c\n")));
-  const auto endless = run_program({WALLHEAT_PROGRAM, "pack", "--config", "/dev/zero"});
+  const auto endless = run_program({WALLHEAT_PROGRAM, "run", "--config", "/dev/zero"});
   EXPECT_EQ(endless.status, 2);
   EXPECT_THAT(endless.err, HasSubstr("/dev/zero is no configuration file"));
 }

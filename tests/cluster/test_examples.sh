@@ -61,7 +61,7 @@ check "one node: the fields are there" wallheat export one-node.h5 --field 00003
 check "many nodes: ends with 0" example many-nodes many-nodes.h5 "${lsf[@]}"
 solved many-nodes many-nodes.h5
 check "many nodes: the job is for eight" grep -qx '#BSUB -n 8' "$LSF_SPOOL/job.102"
-check "many nodes: its plans are packed" test -s many-nodes.plans.h5
+check "many nodes: its plans are in one archive" test -s many-nodes.plans.zip
 check "many nodes: what happened is on record" contains many-nodes.jsonl '"event":"run_finished"'
 
 check "array: ends with 0" example array array.h5 "${lsf[@]}" --array 3

@@ -65,7 +65,7 @@ check "scancel: submitted again, it is finished" equals_undisturbed "$result"
 good=$plans plans=$scratch/none
 (submit failed --nodes 2) > /dev/null
 check "a run that cannot start is not submitted" same "" "$(on squeue -h)"
-check "it says why" contains "$scratch/failed.submit" "there is no directory or pack"
+check "it says why" contains "$scratch/failed.submit" "there is no directory or zip archive"
 cp -r "$good" "$plans"
 { cat "$scratch/site.sh"; echo 'slurm_options=(--hold)'; } > "$scratch/held-site.sh"
 submit failed --nodes 2 --site "$scratch/held-site.sh"
@@ -74,7 +74,7 @@ plans=$good
 on scontrol release "$job"
 job_over 60
 check "a run that fails: the job fails" same JobState=FAILED "$(state "$job")"
-check "a run that fails: it says why" in_log failed "there is no directory or pack"
+check "a run that fails: it says why" in_log failed "there is no directory or zip archive"
 check "a run that fails: it says nothing else" same 1 "$(cat "$scratch"/logs/failed-*.out | wc -l)"
 
 # Two pretended GPUs a node: what reaches the job. (They cannot solve.)

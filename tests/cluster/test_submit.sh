@@ -127,7 +127,7 @@ not_submitted() {  # SENTENCE WORDS...
   check "it says why" contains "$said" "$1"
   check "nothing is submitted" not test -e "$scratch/submitted"
 }
-not_submitted "there is no directory or pack" "${here_submit[@]}" -- --data "$scratch/none" --out "$scratch/out/r.h5"
+not_submitted "there is no directory or zip archive" "${here_submit[@]}" -- --data "$scratch/none" --out "$scratch/out/r.h5"
 not_submitted "there is no directory" "${here_submit[@]}" -- --data "$scratch/plans" --out "$scratch/none/r.h5"
 "$wallheat" run --data "$scratch/plans" --out "$scratch/out/other.h5" --tolerance 0.01 --log-level error
 not_submitted "was made with other settings" "${here_submit[@]}" -- --data "$scratch/plans" --out "$scratch/out/other.h5"
@@ -175,7 +175,7 @@ for limit in 1m=6 19m=114 0:20:00=120 1d08h09m=120 45s=4; do
 done
 submit "${here_submit[@]}" --dry-run --array 12 -- --data "$scratch/none" --out "$scratch/out/results.h5"
 check "a dry run prints the job all the same" same 0 $?
-check "and says what is wrong" contains "$said" "there is no directory or pack"
+check "and says what is wrong" contains "$said" "there is no directory or zip archive"
 
 # The merge, of parts that are there: all of them, and nothing else.
 sed -n '/^# ==== after it/,$p' "$job" > "$scratch/merge"

@@ -6,7 +6,6 @@
 
 #include "core/id_list.hpp"
 #include "core/plan_ids.hpp"
-#include "core/plan_source.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
@@ -81,39 +80,6 @@ TEST_F(IdsFile, must_exist) {
 TEST_F(IdsFile, cannot_hold_an_id_that_the_result_file_cannot) {
   EXPECT_EQ(read(std::string(max_id_length, 'x')).ids.size(), 1U);
   EXPECT_THROW((void)read(std::string(max_id_length + 1, 'x')), RunError);
-}
-
-class PlanDirectory : public testing::Test {
- protected:
-  void add(const std::string& file, const std::string& content = "") {
-    std::ofstream(directory_ / file) << content;
-  }
-  PlanIds ids() { return directory_source(directory_.path())->ids(); }
-  TemporaryDirectory directory_;
-};
-
-TEST_F(PlanDirectory, without_a_list_of_its_plans_has_all_of_them_in_natural_order) {
-  for (const char* id : {"house 10", "10", "9", "010", "house 9", "a"}) {
-    add(std::string(id) + "_domain.npy");
-    add(std::string(id) + "_interior.npy");
-  }
-  add("_domain.npy");
-  add("notes.txt");
-  const PlanIds plans = ids();
-  EXPECT_THAT(plans.ids, ElementsAre("9", "010", "10", "a", "house 9", "house 10"));
-  EXPECT_THAT(plans.note, AllOf(HasSubstr("no building_ids.txt"), HasSubstr("6 *_domain.npy")));
-  add("building_ids.txt", "10\n");
-  EXPECT_THAT(ids().ids, ElementsAre("10"));
-  EXPECT_EQ(ids().note, "");
-}
-
-TEST_F(PlanDirectory, must_hold_a_list_or_a_plan) {
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)ids(); }),
-              AllOf(HasSubstr(directory_.path().string()),
-                    HasSubstr("neither building_ids.txt nor a floor plan")));
-  add("1_domain.npy");
-  std::filesystem::create_symlink("nowhere", directory_ / "building_ids.txt");
-  EXPECT_THROW((void)ids(), RunError) << "a list that cannot be read is no list that is not there";
 }
 
 TEST(NaturalOrder, counts_digits_as_numbers) {

@@ -20,10 +20,10 @@ class CommandFiles : public ShellTest {
   void SetUp() override {
     shell(
         "wallheat generate --out plans --count 3 --size 32 &&"
-        "wallheat pack --data plans --out p.h5 &&"
-        "wallheat run --data p.h5 --out r.h5 &&"
+        "python3 -m zipfile -c p.zip plans &&"
+        "wallheat run --data p.zip --out r.h5 &&"
         "cp plans/building_ids.txt ids && echo notes > text && : > empty &&"
-        "ln -s p.h5 link && ln p.h5 name && ln -s r.h5 r_link && ln r.h5 r_name &&"
+        "ln -s p.zip link && ln p.zip name && ln -s r.h5 r_link && ln r.h5 r_name &&"
         "ln -s new.h5 link_to_new && ln -s . loop");
   }
   /// Every file and what it holds.
@@ -42,14 +42,14 @@ class CommandFiles : public ShellTest {
 };
 
 TEST_F(CommandFiles, of_a_run_are_different_ones) {
-  const std::string run = "run --data p.h5 ";
-  for (const std::string out : {"p.h5", "link", "name", "loop/p.h5", "./plans/../p.h5"}) {
+  const std::string run = "run --data p.zip ";
+  for (const std::string out : {"p.zip", "link", "name", "loop/p.zip", "./plans/../p.zip"}) {
     expect_refusal(run + "--overwrite --out " + out, 2, "--data and --out are one file");
     expect_refusal(run + "--resume --out " + out, 2, "--data and --out are one file");
   }
   expect_refusal("run --data plans --ids empty --overwrite --out empty", 2, "--ids and --out");
   for (const std::string option : {"--events", "--exit-status-file"}) {
-    for (const std::string file : {"p.h5", "link", "name", "r.h5", "r_link", "r_name",
+    for (const std::string file : {"p.zip", "link", "name", "r.h5", "r_link", "r_name",
                                    "loop/r.h5.lock", "r.h5.status", "ids"}) {
       expect_refusal(run + "--ids ids --resume --out r.h5 " + option + " " + file, 2,
                      "name another file by " + option);
@@ -67,7 +67,7 @@ TEST_F(CommandFiles, of_a_run_are_different_ones) {
 
 TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
   const auto before = all_files();
-  EXPECT_THAT(shell("$mpirun 3 run --data p.h5 --out p.h5 --overwrite", 2).err,
+  EXPECT_THAT(shell("$mpirun 3 run --data p.zip --out p.zip --overwrite", 2).err,
               HasSubstr("--data and --out are one file"));
   EXPECT_EQ(all_files(), before);
 }
@@ -78,7 +78,6 @@ TEST_F(CommandFiles, that_are_something_else_are_neither_replaced_nor_added_to) 
     expect_refusal("run --data plans --overwrite --events e --out " + file, 1,
                    "is not a result file that wallheat wrote");
     expect_refusal("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
-    expect_refusal("pack --data plans --overwrite --out " + file, 1, "is not a pack");
     expect_refusal("run --data plans --out new.h5 --events " + file, 1, "name another by --events");
     expect_refusal("run --data plans --out new.h5 --exit-status-file " + file, 2,
                    "name another by --exit-status-file");
@@ -86,17 +85,14 @@ TEST_F(CommandFiles, that_are_something_else_are_neither_replaced_nor_added_to) 
     expect_refusal("export r.h5 --overwrite -o " + file, 1, "is not what this command writes");
     expect_refusal("solve 00001 --data plans --overwrite --png " + file, 2, ".png");
   }
-  expect_refusal("run --data plans --overwrite --out p.h5", 1, "is not a result file");
-  expect_refusal("merge r.h5 --overwrite --out p.h5", 1, "is not a result file");
-  expect_refusal("pack --data plans --overwrite --out r.h5", 1, "is not a pack");
+  expect_refusal("run --data plans --overwrite --out p.zip", 1, "is not a result file");
+  expect_refusal("merge r.h5 --overwrite --out p.zip", 1, "is not a result file");
   shell("cp text x.png");
   expect_refusal("solve 00001 --data plans --overwrite --png x.png", 1,
                  "is not what this command writes");
 }
 
-TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
-  expect_refusal("pack --data p.h5 --overwrite --out link", 2, "--data and --out are one file");
-  expect_refusal("pack --data plans --ids ids --overwrite --out ./ids", 2, "--ids and --out");
+TEST_F(CommandFiles, of_merge_export_and_solve_are_different_ones) {
   expect_refusal("merge --overwrite --out r_name r.h5", 2, "a part and --out are one file");
   expect_refusal("merge --overwrite --out r_link r.h5", 2, "a part and --out are one file");
   expect_refusal("merge --out new.h5 --allow-missing --missing-ids link_to_new r.h5", 2,
@@ -107,13 +103,13 @@ TEST_F(CommandFiles, of_pack_merge_export_and_solve_are_different_ones) {
   shell("ln -s new.h5 new.h5.status");
   expect_refusal("run --data plans --out new.h5", 2,
                  "new.h5.status are one file by a link; remove");
-  shell("ln p.h5 p.png");
-  expect_refusal("solve 00001 --data p.h5 --overwrite --png p.png", 2, "--data and --png");
+  shell("ln p.zip p.png");
+  expect_refusal("solve 00001 --data p.zip --overwrite --png p.png", 2, "--data and --png");
 }
 
 TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
   shell(
-      "wallheat run --data p.h5 --out part.h5 --shard 1/2 &&"
+      "wallheat run --data p.zip --out part.h5 --shard 1/2 &&"
       "for ((i = 1; i <= 100; ++i)); do echo \"$i|$i|long|q|COMPLETED|$i|$((i * 9000))|"
       "$((i * 9000 + 40))|$((i * 9999))|5|1|4|1G|cpu=4\"; done > jobs && mkdir man &&"
       "for file in x.png x.npy x.html x.csv man/wallheat.1; do cp text $file; done");
@@ -124,14 +120,14 @@ TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
   expect_refusal("queue --sacct jobs --overwrite --replay text", 1, no);
   expect_refusal("queue --sacct jobs --history text", 1, "text");
   expect_refusal("manual --all man", 1, no);
-  expect_refusal("solve 00001 --data p.h5 --overwrite --npy x.npy", 1, no);
+  expect_refusal("solve 00001 --data p.zip --overwrite --npy x.npy", 1, no);
   expect_refusal("report r.h5 --overwrite --out x.html", 1, no);
   expect_refusal("trace r.h5 --overwrite --out text", 1, no);
   expect_refusal("monitor --samples 1 --overwrite --csv x.csv", 1, no);
   expect_refusal("summary r.h5 --overwrite --plot x.png", 1, no);
   expect_refusal("export r.h5 --overwrite -o text", 1, no);
-  expect_refusal("run --data p.h5 --out new.h5 --events text", 1, "something else than events");
-  expect_refusal("run --data p.h5 --out new.h5 --exit-status-file text", 2, "an exit status");
+  expect_refusal("run --data p.zip --out new.h5 --events text", 1, "something else than events");
+  expect_refusal("run --data p.zip --out new.h5 --exit-status-file text", 2, "an exit status");
   // What it wrote itself, it replaces.
   shell("mkdir pages");
   for (const auto& [command, status] : {std::pair{merge + "--overwrite --missing-ids list", 75},
@@ -143,18 +139,17 @@ TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
 }
 
 TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
-  const std::string run = "wallheat run --data p.h5 --out r.h5 ";
+  const std::string run = "wallheat run --data p.zip --out r.h5 ";
   for (const std::string before : {
            "true",
-           "wallheat run --data p.h5 --out r.h5 --resume --save-fields",  // refused
-           "head -c 9000 r.h5 > h; cat h > r.h5; rm h",                   // half a file
-           "printf x | dd of=r.h5 conv=notrunc",                          // a damaged one
-           ": > r.h5",                                                    // an empty one
+           "wallheat run --data p.zip --out r.h5 --resume --save-fields",  // refused
+           "head -c 9000 r.h5 > h; cat h > r.h5; rm h",                    // half a file
+           "printf x | dd of=r.h5 conv=notrunc",                           // a damaged one
+           ": > r.h5",                                                     // an empty one
        })
     shell(before + "; " + run + "--overwrite");
-  shell("wallheat pack --data plans --overwrite --out p.h5");
   shell("wallheat merge r.h5 --out all.h5 && wallheat merge r.h5 --overwrite --out all.h5");
-  shell("wallheat run --data p.h5 --overwrite --out all.h5");
+  shell("wallheat run --data p.zip --overwrite --out all.h5");
   for (int session = 0; session < 3; ++session) {
     shell(run + "--overwrite --events e --exit-status-file s");
     EXPECT_EQ(shell("cat s").out, "0\n");
@@ -173,12 +168,12 @@ TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {
   // Its journal tells what it was.
   shell(
       "printf 'x%.0s' {1..5000} | dd of=k.h5 conv=notrunc;"
-      "wallheat run --data p.h5 --out k.h5 --overwrite");
+      "wallheat run --data p.zip --out k.h5 --overwrite");
 }
 
 TEST_F(CommandFiles, that_are_exported_or_drawn_replace_nothing_unasked_and_appear_whole) {
   for (const std::string command : {"export r.h5 -o x.csv", "export r.h5 --format json -o x.json",
-                                    "solve 00001 --data p.h5 --png x.png"}) {
+                                    "solve 00001 --data p.zip --png x.png"}) {
     const std::string file = command.substr(command.rfind(' ') + 1);
     const Finished first = shell("wallheat " + command);
     if (first.err.find("without cairo") != std::string::npos) continue;
@@ -353,7 +348,7 @@ TEST_F(Outputs, replace_no_plan_whatever_it_is_called) {
 }
 
 TEST_F(CommandFiles, beyond_a_limit_on_their_size_are_an_error_and_not_a_death) {
-  for (const std::string command : {"run --data p.h5 --out x.h5", "pack --data plans --out x.h5",
+  for (const std::string command : {"run --data p.zip --out x.h5", "generate --count 1 --out x.zip",
                                     "merge r.h5 --out x.h5", "generate --out more --count 1"}) {
     EXPECT_THAT(shell("ulimit -f 2; { wallheat " + command + " 2>&1; echo status $?; } | cat").out,
                 AllOf(HasSubstr("File too large"), HasSubstr("status 1\n")))

@@ -186,8 +186,6 @@ TEST_F(NewUser, runs_a_directory_without_a_list_and_is_told_so) {
   EXPECT_THAT(shell(run).err,
               AllOf(HasSubstr("has no building_ids.txt: its 3 *_domain.npy are taken"),
                     HasSubstr("solved 3")));
-  EXPECT_THAT(shell("wallheat pack --data plans --out plans.h5").err,
-              HasSubstr("no building_ids.txt"));
 }
 
 TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
@@ -209,7 +207,6 @@ TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
            {"scaling --replay results.h5", "results.h5"},
            {"solve " + id + " --data plans", shown},
            {"profile " + id + " --data plans", shown},
-           {"pack --data plans --out pack.h5", "pack.h5"},
            {"merge --out merged.h5 results.h5", "merged.h5"},
            {"repair results.h5", "results.h5"},
            {"generate --out more --count 1 --size 16", "more"},
@@ -293,7 +290,6 @@ TEST_F(NewUser, does_not_get_control_characters_of_an_id_onto_the_terminal) {
   shell("cp plans/building_ids.txt ids.txt");
   for (const auto& [command, status] :
        {std::pair{run, 3},
-        {"wallheat pack --data plans --out plans.h5", 3},
         {"rm plans/building_ids.txt; " + run + "--overwrite --ids ids.txt", 1},
         {"wallheat solve $'x\\x1b[2Jy' --data plans", 1}})
     EXPECT_THAT(shell(command, status).err, AllOf(HasSubstr("x\\x1b[2Jy"), Not(HasSubstr("\x1b"))));

@@ -140,7 +140,7 @@ TEST_F(Looking, writes_a_field_as_an_array) {
       "wallheat export r.h5 --field 00002 -o field.npy &&"
       "wallheat solve 00002 --data plans --npy solved.npy");
   const ResultReader reader(directory_ / "r.h5");
-  EXPECT_EQ(npy::read_float(directory_ / "field.npy"), reader.field(1));
+  EXPECT_EQ(npy::read_float(read_input(directory_ / "field.npy")), reader.field(1));
   EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
   expect_refusal("export r.h5 --field 00002 -o field.npy", 1, "field.npy exists");
   expect_refusal("export r.h5 --field 00002", 2, "--out");

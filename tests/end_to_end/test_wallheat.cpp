@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "store/packs/plan_pack.hpp"
 #include "store/result_store.hpp"
 #include "support/shapes.hpp"
 #include "support/shell_test.hpp"
@@ -238,24 +237,20 @@ TEST_F(Wallheat, refuses_to_mix_settings_or_changed_input_in_one_file) {
   EXPECT_THAT(shell(run + "--resume", 1).err, AllOf(HasSubstr("00002"), HasSubstr("--overwrite")));
 }
 
-TEST_F(Wallheat, answers_from_a_pack_as_from_the_directory) {
+TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
   generate(6, 48);
-  shell("echo torn > plans/00004_interior.npy");
-  const Finished packed = shell("wallheat pack --data plans --out plans.h5", 3);
-  EXPECT_THAT(packed.err,
-              AllOf(HasSubstr("plan 00004 is left out"), HasSubstr("00004_interior.npy")));
-  EXPECT_THAT(packed.out, HasSubstr("5 plan(s) packed and read back, 1 left out"));
+  shell("echo torn > plans/00004_interior.npy; python3 -m zipfile -c plans.zip plans");
   shell("wallheat run --data plans --out a.h5 --save-fields", 3);
-  shell("$mpirun 3 run --data plans.h5 --out b.h5 --save-fields", 3);
+  shell("$mpirun 3 run --data plans.zip --out b.h5 --save-fields", 3);
   auto from_directory = answers("a.h5");
-  auto from_pack = answers("b.h5");
+  auto from_archive = answers("b.h5");
   ASSERT_EQ(from_directory.size(), 6U);
-  EXPECT_THAT(from_pack.at(3), AllOf(HasSubstr("plans.h5: plan 00004 was left out of this pack"),
-                                     HasSubstr("00004_interior.npy")));
+  EXPECT_THAT(from_archive.at(3),
+              HasSubstr("plans.zip: plans/00004_interior.npy: is not an NPY file"));
   from_directory.erase(from_directory.begin() + 3);
-  from_pack.erase(from_pack.begin() + 3);
-  EXPECT_EQ(from_pack, from_directory);
-  for (const auto& [file, data] : {std::pair("a.h5", "plans.h5"), std::pair("b.h5", "plans")}) {
+  from_archive.erase(from_archive.begin() + 3);
+  EXPECT_EQ(from_archive, from_directory);
+  for (const auto& [file, data] : {std::pair("a.h5", "plans.zip"), std::pair("b.h5", "plans")}) {
     const std::string words = std::string(file) + " --data " + data;
     EXPECT_THAT(shell("wallheat verify --all " + words, 3).out,
                 HasSubstr("ok: 5 plan(s) are what they were"));
@@ -264,28 +259,27 @@ TEST_F(Wallheat, answers_from_a_pack_as_from_the_directory) {
   }
 }
 
-TEST_F(Wallheat, finds_a_plan_that_changed_from_one_pack_to_the_next) {
+TEST_F(Wallheat, finds_a_plan_that_changed_from_one_archive_to_the_next) {
   generate(3);
-  const std::string pack = "wallheat pack --data plans --out plans.h5 --overwrite; ";
-  const std::string take = pack + "wallheat run --data plans.h5 --out results.h5 --resume";
+  const std::string take =
+      "rm -f plans.zip; python3 -m zipfile -c plans.zip plans; "
+      "wallheat run --data plans.zip --out results.h5 --resume";
   shell(take);
-  EXPECT_THAT(shell(take).err, HasSubstr("restored 3")) << "a new time stamp, the same content";
+  EXPECT_THAT(shell(take).err, HasSubstr("restored 3")) << "new times, the same content";
   change("00002");
   EXPECT_THAT(shell(take, 1).err,
               AllOf(HasSubstr("00002 (other content)"), HasSubstr("--overwrite")));
 }
 
-TEST_F(Wallheat, reads_packs_in_every_command_that_takes_plans) {
-  generate(4, 48);
-  shell(
-      "wallheat pack --data plans --out p.h5 --first 3 && "
-      "wallheat pack --data p.h5 --out q.h5 00002");
-  EXPECT_THAT(shell("wallheat solve 00002 --data q.h5").out, HasSubstr("plan             00002"));
-  expect_refusal("solve 00001 --data q.h5", 1, "there is no plan 00001 in this pack");
-  EXPECT_THAT(shell("wallheat bench --data p.h5 --repeat 1 --scaling false --json").out,
-              AllOf(HasSubstr("00001"), HasSubstr("00003")));
+TEST_F(Wallheat, reads_archives_in_every_command_that_takes_plans) {
+  generate(3, 48);
+  shell("cd plans; python3 -m zipfile -c ../p 0000[23]*");
+  EXPECT_THAT(shell("wallheat solve 00002 --data p").out, HasSubstr("plan             00002"));
+  expect_refusal("solve 00001 --data p", 1, "p: there is no 00001_domain.npy");
+  EXPECT_THAT(shell("wallheat bench --data p --repeat 1 --scaling false --json").out,
+              AllOf(HasSubstr("00002"), HasSubstr("00003")));
   shell(run);
-  expect_refusal("run --data results.h5 --out o.h5", 1, "holds results, not floor plans");
+  expect_refusal("run --data results.h5 --out o.h5", 1, "nor a zip archive of one");
 }
 
 TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
@@ -314,10 +308,8 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"summary plans", 1, "plans"},
       {"solve nothing --data plans", 1, "nothing_domain.npy"},
       {"generate --out plans", 1, "exists"},
-      {"pack --data plans --out existing.h5", 1, "--overwrite"},
-      {"pack --data none --out x.h5", 1, "there is no directory"},
-      {"pack --data plans", 2, "--out is missing"},
-      {"run --data existing.h5 --out x.h5", 1, "nor a pack"},
+      {"run --data existing.h5 --out x.h5", 1, "nor a zip archive"},
+      {"run --data none --out x.h5", 1, "there is no directory or zip archive"},
       {"generate --out x --size 3", 2, "16 to 16384"},
       {"bench --solver steady", 2, "--solvers shows all"},
       {"bench --model h200", 2, "--model needs --device gpu"},
@@ -415,16 +407,15 @@ TEST_F(Wallheat, tells_every_lease_start_and_result_as_json_lines) {
 }
 
 TEST_F(Wallheat, takes_the_distance_of_cells_from_beside_the_plans) {
-  for (const std::string out : {"plates", "plates.h5 --pack"})
+  for (const std::string out : {"plates", "plates.zip"})
     shell("wallheat generate --kind poisson --size 48 --count 2 --out " + out);
-  shell("wallheat pack --data plates --out packed.h5");
   const auto mean = [&](const std::string& plans) {
     const Finished solved = shell("wallheat solve 00002 --json --solver steady --data " + plans);
     EXPECT_EQ(solved.err.find("--spacing") != std::string::npos, plans == "bare");
     return nlohmann::json::parse(solved.out)[0]["mean_temp"].get<double>();
   };
   const double expected = mean("plates --spacing 0.020833333333333332");
-  for (const char* plans : {"plates", "plates.h5", "packed.h5"}) EXPECT_EQ(mean(plans), expected);
+  for (const char* plans : {"plates", "plates.zip"}) EXPECT_EQ(mean(plans), expected);
   shell("cp -r plates bare; rm bare/spacing.txt");
   EXPECT_GT(mean("bare"), 1000 * expected) << "their cells are 1 apart, and this is said";
   EXPECT_THAT(shell("wallheat run --data bare --out bare.h5").err,
@@ -473,23 +464,22 @@ TEST_F(Wallheat, fails_plans_whose_source_is_wrong_and_no_other) {
               AllOf(HasSubstr("00002_source.npy"), HasSubstr("row 3, column 4 is NaN")));
   EXPECT_THAT(rows[2].error, HasSubstr("00003_source.npy: no such file"));
   EXPECT_EQ(rows[3].status, PlanStatus::converged);
-  // A pack leaves them out, with the same reasons.
-  EXPECT_THAT(shell("wallheat pack --data plans --out plans.h5 2>&1", 3).out,
-              AllOf(HasSubstr("00001_source.npy"), HasSubstr("00002_source.npy")));
 }
 
-TEST_F(Wallheat, generates_a_pack_as_it_packs_what_it_generates) {
-  generate(12, 48);
-  const std::string pack = "generate --pack --out made.h5 --count 12 --size 48 --seed 3";
-  shell("wallheat pack --data plans --out packed.h5; wallheat " + pack);
-  const auto packed = open_plan_source(path("packed.h5"));
-  const auto direct = open_plan_source(path("made.h5"));
-  ASSERT_EQ(direct->ids().ids, packed->ids().ids);
-  for (const std::string_view text : direct->ids().ids) {
-    const std::string id(text);
-    EXPECT_EQ(direct->stated_hash(id), packed->stated_hash(id)) << id;
+TEST_F(Wallheat, generates_an_archive_of_what_it_generates) {
+  for (const std::string kind : {"floorplan", "poisson"}) {
+    const std::string words = "generate --count 140 --size 16 --seed 3 --kind " + kind + " --out ";
+    shell("wallheat " + words + kind + " && wallheat " + words + kind + ".npz");
+    shell("mkdir u-" + kind + " && cd u-" + kind + " && python3 -m zipfile -e ../" + kind +
+          ".npz . && diff -r . ../" + kind);
   }
-  expect_refusal(pack, 1, "--overwrite");
+  const std::string again = "generate --out poisson.npz --kind poisson --size 16 --seed 3 ";
+  expect_refusal(again, 1, "--overwrite");
+  const std::string before = bytes("poisson.npz");
+  shell("wallheat " + again + "--count 140 --overwrite");
+  EXPECT_TRUE(bytes("poisson.npz") == before) << "the same plans are the same bytes";
+  shell("echo text > x.zip");
+  expect_refusal("generate --out x.zip --overwrite", 1, "is not what this command writes");
 }
 
 TEST_F(Wallheat, tells_before_the_start_all_that_would_stop_a_run) {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/plan_ids.hpp"
-#include "core/plan_source.hpp"
+#include "plans/plan_source.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"

@@ -3,10 +3,7 @@
 #include <array>
 #include <functional>
 
-#include "core/plan_hash.hpp"
 #include "store/hdf5/hdf5_object.hpp"
-#include "store/packs/pack_file.hpp"
-#include "store/packs/plan_pack.hpp"
 #include "store/results/hdf5_file.hpp"
 #include "store/row.hpp"
 #include "store_fixture.hpp"
@@ -75,34 +72,6 @@ TEST_F(OddFile, leaves_hdf5_to_its_host_as_it_was) {
   EXPECT_TRUE(store::has_object(left, "/kept"));
 }
 
-/// A pack of a plan, with names and rows of which `change` may make something else.
-void write_pack(const fs::path& path,
-                const std::function<void(std::string&, store::PackRow&)>& change = {}) {
-  auto file = store::create_new(path);
-  store::PackWriter writer(file);
-  for (std::size_t i = 0; i < 2; ++i) {
-    std::string id = "plan " + std::to_string(i);
-    store::PackRow row = writer.store(store::encode_plan(room(9, 13)));
-    row.input_hash = plan_hash(room(9, 13));
-    if (change) change(id, row);
-    writer.add(id, row);
-  }
-  writer.finish();
-  file.close("close");
-}
-
-TEST_F(OddFile, with_a_text_array_is_no_pack) {
-  auto made = store::create_new(file);
-  odd::replace_attribute(made.get(), "layer_names", 9);  // 200 texts
-  made.close("close");
-  EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }), HasSubstr("no pack of floor plans"));
-}
-
-TEST_F(OddFile, with_a_plan_named_twice_is_refused) {
-  write_pack(file, [](std::string& id, store::PackRow&) { id = "the same"; });
-  EXPECT_THAT(refusal([&] { (void)open_plan_source(file); }), HasSubstr("damaged"));
-}
-
 /// Runs a step that must not take much memory, in a process of its own.
 void expect_little_memory(const std::function<void()>& step, long most_kib = 50'000) {
   const int status = in_a_process([&] {
@@ -114,20 +83,6 @@ void expect_little_memory(const std::function<void()>& step, long most_kib = 50'
     EXPECT_LT(after.ru_maxrss - before.ru_maxrss, most_kib) << "KiB";
   });
   EXPECT_EQ(status, 0);
-}
-
-TEST_F(OddFile, with_a_wild_shape_takes_little_memory) {
-  const auto expect_refused = [&](const std::function<void(store::PackRow&)>& change) {
-    fs::remove(file);
-    write_pack(file, [&](std::string&, store::PackRow& row) { change(row); });
-    expect_little_memory([&] {
-      const auto source = open_plan_source(file);
-      EXPECT_THROW((void)source->load("plan 1"), InputError);
-      EXPECT_THROW((void)source->interior("plan 1", SIZE_MAX), InputError);
-    });
-  };
-  expect_refused([](store::PackRow& row) { row.rows = row.cols = UINT32_MAX; });
-  expect_refused([](store::PackRow& row) { row.rows = 100'000'000; });
 }
 
 TEST_F(OddFile, of_many_plans_takes_little_memory_unless_all_rows_are_asked_for) {

@@ -133,11 +133,11 @@ def _listener(progress: Progress | None) -> Iterator[tuple[_Listener | None, lis
 
 def run(data: str | os.PathLike[str], out: str | os.PathLike[str], *, progress: Progress | None = None,
         program: str | os.PathLike[str] = "wallheat", **options: Option) -> Run:
-    """Solves all plans of a directory or pack into a result file, on the cores and GPUs of this machine.
+    """Solves all plans of a directory or zip archive into a result file, on the cores and GPUs of this machine.
 
     This is `wallheat run`, in a process of its own, which must be installed.
 
-    data: directory of ID_domain.npy and ID_interior.npy, or a pack of them.
+    data: directory of ID_domain.npy and ID_interior.npy, or a zip archive of one.
     out: the result file.
     progress: is called with each event, in order, on a thread of its own. An event is a dict with "event" ("start",
         "result", "failure", "run_finished", ...), "time" (UTC) and, of a plan, "id", "status", "seconds" (s) and so on,

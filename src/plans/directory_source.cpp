@@ -4,15 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "core/interior_values.hpp"
 #include "core/npy.hpp"
-#include "core/plan_source.hpp"
+#include "core/plan_files.hpp"
+#include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
@@ -21,7 +20,7 @@ namespace {
 
 /// The plans of a directory that has no list of them.
 PlanIds listed_ids(const std::filesystem::path& directory) {
-  constexpr std::string_view ending = "_domain.npy";
+  const std::string_view ending = plan_file_ending(PlanFile::domain);
   std::vector<std::string> ids;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -33,15 +32,7 @@ PlanIds listed_ids(const std::filesystem::path& directory) {
   }
   if (error)
     throw RunError("the directory " + directory.string() + " cannot be read: " + error.message());
-  if (ids.empty())
-    throw RunError("the directory " + directory.string() +
-                   " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
-                   "ID_interior.npy)");
-  std::sort(ids.begin(), ids.end(), natural_less);
-  PlanIds plans = unique_ids(ids);
-  plans.note = directory.string() + " has no building_ids.txt: its " + std::to_string(ids.size()) +
-               " *_domain.npy are taken, in natural order";
-  return plans;
+  return unlisted_ids(directory.string(), std::move(ids));
 }
 
 constexpr std::array array_endings{"_domain.npy", "_interior.npy", "_source.npy"};
@@ -65,7 +56,7 @@ class DirectorySource final : public PlanSource {
 
   [[nodiscard]] std::filesystem::path path() const override { return directory_; }
   [[nodiscard]] PlanIds ids() const override {
-    const auto list = directory_ / "building_ids.txt";
+    const auto list = directory_ / ids_name;
     std::error_code unknown;  // then the list cannot be read, which has its own sentence
     const auto status = std::filesystem::symlink_status(list, unknown);
     return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
@@ -74,42 +65,12 @@ class DirectorySource final : public PlanSource {
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     return read_of(directory_, [&] { return load_floor_plan(directory_, id); });
   }
-  void load_in_pieces(const std::string& id, const PlanPieces& to) const override {
-    const auto domain = domain_file(directory_, id);
-    const auto interior = interior_file(directory_, id);
-    GridShape shape;
-    // Not tried twice: the pieces of the first time are handed over.
-    try {
-      npy::read_float(domain,
-                      {[&](GridShape of_domain) { to.shape(shape = of_domain); }, to.domain});
-      const auto same_shape = [&](const std::filesystem::path& file) {
-        return [file, shape](GridShape found) {
-          if (found != shape)
-            throw InputError(file.string() + ": its shape differs from the domain's");
-        };
-      };
-      npy::read_mask(interior, {same_shape(interior), to.interior});
-      if (has_source_file(directory_, id)) {
-        const auto file = source_file(directory_, id);
-        npy::read_float(file, {same_shape(file), to.source});
-      }
-    } catch (const InputError&) {
-      expect_available(directory_);
-      throw;
-    }
-  }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
                                             std::size_t most_cells) const override {
-    return read_of(directory_,
-                   [&] { return npy::read_mask(interior_file(directory_, id), most_cells); });
-  }
-  [[nodiscard]] std::int64_t interior_cells(const std::string& id) const override {
     return read_of(directory_, [&] {
-      std::int64_t count = 0;
-      npy::read_mask(interior_file(directory_, id),
-                     {[](GridShape) {},
-                      [&](std::span<const std::uint8_t> part) { count += count_interior(part); }});
-      return count;
+      const InputFile file(interior_file(directory_, id));
+      npy::expect_at_most(most_cells, file.name(), file.size());
+      return npy::read_mask({file.name(), file.part(0, file.size())}, most_cells);
     });
   }
   [[nodiscard]] GridShape shape(const std::string& id) const override {

@@ -1,0 +1,47 @@
+#include "core/input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace wallheat {
+
+InputFile::InputFile(const std::filesystem::path& path)
+    : name_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  struct stat info {};
+  if (file_.get() < 0 || ::fstat(file_.get(), &info) != 0)
+    throw InputError(name_ + ": " +
+                     (errno == ENOENT ? std::string("no such file")
+                                      : std::string("cannot be opened: ") + std::strerror(errno)));
+  if (!S_ISREG(info.st_mode)) throw InputError(name_ + ": not a regular file");
+  size_ = static_cast<std::uint64_t>(info.st_size);
+}
+
+void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t done =
+        ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) throw InputError(name_ + ": cannot be read to its end");
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    offset += static_cast<std::uint64_t>(done);
+  }
+}
+
+std::vector<std::byte> InputFile::part(std::uint64_t offset, std::uint64_t count) const {
+  if (offset > size_ || count > size_ - offset)
+    throw InputError(name_ + ": cannot be read to its end");
+  std::vector<std::byte> bytes(count);
+  read_at(offset, bytes);
+  return bytes;
+}
+
+NamedBytes read_input(const std::filesystem::path& path) {
+  const InputFile file(path);
+  return {file.name(), file.part(0, file.size())};
+}
+
+}  // namespace wallheat

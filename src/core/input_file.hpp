@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/file_descriptor.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+/// A source of plans as a whole cannot be read, maybe for a while only: its file system is away, or
+/// its directory. No plan's fault.
+struct SourceUnavailable : RunError {
+  using RunError::RunError;
+};
+
+/// What a file holds; `name` is for sentences about it.
+struct NamedBytes {
+  std::string name;
+  std::vector<std::byte> bytes;
+};
+
+/// An existing file, open for reading. Several threads may read at once.
+class InputFile {
+ public:
+  /// Throws InputError, which names the file, if it cannot be opened or is no regular file: a pipe
+  /// would be waited for without end.
+  explicit InputFile(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// In bytes, when it was opened.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Fills `bytes` from `offset` on. Throws InputError if the file has not so many, or cannot be
+  /// read.
+  void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// So many bytes from `offset` on. Throws InputError, and asks for no memory if the file has not
+  /// so many.
+  [[nodiscard]] std::vector<std::byte> part(std::uint64_t offset, std::uint64_t count) const;
+
+ private:
+  std::string name_;
+  FileDescriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+/// All of a file. Throws InputError.
+[[nodiscard]] NamedBytes read_input(const std::filesystem::path& path);
+
+}  // namespace wallheat

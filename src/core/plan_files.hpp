@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/input_file.hpp"
+#include "wallheat/floor_plan.hpp"
+
+namespace wallheat {
+
+/// The files of a plan. Not every plan has a source.
+enum class PlanFile { domain, interior, source };
+
+/// "_domain.npy"
+[[nodiscard]] std::string_view plan_file_ending(PlanFile file);
+/// "7_domain.npy" of plan 7. Throws InputError if the id could lead out of a directory.
+[[nodiscard]] std::string plan_file_name(const std::string& id, PlanFile file);
+
+/// Makes a plan of its files, which `read` gives, and throws as load_floor_plan does.
+[[nodiscard]] FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read,
+                                        bool has_source);
+
+}  // namespace wallheat

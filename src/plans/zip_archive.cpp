@@ -1,0 +1,217 @@
+#include "plans/zip_archive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "io/checksum.hpp"
+#include "io/deflate.hpp"
+#include "plans/zip_format.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using namespace zip_format;
+using Bytes = std::span<const std::byte>;
+
+/// A number of the format, which the caller knows to be within `bytes`.
+template <class Number>
+Number number_at(Bytes bytes, std::size_t at) {
+  Number number = 0;
+  std::memcpy(&number, bytes.subspan(at, sizeof number).data(), sizeof number);
+  return number;
+}
+
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The lengths of what follows the fixed part of an entry: name, extra fields, comment.
+std::array<std::size_t, 3> tail_of(Bytes entry) {
+  return {number_at<std::uint16_t>(entry, 28), number_at<std::uint16_t>(entry, 30),
+          number_at<std::uint16_t>(entry, 32)};
+}
+
+/// Takes the numbers that do not fit into 32 bits from the extra fields. False if one is missing.
+bool take_large_numbers(ZipArchive::Member& member, Bytes extra) {
+  std::vector<std::uint64_t*> wanted;
+  for (std::uint64_t* number : {&member.size, &member.packed, &member.offset})
+    if (*number == in_extra_field) wanted.push_back(number);
+  while (!wanted.empty() && extra.size() >= 4) {
+    const auto kind = number_at<std::uint16_t>(extra, 0);
+    const Bytes field = extra.subspan(4).first(
+        std::min<std::size_t>(number_at<std::uint16_t>(extra, 2), extra.size() - 4));
+    if (kind == large_numbers) {
+      if (field.size() < 8 * wanted.size()) return false;
+      for (std::size_t k = 0; k < wanted.size(); ++k)
+        *wanted[k] = number_at<std::uint64_t>(field, 8 * k);
+      return true;
+    }
+    extra = extra.subspan(4 + field.size());
+  }
+  return wanted.empty();
+}
+
+/// Of an entry that is as long as its lengths say. Throws RunError if it is damaged.
+void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t place) {
+  const auto [name, extra, comment] = tail_of(entry);
+  member.name = text_of(entry.subspan(entry_bytes, name));
+  member.place = place;
+  member.encrypted = (number_at<std::uint16_t>(entry, 8) & 1) != 0;
+  member.method = number_at<std::uint16_t>(entry, 10);
+  member.crc32 = number_at<std::uint32_t>(entry, 16);
+  member.packed = number_at<std::uint32_t>(entry, 20);
+  member.size = number_at<std::uint32_t>(entry, 24);
+  member.offset = number_at<std::uint32_t>(entry, 42);
+  if (!take_large_numbers(member, entry.subspan(entry_bytes + name, extra)))
+    throw RunError("its list of members is damaged");
+}
+
+/// Members are files below where the archive is unpacked. Throws RunError if one is not.
+void require_inside(std::string_view name) {
+  bool inside = !name.empty() && name.find('\0') == name.npos && name.find('\\') == name.npos;
+  std::string_view rest = name;
+  while (inside && !rest.empty()) {
+    const auto part = rest.substr(0, rest.find('/'));
+    inside = !part.empty() && part != "..";
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  }
+  if (!inside)
+    throw RunError("it has a member '" + std::string(name) +
+                   "', whose name leads out of a directory");
+}
+
+[[noreturn]] void fail_to_use(const std::filesystem::path& archive, const std::string& cause) {
+  throw RunError(archive.string() + " cannot be used as a zip archive: " + cause +
+                 "; make it anew, see 'zip -T'");
+}
+
+}  // namespace
+
+ZipArchive::ZipArchive(const std::filesystem::path& path) try : path_(path), file_(path) {
+  find_list();
+} catch (const InputError& error) {
+  throw RunError(error.what());
+} catch (const RunError& error) {
+  fail_to_use(path, error.what());
+}
+
+void ZipArchive::find_list() {
+  // The end: a record of a fixed size and a comment. Before it may stand where a larger one is.
+  const std::uint64_t tail_bytes =
+      std::min<std::uint64_t>(file_.size(), locator_bytes + end_bytes + longest_comment);
+  const std::uint64_t tail_offset = file_.size() - tail_bytes;
+  const std::vector<std::byte> tail = file_.part(tail_offset, tail_bytes);
+  std::size_t at = text_of(tail).rfind(end_mark);
+  while (at != std::string_view::npos &&
+         (tail.size() - at < end_bytes ||
+          number_at<std::uint16_t>(tail, at + 20) != tail.size() - at - end_bytes))
+    at = at == 0 ? std::string_view::npos : text_of(tail).rfind(end_mark, at - 1);
+  if (at == std::string_view::npos)
+    throw RunError("it does not end with a list of members, as if it was cut off");
+  members_ = number_at<std::uint16_t>(tail, at + 10);
+  list_bytes_ = number_at<std::uint32_t>(tail, at + 12);
+  list_offset_ = number_at<std::uint32_t>(tail, at + 16);
+  std::uint64_t list_end = tail_offset + at;
+  if (at >= locator_bytes && text_of(tail).substr(at - locator_bytes).starts_with(locator_mark)) {
+    list_end = number_at<std::uint64_t>(tail, at - locator_bytes + 8);
+    if (list_end > file_.size() || file_.size() - list_end < large_end_bytes)
+      throw RunError("its list of members is damaged");
+    const std::vector<std::byte> end = file_.part(list_end, large_end_bytes);
+    if (!text_of(end).starts_with(large_end_mark)) throw RunError("its list of members is damaged");
+    members_ = number_at<std::uint64_t>(end, 32);
+    list_bytes_ = number_at<std::uint64_t>(end, 40);
+    list_offset_ = number_at<std::uint64_t>(end, 48);
+  }
+  if (list_offset_ > list_end || list_bytes_ != list_end - list_offset_)
+    throw RunError("its list of members is not where it says, as if a part was cut out");
+}
+
+void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit) const try {
+  constexpr std::uint64_t longest_entry = entry_bytes + 3 * 65535;
+  constexpr std::uint64_t window_bytes = 8 * longest_entry;
+  std::vector<std::byte> window;
+  std::uint64_t window_at = 0;
+  std::uint64_t count = 0;
+  Member member;
+  for (std::uint64_t place = 0; place < list_bytes_; ++count) {
+    const std::uint64_t left = list_bytes_ - place;
+    if (place + std::min(left, longest_entry) > window_at + window.size()) {
+      window_at = place;
+      window = file_.part(list_offset_ + place, std::min(left, window_bytes));
+    }
+    const Bytes rest = Bytes(window).subspan(place - window_at);
+    if (rest.size() < entry_bytes || !text_of(rest).starts_with(entry_mark))
+      throw RunError("its list of members is damaged");
+    const auto [name, extra, comment] = tail_of(rest);
+    const std::size_t length = entry_bytes + name + extra + comment;
+    if (rest.size() < length) throw RunError("its list of members is damaged");
+    fill(member, rest.first(length), place);
+    require_inside(member.name);
+    visit(member);
+    place += length;
+  }
+  if (count != members_) throw RunError("its list of members is damaged");
+} catch (const InputError& error) {
+  throw RunError(error.what());
+} catch (const RunError& error) {
+  fail_to_use(path_, error.what());
+}
+
+ZipArchive::Member ZipArchive::member_at(std::uint64_t place) const {
+  const auto changed = [&] {
+    return InputError(path_.string() + ": its list of members has changed since it was opened");
+  };
+  if (place > list_bytes_ || list_bytes_ - place < entry_bytes) throw changed();
+  std::vector<std::byte> entry = file_.part(list_offset_ + place, entry_bytes);
+  const auto [name, extra, comment] = tail_of(entry);
+  const std::size_t length = entry_bytes + name + extra;
+  if (!text_of(entry).starts_with(entry_mark) || list_bytes_ - place < length) throw changed();
+  entry.resize(length);
+  file_.read_at(list_offset_ + place + entry_bytes, std::span(entry).subspan(entry_bytes));
+  try {
+    Member member;
+    fill(member, entry, place);
+    return member;
+  } catch (const RunError&) {
+    throw changed();
+  }
+}
+
+NamedBytes ZipArchive::read(const Member& member) const {
+  const std::string name = path_.string() + ": " + member.name;
+  const auto refuse = [&](const std::string& cause) { throw InputError(name + " " + cause); };
+  const auto part = [&](std::uint64_t offset, std::uint64_t count) {
+    if (offset > file_.size() || count > file_.size() - offset)
+      refuse("is damaged: it is longer than the archive");
+    return file_.part(offset, count);
+  };
+  if (member.encrypted) refuse("is encrypted; make the archive without a password");
+  if (member.method != stored && member.method != deflated)
+    refuse("is compressed by method " + std::to_string(member.method) +
+           ", which is not known; make the archive with deflate");
+  const std::vector<std::byte> head = part(member.offset, local_bytes);
+  const std::uint64_t name_at = member.offset + local_bytes;
+  const auto name_bytes = number_at<std::uint16_t>(head, 26);
+  if (!text_of(head).starts_with(local_mark) ||
+      text_of(part(name_at, name_bytes)) != std::string_view(member.name))
+    refuse("is damaged: it is not where the list of members says");
+  std::vector<std::byte> packed =
+      part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.packed);
+  NamedBytes held{name, {}};
+  if (member.method == stored) {
+    held.bytes = std::move(packed);
+  } else {
+    if (!can_hold(packed.size(), member.size)) refuse("is damaged: its size is not possible");
+    held.bytes.resize(member.size);
+    if (!inflate_raw(packed, held.bytes)) refuse("is damaged: it cannot be unpacked");
+  }
+  if (held.bytes.size() != member.size || crc32_of(held.bytes) != member.crc32)
+    refuse("is damaged: its checksum does not match");
+  return held;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,104 @@
+#include "plans/zip_writer.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+
+#include "io/checksum.hpp"
+#include "io/deflate.hpp"
+#include "plans/zip_format.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using namespace zip_format;
+
+constexpr std::uint16_t version_needed = 45;         // of the format, for archives of any size
+constexpr std::uint16_t first_of_january_1980 = 33;  // the same plans make the same archive
+
+template <std::unsigned_integral Number>
+void put(std::string& to, Number number) {
+  to.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+/// What local header and entry have in common.
+void put_member(std::string& to, const ZipMember& member, std::uint16_t extra_bytes) {
+  put(to, version_needed);
+  put(to, std::uint16_t{0});  // flags
+  put(to, deflated);
+  put(to, std::uint16_t{0});  // time of day
+  put(to, first_of_january_1980);
+  put(to, member.crc32);
+  put(to, static_cast<std::uint32_t>(member.packed.size()));
+  put(to, member.size);
+  put(to, static_cast<std::uint16_t>(member.name.size()));
+  put(to, extra_bytes);
+}
+
+}  // namespace
+
+ZipMember compress_member(std::string name, std::string_view bytes) {
+  constexpr std::size_t most_bytes = std::numeric_limits<std::uint32_t>::max() - (1U << 20);
+  if (bytes.size() > most_bytes) throw RunError(name + " is too large for a zip archive");
+  const auto plain = std::as_bytes(std::span(bytes));
+  return {std::move(name), deflate_raw(plain, Effort::best),
+          static_cast<std::uint32_t>(plain.size()), crc32_of(plain)};
+}
+
+void ZipWriter::write(std::string_view bytes) {
+  out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  offset_ += bytes.size();
+}
+
+void ZipWriter::add(const ZipMember& member) {
+  const bool is_far = offset_ >= in_extra_field;
+  list_ += entry_mark;
+  put(list_, version_needed);  // made by
+  put_member(list_, member, is_far ? 12 : 0);
+  list_.append(10, '\0');  // no comment, first disk, no attributes
+  put(list_, is_far ? in_extra_field : static_cast<std::uint32_t>(offset_));
+  list_ += member.name;
+  if (is_far) {
+    put(list_, large_numbers);
+    put(list_, std::uint16_t{8});
+    put(list_, offset_);
+  }
+  ++members_;
+
+  std::string head(local_mark);
+  put_member(head, member, 0);
+  write(head + member.name);
+  write({reinterpret_cast<const char*>(member.packed.data()), member.packed.size()});
+}
+
+void ZipWriter::finish() {
+  const std::uint64_t list_offset = offset_;
+  write(list_);
+  const std::uint64_t large_end_offset = offset_;
+  std::string end(large_end_mark);
+  put(end, std::uint64_t{large_end_bytes - 12});  // of what follows
+  put(end, version_needed);
+  put(end, version_needed);
+  put(end, std::uint64_t{0});  // disks
+  put(end, members_);
+  put(end, members_);
+  put(end, std::uint64_t{list_.size()});
+  put(end, list_offset);
+  end += locator_mark;
+  put(end, std::uint32_t{0});
+  put(end, large_end_offset);
+  put(end, std::uint32_t{1});
+  end += end_mark;
+  put(end, std::uint32_t{0});
+  const auto few = static_cast<std::uint16_t>(std::min<std::uint64_t>(members_, 0xffff));
+  put(end, few);
+  put(end, few);
+  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size(), in_extra_field)));
+  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_offset, in_extra_field)));
+  put(end, std::uint16_t{0});  // no comment
+  write(end);
+  out_.flush();
+}
+
+}  // namespace wallheat

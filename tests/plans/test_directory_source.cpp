@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "plans/plan_hash.hpp"
+#include "plans/plan_source.hpp"
+#include "support/matchers.hpp"
+#include "support/refusal.hpp"
+#include "support/shapes.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
+
+namespace wallheat {
+namespace {
+
+class PlanDirectory : public testing::Test {
+ protected:
+  void add(const std::string& file, const std::string& content = "") {
+    std::ofstream(directory_ / file) << content;
+  }
+  SharedPlanSource source() { return directory_source(directory_.path()); }
+  PlanIds ids() { return source()->ids(); }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(PlanDirectory, without_a_list_of_its_plans_has_all_of_them_in_natural_order) {
+  for (const char* id : {"house 10", "10", "9", "010", "house 9", "a"}) {
+    add(std::string(id) + "_domain.npy");
+    add(std::string(id) + "_interior.npy");
+  }
+  add("_domain.npy");
+  add("notes.txt");
+  const PlanIds plans = ids();
+  EXPECT_THAT(plans.ids, ElementsAre("9", "010", "10", "a", "house 9", "house 10"));
+  EXPECT_THAT(plans.note, AllOf(HasSubstr("no building_ids.txt"), HasSubstr("6 *_domain.npy")));
+  add("building_ids.txt", "10\n");
+  EXPECT_THAT(ids().ids, ElementsAre("10"));
+  EXPECT_EQ(ids().note, "");
+}
+
+TEST_F(PlanDirectory, must_hold_a_list_or_a_plan) {
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)ids(); }),
+              AllOf(HasSubstr(directory_.path().string()),
+                    HasSubstr("neither building_ids.txt nor a floor plan")));
+  add("1_domain.npy");
+  std::filesystem::create_symlink("nowhere", directory_ / "building_ids.txt");
+  EXPECT_THROW((void)ids(), RunError) << "a list that cannot be read is no list that is not there";
+}
+
+TEST_F(PlanDirectory, gives_a_mask_of_so_many_cells_and_no_larger_one) {
+  save_floor_plan(directory_.path(), "7", room(20, 30));
+  EXPECT_EQ(source()->interior("7", 600), room(20, 30).interior);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source()->interior("7", 599); }),
+              HasSubstr("7_interior.npy: has more than 599 cells"));
+  add("8_interior.npy");
+  std::filesystem::resize_file(directory_ / "8_interior.npy", std::uintmax_t{1} << 40);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source()->interior("8", 599); }),
+              HasSubstr("8_interior.npy: has more than 599 cells"));
+}
+
+TEST_F(PlanDirectory, shows_a_change_in_a_plans_stamp) {
+  save_floor_plan(directory_.path(), "7", room(20, 30));
+  const std::uint64_t before = source()->stamp("7");
+  EXPECT_EQ(source()->stamp("7"), before);
+  std::ofstream(directory_ / "7_interior.npy", std::ios::app) << "x";
+  const std::uint64_t longer = source()->stamp("7");
+  EXPECT_NE(longer, before);
+  std::filesystem::last_write_time(directory_ / "7_domain.npy", {});
+  const std::uint64_t older = source()->stamp("7");
+  EXPECT_THAT(older, AllOf(testing::Ne(longer), testing::Ne(before)));
+  EXPECT_FALSE(source()->has_source("7"));
+  add("7_source.npy");
+  EXPECT_TRUE(source()->has_source("7"));
+  EXPECT_NE(source()->stamp("7"), older);
+  std::filesystem::remove(directory_ / "7_interior.npy");
+  EXPECT_THROW((void)source()->stamp("7"), InputError);
+  EXPECT_THROW((void)source()->stamp("a/b"), InputError);
+}
+
+TEST(PlanHash, depends_on_shape_values_and_mask_alone) {
+  const FloorPlan plan = room(12, 18);
+  EXPECT_EQ(plan_hash(plan), plan_hash(room(12, 18)));
+  EXPECT_NE(plan_hash(plan), plan_hash(room(18, 12)));
+  FloorPlan other = plan;
+  other.domain(0, 0) += 1;
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+  other = plan;
+  other.interior(0, 0) = 1;
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+  other = plan;
+  other.source = Grid<double>(12, 18);
+  EXPECT_NE(plan_hash(other), plan_hash(plan));
+}
+
+}  // namespace
+}  // namespace wallheat

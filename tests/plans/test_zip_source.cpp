@@ -1,0 +1,367 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+#include "core/npy.hpp"
+#include "core/plan_files.hpp"
+#include "plans/plan_source.hpp"
+#include "plans/zip_writer.hpp"
+#include "support/matchers.hpp"
+#include "support/process.hpp"
+#include "support/refusal.hpp"
+#include "support/shapes.hpp"
+#include "wallheat/error.hpp"
+#include "wallheat/floor_plan_files.hpp"
+
+namespace wallheat {
+namespace {
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+/// What is where in an archive's entries of its list of members.
+constexpr std::string_view entry_mark = "PK\x01\x02";
+constexpr std::size_t flags_at = 8, method_at = 10, crc_at = 16, packed_at = 20, size_at = 24;
+
+Files files_of(const FloorPlan& plan, const std::string& folder, const std::string& id) {
+  Files files{{folder + id + "_domain.npy", npy::bytes_of(plan.domain)},
+              {folder + id + "_interior.npy", npy::bytes_of(plan.interior)}};
+  if (plan.has_source()) files.push_back({folder + id + "_source.npy", npy::bytes_of(plan.source)});
+  return files;
+}
+
+std::string zip_of(const Files& files) {
+  std::ostringstream out;
+  ZipWriter zip(out);
+  for (const auto& [name, bytes] : files) zip.add(compress_member(name, bytes));
+  zip.finish();
+  return out.str();
+}
+
+bool same_plan(const FloorPlan& a, const FloorPlan& b) {
+  return a.domain == b.domain && a.interior == b.interior && a.source == b.source;
+}
+
+class ZipSource : public testing::Test {
+ protected:
+  [[nodiscard]] std::filesystem::path file() const { return directory_ / "plans.zip"; }
+  [[nodiscard]] std::filesystem::path plans() const { return directory_ / "plans"; }
+  void SetUp() override {
+    std::filesystem::create_directory(plans());
+    std::mt19937 random(5);
+    save_floor_plan(plans(), "10", random_plan_with_sources(random));
+    save_floor_plan(plans(), "9", room(20, 30));
+    save_floor_plan(plans(), "a house", random_plan(11, 7, 60, 2));
+  }
+  SharedPlanSource open(const std::string& bytes) {
+    std::ofstream(file(), std::ios::binary | std::ios::trunc) << bytes;
+    return open_plan_source(file());
+  }
+  SharedPlanSource open(const Files& files) { return open(zip_of(files)); }
+  std::string refusal(const std::string& bytes) {
+    return refusal_of<RunError>([&] { (void)open(bytes); });
+  }
+  std::string refusal(const Files& files) { return refusal(zip_of(files)); }
+  /// The sentence about plan 1 of two, of which an entry was changed.
+  std::string damage(const std::function<void(std::string&, std::size_t entry)>& change) {
+    Files files = files_of(room(20, 30), "", "1");
+    for (auto& more : files_of(room(9, 9), "", "2")) files.push_back(more);
+    std::string bytes = zip_of(files);
+    change(bytes, bytes.find(entry_mark));
+    const auto source = open(bytes);
+    EXPECT_TRUE(same_plan(source->load("2"), room(9, 9)));
+    return refusal_of<InputError>([&] { (void)source->load("1"); });
+  }
+  /// Makes `file()` of the folder `plans` in `directory_`.
+  int python(const std::string& script) {
+    std::ofstream(directory_ / "script.py") << script;
+    return std::system(
+        ("cd " + directory_.path().string() + " && /usr/bin/python3 script.py").c_str());
+  }
+  void expect_the_directory() {
+    const auto source = open_plan_source(file());
+    const auto expected = directory_source(plans());
+    EXPECT_EQ(source->ids().ids, expected->ids().ids);
+    for (const std::string_view text : expected->ids().ids) {
+      const std::string id(text);
+      const FloorPlan plan = expected->load(id);
+      EXPECT_TRUE(same_plan(source->load(id), plan)) << id;
+      EXPECT_EQ(source->interior(id, plan.interior.cells.size()), plan.interior) << id;
+      EXPECT_THROW((void)source->interior(id, plan.interior.cells.size() - 1), InputError) << id;
+      EXPECT_EQ(source->shape(id), expected->shape(id)) << id;
+      EXPECT_EQ(source->has_source(id), plan.has_source()) << id;
+    }
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(ZipSource, is_what_the_directory_is_however_python_made_it) {
+  const std::string files = "for file in sorted(pathlib.Path('plans').iterdir(), reverse=True): ";
+  for (const std::string method : {"ZIP_STORED", "ZIP_DEFLATED"}) {
+    ASSERT_EQ(python("import pathlib, zipfile\n"
+                     "z = zipfile.ZipFile('plans.zip', 'w', zipfile." +
+                     method + ")\n" + files + "z.write(file)\nz.close()"),
+              0);
+    expect_the_directory();
+  }
+  // Into a pipe: sizes and checksum stand behind each member; its sizes have 64 bits.
+  ASSERT_EQ(python("import pathlib, subprocess, zipfile\n"
+                   "cat = subprocess.Popen('cat > plans.zip', shell=True, stdin=subprocess.PIPE)\n"
+                   "z = zipfile.ZipFile(cat.stdin, 'w', zipfile.ZIP_DEFLATED)\n"
+                   "z.comment = b'PK\\5\\6' * 9\n" +
+                   files +
+                   "\n    with z.open(str(file), 'w', force_zip64=True) as out: "
+                   "out.write(file.read_bytes())\n"
+                   "z.close()\ncat.stdin.close()\nassert cat.wait() == 0"),
+            0);
+  expect_the_directory();
+}
+
+TEST_F(ZipSource, may_come_from_numpy) {
+  if (python("import numpy") != 0) GTEST_SKIP() << "/usr/bin/python3 has no numpy";
+  ASSERT_EQ(python("import numpy, pathlib\n"
+                   "numpy.savez_compressed('plans', **{file.stem: numpy.load(file) for file in "
+                   "pathlib.Path('plans').iterdir()})"),
+            0);
+  std::filesystem::rename(directory_ / "plans.npz", file());
+  expect_the_directory();
+}
+
+TEST_F(ZipSource, of_its_writer_is_read_by_python) {
+  (void)open(files_of(room(9, 9), "plans/", "1"));
+  EXPECT_EQ(python("import zipfile\nz = zipfile.ZipFile('plans.zip')\nassert z.testzip() is None\n"
+                   "assert z.namelist() == ['plans/1_domain.npy', 'plans/1_interior.npy']\n"
+                   "assert z.infolist()[0].date_time == (1980, 1, 1, 0, 0, 0)"),
+            0);
+}
+
+TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
+  Files files = files_of(room(9, 9), "x/y/", "2");
+  for (const char* id : {"10", "9"})
+    for (auto& more : files_of(room(8, 9), "x/y/", id)) files.push_back(more);
+  files.push_back({"x/y/old/1_domain.npy", "of a folder below"});
+  files.push_back({"notes.txt", "of no plan"});
+  const PlanIds unlisted = open(files)->ids();
+  EXPECT_THAT(unlisted.ids, ElementsAre("2", "9", "10"));
+  EXPECT_THAT(unlisted.note,
+              AllOf(HasSubstr("plans.zip has no building_ids.txt"), HasSubstr("3 *_domain.npy")));
+  files.insert(files.begin() + 2,
+               {"x/y/building_ids.txt", "\xEF\xBB\xBF# mine\r\n10\r\n 2 \n7\n10"});
+  const auto source = open(files);
+  EXPECT_THAT(source->ids().ids, ElementsAre("10", "2", "7"));
+  EXPECT_THAT(source->ids().duplicates, ElementsAre("10"));
+  EXPECT_EQ(source->ids().note, "");
+  EXPECT_TRUE(same_plan(source->load("9"), room(8, 9)));
+  for (const auto& read : std::vector<std::function<void()>>{
+           [&] { (void)source->load("7"); }, [&] { (void)source->shape("7"); },
+           [&] { (void)source->stamp("7"); }, [&] { (void)source->has_source("7"); }})
+    EXPECT_THAT(refusal_of<InputError>(read), HasSubstr("plans.zip: there is no x/y/7_domain.npy"));
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("../9"); }), HasSubstr("'/'"));
+}
+
+TEST_F(ZipSource, lacks_a_plan_without_its_mask) {
+  Files files = files_of(room(9, 9), "", "1");
+  files.pop_back();
+  const auto source = open(files);
+  EXPECT_THAT(source->ids().ids, ElementsAre("1"));
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("1"); }),
+              HasSubstr("there is no 1_interior.npy"));
+}
+
+TEST_F(ZipSource, has_another_stamp_for_a_plan_that_changed_only) {
+  Files files = files_of(room(9, 9), "", "1");
+  for (auto& more : files_of(room(8, 9), "", "2")) files.push_back(more);
+  const auto stamps = [&] {
+    const auto source = open(files);
+    return std::pair(source->stamp("1"), source->stamp("2"));
+  };
+  const auto before = stamps();
+  EXPECT_NE(before.first, before.second);
+  std::swap(files[0], files[3]);  // another order
+  EXPECT_EQ(stamps(), before);
+  files[2].second.back() ^= 1;  // of plan 2
+  const auto after = stamps();
+  EXPECT_EQ(after.first, before.first);
+  EXPECT_NE(after.second, before.second);
+  files.push_back({"1_source.npy", npy::bytes_of(Grid<double>(9, 9))});
+  EXPECT_NE(stamps().first, before.first);
+}
+
+TEST_F(ZipSource, says_how_far_apart_the_cells_are) {
+  Files files = files_of(room(9, 9), "plans/", "1");
+  (void)open(files);
+  EXPECT_EQ(spacing_of_plans(file()), std::nullopt);
+  files.push_back({"spacing.txt", "7"});  // of another folder
+  files.push_back({"plans/spacing.txt", "0.25 \r\n"});
+  (void)open(files);
+  EXPECT_EQ(spacing_of_plans(file()), 0.25);
+  for (const char* wrong : {"", "1/4", "0", "-1", "nan", "inf"}) {
+    files[3].second = wrong;
+    (void)open(files);
+    EXPECT_THAT(refusal_of<RunError>([&] { (void)spacing_of_plans(file()); }),
+                AllOf(HasSubstr("spacing.txt"), HasSubstr("one number above 0")))
+        << wrong;
+  }
+}
+
+TEST_F(ZipSource, names_archive_and_member_that_cannot_be_read) {
+  const auto plan_1 = [](const std::string& cause) {
+    return AllOf(HasSubstr("plans.zip: 1_domain.npy"), HasSubstr(cause), Not(HasSubstr("\n")));
+  };
+  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + flags_at] |= 1; }),
+              plan_1("is encrypted"));
+  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + method_at] = 12; }),
+              plan_1("is compressed by method 12"));
+  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + crc_at] ^= 1; }),
+              plan_1("its checksum does not match"));
+  EXPECT_THAT(damage([](auto& bytes, auto) { bytes[60] ^= 1; }), plan_1("is damaged"));
+  EXPECT_THAT(damage([](auto& bytes, auto) { bytes[33] = 'x'; }),
+              plan_1("is not where the list of members says"));
+  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + packed_at + 3] = 0x70; }),
+              plan_1("is longer than the archive"));
+  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + size_at + 3] = 0x70; }),
+              plan_1("its size is not possible"));
+  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + size_at] ^= 1; }),
+              plan_1("cannot be unpacked"));
+  EXPECT_THAT(damage([](auto& bytes, auto entry) {
+                bytes[entry + method_at] = 0;
+                bytes[entry + packed_at] ^= 1;
+              }),
+              plan_1("its checksum does not match"));
+}
+
+TEST_F(ZipSource, that_is_none_or_of_no_plans_is_refused_in_one_sentence) {
+  const Files plan = files_of(room(9, 9), "", "1");
+  const std::string whole = zip_of(plan);
+  EXPECT_THAT(refusal(""), HasSubstr("neither a directory of floor plans nor a zip archive"));
+  EXPECT_THAT(refusal("id,mean_temp\n"), HasSubstr("neither a directory of floor plans nor a zip"));
+  EXPECT_THAT(refusal("PK"), HasSubstr("as if it was cut off"));
+  EXPECT_THAT(refusal(Files{{"a.txt", "text"}}), HasSubstr("holds no floor plan"));
+  EXPECT_THAT(refusal(Files{}), HasSubstr("holds no floor plan"));
+  EXPECT_THAT(refusal(whole.substr(0, 40) + whole.substr(41)), HasSubstr("members is damaged"));
+  std::string small = whole;  // an end without numbers of 64 bits
+  small.erase(small.size() - 98, 76);
+  EXPECT_EQ(refusal(small), "(accepted)");
+  EXPECT_THAT(refusal(small.substr(0, 40) + small.substr(41)), HasSubstr("not where it says"));
+  for (const char* name : {"../1_domain.npy", "/1_domain.npy", "a/../1_domain.npy",
+                           "a\\1_domain.npy", "a//1_domain.npy"}) {
+    Files files = plan;
+    files.push_back({name, "x"});
+    EXPECT_THAT(refusal(files), AllOf(HasSubstr(name), HasSubstr("leads out of a directory")));
+  }
+  Files twice = plan;
+  twice.push_back(plan[1]);
+  EXPECT_THAT(refusal(twice), HasSubstr("has 1_interior.npy twice"));
+  Files two = files_of(room(9, 9), "a/", "1");
+  two.push_back({"b/2_domain.npy", "x"});
+  EXPECT_THAT(refusal(two), HasSubstr("in two folders, 'a/' and 'b/'"));
+  std::filesystem::remove(file());
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)open_plan_source(file()); }),
+              HasSubstr("there is no directory or zip archive"));
+}
+
+TEST_F(ZipSource, cut_or_with_any_byte_flipped_gives_no_other_plan) {
+  Files files = files_of(room(6, 7), "p/", "1");
+  for (auto& more : files_of(random_plan(5, 9, 60, 1), "p/", "2")) files.push_back(more);
+  const std::string whole = zip_of(files);
+  const auto original = open(whole);
+  const std::vector<std::pair<std::string, FloorPlan>> known{{"1", original->load("1")},
+                                                             {"2", original->load("2")}};
+  std::size_t readable = 0;
+  const auto look = [&](const std::string& bytes) {
+    try {
+      const auto source = open(bytes);
+      for (const auto& [id, plan] : known) {
+        try {
+          EXPECT_TRUE(same_plan(source->load(id), plan));
+          ++readable;
+        } catch (const InputError& error) {
+          EXPECT_THAT(error.what(), AllOf(HasSubstr("plans.zip"), HasSubstr(id + "_")));
+        }
+      }
+    } catch (const RunError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("plans.zip"));
+    }
+  };
+  for (std::size_t length = 0; length < whole.size(); length += 7) look(whole.substr(0, length));
+  EXPECT_EQ(readable, 0U);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string flipped = whole;
+    flipped[at] ^= 0x10;
+    look(flipped);
+  }
+  EXPECT_GT(readable, whole.size()) << "one plan does not suffer from the other's damage";
+}
+
+TEST_F(ZipSource, may_have_more_members_than_16_bits_count) {
+  std::ostringstream out;
+  ZipWriter zip(out);
+  const ZipMember domain = compress_member("", npy::bytes_of(room(4, 4).domain));
+  const ZipMember interior = compress_member("", npy::bytes_of(room(4, 4).interior));
+  for (int plan = 0; plan < 40'000; ++plan) {
+    for (ZipMember member : {domain, interior}) {
+      member.name =
+          plan_file_name(std::to_string(plan),
+                         member.crc32 == domain.crc32 ? PlanFile::domain : PlanFile::interior);
+      zip.add(member);
+    }
+  }
+  zip.finish();
+  const auto source = open(out.str());
+  EXPECT_EQ(source->ids().ids.size(), 40'000U);
+  EXPECT_TRUE(same_plan(source->load("39999"), room(4, 4)));
+}
+
+/// A file in which long stretches are holes.
+class SparseFile final : public std::filebuf {
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+    if (count < 1 << 20) return std::filebuf::xsputn(bytes, count);
+    seekoff(count, std::ios::cur, std::ios::out);
+    return count;
+  }
+};
+
+TEST_F(ZipSource, may_be_larger_than_4_gib) {
+  SparseFile sparse;
+  ASSERT_NE(sparse.open(file(), std::ios::out | std::ios::binary), nullptr);
+  std::ostream out(&sparse);
+  ZipWriter zip(out);
+  const ZipMember large{"large", std::vector<std::byte>(std::size_t{1} << 27), 1, 0};
+  for (int count = 0; count < 33; ++count) zip.add(large);
+  for (const auto& [name, bytes] : files_of(room(20, 30), "", "1"))
+    zip.add(compress_member(name, bytes));
+  zip.finish();
+  sparse.close();
+  ASSERT_GT(std::filesystem::file_size(file()), std::uint64_t{1} << 32);
+  EXPECT_TRUE(same_plan(open_plan_source(file())->load("1"), room(20, 30)));
+  EXPECT_EQ(python("import zipfile\nassert len(zipfile.ZipFile('plans.zip').read('1_domain.npy'))"
+                   " == 128 + 8 * 600"),
+            0);
+}
+
+TEST_F(ZipSource, serves_many_threads_at_once) {
+  Files files;
+  for (const auto& [name, plan] : awkward_plans())
+    for (auto& more : files_of(plan, "", name)) files.push_back(more);
+  const auto source = open(files);
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < 10; ++round)
+          for (const auto& [name, plan] : awkward_plans())
+            wrong += same_plan(source->load(name), plan) ? 0 : 1;
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace wallheat
