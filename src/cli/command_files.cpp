@@ -98,8 +98,8 @@ void CommandFiles::add_store(const std::string& option, const fs::path& file, bo
 void CommandFiles::check_plans(const Named& file) const {
   for (const auto& [option, directory, written] : directories_)
     if (is_file_of(file.file, directory))
-      throw UsageError(fmt::format("{} and {} are one file, {}; name another file by {}", option,
-                                   file.option, file.file.string(), file.option));
+      throw UsageError(fmt::format("{} is one of the files of {}; name another file by {}",
+                                   file.file.string(), option, file.option));
   if (is_among_plans(result_path(file.file)))
     throw UsageError(fmt::format("{} belongs to the floor plans beside it; name another file by {}",
                                  file.file.string(), file.option));

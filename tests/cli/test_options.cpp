@@ -118,6 +118,40 @@ std::vector<std::string> options_in(const std::string& configuration) {
   return names;
 }
 
+std::vector<std::string> all_commands() {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(app_main({"help"}), 0);
+  std::istringstream overview(testing::internal::GetCapturedStdout());
+  std::vector<std::string> commands;
+  for (std::string line; std::getline(overview, line);)
+    if (line.starts_with("  ") && !line.starts_with("   "))
+      commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return commands;
+}
+
+TEST(Options, that_take_no_word_say_what_they_take) {
+  std::size_t refused = 0;
+  for (const std::string& command : all_commands()) {
+    for (const std::string& option : options_in(printed_by(command, {}).value())) {
+      testing::internal::CaptureStdout();
+      testing::internal::CaptureStderr();
+      const int status = app_main({command, "--" + option + "=two~", "--print-config"});
+      (void)testing::internal::GetCapturedStdout();
+      const std::string told = testing::internal::GetCapturedStderr();
+      if (status == 0) continue;  // it takes words
+      ++refused;
+      EXPECT_THAT(told, AllOf(HasSubstr("--" + option),
+                              testing::AnyOf(HasSubstr("must be a whole number up to "),
+                                             HasSubstr("must be a whole number from 0 to "),
+                                             HasSubstr("must be a number, not 'two~'"),
+                                             HasSubstr("does not take any arguments"),
+                                             HasSubstr("Valid choices are"))))
+          << command;
+    }
+  }
+  EXPECT_GT(refused, 90U);
+}
+
 TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
   const TemporaryDirectory directory;
   const std::string file = (directory / "a.cfg").string();
@@ -125,13 +159,8 @@ TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
       "pl#2",     "# all",    "x #y",    " x ", "x\t",      "\v",  "\r",   "\"q\"",       "a\"b",
       "\"",       "\\",       "a\\nb",   "a\\", "a\nb = c", "\n",  "=",    "a = b",       "[s]",
       "\xC3\xA9", "\xFF\xFE", "%value%", "'",   "-x",       "--y", "\x1b", "\xEF\xBB\xBF"};
-  testing::internal::CaptureStdout();
-  ASSERT_EQ(app_main({"help"}), 0);
-  std::istringstream overview(testing::internal::GetCapturedStdout());
   std::size_t tried = 0;
-  for (std::string line; std::getline(overview, line);) {
-    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
-    const std::string command = line.substr(2, line.find(' ', 2) - 2);
+  for (const std::string& command : all_commands()) {
     const auto usual = printed_by(command, {});
     ASSERT_TRUE(usual) << command;
     EXPECT_THAT(*usual, Not(HasSubstr("(="))) << command;

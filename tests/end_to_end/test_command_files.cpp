@@ -1,9 +1,5 @@
-#include <algorithm>
 #include <fstream>
 #include <map>
-#include <regex>
-#include <set>
-#include <sstream>
 
 #include "store/result_store.hpp"
 #include "support/shell_test.hpp"
@@ -58,8 +54,9 @@ TEST_F(CommandFiles, of_a_run_are_different_ones) {
          {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.lock"}) {
       expect_refusal(run + "--out new.h5 " + option + " " + file, 2, "--out and " + option);
     }
-    expect_refusal("run --data plans --out new.h5 " + option + " plans/building_ids.txt", 2,
-                   "--data and " + option);
+    expect_refusal(
+        "run --data plans --out new.h5 " + option + " plans/building_ids.txt", 2,
+        "plans/building_ids.txt is one of the files of --data; name another file by " + option);
   }
   expect_refusal(run + "--out new.h5 --events new --exit-status-file loop/new", 2,
                  "--events and --exit-status-file are one file");
@@ -192,159 +189,6 @@ TEST_F(CommandFiles, that_are_exported_or_drawn_replace_nothing_unasked_and_appe
   EXPECT_EQ(shell("wallheat export r.h5 -o /dev/stdout | cat").out, bytes("x.csv"));
   EXPECT_EQ(shell("ln -s x.csv l; wallheat export r.h5 -o l --overwrite && readlink l").out,
             "x.csv\n");
-}
-
-/// A command that writes to OUT, and what it reads beside floor plans, which are DATA.
-struct Output {
-  std::string command;
-  std::vector<std::string> inputs;
-  std::string ending{};  ///< that OUT must have
-};
-
-const std::vector<Output>& all_outputs() {
-  static const std::vector<Output> outputs{
-      {"run --data DATA --ids ids --overwrite --out OUT", {"pack.h5", "ids"}},
-      {"run --data DATA --ids ids --resume --out r.h5 --events OUT",
-       {"pack.h5", "ids", "r.h5", "r.h5.wal", "r.h5.lock", "r.h5.status"}},
-      {"run --data DATA --ids ids --resume --out r.h5 --exit-status-file OUT",
-       {"pack.h5", "ids", "r.h5", "r.h5.wal", "r.h5.lock", "r.h5.status"}},
-      {"run --data DATA --ids short --mistyped --exit-status-file OUT", {"short"}},
-      {"pack --data DATA --ids ids --overwrite --out OUT", {"pack.h5", "ids"}},
-      {"solve 00001 --data DATA --overwrite --npy OUT", {"pack.h5"}},
-      {"solve 00001 --data DATA --overwrite --png OUT", {"pack.h5"}, ".png"},
-      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --csv OUT", {"pack.h5", "ids"}},
-      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --plot OUT",
-       {"pack.h5", "ids"},
-       ".png"},
-      {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --csv OUT",
-       {"pack.h5", "ids"}},
-      {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --plot OUT",
-       {"pack.h5", "ids"},
-       ".png"},
-      {"summary r.h5 --data DATA --overwrite --plot OUT", {"pack.h5", "r.h5"}, ".png"},
-      {"plot r.h5 --minus r2.h5 --data DATA --overwrite --out OUT",
-       {"pack.h5", "r.h5", "r2.h5"},
-       ".png"},
-      {"export r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal"}},
-      {"export r.h5 --format xdmf --overwrite --out OUT", {"r.h5"}},
-      {"export r.h5 --field 00001 --overwrite --out OUT", {"r.h5"}},
-      {"report r.h5 --compare r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
-      {"trace r.h5 --events events --overwrite --out OUT", {"r.h5", "events"}},
-      {"compare r.h5 r.csv --overwrite --plot OUT", {"r.h5", "r.csv"}, ".png"},
-      {"merge r.h5 r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
-      {"merge r.h5 --allow-missing --out new.h5 --overwrite --missing-ids OUT", {"r.h5"}},
-      {"scaling --data DATA --ids ids --overwrite --plot OUT", {"pack.h5", "ids"}, ".png"},
-      {"scaling r.h5 r2.h5 --overwrite --plot OUT", {"r.h5", "r2.h5"}, ".png"},
-      {"scaling --replay r.h5 --overwrite --plot OUT", {"r.h5"}, ".png"},
-      {"queue --sacct jobs --overwrite --replay OUT", {"jobs"}},
-      {"queue --sacct jobs --overwrite --plot OUT", {"jobs"}, ".png"},
-      {"queue --lsf jobs --history OUT", {"jobs"}},
-      {"advise --sacct jobs --sinfo nodes --scontrol config --history OUT -- --data DATA --out "
-       "r.h5",
-       {"jobs", "nodes", "config", "pack.h5", "r.h5"}},
-      {"monitor --samples 1 --overwrite --csv OUT", {}},
-      {"monitor recording --overwrite --plot OUT", {"recording"}, ".png"},
-      {"bench --data DATA --device gpu --overwrite --plot OUT", {"pack.h5"}, ".png"},
-      {"offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9 --overwrite --plot OUT", {}, ".png"},
-  };
-  return outputs;
-}
-
-/// The options of a command that take the name of a file or directory, but of floor plans.
-std::vector<std::string> file_options(const std::string& help) {
-  std::vector<std::string> names;
-  const std::regex option(
-      R"(  (?:-. \[ )?--([a-z-]+) (?:\] )?(?:FILE|DIR|PAGE|TRACE|PICTURE)\b.*)");
-  std::istringstream lines(help);
-  std::smatch found;
-  for (std::string line; std::getline(lines, line);)
-    if (std::regex_match(line, found, option)) names.push_back(found[1]);
-  return names;
-}
-
-class Outputs : public CommandFiles {
- protected:
-  void SetUp() override {
-    shell(
-        "wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
-        "echo 1 > plates/spacing.txt && wallheat pack --data plates --out pack.h5 &&"
-        "wallheat run --data plates --out r.h5 --save-fields --events events && cp r.h5 r2.h5 &&"
-        "wallheat export r.h5 --out r.csv && ln -s . loop &&"
-        "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording");
-  }
-  /// That it is one of the command's inputs or a floor plan, in one line, and nothing is changed.
-  void expect_kept(const Output& output, const std::string& data, const std::string& file) {
-    const auto before = all_files();
-    std::string out = file;
-    if (!output.ending.empty()) {
-      out = "link" + output.ending;
-      std::filesystem::create_symlink(file, directory_ / out);
-    }
-    const std::string command = std::regex_replace(
-        std::regex_replace(output.command, std::regex("DATA"), data), std::regex("OUT"), out);
-    const std::string said = shell("wallheat " + command, 2).err;
-    const bool is_mistyped = command.find("--mistyped") != std::string::npos;
-    EXPECT_LE(std::count(said.begin(), said.end(), '\n'), is_mistyped ? 2 : 1) << command << said;
-    if (!output.ending.empty()) std::filesystem::remove(directory_ / out);
-    EXPECT_EQ(all_files(), before) << command;
-  }
-};
-
-TEST_F(Outputs, replace_no_input_of_any_command) {
-  for (const Output& output : all_outputs()) {
-    for (const std::string name : {"00001_domain.npy", "00001_interior.npy", "00001_source.npy",
-                                   "building_ids.txt", "spacing.txt"})
-      expect_kept(output, "plates", "plates/" + name);
-    for (const std::string& input : output.inputs)
-      expect_kept(output, input == "pack.h5" ? input : "plates", input);
-  }
-}
-
-TEST_F(Outputs, are_known_of_every_command) {
-  const std::set<std::string> inputs{"ids", "events", "minus",    "compare", "replay", "sacct",
-                                     "lsf", "sinfo",  "scontrol", "config",  "file",   "part"};
-  std::istringstream overview(shell("wallheat help").out);
-  std::set<std::string> commands;
-  for (std::string line; std::getline(overview, line);)
-    if (line.starts_with("  ") && !line.starts_with("   "))
-      commands.insert(line.substr(2, line.find(' ', 2) - 2));
-  EXPECT_GT(commands.size(), 15U);
-  // These make directories of their own kind.
-  for (const std::string& command : {"generate", "manual"}) commands.erase(command);
-  for (const std::string& command : commands)
-    for (const std::string& option : file_options(shell("wallheat help " + command + " --all").out))
-      EXPECT_TRUE(inputs.contains(option) ||
-                  std::ranges::any_of(all_outputs(),
-                                      [&](const Output& output) {
-                                        return output.command.starts_with(command + " ") &&
-                                               output.command.find("--" + option + " OUT") !=
-                                                   std::string::npos;
-                                      }))
-          << command << " --" << option << " is not among all_outputs()";
-}
-
-TEST_F(Outputs, replace_no_plan_whatever_it_is_called) {
-  shell(
-      "ln -s plates/00001_domain.npy link.npy; ln plates/00002_domain.npy name.npy;"
-      "mkdir far; mv plates/00002_interior.npy far/mask; ln -s ../far/mask "
-      "plates/00002_interior.npy;"
-      "rm plates/00002_source.npy; ln -s plates/00002_source.npy new.npy; ln -s plates other");
-  const Output solve{"solve 00001 --data DATA --overwrite --npy OUT", {}};
-  for (const std::string data : {"plates", "other", "loop/plates/../plates"}) {
-    for (const std::string out : {"plates/00001_domain.npy", "./loop/plates/00001_domain.npy",
-                                  "other/00001_domain.npy", "link.npy", "name.npy", "far/mask",
-                                  "plates/00002_source.npy", "new.npy", "plates/other_source.npy"})
-      expect_kept(solve, data, out);
-  }
-  const Output field{"export r.h5 --field 00001 --overwrite --out OUT", {}};
-  for (const std::string out :
-       {"plates/00001_domain.npy", "./loop/plates/00001_domain.npy", "other/00001_domain.npy",
-        "link.npy", "new.npy", "name.npy", "far/mask"})
-    expect_kept(field, "", out);
-  // Beside plans there is room for other files.
-  shell("wallheat solve 00001 --data plates --npy plates/solution.npy");
-  shell("wallheat run --data plates --out plates/r.h5 --exit-status-file plates/status");
-  shell("wallheat export r.h5 --field 00001 --out far/00001_domain.npy");
 }
 
 TEST_F(CommandFiles, beyond_a_limit_on_their_size_are_an_error_and_not_a_death) {
