@@ -86,6 +86,7 @@ void CommandFiles::reads_plans(const std::string& option, const fs::path& plans)
 void CommandFiles::add_store(const std::string& option, const fs::path& file, bool written) {
   if (file.empty()) return;
   const fs::path path = result_path(file);
+  stores_.push_back({option, path, written});
   for (const fs::path& each : {path, status_path(path)}) {
     files_.push_back({option, each, written});
     files_.push_back({option, temporary_path(each), written});
@@ -105,6 +106,18 @@ void CommandFiles::check_plans(const Named& file) const {
                                  file.file.string(), file.option));
 }
 
+/// A run names its journals by numbers that are not known here.
+void CommandFiles::check_journals(const Named& file) const {
+  const fs::path path = result_path(file.file);
+  for (const auto& [option, store, written] : stores_) {
+    std::error_code unknown;
+    if (option != file.option && fs::equivalent(path.parent_path(), store.parent_path(), unknown) &&
+        path.filename().string().starts_with(store.filename().string() + ".wal"))
+      throw UsageError(fmt::format("{} is the name of a journal of {}; name another file by {}",
+                                   file.file.string(), option, file.option));
+  }
+}
+
 void CommandFiles::check() const {
   std::map<Identity, const Named*> known;
   for (const Named& file : files_) {
@@ -122,7 +135,10 @@ void CommandFiles::check() const {
                                  file.written ? file.option : other.option));
   }
   for (const Named& file : files_)
-    if (file.written && identity_of(file.file)) check_plans(file);
+    if (file.written && identity_of(file.file)) {
+      check_plans(file);
+      check_journals(file);
+    }
   for (const Made& made : made_) require_replaceable(made.file, made.overwrite, made.beginning);
 }
 

@@ -44,9 +44,11 @@ class CommandFiles {
   void add_store(const std::string& option, const std::filesystem::path& file, bool written);
 
   void check_plans(const Named& file) const;
+  void check_journals(const Named& file) const;
 
   std::vector<Named> files_;
   std::vector<Named> directories_;  // of plans
+  std::vector<Named> stores_;
   std::vector<Made> made_;
 };
 

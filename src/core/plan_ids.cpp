@@ -15,11 +15,6 @@ PlanIds unique_ids(const std::vector<std::string>& names) {
   PlanIds result;
   IdList ids;
   for (const std::string& name : names) {
-    if (name.size() > max_id_length) {
-      throw RunError("the plan id '" + name.substr(0, 40) + "...' has " +
-                     std::to_string(name.size()) + " bytes, at most " +
-                     std::to_string(max_id_length) + " are possible");
-    }
     if (!ids.add(name)) result.duplicates.push_back(name);
   }
   result.ids = ids.ids();
@@ -109,6 +104,8 @@ void check_id(std::string_view id) {
     throw InputError("the plan id '" + std::string(id) + "' " + cause);
   };
   if (id.empty()) refuse("is empty");
+  if (id.size() > max_id_length)
+    refuse("has more than the 127 bytes that a result file keeps: rename the plan's files");
   if (id.find('/') != std::string_view::npos)
     refuse("contains '/', which could leave the data directory");
   if (id.find("..") != std::string_view::npos)

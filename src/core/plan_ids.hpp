@@ -20,7 +20,7 @@ struct PlanIds {
   std::string note{};                   ///< where they are from, if that may surprise; or empty
 };
 
-/// Keeps the first of each id, in order. Throws RunError if an id is longer than max_id_length.
+/// Keeps the first of each id, in order.
 [[nodiscard]] PlanIds unique_ids(const std::vector<std::string>& names);
 
 /// Reads an ids file: one id a line; blank lines, carriage returns and lines that begin with # are
@@ -38,7 +38,7 @@ struct PlanIds {
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
 
 /// Throws InputError if an id could lead out of the data directory ("/", "..", control
-/// characters).
+/// characters), or is longer than max_id_length.
 void check_id(std::string_view id);
 
 }  // namespace wallheat

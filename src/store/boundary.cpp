@@ -60,9 +60,7 @@ void require_own(const fs::path& path, const std::string& mark, const std::strin
     throw_system_error(path, "be read", EIO);
   if (bytes.empty() || says(bytes, mark)) return;
   for (const std::size_t session : journal_numbers(path)) {
-    JournalReader journal(journal_path(path, session));
-    journal.scan([](const Row&, const JournalPlace&) {});
-    if (journal.file_id() != 0) return;  // it tells what the damaged file was
+    if (journal_file_id(path, session) != 0) return;  // it tells what the damaged file was
   }
   throw RunError(path.string() + " is not " + kind +
                  " that wallheat wrote, so --overwrite does not replace it; "

@@ -86,7 +86,9 @@ RunError not_folded(const View& view, const fs::path& path, const std::string& w
 void take_journals(const fs::path& path) {
   for (const std::size_t number : journal_numbers(path)) {
     const auto journal = journal_path(path, number);
-    if (is_there(journal)) rename_file(journal, taken_path(journal));
+    // If there is one already, a writer is about to find that it came too late with this one.
+    if (is_there(journal) && !is_there(taken_path(journal)))
+      rename_file(journal, taken_path(journal));
   }
   sync_directory_of(path);
 }
@@ -110,9 +112,7 @@ std::vector<FileId> files_replaced_at(const fs::path& path) {
     // There is none, or it is too damaged to say: its journals do.
   }
   for (const std::size_t number : journal_numbers(path)) {
-    JournalReader journal(journal_path(path, number));
-    journal.scan([](const Row&, const JournalPlace&) {});
-    ids.push_back(journal.file_id());
+    ids.push_back(journal_file_id(path, number));
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -122,7 +122,7 @@ std::vector<FileId> files_replaced_at(const fs::path& path) {
 Damage fold(const fs::path& path, const std::optional<NewOrder>& order,
             const Interrupted& interrupted) {
   take_journals(path);
-  const View view(path, Viewer::writer);
+  const View view(path, Viewer::folder);
   Damage damage;
   try {
     damage = write_view(view, path, order, interrupted);

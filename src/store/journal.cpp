@@ -11,6 +11,7 @@
 #include "core/bytes.hpp"
 #include "io/checksum.hpp"
 #include "io/file_names.hpp"
+#include "store/result_path.hpp"
 
 namespace wallheat::store {
 
@@ -133,7 +134,10 @@ std::optional<JournalPlace> place_of(const Record& record, std::uint64_t offset)
                       static_cast<std::uint32_t>((bytes - sizeof(Row)) / sizeof(RoomResult))};
 }
 
+/// Behind the last one, so that no name is used again that another process is taking.
 std::pair<File, std::size_t> make_journal(const std::filesystem::path& file, std::size_t number) {
+  const auto numbers = journal_numbers(file);
+  if (!numbers.empty()) number = std::max(number, numbers.back() + 1);
   for (;; ++number) {
     const auto path = journal_path(file, number);
     if (is_there(taken_path(path))) continue;
@@ -207,12 +211,6 @@ void JournalWriter::commit() {
   }
 }
 
-JournalReader::JournalReader(const std::filesystem::path& journal)
-    : file_([&] {
-        auto found = open_unless(ENOENT, journal, O_RDONLY);
-        return found ? std::move(*found) : File(taken_path(journal), O_RDONLY);
-      }()) {}
-
 void JournalReader::scan(
     const std::function<void(const Row& row, const JournalPlace& place)>& take) {
   ForwardBytes bytes(file_);
@@ -271,6 +269,16 @@ std::vector<std::byte> JournalReader::field(const JournalPlace& place, const Row
   if (!file_.read_at(place.offset + sizeof(Row) + place.rooms * sizeof(RoomResult), field))
     refuse_changed();
   return field;
+}
+
+FileId journal_file_id(const std::filesystem::path& file, std::size_t session) {
+  const auto path = journal_path(file, session);
+  auto opened = open_unless(ENOENT, path, O_RDONLY);
+  if (!opened) opened = open_unless(ENOENT, taken_path(path), O_RDONLY);
+  if (!opened) return 0;
+  JournalReader journal(std::move(*opened));
+  journal.scan([](const Row&, const JournalPlace&) {});
+  return journal.file_id();
 }
 
 }  // namespace wallheat::store

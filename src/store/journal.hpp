@@ -30,8 +30,8 @@ enum class RecordKind : std::uint32_t;
 /// Writes a journal. Every function throws SystemError; after that only the destructor may follow.
 class JournalWriter {
  public:
-  /// Makes the journal of the first session from `number` on that has none, for the result file
-  /// with this id, and makes it durable.
+  /// Makes the journal of session `number`, or of a later one if there are such, for the result
+  /// file with this id, and makes it durable.
   JournalWriter(const std::filesystem::path& file, std::size_t number, FileId file_id,
                 const Attributes& session);
 
@@ -67,9 +67,7 @@ struct JournalPlace {
 /// Reads a journal as far as its records are whole.
 class JournalReader {
  public:
-  /// Opens a journal under this name, or under that of one that is being folded. Throws SystemError
-  /// if it is under neither.
-  explicit JournalReader(const std::filesystem::path& journal);
+  explicit JournalReader(File file) : file_(std::move(file)) {}
 
   /// Hands over every row, in the order in which they were stored. Rooms are checked but not kept,
   /// fields are skipped.
@@ -97,5 +95,8 @@ class JournalReader {
   bool has_ended_ = false;
   bool is_damaged_ = false;
 };
+
+/// The id of the file that the journal of a session belongs to; 0 if it does not say.
+[[nodiscard]] FileId journal_file_id(const std::filesystem::path& file, std::size_t session);
 
 }  // namespace wallheat::store

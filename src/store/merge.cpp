@@ -155,6 +155,9 @@ class Merge {
   }
 
   void take_row(std::uint32_t number, std::size_t i, const StoredResult& result) {
+    const bool says_nothing =
+        status_of(result.row) == PlanStatus::pending && result.row.attempts == 0;
+    if (says_nothing) return;
     auto& chosen = choices_[i];
     const Choice found = choice_of(number, result.row);
     if (chosen.part != Choice::nothing && found.rank() <= chosen.rank()) return;

@@ -13,21 +13,21 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1024;
 
-std::optional<JournalReader> open_journal(const std::filesystem::path& path) {
-  try {
-    return JournalReader(path);
-  } catch (const SystemError& error) {
-    if (error.code != ENOENT) throw;
-    return std::nullopt;
-  }
+/// Under its name or, as a fold may rename it at any moment, under that of one that was taken.
+std::optional<JournalReader> open_journal(const std::filesystem::path& path, Viewer viewer) {
+  std::optional<File> file;
+  if (viewer != Viewer::folder) file = open_unless(ENOENT, path, O_RDONLY);
+  if (!file) file = open_unless(ENOENT, taken_path(path), O_RDONLY);
+  if (!file) return std::nullopt;
+  return JournalReader(std::move(*file));
 }
 
 /// Behind the last journal there must be none.
-void require_no_gap(const std::filesystem::path& file, std::size_t missing) {
+void require_no_gap(const std::filesystem::path& file, std::size_t missing, Viewer viewer) {
   constexpr std::size_t looked_at = 8;
   for (std::size_t number = missing + 1; number <= missing + looked_at; ++number) {
     auto later = journal_path(file, number);
-    if (!is_there(later)) later = taken_path(later);
+    if (viewer == Viewer::folder || !is_there(later)) later = taken_path(later);
     if (!is_there(later)) continue;
     const auto path = journal_path(file, missing).string();
     throw RunError(path + " is missing, although " + later.string() +
@@ -114,9 +114,9 @@ void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
   };
   for (std::size_t number = known.sessions.size();; ++number) {
-    auto journal = open_journal(journal_path(path, number));
-    if (!journal) return require_no_gap(path, number);
-    if (viewer == Viewer::writer) forget_cached(journal->file());
+    auto journal = open_journal(journal_path(path, number), viewer);
+    if (!journal) return require_no_gap(path, number, viewer);
+    if (viewer != Viewer::reader) forget_cached(journal->file());
     journals_.push_back(std::move(*journal));
     auto& opened = journals_.back();
     if (places_.empty()) places_.resize(count());

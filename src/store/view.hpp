@@ -27,9 +27,12 @@ struct Damage {
 /// The first few ids in quotes, and how many more there are.
 [[nodiscard]] std::string few_of(const std::vector<std::string>& ids);
 
-/// Who looks: only a writer waits for the disk, so as not to build on what a failed sync left in
-/// memory.
-enum class Viewer { reader, writer };
+/// Who looks.
+enum class Viewer {
+  reader,
+  writer,  ///< waits for the disk, so as not to build on what a failed sync left in memory
+  folder,  ///< the same; of the journals only those that were taken, to which nothing is added
+};
 
 /// What a result file and its journals say together, at one look: the file's rows, overlaid by the
 /// journals' results. Nothing is changed. Several threads may ask. Functions throw RunError or

@@ -22,29 +22,28 @@ struct Output {
 
 const std::vector<Output>& all_outputs() {
   static const std::vector<Output> outputs{
-      {"run --data DATA --ids ids --overwrite --out OUT", {"pack.h5", "ids"}},
+      {"run --data DATA --ids ids --overwrite --out OUT", {"plates.zip", "ids"}},
       {"run --data DATA --ids ids --resume --out r.h5 --events OUT",
-       {"pack.h5", "ids", "r.h5", "r.h5.wal", "r.h5.lock", "r.h5.status"}},
+       {"plates.zip", "ids", "r.h5", "r.h5.wal0", "r.h5.lock", "r.h5.status"}},
       {"run --data DATA --ids ids --resume --out r.h5 --exit-status-file OUT",
-       {"pack.h5", "ids", "r.h5", "r.h5.wal", "r.h5.lock", "r.h5.status"}},
+       {"plates.zip", "ids", "r.h5", "r.h5.wal0", "r.h5.lock", "r.h5.status"}},
       {"run --data DATA --ids short --mistyped --exit-status-file OUT", {"short"}},
-      {"pack --data DATA --ids ids --overwrite --out OUT", {"pack.h5", "ids"}},
-      {"solve 00001 --data DATA --overwrite --npy OUT", {"pack.h5"}},
-      {"solve 00001 --data DATA --overwrite --png OUT", {"pack.h5"}, ".png"},
-      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --csv OUT", {"pack.h5", "ids"}},
+      {"solve 00001 --data DATA --overwrite --npy OUT", {"plates.zip"}},
+      {"solve 00001 --data DATA --overwrite --png OUT", {"plates.zip"}, ".png"},
+      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --csv OUT", {"plates.zip", "ids"}},
       {"whatif --data DATA --ids ids --wall 0=1 --overwrite --plot OUT",
-       {"pack.h5", "ids"},
+       {"plates.zip", "ids"},
        ".png"},
       {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --csv OUT",
-       {"pack.h5", "ids"}},
+       {"plates.zip", "ids"}},
       {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --plot OUT",
-       {"pack.h5", "ids"},
+       {"plates.zip", "ids"},
        ".png"},
-      {"summary r.h5 --data DATA --overwrite --plot OUT", {"pack.h5", "r.h5"}, ".png"},
+      {"summary r.h5 --data DATA --overwrite --plot OUT", {"plates.zip", "r.h5"}, ".png"},
       {"plot r.h5 --minus r2.h5 --data DATA --overwrite --out OUT",
-       {"pack.h5", "r.h5", "r2.h5"},
+       {"plates.zip", "r.h5", "r2.h5"},
        ".png"},
-      {"export r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal"}},
+      {"export r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal0"}},
       {"export r.h5 --format xdmf --overwrite --out OUT", {"r.h5"}},
       {"export r.h5 --field 00001 --overwrite --out OUT", {"r.h5"}},
       {"report r.h5 --compare r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
@@ -52,7 +51,7 @@ const std::vector<Output>& all_outputs() {
       {"compare r.h5 r.csv --overwrite --plot OUT", {"r.h5", "r.csv"}, ".png"},
       {"merge r.h5 r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
       {"merge r.h5 --allow-missing --out new.h5 --overwrite --missing-ids OUT", {"r.h5"}},
-      {"scaling --data DATA --ids ids --overwrite --plot OUT", {"pack.h5", "ids"}, ".png"},
+      {"scaling --data DATA --ids ids --overwrite --plot OUT", {"plates.zip", "ids"}, ".png"},
       {"scaling r.h5 r2.h5 --overwrite --plot OUT", {"r.h5", "r2.h5"}, ".png"},
       {"scaling --replay r.h5 --overwrite --plot OUT", {"r.h5"}, ".png"},
       {"queue --sacct jobs --overwrite --replay OUT", {"jobs"}},
@@ -60,10 +59,10 @@ const std::vector<Output>& all_outputs() {
       {"queue --lsf jobs --history OUT", {"jobs"}},
       {"advise --sacct jobs --sinfo nodes --scontrol config --history OUT -- --data DATA --out "
        "r.h5",
-       {"jobs", "nodes", "config", "pack.h5", "r.h5"}},
+       {"jobs", "nodes", "config", "plates.zip", "r.h5"}},
       {"monitor --samples 1 --overwrite --csv OUT", {}},
       {"monitor recording --overwrite --plot OUT", {"recording"}, ".png"},
-      {"bench --data DATA --device gpu --overwrite --plot OUT", {"pack.h5"}, ".png"},
+      {"bench --data DATA --device gpu --overwrite --plot OUT", {"plates.zip"}, ".png"},
       {"offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9 --overwrite --plot OUT", {}, ".png"},
   };
   return outputs;
@@ -86,7 +85,7 @@ class Outputs : public ShellTest {
   void SetUp() override {
     shell(
         "wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
-        "echo 1 > plates/spacing.txt && wallheat pack --data plates --out pack.h5 &&"
+        "echo 1 > plates/spacing.txt && python3 -m zipfile -c plates.zip plates/ &&"
         "wallheat run --data plates --out r.h5 --save-fields --events events && cp r.h5 r2.h5 &&"
         "wallheat export r.h5 --out r.csv && ln -s . loop &&"
         "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording");
@@ -139,7 +138,7 @@ TEST_F(Outputs, replace_no_input_of_any_command) {
                                    "building_ids.txt", "spacing.txt"})
       expect_kept(output, "plates", "plates/" + name);
     for (const std::string& input : output.inputs)
-      expect_kept(output, input == "pack.h5" ? input : "plates", input);
+      expect_kept(output, input == "plates.zip" ? input : "plates", input);
   }
 }
 

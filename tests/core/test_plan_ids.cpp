@@ -77,9 +77,11 @@ TEST_F(IdsFile, must_exist) {
   EXPECT_THROW((void)read_ids(directory_.path()), RunError);
 }
 
-TEST_F(IdsFile, cannot_hold_an_id_that_the_result_file_cannot) {
-  EXPECT_EQ(read(std::string(max_id_length, 'x')).ids.size(), 1U);
-  EXPECT_THROW((void)read(std::string(max_id_length + 1, 'x')), RunError);
+TEST_F(IdsFile, may_name_a_plan_that_will_fail_as_its_id_is_too_long) {
+  const std::string longest(max_id_length, 'x');
+  EXPECT_EQ(read(longest + "\n" + longest + "x\n").ids.size(), 2U);
+  EXPECT_NO_THROW(check_id(longest));
+  EXPECT_THROW(check_id(longest + "x"), InputError);
 }
 
 TEST(NaturalOrder, counts_digits_as_numbers) {

@@ -40,7 +40,7 @@ TEST_F(NewUser, is_told_the_command_that_was_meant) {
 TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
   generate(3);
   shell(
-      "wallheat pack --data plans --out pack.h5; wallheat run --data plans --out r.h5;"
+      "python3 -m zipfile -c plans.zip plans/; wallheat run --data plans --out r.h5;"
       "printf '00002\\n0001\\n' > ids");
   const auto files = [&] { return shell("find . | sort").out; };
   const std::string before = files();
@@ -48,12 +48,10 @@ TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
            std::pair{std::string("run 0001 --data plans --out x.h5"), std::string("plans")},
            {"run 00002 0001 --data plans --out x.h5", "plans"},
            {"run --ids ids --data plans --out x.h5", "plans"},
-           {"run 1 --data pack.h5 --out x.h5", "pack.h5"},
+           {"run 1 --data plans.zip --out x.h5", "plans.zip"},
            {"run 0001 --data plans --out r.h5 --overwrite", "plans"},
-           {"pack 0001 --data plans --out x.h5", "plans"},
-           {"pack --ids ids --data plans --out x.h5", "plans"},
            {"solve 1 --data plans --npy x.npy", "plans"},
-           {"solve 0001 --data pack.h5 --npy x.npy", "pack.h5"},
+           {"solve 0001 --data plans.zip --npy x.npy", "plans.zip"},
            {"profile 0001 --data plans", "plans"},
            {"whatif 0001 --data plans --wall 25=22 --csv x.csv", "plans"},
            {"need --ids ids --data plans --wall 25 --room-mean 18 --csv x.csv", "plans"},
@@ -116,8 +114,7 @@ TEST_F(NewUser, is_told_what_is_no_result_file) {
       EXPECT_EQ(shell("wallheat " + line, 1).err, "wallheat: " + std::string(sentence)) << line;
     }
   }
-  for (const std::string command : {"run --data plans --out FOLDER",
-                                    "pack --data plans --out FOLDER", "merge r.h5 --out FOLDER"})
+  for (const std::string command : {"run --data plans --out FOLDER", "merge r.h5 --out FOLDER"})
     for (const std::string more : {"", " --overwrite"}) {
       std::string line = command + more;
       line.replace(line.find("FOLDER"), 6, "empty");

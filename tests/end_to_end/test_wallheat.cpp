@@ -144,6 +144,44 @@ TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
   EXPECT_EQ(reader.rows()[0].attempts, 1);
 }
 
+TEST_F(Wallheat, fails_a_plan_whose_id_is_too_long_and_no_other) {
+  generate(3);
+  const std::string longest(140, 'x');
+  shell("cd plans; for end in domain interior; do cp 00002_$end.npy " + longest +
+        "_$end.npy; done; echo " + longest + " >> building_ids.txt");
+  EXPECT_THAT(shell(run, 3).err, AllOf(HasSubstr("has more than the 127 bytes"),
+                                       HasSubstr("solved 3, failed 1")));
+  EXPECT_THAT(shell(run + "--resume", 3).err, HasSubstr("restored 3, solved 0, failed 1"));
+  EXPECT_THAT(shell("wallheat summary results.h5").out, HasSubstr("failed                     1"));
+}
+
+TEST_F(Wallheat, leaves_nothing_behind_if_it_is_refused_before_the_first_plan) {
+  generate(3);
+  shell(run);
+  const std::string before = bytes("results.h5");
+  change("00002");
+  shell(run + "--resume", 1);
+  shell(run + "--resume --tolerance 0.5", 1);
+  shell("wallheat run --data plans --out new.h5 --events plans/nowhere/e", 1);
+  EXPECT_EQ(bytes("results.h5"), before);
+  EXPECT_EQ(shell("ls results.h5* new.h5* 2>/dev/null", 2).out, "results.h5\n");
+}
+
+TEST_F(Wallheat, tells_what_a_full_disk_left_and_makes_the_file_whole_later) {
+  generate(30);
+  // A shell's unit is 1 kB: rows and journal fit, the whole file with its fields does not.
+  const Finished full = shell(
+      "(ulimit -f $((($(ls -l plans | wc -l) * 900 + 190000) / 1024)); trap '' XFSZ; exec " + run +
+          "--save-fields --rooms)",
+      1);
+  ASSERT_THAT(full.err, HasSubstr("File too large"));
+  EXPECT_EQ(full.err.find("HDF5-DIAG"), std::string::npos);
+  shell("wallheat run --data plans --out results.h5 --save-fields --rooms --resume");
+  shell("wallheat run --data plans --out direct.h5 --save-fields --rooms");
+  EXPECT_EQ(answers(), answers("direct.h5"));
+  EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
+}
+
 TEST_F(Wallheat, gives_up_a_plan_that_failed_too_often_until_it_is_told_otherwise) {
   generate(3);
   shell("mv plans/00002_domain.npy away");

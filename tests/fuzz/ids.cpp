@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::set(found.ids.begin(), found.ids.end()).size() == found.ids.size(), "an id twice");
     for (const std::string_view listed : found.ids) {
       const std::string id(listed);
-      require(!id.empty() && id.size() <= max_id_length, "an id that the result file cannot hold");
+      require(!id.empty(), "a plan without an id");
       require(id.find('\n') == std::string::npos, "two lines as one id");
       accepts<InputError>([&] { (void)floor_plan_shape(directory(), id); });
       accepts<InputError>([&] { (void)directory_source(directory())->stamp(id); });

@@ -43,11 +43,10 @@ class TwoFiles : public testing::Test {
   /// Rows with a field hold it compressed already.
   std::string make(const std::string& name, Content content) {
     StorePlan plan{
-        {}, {{"solver", content.solver}, {"tolerance", content.tolerance}}, content.fields, {}};
+        {}, {{"solver", content.solver}, {"tolerance", content.tolerance}}, content.fields};
     for (std::uint32_t i = 0; i < content.rows.size(); ++i) {
       content.rows[i].index = i;
       plan.ids.push_back(content.rows[i].id);
-      if (content.fields) plan.shapes.push_back({2, 2});
     }
     std::erase_if(content.rows,
                   [](const PlanResult& row) { return row.status == PlanStatus::pending; });
@@ -131,7 +130,7 @@ TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
     PlanResult row = solved_with(id, 12);
     Grid<double> field(2, 2, 5.0);
     field(1, 0) = cell;
-    row.field = compress_field(field);
+    put_field(row, field);
     return row;
   };
   const Comparison found = compared({{with_field("a", 10), with_field("b", 10)}, "0.0001", true},

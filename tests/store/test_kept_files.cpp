@@ -98,7 +98,7 @@ TEST_F(KeptFiles, have_the_row_type_that_this_build_writes_byte_for_byte) {
 }
 
 TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
-  store::JournalReader reader(kept("killed.h5.wal0"));
+  store::JournalReader reader(File(kept("killed.h5.wal0"), O_RDONLY));
   std::vector<std::pair<store::Row, store::JournalPlace>> found;
   reader.scan([&](const store::Row& row, const store::JournalPlace& place) {
     found.emplace_back(row, place);

@@ -37,9 +37,7 @@ TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
   write_bytes(lock, "host elsewhere\npid 1\n");
   write_bytes(directory / "results.h5.new", "half");
   write_bytes(directory / "results.h5.walrus", "somebody's");
-  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }), HasSubstr("journal of another result"))
-      << "as a file that was folded once is whole without journal 0";
-  std::filesystem::rename(journal.string() + ".fold", directory / "results.h5.wal1.fold");
+  write_bytes(directory / "results.h5.wal1.fold", replaced);
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
   EXPECT_EQ(report.done, 5u);
@@ -50,7 +48,7 @@ TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
 TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_the_others) {
   const auto plan = make_plan(12, {{6, 7}, {9, 9}});
   make_closed(plan, 11, session);
-  damage_row(plan, 3, 10);  // in its id
+  damage_row(plan, 3);
   damage_field(plan, 7);
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
@@ -62,6 +60,15 @@ TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_th
   EXPECT_FALSE(repair_results(file).changed);
   EXPECT_THAT(resume_with(plan, 3, 8), IsEmpty());
   expect_contents(file, plan, 11);
+}
+
+TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {
+  const auto plan = make_plan(5);
+  make_closed(plan, 5);
+  damage_row(plan, 3, 8 + 5);  // "plan 3" becomes "plan 2"
+  EXPECT_EQ(repair_results(file).done, 4u);
+  EXPECT_EQ(resume_with(plan, 3, 4).size(), 0u);
+  expect_contents(file, plan, 5);
 }
 
 /// The next byte to flip. Unused bytes are zero, mostly; one that is not lies in rows, fields or
