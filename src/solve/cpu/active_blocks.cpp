@@ -22,7 +22,6 @@ void CompactFields::resize(std::size_t fields, std::size_t cells) {
 
 void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, const Sweeps& sweeps) {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  even_first_ = sweeps.even_first;
   ring_ = static_cast<std::size_t>(sweeps.levels);
   const std::size_t blocks = (interior.cols + block_width - 1) / block_width + 2;
   if (interior.rows > most - 2 * ring_ || blocks > most ||
@@ -133,7 +132,7 @@ void ActiveBlocks::load(const Grid<double>& grid, double* field, CellPlace origi
       const bool inside = row < grid.rows && col < grid.cols;
       const std::size_t width = inside ? std::min(block_width, grid.cols - col) : 0;
       for (std::size_t cell = 0; cell < block_width; ++cell)
-        field[place_in_block(cell, even_first_)] = cell < width ? grid(row, col + cell) : 0;
+        field[cell] = cell < width ? grid(row, col + cell) : 0;
       field += block_width;
     }
   }

@@ -93,7 +93,6 @@ class ActiveBlocks {
   void list_runs();
   std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);
 
-  bool even_first_ = false;
   std::size_t ring_ = 0;  ///< its rows, as many as there are levels; it is one block wide
   Grid<std::uint8_t>
       masks_;  ///< of each block, the ring included: bit i says that cell i is interior
@@ -131,8 +130,7 @@ void ActiveBlocks::for_each_cell(Visit visit) const {
     for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
       for (unsigned mask = masks_(stretch.row, block), cell = 0; mask != 0; mask >>= 1U, ++cell)
         if ((mask & 1U) != 0)
-          visit(place + place_in_block(cell, even_first_), stretch.row - ring_,
-                (block - 1) * block_width + cell);
+          visit(place + cell, stretch.row - ring_, (block - 1) * block_width + cell);
       place += block_width;
     }
   }

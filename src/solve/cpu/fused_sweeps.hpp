@@ -1,6 +1,7 @@
 #pragma once
 
 #include "solve/cpu/sweep.hpp"
+#include "solve/cpu/vector.hpp"
 
 // For the files of the instruction sets alone. Everything is in an unnamed namespace, for the
 // reason that sweep.hpp gives.
@@ -8,39 +9,26 @@
 namespace wallheat {
 namespace {
 
-/// What turns the sum of four neighbours into the new value.
-constexpr double sum_factor(Scaling scaling) {
-  return scaling == Scaling::none ? 0.25 : scaling == Scaling::to_fourfold ? 1.0 : 0.0625;
-}
+using Type = Vector::Type;
 
-/// What turns an old value into a new one that means the same temperature.
-constexpr double kept_factor(Scaling scaling) {
-  return scaling == Scaling::none ? 1.0 : scaling == Scaling::to_fourfold ? 4.0 : 0.25;
-}
-
-/// The scaling of a level, given that of level 0: what one writes, the next reads.
-constexpr Scaling scaling_at(int level, Scaling first) {
-  if (level % 2 == 0 || first == Scaling::none) return first;
-  return first == Scaling::to_fourfold ? Scaling::from_fourfold : Scaling::to_fourfold;
-}
+/// Vectors in a block.
+constexpr int fused_levels = Vector::lanes == 8 ? 4 : 2;
+constexpr int vectors = static_cast<int>(block_width) / Vector::lanes;
 
 /// Adds left and right neighbours along a row. They are shifted out of registers, as an unaligned
 /// load would read two cache lines.
-template <class Vector>
-class ShiftedSides {
-  using Type = typename Vector::Type;
-
+class Sides {
  public:
-  ShiftedSides() = default;
-  [[gnu::always_inline]] explicit ShiftedSides(const double* cell)
+  Sides() = default;
+  [[gnu::always_inline]] explicit Sides(const double* cell)
       : here_(Vector::load(cell)), left_(Vector::left(Vector::load(cell - Vector::lanes), here_)) {}
 
   /// The cells themselves.
-  [[nodiscard, gnu::always_inline]] Type here(const double* /*cell*/) const { return here_; }
+  [[nodiscard, gnu::always_inline]] Type here() const { return here_; }
   /// The sums for the cells from `cell` on; the next call is for those that follow.
   [[gnu::always_inline]] Type next(const double* cell) {
     const Type after = Vector::load(cell + Vector::lanes);
-    const Type sum = Vector::add(left_, Vector::right(here_, after));
+    const Type sum = left_ + Vector::right(here_, after);
     left_ = Vector::left(here_, after);
     here_ = after;
     return sum;
@@ -52,10 +40,8 @@ class ShiftedSides {
 };
 
 /// What a step of Jacobi makes of a cell.
-template <class Vector, Scaling scaling, bool with_delta, bool with_source>
+template <bool with_delta, bool with_source>
 class JacobiStep {
-  using Type = typename Vector::Type;
-
  public:
   static constexpr bool in_place = false;
 
@@ -66,15 +52,11 @@ class JacobiStep {
   /// The new values of the vector at `to`, from its old ones and the sums of their neighbours;
   /// `blend` puts the second in place of the first where cells are fixed.
   template <int level, class Blend>
-  [[gnu::always_inline]] Type next(Type sum, Type old, const double* row, const double* to,
+  [[gnu::always_inline]] Type next(Type sum, Type old, const double* row, const double* /*to*/,
                                    Blend blend) {
-    constexpr Scaling here = scaling_at(level, scaling);
-    if constexpr (with_source) sum = Vector::add(sum, Vector::load(row + source_));
-    const Type kept = times(kept_factor(here), old);
-    // What a fixed cell holds, the field that is written holds already.
-    const Type value = blend(times(sum_factor(here), sum),
-                             [&] { return Vector::reads_target ? Vector::load(to) : kept; });
-    if constexpr (with_delta) largest_ = Vector::larger(largest_, Vector::distance(value, kept));
+    if constexpr (with_source) sum += Vector::load(row + source_);
+    const Type value = blend(0.25 * sum, old);
+    if constexpr (with_delta) largest_ = Vector::larger(largest_, Vector::magnitude(value - old));
     return value;
   }
 
@@ -85,21 +67,15 @@ class JacobiStep {
   [[nodiscard]] Type largest() const { return largest_; }
 
  private:
-  [[gnu::always_inline]] static Type times(double factor, Type value) {
-    return factor == 1 ? value : Vector::times(factor, value);
-  }
-
   std::ptrdiff_t source_ = 0;  ///< from a row of `even` to where the walk is in the source
-  Type largest_ = Vector::zero();
+  Type largest_{};
 };
 
 /// What the next term of an expansion is at a cell: its part of the sum of the neighbours in the
 /// term before, less the term before that, which is where the new one goes. The last even term that
 /// a walk makes and the one before it are added to the sums, if it has shares for them.
-template <class Vector, int levels, bool with_sums>
+template <bool with_sums>
 class ExpansionStep {
-  using Type = typename Vector::Type;
-
  public:
   static constexpr bool in_place = true;
 
@@ -114,11 +90,10 @@ class ExpansionStep {
   [[gnu::always_inline]] Type next(Type sum, Type /*old*/, const double* /*row*/, const double* to,
                                    Blend blend) {
     const Type before = Vector::load(to);
-    const Type value =
-        blend(Vector::subtract(Vector::times(factor_, sum), before), [&] { return before; });
+    const Type value = blend(factor_ * sum - before, before);
     if constexpr (with_sums && level == summed) {
-      add(sum_, shares_.before, before, shares_.after, value);
-      add(growth_, shares_.growth_before, before, shares_.growth_after, value);
+      add(sum_, shares_.before * before + shares_.after * value);
+      add(growth_, shares_.growth_before * before + shares_.growth_after * value);
     }
     return value;
   }
@@ -129,13 +104,10 @@ class ExpansionStep {
   }
 
  private:
-  static constexpr int summed = levels - 2;
+  static constexpr int summed = fused_levels - 2;
 
-  [[gnu::always_inline]] static void add(double* to, double share_before, Type before,
-                                         double share_after, Type after) {
-    const Type added =
-        Vector::add(Vector::times(share_before, before), Vector::times(share_after, after));
-    Vector::store(to, Vector::add(Vector::load(to), added));
+  [[gnu::always_inline]] static void add(double* to, Type value) {
+    Vector::store(to, Vector::load(to) + value);
   }
 
   double* sum_;
@@ -147,12 +119,9 @@ class ExpansionStep {
 /// Walks along a run of front f, block by block; in each, level k updates row f - k. The row below
 /// that is the one that level k - 1 has just updated, so those values are still in registers.
 ///
-/// `Vector` is an instruction set: what it calls a vector, and what it can do with it. Everything
-/// is inlined, so that what is an array here becomes registers.
-template <class Vector, int levels, class Step>
+/// Everything is inlined, so that what is an array here becomes registers.
+template <int levels, class Step>
 class Walk {
-  using Type = typename Vector::Type;
-
  public:
   [[gnu::always_inline]] Walk(const SweepFields& fields, const Run& run, const Step& step)
       : start_(fields.start - fields.even), odd_(fields.odd - fields.even), step_(step) {
@@ -162,14 +131,12 @@ class Walk {
 #pragma GCC unroll 6
     for (int row = 0; row < levels + 2; ++row) row_[row] = fields.even + run.cell[row];
 #pragma GCC unroll 4
-    for (int level = 0; level < levels; ++level)
-      sides_[level] = typename Vector::Sides(from(level, level + 1));
+    for (int level = 0; level < levels; ++level) sides_[level] = Sides(from(level, level + 1));
   }
 
   [[gnu::always_inline]] void masked(const std::uint32_t* word) {
-    const auto masks = Vector::masks(word);
 #pragma GCC unroll 4
-    for (int vector = 0; vector < vectors; ++vector) update<true>(masks, vector);
+    for (int vector = 0; vector < vectors; ++vector) update<true>(word, vector);
   }
 
   [[gnu::always_inline]] void full() {
@@ -180,8 +147,6 @@ class Walk {
   [[nodiscard]] const Step& step() const { return step_; }
 
  private:
-  static constexpr int vectors = static_cast<int>(block_width) / Vector::lanes;
-
   /// Where a level reads in one of the run's rows, counted as in Run::cell.
   [[nodiscard, gnu::always_inline]] const double* from(int level, int row) const {
     const bool is_start = level == 0 && !Step::in_place;
@@ -191,9 +156,9 @@ class Walk {
     return row_[level + 1] + (level % 2 == 0 ? odd_ : even_);
   }
 
-  template <bool is_masked, class Masks>
-  [[gnu::always_inline]] void update(Masks masks, int vector) {
-    update_from<0, is_masked>(Vector::load(from(0, 0)), masks, vector);
+  template <bool is_masked>
+  [[gnu::always_inline]] void update(const std::uint32_t* word, int vector) {
+    update_from<0, is_masked>(Vector::load(from(0, 0)), word, vector);
     step_.advance();
     if constexpr (!Step::in_place) start_ += Vector::lanes;
     odd_ += Vector::lanes;
@@ -201,29 +166,29 @@ class Walk {
   }
 
   /// Updates a vector in this level and in those after it.
-  template <int level, bool is_masked, class Masks>
-  [[gnu::always_inline]] void update_from(Type down, Masks masks, int vector) {
-    const Type old = sides_[level].here(from(level, level + 1));
+  template <int level, bool is_masked>
+  [[gnu::always_inline]] void update_from(Type down, const std::uint32_t* word, int vector) {
+    const Type old = sides_[level].here();
     const Type up = Vector::load(from(level, level + 2));
     const Type sides = sides_[level].next(from(level, level + 1));
-    const Type sum = Vector::add(Vector::add(sides, up), down);
-    const auto blend = [&](Type value, auto fixed) __attribute__((always_inline)) {
+    const auto blend = [&](Type value, Type fixed) __attribute__((always_inline)) {
       if constexpr (is_masked)
-        return Vector::select(Vector::mask(masks, level, vector), value, fixed());
+        return Vector::select(Vector::mask(word, level, vector), value, fixed);
       else
         return value;
     };
-    const Type value = step_.template next<level>(sum, old, row_[level + 1], to(level), blend);
+    const Type value =
+        step_.template next<level>((sides + up) + down, old, row_[level + 1], to(level), blend);
     // Of a masked block, too, all is stored: the next load would have to wait for a masked store.
     Vector::store(to(level), value);
-    if constexpr (level + 1 < levels) update_from<level + 1, is_masked>(value, masks, vector);
+    if constexpr (level + 1 < levels) update_from<level + 1, is_masked>(value, word, vector);
   }
 
   double* row_[levels + 2] = {};
   std::ptrdiff_t start_;  ///< from a row of `even` to where the walk is in the field `start`
   std::ptrdiff_t odd_;    ///< the same for `odd`
   std::ptrdiff_t even_ = 0;
-  typename Vector::Sides sides_[levels];
+  Sides sides_[levels];
   Step step_;
 };
 
@@ -245,95 +210,79 @@ template <class Walk>
 }
 
 /// Returns the largest change if it is asked for, else 0.
-template <class Vector, int levels, Scaling scaling, bool with_delta = false,
-          bool with_source = false>
+template <int levels, bool with_delta, bool with_source>
 double walk(const SweepFields& fields, const Runs& runs) {
-  using Step = JacobiStep<Vector, scaling, with_delta, with_source>;
-  auto largest = Vector::zero();
+  using Step = JacobiStep<with_delta, with_source>;
+  Type largest{};
   for (const Run* run = runs.begin; run != runs.end; ++run) {
-    Walk<Vector, levels, Step> walk(fields, *run, Step(fields, *run));
+    Walk<levels, Step> walk(fields, *run, Step(fields, *run));
     walk_blocks(walk, *run, runs.words);
     if constexpr (with_delta) largest = Vector::larger(largest, walk.step().largest());
   }
   return with_delta ? Vector::largest_lane(largest) : 0;
 }
 
-template <class Vector, Scaling scaling, bool with_source = false>
+template <bool with_source>
 void sweep(const SweepFields& fields, const Runs& runs, int levels) {
-  if (levels == Vector::levels) {
-    walk<Vector, Vector::levels, scaling, false, with_source>(fields, runs);
+  if (levels == fused_levels) {
+    walk<fused_levels, false, with_source>(fields, runs);
   } else if (levels == 1) {
-    walk<Vector, 1, scaling, false, with_source>(fields, runs);
+    walk<1, false, with_source>(fields, runs);
   } else {
-    walk<Vector, Vector::levels - 1, scaling, false, with_source>(fields, runs);
+    walk<fused_levels - 1, false, with_source>(fields, runs);
   }
 }
 
-template <class Vector, Scaling scaling>
-double sweep_with_delta(const double* from, double* to, const Runs& runs) {
-  return walk<Vector, 1, scaling, true>({from, to, to}, runs);
+void any_sweep(const SweepFields& fields, const Runs& runs, int levels) {
+  fields.source != nullptr ? sweep<true>(fields, runs, levels) : sweep<false>(fields, runs, levels);
 }
 
-template <class Vector>
-double sweep_with_source_and_delta(const double* from, double* to, const double* source,
-                                   const Runs& runs) {
-  return walk<Vector, 1, Scaling::none, true, true>({from, to, to, source}, runs);
+double sweep_with_delta(const SweepFields& fields, const Runs& runs) {
+  return fields.source != nullptr ? walk<1, true, true>(fields, runs)
+                                  : walk<1, true, false>(fields, runs);
 }
 
-template <class Vector, bool with_sums>
+template <bool with_sums>
 void expand(const ExpansionFields& fields, const Runs& runs, const TermShares& shares) {
-  using Step = ExpansionStep<Vector, Vector::levels, with_sums>;
+  using Step = ExpansionStep<with_sums>;
   // The first level reads the odd term and makes the even one.
   const SweepFields turned{fields.odd, fields.even, fields.odd};
   for (const Run* run = runs.begin; run != runs.end; ++run) {
-    Walk<Vector, Vector::levels, Step> walk(turned, *run, Step(fields, shares, *run));
+    Walk<fused_levels, Step> walk(turned, *run, Step(fields, shares, *run));
     walk_blocks(walk, *run, runs.words);
   }
 }
 
-template <class Vector>
 void any_expand(const ExpansionFields& fields, const Runs& runs, const TermShares* shares) {
-  shares != nullptr ? expand<Vector, true>(fields, runs, *shares)
-                    : expand<Vector, false>(fields, runs, {});
+  shares != nullptr ? expand<true>(fields, runs, *shares) : expand<false>(fields, runs, {});
 }
 
-template <class Vector>
 void scale(std::size_t cells, double factor, const double* from, double* to) {
   for (std::size_t cell = 0; cell < cells; cell += Vector::lanes)
-    Vector::store(to + cell, Vector::times(factor, Vector::load(from + cell)));
+    Vector::store(to + cell, factor * Vector::load(from + cell));
 }
 
 /// Sums up lane by lane, and the lanes in the order of their cells, so that all instruction sets
 /// get the same bits.
-template <class Vector>
 class SizeOfLanes {
-  using Type = typename Vector::Type;
-
  public:
   [[gnu::always_inline]] void add(int vector, Type value, Type before) {
-    largest_[vector] = Vector::larger(largest_[vector], Vector::distance(value, Vector::zero()));
-    squares_[vector] = Vector::add(squares_[vector], Vector::product(value, value));
-    const Type turned = Vector::subtract(value, before);
-    turned_[vector] = Vector::add(turned_[vector], Vector::product(turned, turned));
+    largest_[vector] = Vector::larger(largest_[vector], Vector::magnitude(value));
+    squares_[vector] += value * value;
+    const Type turned = value - before;
+    turned_[vector] += turned * turned;
   }
   [[nodiscard]] FieldSize all() const {
-    FieldSize size{0, sum(squares_), sum(turned_)};
-    for (const Type& values : largest_) {
-      const double value = Vector::largest_lane(values);
-      size.largest = value > size.largest ? value : size.largest;
-    }
-    return size;
+    Type largest{};
+    for (const Type& values : largest_) largest = Vector::larger(largest, values);
+    return {Vector::largest_lane(largest), sum(squares_), sum(turned_)};
   }
-  static constexpr int vectors = static_cast<int>(block_width) / Vector::lanes;
 
  private:
   static double sum(const Type (&values)[vectors]) {
-    alignas(64) double lane[block_width];
-    for (int vector = 0; vector < vectors; ++vector)
-      Vector::store(lane + vector * Vector::lanes, values[vector]);
     double result = 0;
-    for (std::size_t cell = 0; cell < block_width; ++cell)
-      result += lane[place_in_block(cell, Vector::even_first)];
+    for (const Type& each : values)
+      for (int lane = 0; lane < Vector::lanes; ++lane) result += each[lane];
     return result;
   }
 
@@ -342,16 +291,16 @@ class SizeOfLanes {
   Type turned_[vectors] = {};
 };
 
-template <class Vector, bool takes, class Before>
+template <bool takes, class Before>
 FieldSize size_of(std::size_t cells, const double* next, Before* change, double* field) {
-  SizeOfLanes<Vector> size;
+  SizeOfLanes size;
   for (std::size_t cell = 0; cell < cells;) {
 #pragma GCC unroll 4
-    for (int vector = 0; vector < size.vectors; ++vector, cell += Vector::lanes) {
-      const auto value = Vector::load(next + cell);
+    for (int vector = 0; vector < vectors; ++vector, cell += Vector::lanes) {
+      const Type value = Vector::load(next + cell);
       size.add(vector, value, Vector::load(change + cell));
       if constexpr (takes) {
-        Vector::store(field + cell, Vector::add(Vector::load(field + cell), value));
+        Vector::store(field + cell, Vector::load(field + cell) + value);
         Vector::store(change + cell, value);
       }
     }
@@ -359,66 +308,46 @@ FieldSize size_of(std::size_t cells, const double* next, Before* change, double*
   return size.all();
 }
 
-template <class Vector>
 FieldSize size(std::size_t cells, const double* of, const double* before) {
-  return size_of<Vector, false>(cells, of, before, nullptr);
+  return size_of<false>(cells, of, before, nullptr);
 }
 
-template <class Vector>
 FieldSize take(std::size_t cells, const double* next, double* change, double* field) {
-  return size_of<Vector, true>(cells, next, change, field);
+  return size_of<true>(cells, next, change, field);
 }
 
-template <class Vector>
 void take_jump(std::size_t cells, const double* next, const double* growth, const double* stepped,
                double* change, double* field) {
   for (std::size_t cell = 0; cell < cells; cell += Vector::lanes) {
-    const auto value = Vector::load(next + cell);
-    const auto grown =
-        Vector::add(Vector::add(Vector::load(growth + cell), Vector::load(stepped + cell)),
-                    Vector::subtract(value, Vector::load(change + cell)));
-    Vector::store(field + cell, Vector::add(Vector::load(field + cell), grown));
+    const Type value = Vector::load(next + cell);
+    const Type grown = (Vector::load(growth + cell) + Vector::load(stepped + cell)) +
+                       (value - Vector::load(change + cell));
+    Vector::store(field + cell, Vector::load(field + cell) + grown);
     Vector::store(change + cell, value);
   }
 }
 
 /// In 16 vectors: more than it takes to hide how long an addition lasts, and no more than
 /// registers.
-template <class Vector>
 std::int64_t add(std::int64_t rounds) {
-  constexpr int chains = 16 / Vector::registers;
+  constexpr int chains = 16;
   volatile double number = 0;  // the compiler cannot foresee what it is, nor leave it out
-  typename Vector::Type sum[chains];
+  Type sum[chains];
 #pragma GCC unroll 16
-  for (auto& chain : sum) chain = Vector::times(number, Vector::zero());
+  for (Type& chain : sum) chain = number * Type{};
 #pragma GCC unroll 1
   for (std::int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 16
-    for (auto& chain : sum) chain = Vector::add(chain, chain);
+    for (Type& chain : sum) chain += chain;
   }
 #pragma GCC unroll 16
-  for (auto& chain : sum) number = Vector::largest_lane(chain);
+  for (const Type& chain : sum) number = chain[0];
   return rounds * chains * Vector::lanes;
 }
 
-/// All sweeps of an instruction set.
-template <class Vector>
-Sweeps sweeps_of() {
-  return {Vector::levels,
-          Vector::even_first,
-          sweep<Vector, Scaling::none>,
-          sweep<Vector, Scaling::to_fourfold>,
-          sweep_with_delta<Vector, Scaling::none>,
-          sweep_with_delta<Vector, Scaling::from_fourfold>,
-          sweep<Vector, Scaling::none, true>,
-          sweep_with_source_and_delta<Vector>,
-          any_expand<Vector>,
-          scale<Vector>,
-          size<Vector>,
-          take<Vector>,
-          take_jump<Vector>,
-          add<Vector>};
-}
+/// All sweeps of this instruction set.
+constexpr Sweeps all_sweeps{fused_levels, any_sweep, sweep_with_delta, any_expand, scale,
+                            size,         take,      take_jump,        add};
 
 }  // namespace
 }  // namespace wallheat

@@ -12,38 +12,6 @@
 namespace wallheat {
 namespace {
 
-/// True where fields may be kept fourfold: no value can become so small or large that a factor of
-/// four costs it digits.
-///
-/// Small values come of what spreads from the nearest fixed cell: at a distance of d cells, at
-/// least 4^-d of its temperature, as nothing is negative and one path leads there; before it
-/// arrives, a start value decays no faster. A row of interior cells that ends at a fixed cell above
-/// zero bounds d by its length.
-bool fourfold_is_exact(const FloorPlan& plan) {
-  constexpr double least = 0x1p-20;
-  constexpr double most = 0x1p+20;
-  constexpr std::ptrdiff_t farthest = 480;  // 0x1p-20 * 4^-480 is far above the smallest normal
-  const auto harmless = [](double value) {
-    return value == 0 || (value >= least && value <= most);
-  };
-  if (!std::all_of(plan.domain.cells.begin(), plan.domain.cells.end(), harmless)) return false;
-  for (std::size_t row = 0; row < plan.domain.rows; ++row) {
-    const double* values = &plan.domain(row, 0);
-    const std::uint8_t* begin = &plan.interior(row, 0);
-    const std::uint8_t* end = begin + plan.domain.cols;
-    const auto is_interior = [](std::uint8_t cell) { return cell != 0; };
-    for (const std::uint8_t* cell = begin; cell != end;) {
-      const std::uint8_t* first = std::find_if(cell, end, is_interior);
-      const std::uint8_t* last = std::find_if_not(first, end, is_interior);
-      const bool warm_end = (first != begin && values[first - begin - 1] > 0) ||
-                            (last != end && values[last - begin] > 0);
-      if (first != last && (!warm_end || last - first > farthest)) return false;
-      cell = last;
-    }
-  }
-  return true;
-}
-
 class JacobiSolver final : public Solver {
  public:
   explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}
@@ -69,28 +37,12 @@ class JacobiSolver final : public Solver {
     current_ = fields_[0];
     odd_ = fields_[1];
     even_ = fields_[2];
-    source_ = with_source ? fields_[3] : nullptr;
-    if (with_source) blocks_.load(terms, source_);
-    const Runs all = blocks_.runs(0, blocks_.fronts());
+    double* const source = with_source ? fields_[3] : nullptr;
+    if (with_source) blocks_.load(terms, source);
     // All three start alike: a sweep only writes blocks that hold interior cells.
-    const bool fourfold = !with_source && fourfold_is_exact(plan);
     blocks_.load(plan.domain, current_);
+    std::copy_n(current_, blocks_.size(), odd_);
     std::copy_n(current_, blocks_.size(), even_);
-    std::transform(current_, current_ + blocks_.size(), odd_,
-                   [&](double value) { return fourfold ? 4 * value : value; });
-    const auto sweep = with_source ? sweeps_.with_source
-                       : fourfold  ? sweeps_.fourfold
-                                   : sweeps_.plain;
-    /// Makes the last sweep of a window and returns its delta.
-    const auto look = [&](const double* from) {
-      const bool from_fourfold = fourfold && from == odd_;
-      const double largest = with_source ? sweeps_.with_source_and_delta(from, even_, source_, all)
-                             : from_fourfold ? sweeps_.with_delta_from_fourfold(from, even_, all)
-                                             : sweeps_.with_delta(from, even_, all);
-      return limits.norm == Norm::max
-                 ? largest
-                 : distance_between(from, from_fourfold ? 0.25 : 1, plan.domain, with_source);
-    };
 
     Convergence convergence = convergence_of(plan, terms, limits);
     while (!convergence.finished()) {
@@ -102,14 +54,18 @@ class JacobiSolver final : public Solver {
         const std::size_t count = std::min(left, sweeps_a_pass);
         const bool made =
             blocks_.pass(count, control.stop, [&](std::size_t first, const Runs& runs, int levels) {
-              sweep({first == 0 ? from : even_, odd_, even_, source_}, runs, levels);
+              sweeps_.sweep({first == 0 ? from : even_, odd_, even_, source}, runs, levels);
             });
         if (!made) return std::nullopt;
         left -= count;
         from = even_;
       }
       if (control.stop.stop_requested()) return std::nullopt;
-      const double delta = look(window == 1 ? current_ : odd_);
+      // The last sweep of a window, with its delta.
+      from = window == 1 ? current_ : odd_;
+      double delta =
+          sweeps_.sweep_with_delta({from, even_, even_, source}, blocks_.runs(0, blocks_.fronts()));
+      if (limits.norm == Norm::l2) delta = distance_between(from, plan.domain, with_source);
       if (!convergence.accept(delta)) continue;
       std::swap(current_, even_);
       if (control.progress) control.progress(convergence.iterations(), delta);
@@ -121,14 +77,12 @@ class JacobiSolver final : public Solver {
     return result;
   }
 
-  /// The 2-norm of even_ - factor * from.
-  double distance_between(const double* from, double factor, const Grid<double>& domain,
-                          bool is_transposed) {
+  /// The 2-norm of even_ - from.
+  double distance_between(const double* from, const Grid<double>& domain, bool is_transposed) {
     // What is not stored does not change.
     before_ = after_ = Grid<double>(domain.rows, domain.cols);
     blocks_.store(from, before_);
     blocks_.store(even_, after_);
-    for (double& value : before_.cells) value *= factor;
     return is_transposed ? distance(transposed(after_), transposed(before_))
                          : distance(after_, before_);
   }
@@ -139,7 +93,6 @@ class JacobiSolver final : public Solver {
   double* current_ = nullptr;
   double* odd_ = nullptr;
   double* even_ = nullptr;
-  double* source_ = nullptr;
   Grid<double> before_;  ///< of which the 2-norm is computed
   Grid<double> after_;
 };

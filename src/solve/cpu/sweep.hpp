@@ -47,23 +47,8 @@ struct SweepFields {
   const double* start = nullptr;
   double* odd = nullptr;
   double* even = nullptr;
-  const double* source = nullptr;  ///< added to the sum of the neighbours; for `with_source` only
+  const double* source = nullptr;  ///< added to the sum of the neighbours; null if there is none
 };
-
-/// How the values of the field that a sweep reads, and of the one that it writes, are kept. Four
-/// times the temperature is the mere sum of the neighbours: a sweep that writes it saves the
-/// multiplication by a quarter, and the next makes up for both. Powers of two leave the digits
-/// alone, so the results are the same to the last bit (where nothing over- or underflows).
-enum class Scaling {
-  none,  ///< from temperatures to temperatures
-  to_fourfold,
-  from_fourfold,
-};
-
-/// Where a block keeps its cell, counted from 0.
-constexpr std::size_t place_in_block(std::size_t cell, bool even_first) {
-  return even_first ? cell / 2 + cell % 2 * (block_width / 2) : cell;
-}
 
 /// Two fields in which the terms y of an expansion take turns, and what is summed up. Parts of one
 /// array, zero where no cell is interior.
@@ -93,20 +78,11 @@ struct FieldSize {
 /// The sweeps of one instruction set. Each writes whole blocks: interior cells get a new value, the
 /// others the old one.
 struct Sweeps {
-  int levels;       ///< sweeps that are fused, an even number
-  bool even_first;  ///< in a block cells 0, 2, 4, 6 come first, then 1, 3, 5, 7
-  /// Makes 1, levels - 1 or `levels` sweeps along the runs, all fields holding temperatures.
-  void (*plain)(const SweepFields& fields, const Runs& runs, int levels);
-  /// The same with `odd` holding fourfold temperatures.
-  void (*fourfold)(const SweepFields& fields, const Runs& runs, int levels);
-  /// Makes one sweep from `from` to `to` and returns the largest |new - old| of a temperature.
-  double (*with_delta)(const double* from, double* to, const Runs& runs);
-  /// The same with `from` holding fourfold temperatures.
-  double (*with_delta_from_fourfold)(const double* from, double* to, const Runs& runs);
-  /// What `plain` and `with_delta` do, with a source.
-  void (*with_source)(const SweepFields& fields, const Runs& runs, int levels);
-  double (*with_source_and_delta)(const double* from, double* to, const double* source,
-                                  const Runs& runs);
+  int levels;  ///< sweeps that are fused, an even number
+  /// Makes 1, levels - 1 or `levels` sweeps along the runs.
+  void (*sweep)(const SweepFields& fields, const Runs& runs, int levels);
+  /// Makes one sweep from `start` to `odd` and returns the largest |new - old|; NaN if one is NaN.
+  double (*sweep_with_delta)(const SweepFields& fields, const Runs& runs);
   /// Makes `levels` terms y[j + 1] = factor N y[j] - y[j - 1], the first of them an even one; N f
   /// is the sum of a cell's neighbours in f. Where `shares` is not null, adds their parts of the
   /// last two even terms to the sum and to the growth.

@@ -346,7 +346,7 @@ class FastForwardSolver final : public Solver {
 
   /// to = J from, both of which are 0 outside of the room
   void step(const RoomState& room, const double* from, double* to) const {
-    sweeps_.plain({from, to, to}, room.blocks.runs(0, room.blocks.fronts()), 1);
+    sweeps_.sweep({from, to, to}, room.blocks.runs(0, room.blocks.fronts()), 1);
   }
 
   /// Of a change, before the next one is known.

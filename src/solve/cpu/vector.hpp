@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+// For the files of the instruction sets alone. Everything is in an unnamed namespace, for the
+// reason that sweep.hpp gives.
+
+namespace wallheat {
+namespace {
+
+/// For all sets of lanes, each given by a bit: all bits of the lanes that are in it.
+template <int lanes>
+struct LaneMasks {
+  constexpr LaneMasks() {
+    for (int set = 0; set < 1 << lanes; ++set)
+      for (int lane = 0; lane < lanes; ++lane) of[set][lane] = -(set >> lane & 1);
+  }
+  alignas(8 * lanes) long long of[1 << lanes][lanes] = {};
+};
+
+/// As many numbers as the instruction set takes at a time, in the compiler's own vector types.
+struct Vector {
+#if defined(__AVX512F__)
+  static constexpr int lanes = 8;
+#elif defined(__AVX2__)
+  static constexpr int lanes = 4;
+#else
+  static constexpr int lanes = 2;
+#endif
+  using Type [[gnu::vector_size(8 * lanes), gnu::may_alias]] = double;
+  using Bits [[gnu::vector_size(8 * lanes), gnu::may_alias]] = long long;
+
+  static Type load(const double* from) { return *reinterpret_cast<const Type*>(from); }
+  static void store(double* to, Type value) { *reinterpret_cast<Type*>(to) = value; }
+
+  static Type magnitude(Type value) {
+    constexpr long long all_but_the_sign = 0x7fff'ffff'ffff'ffff;
+    return reinterpret_cast<Type>(reinterpret_cast<Bits>(value) & all_but_the_sign);
+  }
+  /// The larger of two magnitudes. Compared as integers, as which NaN is larger than any number.
+  static Type larger(Type one, Type other) {
+    return reinterpret_cast<Bits>(one) > reinterpret_cast<Bits>(other) ? one : other;
+  }
+  static double largest_lane(Type value) {
+    for (int lane = 1; lane < lanes; ++lane) {
+      Type next = value;
+      next[0] = value[lane];
+      value = larger(value, next);
+    }
+    return value[0];
+  }
+
+#ifdef __AVX512F__
+  /// The left neighbours of the cells in `here`. GCC makes a slower instruction of a shuffle.
+  static Type left(Type before, Type here) { return shifted<lanes - 1>(before, here); }
+  static Type right(Type here, Type after) { return shifted<1>(here, after); }
+
+  /// Which cells are interior, of a word that Run tells about. Loaded into the mask register by
+  /// itself: by way of another register, as the compiler does it, masked blocks take a tenth
+  /// longer. The second byte means nothing for eight lanes.
+  static __mmask8 mask(const std::uint32_t* word, int level, int /*vector*/) {
+    __mmask8 lanes_of_level = 0;
+    asm("kmovw %1, %0"
+        : "=Yk"(lanes_of_level)
+        : "m"(*(reinterpret_cast<const char(*)[2]>(reinterpret_cast<const char*>(word) + level))));
+    return lanes_of_level;
+  }
+  static Type select(__mmask8 mask, Type yes, Type no) { return _mm512_mask_mov_pd(no, mask, yes); }
+
+ private:
+  template <int first>
+  static Type shifted(Type left, Type right) {
+    return reinterpret_cast<Type>(_mm512_alignr_epi64(reinterpret_cast<__m512i>(right),
+                                                      reinterpret_cast<__m512i>(left), first));
+  }
+#else
+  static Type left(Type before, Type here) { return shifted<lanes - 1>(before, here, in_order); }
+  static Type right(Type here, Type after) { return shifted<1>(here, after, in_order); }
+
+  /// Which cells are interior, of a word that Run tells about: all bits or none.
+  static Bits mask(const std::uint32_t* word, int level, int vector) {
+    constexpr unsigned all = (1U << lanes) - 1;
+    static constexpr LaneMasks<lanes> masks;
+    return *reinterpret_cast<const Bits*>(masks.of[*word >> (8 * level + lanes * vector) & all]);
+  }
+  static Type select(Bits mask, Type yes, Type no) {
+    return reinterpret_cast<Type>((reinterpret_cast<Bits>(yes) & mask) |
+                                  (reinterpret_cast<Bits>(no) & ~mask));
+  }
+
+ private:
+  static constexpr std::make_integer_sequence<int, lanes> in_order{};
+  template <int first, int... lane>
+  static Type shifted(Type left, Type right, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(left, right, (first + lane)...);
+  }
+#endif
+};
+
+}  // namespace
+}  // namespace wallheat
