@@ -22,6 +22,7 @@ Exit status: 0 if no image is bad, 1 if one is: it is kept and named.
 import argparse
 import collections
 import copy
+import errno
 import json
 import os
 import random
@@ -36,6 +37,8 @@ from program import RESULTS, TOLD, Bad, Campaign, Program, read_folder, write_fo
 VARIANTS = {"plain": (), "rooms": ("--rooms",), "fields": ("--save-fields",), "rooms, fields": ("--rooms", "--save-fields")}
 PARTS = ("part.part-1-of-2.h5", "part.part-2-of-2.h5")
 ENDS = ("well", "stop", "kill", "power", "full disk", "I/O error")
+ERRNOS = {"stop": 0, "full disk": errno.ENOSPC, "I/O error": errno.EIO}
+DELAY_MS = 55  # of each plan: results are gathered for less
 # Named stories: the steps, each with its end. A run that finds a file resumes it; to rearrange is a resume over other plans.
 STORIES = {
     "run": ("run well",),
@@ -51,12 +54,9 @@ STORIES = {
     "merge": ("parts well", "merge well"),
     "merge over": ("run well", "parts well", "merge well"),
     "merge over killed": ("run kill", "parts well", "merge well"),
-    "full disk": ("run kill", "resume full disk", "resume full disk", "resume well"),
-    "I/O error": ("run kill", "resume I/O error", "resume I/O error", "resume well"),
-    "full disk in repair": ("run kill", "repair full disk", "repair well"),
-    "full disk in other plans": ("run kill", "rearrange full disk", "rearrange well"),
-    "I/O error in other plans": ("run kill", "rearrange I/O error", "rearrange well"),
 }
+# What is tried with a fault at each change, after which steps.
+FAULTS = {"resume": ("run kill",), "repair": ("run kill",), "rearrange": ("run kill",), "merge": ("run kill", "parts well")}
 COMMANDS = ("run", "resume", "resume", "rearrange", "overwrite", "repair", "merge")
 
 # What a file may hold: the plans in their order (None: there is no file), and those that must have their answer.
@@ -76,43 +76,65 @@ class Story:
 
     def live(self):
         for number, step in enumerate(self.steps):
-            command, end = step.split(" ", 1)
             self.where = f"{self.name} ({self.variant}), step {number + 1} ({step})"
-            try:
-                self.perform(command, end)
-            except Bad as bad:
-                self.net.report(self, "session", self.where, bad, self.disk.seen())
-                return
+            self.perform(*step.split(" ", 1), int(self.rng.triangular(0, 110, 20)))
+
+    def fail_everywhere(self, command, end):
+        """The command again and again, from what the steps have left; each time another change goes wrong."""
+        self.live()
+        left, worlds, number, hit = self.disk, self.worlds, 0, True
+        while hit:
+            self.disk, self.worlds = copy.deepcopy(left), worlds
+            self.where = f"{self.name} ({self.variant}), {command} with {end} at change {number}"
+            hit = self.perform(command, end, number, only_at_end=True)
+            number += 1 if self.net.images == 0 else self.rng.randint(8, 40)
 
     # --- what happens
 
-    def perform(self, command, end):
+    def perform(self, command, end, fault_at, only_at_end=False):
+        """One step; returns whether it made as many changes."""
         if command == "parts":
-            return self.add_parts()
-        before = self.disk.seen()
-        words, during, after = self.prepare(command)
-        folder = os.path.join(self.net.scratch, "story")
-        record = os.path.join(self.net.scratch, "record")
-        write_folder(folder, before)
+            self.add_parts()
+            return False
+        try:
+            words, during, after = self.prepare(command)
+            changes, status = self.record(words, f"{fault_at}:{ERRNOS[end]}" if end in ERRNOS else None)
+            is_whole = status == self.campaign.status_of(after.ids)
+            if end == "well" and not is_whole and command != "repair":
+                raise Bad(f"{command} ends with {status}")
+            if is_whole and command != "repair":
+                after = World(after.ids, frozenset(after.ids))
+            crash_at = self.rng.randrange(len(changes) + 1) if end in ("kill", "power") else None
+            chosen = {len(changes)} if only_at_end else self.choose(changes)
+            self.replay(changes, words, during, after if is_whole else None, chosen, crash_at)
+            if end == "power":
+                self.disk = Disk(self.disk.after_power_loss(self.rng, False))
+            self.net.count(self, f"sessions, {end}", "good")
+        except Bad as bad:
+            self.net.report(self, f"sessions, {end}", self.where, bad, self.disk.seen())
+            return False
+        return len(changes) > fault_at
+
+    def record(self, words, fault):
+        """What a command changes, and how it ends."""
+        folder, record = os.path.join(self.net.scratch, "story"), os.path.join(self.net.scratch, "record")
+        write_folder(folder, self.disk.seen())
         if os.path.exists(record):
             os.remove(record)
-        fault_at = int(self.rng.triangular(0, 110, 20))
-        settings = {"delay_ms": 55}  # longer than results are gathered
-        if end in ("stop", "full disk", "I/O error"):
-            settings["fault"] = f"{fault_at}:{ {'stop': 0, 'full disk': 28, 'I/O error': 5}[end]}"
-        done = self.net.program.call(folder, words, record, **settings)
+        settings = {"fault": fault} if fault else {}
+        done = self.net.program.call(folder, words, record, delay_ms=DELAY_MS, **settings)
         changes = read_record(record, folder)
-        if end == "well" and done.status not in ((0, 75) if command == "repair" else (0,)):
-            raise Bad(f"{command} ends with {done.status} and says: {done.err}")
-        if done.status == 0:
-            after = World(after.ids, after.required if command == "repair" else frozenset(after.ids))
-        self.replay(changes, words, end, during, after if done.status in (0, 75) else None)
-        if end in ("kill", "power"):
-            return
+        replayed = copy.deepcopy(self.disk)
+        for change in changes:
+            if change.name != TOLD:
+                replayed.take(change, random.Random(0))
         found = read_folder(folder)
         found.pop(TOLD, None)
-        if found != self.disk.seen():
-            raise Bad(f"not everything was recorded: {sorted(found)}, {sorted(self.disk.seen())}")
+        if found != replayed.seen():
+            raise Bad(f"not everything was recorded: {sorted(found)}, {sorted(replayed.seen())}")
+        if not self.net.forget:
+            return changes, done.status
+        return [change for k, change in enumerate(changes) if role_of(changes, k) != self.net.forget], done.status
 
     def add_parts(self):
         """The files of two shards, the second of which is perhaps left by a kill."""
@@ -144,33 +166,27 @@ class Story:
         self.plans = new.ids
         return words, [world] if world == new else [world, new], new
 
-    def replay(self, changes, words, end, during, after):
-        """Makes images before each change and after the last one."""
-        if forgotten := self.net.forget:
-            roles = [role_of(changes, k) for k in range(len(changes))]
-            changes = [change for change, role in zip(changes, roles) if role != forgotten]
-        chosen = self.choose(changes)
-        crash_at = self.rng.randrange(len(changes) + 1) if end in ("kill", "power") else None
+    def replay(self, changes, words, during, after, chosen, crash_at):
+        """Makes images before the chosen changes; ends after the last one, or by a kill in the midst of one."""
         told, worlds, crashed = "", during, None
         for k, change in enumerate(changes + [None]):
-            if change is not None and change.name == TOLD:
-                if change.kind == "w":
-                    told += change.data.decode()
-                    worlds = self.after_acknowledged(told, during)
+            is_told = change is not None and change.name == TOLD
+            if is_told:
+                told += change.data.decode()
+                worlds = self.after_acknowledged(told, during)
             if change is None and after is not None:
-                worlds = [World(after.ids, worlds[-1].required | after.required)]
+                worlds = [after]
             if k in chosen:
                 self.judge_crashes(change, k, worlds, words)
             if k == crash_at:
-                crashed = self.disk.killed_in(change, self.rng) if change and end == "kill" and change.name != TOLD \
-                    else copy.deepcopy(self.disk)
+                crashed = copy.deepcopy(self.disk) if change is None or is_told else self.disk.killed_in(change, self.rng)
                 self.worlds = worlds
-            if change is not None and change.name != TOLD:
+            if change is not None and not is_told:
                 self.disk.take(change, self.rng)
         if crashed is None:
             self.worlds = worlds
-            return
-        self.disk = crashed if end == "kill" else Disk(crashed.after_power_loss(self.rng, False))
+        else:
+            self.disk = crashed
 
     @staticmethod
     def after_acknowledged(told, during):
@@ -208,7 +224,7 @@ class Story:
             try:
                 self.judge(image, worlds, words)
                 self.net.count(self, kind, "good")
-            except Bad as bad:
+            except (Bad, OSError) as bad:  # OSError: HDF5 cannot open what should be closed
                 self.net.report(self, kind, where, bad, image)
 
     def found(self, image, worlds):
@@ -234,15 +250,15 @@ class Story:
         write_folder(folder, image)
         world, answered = self.match(folder, worlds)
         if words[0] == "merge" and rng.random() < 0.5:
-            program.must({0}, folder, words)
+            program.must({campaign.status_of(campaign.ids)}, folder, words)
             world, answered = self.match(folder, [World(tuple(campaign.ids), frozenset(campaign.ids))])
         elif world.ids is not None and rng.random() < 0.4:
-            program.must({0, 75}, folder, ["repair", RESULTS])
+            program.must({0, 3, 75}, folder, ["repair", RESULTS])
             if left := set(os.listdir(folder)) - {RESULTS} - self.beside:
                 raise Bad(f"left over by a repair: {sorted(left)}")
             self.match(folder, [World(world.ids, answered)])
         plans = world.ids or self.plans
-        done = program.must({0}, folder, campaign.run(plans, "--resume", "--events", TOLD))
+        done = program.must({campaign.status_of(plans)}, folder, campaign.run(plans, "--resume", "--events", TOLD))
         with open(os.path.join(folder, TOLD), encoding="utf-8") as file:
             events = [json.loads(line) for line in file]
         if again := {event["id"] for event in events if event["event"] == "start"} & answered:
@@ -250,10 +266,13 @@ class Story:
         campaign.check_whole(folder, plans, {TOLD} | self.beside, csv=rng.random() < 0.1)
 
 
+class Found(Exception):
+    """What was planted is found."""
+
+
 class Net:
     def __init__(self, options):
-        self.options = options
-        self.images, self.forget = options.images, options.forget
+        self.images, self.forget, self.keep = options.images, options.forget, options.keep
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.scratch = os.path.realpath(tempfile.mkdtemp(prefix="wallheat-crash-", dir=memory))
         self.program = Program(options.wallheat, options.recorder, os.path.realpath(options.server))
@@ -263,11 +282,13 @@ class Net:
         self.program.must({0}, self.scratch, ["generate", "--out", plans, "--count", "6", "--size", "16"])
         with open(os.path.join(plans, "building_ids.txt"), encoding="utf-8") as file:
             ids = [line.strip() for line in file]
+        with open(os.path.join(plans, f"{ids[-1]}_interior.npy"), "wb") as file:
+            file.write(b"no array")
         self.campaigns, self.parts = {}, {}
         for variant, words in VARIANTS.items():
             folder = os.path.join(self.scratch, "whole")
             write_folder(folder, {})
-            self.campaigns[variant] = Campaign(self.program, plans, ids, words, folder)
+            self.campaigns[variant] = Campaign(self.program, plans, ids, words, folder, ids[-1])
             self.parts[variant] = self.make_parts(self.campaigns[variant])
 
     def make_parts(self, campaign):
@@ -295,24 +316,33 @@ class Net:
                    for name in os.listdir(folder))
 
     def count(self, story, kind, what):
-        self.table[story.name, kind][what] += 1
+        self.table["random" if story.name.startswith("random") else story.name, kind][what] += 1
 
     def report(self, story, kind, where, bad, image):
+        """A bad image: it is kept."""
         self.count(story, kind, "bad")
         self.bad += 1
-        kept = os.path.join(self.options.keep, f"{self.bad}")
-        write_folder(kept, image)
-        print(f"BAD: {where}: {kind}: {bad}\n  kept in {kept}", flush=True)
+        print(f"BAD: {where}: {kind}: {bad}", flush=True)
+        if self.forget:
+            raise Found
+        self.keep = self.keep or tempfile.mkdtemp(prefix="wallheat-crash-images-")
+        write_folder(os.path.join(self.keep, f"{self.bad}"), image)
+        print(f"  kept in {self.keep}/{self.bad}", flush=True)
 
     def tell(self, seconds):
-        kinds = sorted({kind for _, kind in self.table})
-        print(f"{'story':28}" + "".join(f"{kind:>20}" for kind in kinds))
-        for story in dict.fromkeys(story for story, _ in self.table):
-            cells = [self.table[story, kind] for kind in kinds]
-            print(f"{story:28}" + "".join(f"{cell['good'] + cell['bad']:>11} {cell['bad']:>3} bad" for cell in cells))
-        all_kinds = sum(self.table.values(), collections.Counter())
-        print(f"{all_kinds['good'] + all_kinds['bad']} images and {all_kinds['seen']} that equal one of these, {self.bad} bad; "
-              f"{self.program.calls} calls in {seconds:.0f} s")
+        """The images by story and kind, with how many of them are bad."""
+        def is_session(kind):
+            return kind.startswith("sessions")
+
+        for title, wanted in (("sessions", is_session), ("images", lambda kind: not is_session(kind))):
+            kinds = sorted({kind for _, kind in self.table if wanted(kind)})
+            print(f"{title:26}" + "".join(f"{kind.removeprefix('sessions, '):>19}" for kind in kinds))
+            for story in dict.fromkeys(story for story, _ in self.table):
+                cells = [self.table[story, kind] for kind in kinds]
+                print(f"{story:26}" + "".join(f"{cell['good'] + cell['bad']:>10} {cell['bad']:>4} bad" for cell in cells))
+        images = sum((cell for (_, kind), cell in self.table.items() if not is_session(kind)), collections.Counter())
+        print(f"{images['good'] + images['bad']} images and {images['seen']} that equal one of these, {self.bad} bad; "
+              f"{self.program.calls} calls in {seconds:.0f} s, {self.program.close():.0f} s of a core")
 
 
 def random_story(rng):
@@ -325,6 +355,20 @@ def random_story(rng):
     return tuple(steps)
 
 
+def tell_stories(net, options):
+    for name, steps in STORIES.items():
+        if options.named or name == options.story:
+            for variant in ("plain", "rooms, fields"):
+                Story(net, name, variant, steps, options.seed).live()
+    for command, steps in FAULTS.items():
+        for end in ("full disk", "I/O error") if options.faults else ():
+            for variant in ("plain", "rooms, fields"):
+                Story(net, f"{command}, faults", variant, steps, options.seed).fail_everywhere(command, end)
+    for number in range(options.random):
+        rng = random.Random(f"{options.seed} {number}")
+        Story(net, f"random {options.seed}.{number}", rng.choice(list(VARIANTS)), random_story(rng), options.seed).live()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wallheat", help="the program")
@@ -333,30 +377,27 @@ def main():
     parser.add_argument("--images", type=int, default=8, help="crashes of each step; 0: before every change (default: 8)")
     parser.add_argument("--named", action="store_true", help="all named stories, with rooms and fields and without")
     parser.add_argument("--story", help="only this named story")
+    parser.add_argument("--faults", action="store_true",
+                        help="commands with a full disk and with an I/O error at some changes; at each with --images 0")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N stories drawn from the seed")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--forget", choices=("folder", "new file", "result file", "journal"),
+    parser.add_argument("--forget", choices=("folder", "new-file", "result-file", "journal"),
                         help="as if the program forgot these syncs: then images must be bad")
-    parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "wallheat-crash-images"), metavar="FOLDER",
-                        help="where bad images are kept")
+    parser.add_argument("--keep", metavar="FOLDER", help="where bad images are kept (default: a new one)")
     options = parser.parse_args()
-    os.makedirs(options.keep, exist_ok=True)
     began = time.monotonic()
     net = Net(options)
     try:
-        for name, steps in STORIES.items():
-            if options.named or name == options.story:
-                for variant in ("plain", "rooms, fields"):
-                    Story(net, name, variant, steps, options.seed).live()
-        for number in range(options.random):
-            rng = random.Random(f"{options.seed} {number}")
-            Story(net, f"random {options.seed}.{number}", rng.choice(list(VARIANTS)), random_story(rng), options.seed).live()
+        tell_stories(net, options)
         net.tell(time.monotonic() - began)
+    except Found:
+        print(f"forgetting to sync the {options.forget} is found")
+        return 0
     finally:
         shutil.rmtree(net.scratch, ignore_errors=True)
     if options.forget:
-        print(f"forgetting to sync the {options.forget} is {'found' if net.bad else 'NOT found'}")
-        return 0 if net.bad else 1
+        print(f"forgetting to sync the {options.forget} is not found")
+        return 1
     return 1 if net.bad else 0
 
 

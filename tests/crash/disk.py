@@ -30,15 +30,15 @@ def read_record(path, folder):
 
 
 def role_of(changes, k):
-    """What a sync is for: "folder", "new file" (which gets its name later), "result file", "journal"; else nothing."""
+    """What a sync is for: "folder", "new-file" (which gets its name later), "result-file", "journal"; else nothing."""
     change = changes[k]
     if change.kind != "s":
         return None
     if change.name == ".":
         return "folder"
     if any(later.kind in "rl" and later.name == change.name for later in changes[k:]):
-        return "new file"
-    return "result file" if change.name.endswith(".h5") else "journal"
+        return "new-file"
+    return "result-file" if change.name.endswith(".h5") else "journal"
 
 
 class File:
