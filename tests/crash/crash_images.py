@@ -92,16 +92,22 @@ class Story:
     # --- what happens
 
     def perform(self, command, end, fault_at, only_at_end=False):
-        """One step; returns whether it made as many changes."""
+        """One step; returns whether something went wrong in it, as it was to."""
         if command == "parts":
             self.add_parts()
             return False
+        is_hit = False
         try:
             words, during, after = self.prepare(command)
-            changes, status = self.record(words, f"{fault_at}:{ERRNOS[end]}" if end in ERRNOS else None)
+            changes, status, left = self.record(words, f"{fault_at}:{ERRNOS[end]}" if end in ERRNOS else None)
+            is_hit = any(change.kind == "x" for change in changes)
+            changes = [change for change in changes if change.kind != "x"]
             is_whole = status == self.campaign.status_of(after.ids)
-            if end == "well" and not is_whole and command != "repair":
-                raise Bad(f"{command} ends with {status}")
+            if end not in ERRNOS:
+                if not is_whole and not (command == "repair" and status in (0, 3, 75)):
+                    raise Bad(f"{command} ends with {status}")
+                if left := left - {RESULTS} - self.beside:
+                    raise Bad(f"left over by {command}: {sorted(left)}")
             if is_whole and command != "repair":
                 after = World(after.ids, frozenset(after.ids))
             crash_at = self.rng.randrange(len(changes) + 1) if end in ("kill", "power") else None
@@ -112,11 +118,10 @@ class Story:
             self.net.count(self, f"sessions, {end}", "good")
         except Bad as bad:
             self.net.report(self, f"sessions, {end}", self.where, bad, self.disk.seen())
-            return False
-        return len(changes) > fault_at
+        return is_hit
 
     def record(self, words, fault):
-        """What a command changes, and how it ends."""
+        """What a command changes, how it ends, and the names of the files that it leaves."""
         folder, record = os.path.join(self.net.scratch, "story"), os.path.join(self.net.scratch, "record")
         write_folder(folder, self.disk.seen())
         if os.path.exists(record):
@@ -126,15 +131,15 @@ class Story:
         changes = read_record(record, folder)
         replayed = copy.deepcopy(self.disk)
         for change in changes:
-            if change.name != TOLD:
+            if change.name != TOLD and change.kind != "x":
                 replayed.take(change, random.Random(0))
         found = read_folder(folder)
         found.pop(TOLD, None)
         if found != replayed.seen():
             raise Bad(f"not everything was recorded: {sorted(found)}, {sorted(replayed.seen())}")
-        if not self.net.forget:
-            return changes, done.status
-        return [change for k, change in enumerate(changes) if role_of(changes, k) != self.net.forget], done.status
+        if self.net.forget:
+            changes = [change for k, change in enumerate(changes) if role_of(changes, k) != self.net.forget]
+        return changes, done.status, set(found)
 
     def add_parts(self):
         """The files of two shards, the second of which is perhaps left by a kill."""
@@ -160,7 +165,7 @@ class Story:
             new, words = World(tuple(plans), frozenset()), campaign.run(plans, "--events", TOLD, "--overwrite")
         else:
             if command == "rearrange":  # of those that have no answer some are left out
-                plans = [plan for plan in campaign.ids if plan in answered or rng.random() < 0.8]
+                plans = [plan for plan in campaign.ids if plan in answered or rng.random() < 0.8] or plans
                 rng.shuffle(plans)
             new, words = World(tuple(plans), world.required), campaign.run(plans, "--events", TOLD, "--resume")
         self.plans = new.ids
@@ -207,7 +212,7 @@ class Story:
     # --- what is left of it
 
     def judge_crashes(self, change, k, worlds, words):
-        where = f"{self.where}, before change {k}" + (f" ({change.kind} {change.name} {change.to})" if change else " (none left)")
+        where = f"{self.where}, before change {k} " + (f"({change.kind} {change.name} {change.to})" if change else "(the end)")
         images = [("kill", self.disk.seen())]
         if change and change.kind == "w" and change.name != TOLD:
             images.append(("kill, torn", self.disk.killed_in(change, self.rng).seen()))

@@ -5,8 +5,8 @@ import copy
 import os
 import struct
 
-# kind: create, write, truncate (or extend), sync, failed sync, rename, link, unlink, by the first letter. The folder's
-# own name is ".".
+# kind: create, write, truncate (or extend), sync, failed sync, rename, link, unlink, by the first letter; x: a fault that was
+# asked for. The folder's own name is ".".
 Change = collections.namedtuple("Change", "kind name to offset data")
 HEAD = struct.Struct("<5Q")
 
@@ -22,7 +22,8 @@ def read_record(path, folder):
     while at < len(record):
         kind, name, to, offset, size = HEAD.unpack_from(record, at)
         at += HEAD.size
-        names = [os.path.relpath(text.decode(), folder) if text else "" for text in (record[at:at + name], record[at + name:at + name + to])]
+        texts = (record[at:at + name].decode(), record[at + name:at + name + to].decode())
+        names = [os.path.relpath(text, folder) if text else "" for text in texts]
         at += name + to
         changes.append(Change(chr(kind), *names, offset, record[at:at + size]))
         at += size

@@ -22,7 +22,7 @@ VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device",
 SENTENCE = re.compile(r"^(wallheat: |[0-9:.]+ \[[^]]*\] error: ).*\S$")
 NO_SENTENCE = re.compile(r"terminate called|what\(\)|\0")
 
-# What a store promises, by the format of its files: any HDF5 program opens the file at any moment; HDF5 says nothing itself.
+# What a store promises, by the format of its files: that any HDF5 program opens them at any moment; that HDF5 is silent.
 Promises = collections.namedtuple("Promises", "is_always_closed hdf5_is_silent")
 PROMISES = {1: Promises(False, False), 2: Promises(True, True)}
 
@@ -42,7 +42,9 @@ class Program:
         self.promises = None  # known from the first file on
         self.calls = 0
         self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | os.environ
-        self.server = server and subprocess.Popen([server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
+        self.server = None
+        if server:
+            self.server = subprocess.Popen([server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
 
     def close(self):
         """Ends the server; returns the seconds of a core that all calls took."""
@@ -54,7 +56,10 @@ class Program:
     def call(self, folder, words, record=None, **settings):
         """Runs a command in a folder; with a record under the recorder. What it says must be sentences."""
         self.calls += 1
-        status, out, err = self.serve(folder, words) if self.server and not record else self.start(folder, words, record, settings)
+        if self.server and not record:
+            status, out, err = self.serve(folder, words)
+        else:
+            status, out, err = self.start(folder, words, record, settings)
         said = err.splitlines()
         refused_well = said and SENTENCE.match(said[-1])
         stopped = status == -signal.SIGTERM and settings.get("fault", "").endswith(":0")

@@ -121,7 +121,8 @@ class Races:
             statuses = []
 
             def run():
-                done = self.program.call(folder, self.campaign.run(plans, "--resume", "--events", "told-1"), "/dev/null", **apart)
+                words = self.campaign.run(plans, "--resume", "--events", "told-1")
+                done = self.program.call(folder, words, "/dev/null", **apart)
                 statuses.append(done.status)
 
             is_over = self.beside(run)
@@ -129,7 +130,9 @@ class Races:
             end = time.monotonic() + wait_s
             while not is_over() and time.monotonic() < end:
                 time.sleep(0.002)
-            other = ["repair", RESULTS] if trial % 2 else self.campaign.run(ids[:AT_ONCE + 2], "--resume", "--events", "told-2")
+            other = ["repair", RESULTS]
+            if trial % 2:
+                other = self.campaign.run(ids[:AT_ONCE + 2], "--resume", "--events", "told-2")
             self.program.call(folder, other, "/dev/null", **apart)
             while not is_over():
                 time.sleep(0.002)
@@ -137,8 +140,8 @@ class Races:
             expected = acknowledged(folder, ["told-0", "told-1", "told-2"])
             look = self.campaign.look(folder)
             if lost := expected - look.answered:
-                raise Bad(f"trial {trial}, {' '.join(other[:1])} after {wait_s:.3f} s: {sorted(lost)} of {len(expected)} are lost; "
-                          f"the run ended with {statuses}")
+                raise Bad(f"trial {trial}, {other[0]} after {wait_s:.3f} s: {sorted(lost)} of {len(expected)} are lost; the run "
+                          f"ended with {statuses}")
             self.program.must({0}, folder, self.campaign.run(ids, "--resume", "--events", TOLD))
             left = {name for name in os.listdir(folder) if name.startswith("told")}
             self.campaign.check_whole(folder, ids, left, csv=True)

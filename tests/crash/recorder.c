@@ -8,7 +8,7 @@
 //   RECORD_DELAY_MS   before a floor plan is read, so that results come one by one
 //   RECORD_APART      locks of other processes are not seen, as between hosts that do not share them
 //
-// A change is a Head, the name, the second name, the data. A change that failed is not written down, but for syncs.
+// A change is written down as a Head, the name, the second name, the data; one that failed is not, but for syncs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@
 enum { longest_path = 4096 };
 
 typedef struct {
-  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), l(ink), u(nlink)
+  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), l(ink), u(nlink); x: the fault
   uint64_t name_length, to_length, offset, size;
 } Head;
 
@@ -87,6 +87,7 @@ static int fails(int needs_room) {
   }
   if (number < fault_at || fault_at < 0 || (fault_errno == ENOSPC && !needs_room)) return 0;
   fault_at = -1;
+  write_down('x', folder, "", 0, "", 0);
   is_full = fault_errno == ENOSPC;
   errno = fault_errno;
   if (fault_errno == 0) kill(getpid(), SIGTERM);
