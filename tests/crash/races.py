@@ -140,8 +140,8 @@ class Races:
             expected = acknowledged(folder, ["told-0", "told-1", "told-2"])
             look = self.campaign.look(folder)
             if lost := expected - look.answered:
-                raise Bad(f"trial {trial}, {other[0]} after {wait_s:.3f} s: {sorted(lost)} of {len(expected)} are lost; the run "
-                          f"ended with {statuses}")
+                raise Bad(f"trial {trial}, {other[0]} after {wait_s:.3f} s: {sorted(lost)} of {len(expected)} are lost; "
+                          f"the run ended with {statuses}")
             self.program.must({0}, folder, self.campaign.run(ids, "--resume", "--events", TOLD))
             left = {name for name in os.listdir(folder) if name.startswith("told")}
             self.campaign.check_whole(folder, ids, left, csv=True)
