@@ -30,14 +30,13 @@ def read_record(path, folder):
     return changes
 
 
-def role_of(changes, k):
+def role_of(change):
     """What a sync is for: "folder", "new-file" (which gets its name later), "result-file", "journal"; else nothing."""
-    change = changes[k]
     if change.kind != "s":
         return None
     if change.name == ".":
         return "folder"
-    if any(later.kind in "rl" and later.name == change.name for later in changes[k:]):
+    if change.name.endswith(".new"):
         return "new-file"
     return "result-file" if change.name.endswith(".h5") else "journal"
 

@@ -44,7 +44,7 @@ class Program:
         self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | os.environ
         self.server = None
         if server:
-            self.server = subprocess.Popen([server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
+            self.server = subprocess.Popen([os.path.realpath(server)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
 
     def close(self):
         """Ends the server; returns the seconds of a core that all calls took."""
@@ -177,7 +177,8 @@ def field_of(file, row):
     if file.attrs["format_version"] == 1:
         slot = int(row["field_slot"])
         return None if slot < 0 else file[f"fields/{row['rows']}x{row['cols']}/{slot // 2000}"][slot % 2000].tobytes()
-    return file["fields"][row["id"].decode()][:].tobytes()
+    name = row["id"].decode()
+    return file["fields"][name][:].tobytes() if name in file["fields"] else None
 
 
 def read_folder(folder):
@@ -190,7 +191,7 @@ def read_folder(folder):
 
 def write_folder(folder, contents):
     shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    os.makedirs(folder)
     for name, content in contents.items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(content)
