@@ -1,0 +1,161 @@
+"""What a record (recorder.c) says that a folder held, and what a crash would have left of it."""
+
+import collections
+import copy
+import os
+import struct
+
+# kind: create, write, truncate (or extend), sync, failed sync, rename, link, unlink, by the first letter; x: a fault that was
+# asked for. The folder's own name is ".".
+Change = collections.namedtuple("Change", "kind name to offset data")
+HEAD = struct.Struct("<5Q")
+
+
+def read_record(path, folder):
+    """The changes of a record, in order; none if there is no record."""
+    changes, at = [], 0
+    try:
+        with open(path, "rb") as file:
+            record = file.read()
+    except FileNotFoundError:
+        return changes
+    while at < len(record):
+        kind, name, to, offset, size = HEAD.unpack_from(record, at)
+        at += HEAD.size
+        texts = (record[at:at + name].decode(), record[at + name:at + name + to].decode())
+        names = [os.path.relpath(text, folder) if text else "" for text in texts]
+        at += name + to
+        changes.append(Change(chr(kind), *names, offset, record[at:at + size]))
+        at += size
+    return changes
+
+
+def role_of(change):
+    """What a sync is for: "folder", "new-file" (which gets its name later), "result-file", "journal"; else nothing."""
+    if change.kind != "s":
+        return None
+    if change.name == ".":
+        return "folder"
+    if change.name.endswith(".new"):
+        return "new-file"
+    return "result-file" if change.name.endswith(".h5") else "journal"
+
+
+class File:
+    def __init__(self, content=b""):
+        self.seen = bytearray(content)  # by every process
+        self.kept = bytearray(content)  # by the disk, whatever happens
+        self.pending = []               # changes that the disk may or may not have by now
+
+    def take(self, change):
+        apply(self.seen, change)
+        self.pending.append(change)
+
+    def sync(self):
+        for change in self.pending:
+            apply(self.kept, change)
+        self.pending = []
+
+    def fail_to_sync(self, rng):
+        """The kernel goes on to show what it has not written, and takes it for written."""
+        for change in self.pending:
+            if rng.random() < 0.5:
+                apply(self.kept, change)
+        self.pending = []
+
+    def after_power_loss(self, rng, sector):
+        content = bytearray(self.kept)
+        for change in some_of(self.pending, rng):
+            if change.kind == "w" and rng.random() < 0.5:
+                for piece in sectors_of(change, sector):
+                    if rng.random() < 0.75:
+                        apply(content, piece)
+            else:
+                apply(content, change)
+        if len(content) < len(self.seen) and rng.random() < 0.3:  # its size is durable, its end is not
+            content.extend(bytes(len(self.seen) - len(content)))
+        return bytes(content)
+
+
+def apply(content, change):
+    end = change.offset + len(change.data)
+    content.extend(bytes(max(0, end - len(content))))
+    if change.kind == "t":
+        del content[change.offset:]
+    else:
+        content[change.offset:end] = change.data
+
+
+def sectors_of(change, sector):
+    """The pieces of a write that a disk writes whole or not at all."""
+    begin, end = change.offset, change.offset + len(change.data)
+    while begin < end:
+        next_begin = min(end, begin - begin % sector + sector)
+        yield change._replace(offset=begin, data=change.data[begin - change.offset:next_begin - change.offset])
+        begin = next_begin
+
+
+def some_of(pending, rng):
+    """All, the first ones, or any of them."""
+    how = rng.randrange(3)
+    if how == 0:
+        return pending
+    if how == 1:
+        return pending[:rng.randrange(len(pending) + 1)]
+    return [change for change in pending if rng.random() < 0.5]
+
+
+def rename(names, change, file):
+    if change.kind in "cl":
+        names[change.to if change.kind == "l" else change.name] = file
+    elif change.kind == "u":
+        names.pop(change.name, None)
+    else:
+        names.pop(change.name, None)
+        names[change.to] = file
+
+
+class Disk:
+    """A folder, as its files are seen and as they are kept."""
+
+    def __init__(self, contents):
+        self.names = {name: File(content) for name, content in contents.items()}
+        self.kept_names = dict(self.names)
+        self.pending_names = []  # (change, file)
+
+    def take(self, change, rng):
+        if change.kind in "crlu":
+            file = File() if change.kind == "c" else self.names[change.name]
+            rename(self.names, change, file)
+            self.pending_names.append((change, file))
+        elif change.kind in "wt":
+            self.names[change.name].take(change)
+        elif change.name == ".":
+            if change.kind == "s":
+                for each, file in self.pending_names:
+                    rename(self.kept_names, each, file)
+                self.pending_names = []
+        elif change.kind == "s":
+            self.names[change.name].sync()
+        else:
+            self.names[change.name].fail_to_sync(rng)
+
+    def seen(self):
+        return {name: bytes(file.seen) for name, file in self.names.items()}
+
+    def killed_in(self, change, rng):
+        """The disk after a kill in the midst of this change; of a write some bytes are there."""
+        disk = copy.deepcopy(self)
+        if change.kind == "w" and len(change.data) > 1:
+            disk.take(change._replace(data=change.data[:rng.randrange(1, len(change.data))]), rng)
+        return disk
+
+    def after_power_loss(self, rng, all_lost):
+        """The files that are there then: without all that was not synced, or with some of it."""
+        if all_lost:
+            return {name: bytes(file.kept) for name, file in self.kept_names.items()}
+        names = dict(self.kept_names)
+        for change, file in some_of(self.pending_names, rng):
+            rename(names, change, file)
+        sector = rng.choice((512, 4096))
+        return {name: file.after_power_loss(rng, sector) for name, file in names.items()}

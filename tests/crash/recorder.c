@@ -1,0 +1,251 @@
+// A library to preload (LD_PRELOAD). It writes down, in order, every change that a program makes to the files of a folder,
+// and can make one of them go wrong:
+//
+//   RECORD_FOLDER     the folder, by its real path
+//   RECORD_TO         the record; without it nothing is written down
+//   RECORD_FAULT      N:ERRNO, the N-th change fails so, from 0. A full disk (ENOSPC) takes half of that write, and
+//                     stays full. N:stop: before the N-th change the process gets a SIGTERM
+//   RECORD_DELAY_MS   before a floor plan is read, so that results come one by one
+//   RECORD_APART      locks of other processes are not seen, as between hosts that do not share them
+//
+// A change is written down as a Head, the name, the second name, the data; one that failed is not, but for syncs.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { longest_path = 4096 };
+
+typedef struct {
+  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), l(ink), u(nlink); x: the fault
+  uint64_t name_length, to_length, offset, size;
+} Head;
+
+static pthread_once_t begun = PTHREAD_ONCE_INIT;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;  // the order of the record is the order of the changes
+static const char* folder;
+static int record_fd = -1;
+static long changes, fault_at = -1;
+static int fault_errno, is_full, is_apart;
+static useconds_t delay_us;
+
+static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
+
+static void begin(void) {
+  const char* fault = getenv("RECORD_FAULT");
+  const char* to = getenv("RECORD_TO");
+  const char* delay_ms = getenv("RECORD_DELAY_MS");
+  __typeof__(open)* real = next("open");
+  folder = getenv("RECORD_FOLDER");
+  is_apart = getenv("RECORD_APART") != NULL;
+  if (delay_ms) delay_us = (useconds_t)atoi(delay_ms) * 1000;
+  if (to) record_fd = real(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (!fault) return;
+  fault_at = atol(fault);
+  fault_errno = atoi(strchr(fault, ':') + 1);  // 0: stop
+}
+
+static int is_ours(const char* path) {
+  pthread_once(&begun, begin);
+  return folder && strncmp(path, folder, strlen(folder)) == 0;
+}
+
+// What the descriptor is of; empty if it is no file of the folder.
+static const char* name_of(int fd, char path[longest_path]) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(link, path, longest_path - 1);
+  path[length < 0 ? 0 : length] = 0;
+  return is_ours(path) && !strstr(path, " (deleted)") ? path : "";
+}
+
+static void write_down(char kind, const char* name, const char* to, uint64_t offset, const void* data, uint64_t size) {
+  const Head head = {(unsigned char)kind, strlen(name), strlen(to), offset, size};
+  struct iovec parts[] = {{(void*)&head, sizeof head}, {(void*)name, head.name_length}, {(void*)to, head.to_length},
+                          {(void*)data, size}};
+  __typeof__(writev)* real = next("writev");
+  const uint64_t all = sizeof head + head.name_length + head.to_length + size;
+  if (record_fd >= 0 && real(record_fd, parts, 4) != (ssize_t)all) abort();
+}
+
+// Whether the change that comes is to fail, with errno set. Only what needs room fails for want of it.
+static int fails(int needs_room) {
+  const long number = changes++;
+  if (is_full) {
+    errno = ENOSPC;
+    return needs_room;
+  }
+  if (number < fault_at || fault_at < 0 || (fault_errno == ENOSPC && !needs_room)) return 0;
+  fault_at = -1;
+  write_down('x', folder, "", 0, "", 0);
+  is_full = fault_errno == ENOSPC;
+  errno = fault_errno;
+  if (fault_errno == 0) kill(getpid(), SIGTERM);
+  return fault_errno != 0;
+}
+
+int open64(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  __typeof__(open)* real = next("open64");
+  if (!is_ours(path) || !(flags & (O_CREAT | O_TRUNC))) {
+    if (delay_us && strstr(path, "_domain.npy")) usleep(delay_us);
+    return real(path, flags, mode);
+  }
+  pthread_mutex_lock(&turn);
+  struct stat info;
+  const int is_new = stat(path, &info) != 0;
+  int fd = -1;
+  if (!is_new || !(flags & O_CREAT) || !fails(1)) fd = real(path, flags, mode);
+  if (fd >= 0 && is_new) write_down('c', path, "", 0, "", 0);
+  if (fd >= 0 && !is_new && flags & O_TRUNC) write_down('t', path, "", 0, "", 0);
+  pthread_mutex_unlock(&turn);
+  return fd;
+}
+int open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  return open64(path, flags, mode);
+}
+FILE* fopen64(const char* path, const char* mode) {
+  __typeof__(fopen)* real = next("fopen64");
+  if (!is_ours(path) || *mode == 'r') return real(path, mode);
+  const int fd = open64(path, O_WRONLY | O_CREAT | (*mode == 'w' ? O_TRUNC : O_APPEND), 0666);
+  return fd < 0 ? NULL : fdopen(fd, mode);
+}
+FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
+
+// A write at an offset, or, if it is below 0, where the descriptor stands.
+static ssize_t put(int fd, const void* data, size_t size, off_t offset) {
+  char path[longest_path];
+  const char* name = name_of(fd, path);
+  __typeof__(write)* real = next("write");
+  __typeof__(pwrite)* real_at = next("pwrite");
+  if (!*name) return offset < 0 ? real(fd, data, size) : real_at(fd, data, size, offset);
+  pthread_mutex_lock(&turn);
+  const int was_full = is_full;
+  if (fails(1)) size = fault_errno == ENOSPC && !was_full ? size / 2 : 0;
+  struct stat info;
+  fstat(fd, &info);
+  off_t at = offset;
+  if (at < 0) at = fcntl(fd, F_GETFL) & O_APPEND ? info.st_size : lseek(fd, 0, SEEK_CUR);
+  ssize_t done = -1;
+  if (size > 0) done = offset < 0 ? real(fd, data, size) : real_at(fd, data, size, offset);
+  if (done > 0) write_down('w', name, "", (uint64_t)at, data, (uint64_t)done);
+  pthread_mutex_unlock(&turn);
+  return done;
+}
+ssize_t write(int fd, const void* data, size_t size) { return put(fd, data, size, -1); }
+ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) { return put(fd, data, size, offset); }
+ssize_t pwrite64(int fd, const void* data, size_t size, off_t offset) { return put(fd, data, size, offset); }
+ssize_t writev(int fd, const struct iovec* parts, int count) {
+  char path[longest_path];
+  __typeof__(writev)* real = next("writev");
+  if (!*name_of(fd, path)) return real(fd, parts, count);
+  ssize_t all = 0;
+  for (int k = 0; k < count; ++k) {
+    const ssize_t done = put(fd, parts[k].iov_base, parts[k].iov_len, -1);
+    if (done < 0) return all > 0 ? all : -1;
+    all += done;
+    if ((size_t)done < parts[k].iov_len) break;
+  }
+  return all;
+}
+
+static int resize(int fd, off_t size, int only_larger) {
+  char path[longest_path];
+  const char* name = name_of(fd, path);
+  __typeof__(ftruncate)* real = next("ftruncate");
+  if (!*name) return real(fd, size);
+  pthread_mutex_lock(&turn);
+  struct stat info;
+  fstat(fd, &info);
+  if (only_larger && size < info.st_size) size = info.st_size;
+  const int result = fails(size > info.st_size) ? -1 : real(fd, size);
+  if (result == 0) write_down('t', name, "", (uint64_t)size, "", 0);
+  pthread_mutex_unlock(&turn);
+  return result;
+}
+int ftruncate(int fd, off_t size) { return resize(fd, size, 0); }
+int ftruncate64(int fd, off_t size) { return resize(fd, size, 0); }
+int fallocate(int fd, int mode, off_t offset, off_t size) {
+  if (mode == 0) return resize(fd, offset + size, 1);
+  errno = EOPNOTSUPP;
+  return -1;
+}
+int fallocate64(int fd, int mode, off_t offset, off_t size) { return fallocate(fd, mode, offset, size); }
+int posix_fallocate(int fd, off_t offset, off_t size) { return resize(fd, offset + size, 1) == 0 ? 0 : errno; }
+int posix_fallocate64(int fd, off_t offset, off_t size) { return posix_fallocate(fd, offset, size); }
+
+static int sync_by(const char* call, int fd) {
+  char path[longest_path];
+  const char* name = name_of(fd, path);
+  int (*real)(int) = next(call);
+  if (!*name) return real(fd);
+  pthread_mutex_lock(&turn);
+  const int failed = fails(0);
+  write_down(failed ? 'f' : 's', name, "", 0, "", 0);
+  pthread_mutex_unlock(&turn);
+  return failed ? -1 : 0;  // the record says what is durable; nobody waits for the disk
+}
+int fsync(int fd) { return sync_by("fsync", fd); }
+int fdatasync(int fd) { return sync_by("fdatasync", fd); }
+
+static int rename_by(const char* call, char kind, const char* from, const char* to) {
+  int (*real)(const char*, const char*) = next(call);
+  if (!is_ours(from) && !is_ours(to)) return real(from, to);
+  pthread_mutex_lock(&turn);
+  const int result = fails(0) ? -1 : real(from, to);
+  if (result == 0) write_down(kind, from, to, 0, "", 0);
+  pthread_mutex_unlock(&turn);
+  return result;
+}
+int rename(const char* from, const char* to) { return rename_by("rename", 'r', from, to); }
+int link(const char* from, const char* to) { return rename_by("link", 'l', from, to); }
+
+static int remove_by(const char* call, const char* path) {
+  int (*real)(const char*) = next(call);
+  if (!is_ours(path)) return real(path);
+  pthread_mutex_lock(&turn);
+  struct stat info;
+  const int result = stat(path, &info) == 0 && fails(0) ? -1 : real(path);
+  if (result == 0) write_down('u', path, "", 0, "", 0);
+  pthread_mutex_unlock(&turn);
+  return result;
+}
+int unlink(const char* path) { return remove_by("unlink", path); }
+int remove(const char* path) { return remove_by("remove", path); }
+
+int fcntl64(int fd, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* argument = va_arg(arguments, void*);
+  va_end(arguments);
+  __typeof__(fcntl)* real = next("fcntl64");
+  pthread_once(&begun, begin);
+  const int asks = command == F_OFD_GETLK || command == F_GETLK;
+  if (!is_apart || !(asks || command == F_OFD_SETLK || command == F_SETLK)) return real(fd, command, argument);
+  if (asks) ((struct flock*)argument)->l_type = F_UNLCK;
+  return 0;
+}
+int fcntl(int fd, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return fcntl64(fd, command, argument);
+}
