@@ -7,8 +7,8 @@
 #include <optional>
 #include <tuple>
 
-#include "plans/plan_source.hpp"
 #include "io/file_names.hpp"
+#include "plans/plan_source.hpp"
 #include "store/result_path.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"

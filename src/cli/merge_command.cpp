@@ -15,6 +15,7 @@
 #include "store/result_path.hpp"
 #include "view/json.hpp"
 #include "view/output_file.hpp"
+#include "view/run_status.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"
@@ -140,6 +141,7 @@ int merge_command(const Arguments& arguments) {
                    {"end", "merged"},
                    {"started_utc", utc_now()}};
   const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
+  remove_run_status(status_file(out));  // of a run whose file was there before
   if (json) {
     print_merge_json(out, report, missing_ids);
   } else {

@@ -78,6 +78,7 @@ class ResultStore::Impl {
     if (given_up_) throw RunError(path().string() + " was given up after a failed write");
   }
   void create_file();
+  void remove_leftovers();
   void begin_journal();
   Row to_stored_row(const PlanResult& result) const;
   /// False if it was stopped.
@@ -161,9 +162,16 @@ void ResultStore::Impl::create_file() {
   remove_journals(path(), SIZE_MAX);
 }
 
+/// Removes what a kill left of a fold: journals that are in the file, and the new file.
+void ResultStore::Impl::remove_leftovers() {
+  for (const fs::path& obsolete : found_->obsolete_journals()) remove_file(obsolete);
+  remove_journals(path(), found_->file().campaign().sessions.size());
+  remove_file(temporary_path(path()));
+}
+
 void ResultStore::Impl::begin_journal() {
   if (found_) {
-    for (const fs::path& obsolete : found_->obsolete_journals()) remove_file(obsolete);
+    remove_leftovers();
     file_ = found_->take_file();
     found_.reset();
   } else {
@@ -171,8 +179,6 @@ void ResultStore::Impl::begin_journal() {
   }
   order_.reset();
   const std::size_t first = file_->campaign().sessions.size();
-  remove_journals(path(), first);
-  remove_file(temporary_path(path()));
   file_->open_to_write();
   JournalWriter journal(path(), first, file_->campaign().file_id, session_);
   // Another process that does not see this one may be folding the file: what is stored must be in a
@@ -239,10 +245,12 @@ ResultStore::Closed ResultStore::Impl::close(const Attributes& end, bool finishe
     given_up_ = false;
   }
   const bool has_journals = journal_.has_value() || (found_ && found_->journals() > 0);
+  const bool is_to_fold = finished && (has_journals || order_);
+  if (finished && !is_to_fold && found_) remove_leftovers();
   journal_.reset();
   file_.reset();
   found_.reset();
-  if (finished && has_journals) closed_.stopped = !fold_all(std::nullopt, stop);
+  if (is_to_fold) closed_.stopped = !fold_all(order_, stop);
   claim_->lock.reset();
   return closed_;
 }
