@@ -32,7 +32,17 @@ std::string plan_file_name(const std::string& id, PlanFile file) {
   return std::string(id).append(plan_file_ending(file));
 }
 
-FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool has_source) {
+FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read, bool has_source) {
+  // A thread keeps them from plan to plan, as plans often have one shape: for 512 x 512 the system
+  // may take longer to give 2 MB that were not used before than all the rest takes.
+  thread_local NamedBytes domain, interior, source;
+  const struct LetGoOfMuch {
+    ~LetGoOfMuch() {
+      constexpr std::size_t most_kept = std::size_t{32} << 20;
+      for (NamedBytes* file : {&domain, &interior, &source})
+        if (file->bytes.capacity() > most_kept) file->bytes = {};
+    }
+  } at_the_end;
   FloorPlan plan;
   const auto require_shape_of_domain = [&](const std::string& name, const auto& grid) {
     if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
@@ -40,18 +50,14 @@ FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool 
                      " differs from the domain's, " +
                      shape_text(plan.domain.rows, plan.domain.cols));
   };
-  {
-    const NamedBytes domain = read(PlanFile::domain);
-    plan.domain = npy::read_float(domain);
-    check_values(plan.domain, domain.name);
-  }
-  {
-    const NamedBytes interior = read(PlanFile::interior);
-    plan.interior = npy::read_mask(interior);
-    require_shape_of_domain(interior.name, plan.interior);
-  }
+  read(PlanFile::domain, domain);
+  plan.domain = npy::read_float(domain);
+  check_values(plan.domain, domain.name);
+  read(PlanFile::interior, interior);
+  plan.interior = npy::read_mask(interior);
+  require_shape_of_domain(interior.name, plan.interior);
   if (has_source) {
-    const NamedBytes source = read(PlanFile::source);
+    read(PlanFile::source, source);
     plan.source = npy::read_float(source);
     require_shape_of_domain(source.name, plan.source);
     check_values(plan.source, source.name);
@@ -79,7 +85,9 @@ bool has_source_file(const std::filesystem::path& directory, const std::string& 
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
   return read_floor_plan(
-      [&](PlanFile file) { return read_input(directory / plan_file_name(id, file)); },
+      [&](PlanFile file, NamedBytes& into) {
+        read_input(directory / plan_file_name(id, file), into);
+      },
       has_source_file(directory, id));
 }
 

@@ -40,8 +40,16 @@ std::vector<std::byte> InputFile::part(std::uint64_t offset, std::uint64_t count
 }
 
 NamedBytes read_input(const std::filesystem::path& path) {
+  NamedBytes all;
+  read_input(path, all);
+  return all;
+}
+
+void read_input(const std::filesystem::path& path, NamedBytes& into) {
   const InputFile file(path);
-  return {file.name(), file.part(0, file.size())};
+  into.name = file.name();
+  into.bytes.resize(file.size());
+  file.read_at(0, into.bytes);
 }
 
 }  // namespace wallheat

@@ -49,5 +49,7 @@ class InputFile {
 
 /// All of a file. Throws InputError.
 [[nodiscard]] NamedBytes read_input(const std::filesystem::path& path);
+/// The same into memory that was used before, as fresh memory may cost more than to read.
+void read_input(const std::filesystem::path& path, NamedBytes& into);
 
 }  // namespace wallheat

@@ -185,22 +185,31 @@ template <class Item, class Cell, class Convert>
 Grid<Cell> converted(const NamedBytes& file, const Header& header, Convert convert) {
   const auto [rows, cols] = header.shape;
   const std::byte* const items = file.bytes.data() + header.size;
-  Grid<Cell> grid(rows, cols);
-  if constexpr (std::is_same_v<Item, Cell> && std::is_same_v<Cell, double>) {
-    if (!header.fortran_order) {
-      std::memcpy(grid.cells.data(), items, grid.cells.size() * sizeof(Cell));
+  Grid<Cell> grid;
+  grid.rows = rows;
+  grid.cols = cols;
+  if constexpr (std::is_same_v<Item, double> && std::is_same_v<Cell, double>) {
+    // Nearly every domain: NumPy aligns the items, so they can be copied as they are.
+    if (!header.fortran_order && reinterpret_cast<std::uintptr_t>(items) % alignof(double) == 0) {
+      const auto* const first = reinterpret_cast<const double*>(items);
+      grid.cells.assign(first, first + rows * cols);
       return grid;
     }
   }
-  const std::size_t along_row = header.fortran_order ? rows : 1;
-  const std::size_t along_col = header.fortran_order ? 1 : cols;
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t col = 0; col < cols; ++col) {
-      Item item;
-      std::memcpy(&item, items + (row * along_col + col * along_row) * sizeof item, sizeof item);
-      grid(row, col) = convert(item, row * cols + col);
-    }
+  grid.cells.resize(rows * cols);
+  const auto item_at = [&](std::size_t place) {
+    Item item;
+    std::memcpy(&item, items + place * sizeof item, sizeof item);
+    return item;
+  };
+  if (!header.fortran_order) {
+    for (std::size_t cell = 0; cell < grid.cells.size(); ++cell)
+      grid.cells[cell] = convert(item_at(cell), cell);
+    return grid;
   }
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t col = 0; col < cols; ++col)
+      grid(row, col) = convert(item_at(col * rows + row), row * cols + col);
   return grid;
 }
 

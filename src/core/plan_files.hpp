@@ -17,8 +17,9 @@ enum class PlanFile { domain, interior, source };
 /// "7_domain.npy" of plan 7. Throws InputError if the id could lead out of a directory.
 [[nodiscard]] std::string plan_file_name(const std::string& id, PlanFile file);
 
-/// Makes a plan of its files, which `read` gives, and throws as load_floor_plan does.
-[[nodiscard]] FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read,
+/// Makes a plan of its files, with which `read` fills memory that was used before. Throws as
+/// load_floor_plan does.
+[[nodiscard]] FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read,
                                         bool has_source);
 
 }  // namespace wallheat

@@ -182,6 +182,12 @@ ZipArchive::Member ZipArchive::member_at(std::uint64_t place) const {
 }
 
 NamedBytes ZipArchive::read(const Member& member) const {
+  NamedBytes held;
+  read(member, held);
+  return held;
+}
+
+void ZipArchive::read(const Member& member, NamedBytes& held) const {
   const std::string name = path_.string() + ": " + member.name;
   const auto refuse = [&](const std::string& cause) { throw InputError(name + " " + cause); };
   const auto part = [&](std::uint64_t offset, std::uint64_t count) {
@@ -201,7 +207,7 @@ NamedBytes ZipArchive::read(const Member& member) const {
     refuse("is damaged: it is not where the list of members says");
   std::vector<std::byte> packed =
       part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.packed);
-  NamedBytes held{name, {}};
+  held.name = name;
   if (member.method == stored) {
     held.bytes = std::move(packed);
   } else {
@@ -211,7 +217,6 @@ NamedBytes ZipArchive::read(const Member& member) const {
   }
   if (held.bytes.size() != member.size || crc32_of(held.bytes) != member.crc32)
     refuse("is damaged: its checksum does not match");
-  return held;
 }
 
 }  // namespace wallheat

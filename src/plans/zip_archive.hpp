@@ -38,7 +38,9 @@ class ZipArchive {
   void for_each_member(const std::function<void(const Member&)>& visit) const;
   /// The member whose entry is at that place. Throws InputError.
   [[nodiscard]] Member member_at(std::uint64_t place) const;
-  /// What it holds. Throws InputError, which names archive and member, if it is damaged.
+  /// What it holds, into memory that was used before. Throws InputError, which names archive and
+  /// member, if it is damaged.
+  void read(const Member& member, NamedBytes& into) const;
   [[nodiscard]] NamedBytes read(const Member& member) const;
 
  private:

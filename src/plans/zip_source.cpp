@@ -81,8 +81,10 @@ class ZipSource final : public PlanSource {
   }
   [[nodiscard]] FloorPlan load(const std::string& id) const override {
     return read_of(path(), [&] {
-      return read_floor_plan([&](PlanFile file) { return archive_.read(find(id, file)); },
-                             has_source(id));
+      const auto read = [&](PlanFile file, NamedBytes& into) {
+        archive_.read(find(id, file), into);
+      };
+      return read_floor_plan(read, has_source(id));
     });
   }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
