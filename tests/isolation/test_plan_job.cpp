@@ -237,8 +237,8 @@ TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
   domain << "(99999, 99999), }" << std::flush;
   domain.close();
   const auto source = directory_source(directory_.path());
-  EXPECT_EQ(plan_shapes(*source, {"7", "8"}, {}, never),
-            (std::vector<GridShape>{{20, 30}, {0, 0}}));
+  EXPECT_EQ(source->shape("7"), (GridShape{20, 30}));
+  EXPECT_THROW((void)source->shape("8"), InputError);
 }
 
 }  // namespace

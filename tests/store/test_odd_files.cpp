@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "store/hdf5/hdf5_object.hpp"
-#include "store/results/hdf5_file.hpp"
 #include "store/row.hpp"
 #include "store_fixture.hpp"
 #include "support/odd_hdf5.hpp"
