@@ -21,7 +21,7 @@ floors=(
   "cli"
 )
 in_solve="cpu gpu steady"  # beside each other, on what lies in solve itself; fastforward is on cpu
-in_store="store/hdf5 store/results"  # each on those before it
+in_store="store/hdf5"  # each on those before it
 
 says() { printf '%s\n' "$1"; status=1; }
 includes_of() { grep -rnE '#include *"' "$1" || true; }
@@ -99,7 +99,7 @@ for folder in src/*/ tests/*/ tests/simulation/*/; do
     FNR == 1 { private = 0 }
     /^namespace \{/ { private = 1 }
     /^\}  \/\/ namespace$/ { private = 0 }
-    private && /^[a-z_A-Z]/ && !/^(template|struct|class|enum|using|namespace|static_assert|typedef|[A-Z_]+\()/ && !/;$/ && !/^[^(]*=/ &&
+    private && /^[a-z_A-Z]/ && !/^(template|struct|class|enum|using|namespace|static_assert|typedef|with |[A-Z_]+\()/ && !/;$/ && !/^[^(]*=/ &&
       match($0, /[a-z_A-Z0-9]+\(/) { print substr($0, RSTART, RLENGTH - 1), FILENAME }' {} + | sort -u |
     awk '$1 !~ /^__/ { files[$1] = files[$1] "\n  " $2; ++count[$1] } END { for (name in count) if (count[name] > 1) print name ":" files[name] }')
   [ -z "$strays" ] || says "one private name in two files of $folder:"$'\n'"$strays"

@@ -12,12 +12,12 @@
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
+#include "plans/plan_source.hpp"
 #include "report/attributes.hpp"
 #include "report/compare.hpp"
 #include "report/room_table.hpp"
 #include "report/thresholds.hpp"
 #include "run/catalogue.hpp"
-#include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -7,11 +7,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <regex>
+#include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "cli/options.hpp"
 #include "cli/question_options.hpp"
+#include "core/number_of.hpp"
 #include "mpi/mpi_link.hpp"
 #include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
@@ -25,6 +28,20 @@ bool can_show_bar() {
   const char* terminal = std::getenv("TERM");
   return (::isatty(STDERR_FILENO) != 0 || stderr_columns()) && terminal != nullptr &&
          std::string_view(terminal) != "dumb";
+}
+
+/// The cores and workers of "job:32/4"; nothing if it is not of that form.
+std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view word) {
+  constexpr std::string_view beginning = "job:";
+  constexpr std::uint64_t most = 999'999;
+  const std::size_t slash = word.find('/');
+  if (!word.starts_with(beginning) || slash == std::string_view::npos) return std::nullopt;
+  const auto cores =
+      number_of<std::uint64_t>(word.substr(beginning.size(), slash - beginning.size()));
+  const auto workers = number_of<std::uint64_t>(word.substr(slash + 1));
+  const auto is_valid = [](const auto& number) { return number && *number > 0 && *number <= most; };
+  if (!is_valid(cores) || !is_valid(workers)) return std::nullopt;
+  return std::pair(*cores, *workers);
 }
 
 std::string joined(const Arguments& arguments) {
@@ -43,7 +60,8 @@ void SolverOptionParser::declare(Options& options) {
                       {"fastforward", SolverKind::fastforward},
                       {"steady", SolverKind::steady}}),
               "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
-              "1e-9 °C, several times as fast) or steady (the true steady state, with a proven "
+              "2e-12 of the largest temperature, several times as fast) or steady (the true steady "
+              "state, with a proven "
               "bound, faster still); the last two run on CPUs only");
   options.add("tolerance", value(solver_.limits.tolerance, "DEGREES", 1e-4, "1e-4"),
               "stop when an iteration changes less than this, in °C (not steady)");
@@ -190,11 +208,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "print which of the shards, from that of --shard on, has plans left and is not being "
               "written, as K/N (nothing if there is none), and exit; for scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
-    std::smatch found;
-    if (std::regex_match(word, found, std::regex("job:([1-9][0-9]{0,5})/([1-9][0-9]{0,5})"))) {
+    if (const auto node = node_of_job(word)) {
       run.check = CheckFor::a_job;
-      run.job_cores = std::stoul(found[1]);
-      run.job_workers = std::stoul(found[2]);
+      std::tie(run.job_cores, run.job_workers) = *node;
       return;
     }
     run.check = choose<CheckFor>(

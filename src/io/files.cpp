@@ -17,9 +17,8 @@ namespace {
                      : S_ISFIFO(mode) ? "a named pipe"
                      : S_ISDIR(mode)  ? "a directory"
                                       : "a device or socket";
-  throw SystemError(
-      file.string() + " is " + kind + " where a regular file must be; remove it or name another",
-      EINVAL);
+  throw SystemError(file.string() + " is " + kind + " where a regular file must be; name another",
+                    EINVAL);
 }
 
 }  // namespace

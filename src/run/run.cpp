@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "core/exit_status.hpp"
-#include "plans/plan_source.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "run/campaign.hpp"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t rooms_at_once = 4096;
 
-std::uint32_t checksum_of(const RoomResult& room) {
+std::uint32_t room_checksum_of(const RoomResult& room) {
   return crc32_of(std::as_bytes(std::span(&room, 1)).first(offsetof(RoomResult, room_crc32)));
 }
 
@@ -33,7 +33,7 @@ std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms, std::siz
   std::vector<RoomResult> sealed(rooms.begin(), rooms.end());
   for (RoomResult& room : sealed) {
     room.plan = static_cast<std::uint32_t>(i);
-    room.room_crc32 = checksum_of(room);
+    room.room_crc32 = room_checksum_of(room);
   }
   return sealed;
 }
@@ -42,7 +42,8 @@ bool are_intact(std::span<const RoomResult> rooms, const Row& row) {
   std::uint32_t number = 0;
   std::int64_t cells = 0;
   for (const RoomResult& room : rooms) {
-    if (room.plan != row.index || room.room != ++number || room.room_crc32 != checksum_of(room))
+    if (room.plan != row.index || room.room != ++number ||
+        room.room_crc32 != room_checksum_of(room))
       return false;
     cells += room.cells;
   }
@@ -120,7 +121,7 @@ const std::vector<std::uint32_t>& ResultFile::room_starts() const {
                            std::as_writable_bytes(std::span(some))))
         throw RunError(path().string() + " changed while it was read");
       for (const RoomResult& room : some) {
-        const bool is_whole = room.plan < count_ && room.room_crc32 == checksum_of(room);
+        const bool is_whole = room.plan < count_ && room.room_crc32 == room_checksum_of(room);
         while (is_whole && room_starts_.size() <= room.plan)
           room_starts_.push_back(static_cast<std::uint32_t>(at));
         ++at;

@@ -66,10 +66,7 @@ std::vector<std::size_t> journal_numbers(const fs::path& path) {
 void refuse_folder(const fs::path& path) {
   const auto found = look_at(path);
   if (found && S_ISDIR(found->st_mode))
-    throw RunError(
-        path.string() +
-        " is a folder, not a result file; to solve the plans in it: wallheat run --data " +
-        path.string());
+    throw RunError(path.string() + " is a folder, not a result file; name another");
 }
 
 bool has_results(const fs::path& file) {

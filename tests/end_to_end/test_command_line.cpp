@@ -73,7 +73,7 @@ TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
   shell("mv plans/00003_interior.npy plans/other_interior.npy");
   shell("wallheat run other --data plans --out other.h5");
   EXPECT_THAT(shell("wallheat run 00003 --data plans --out other.h5 --overwrite", 3).err,
-              HasSubstr("00003_domain.npy"));
+              HasSubstr("plan 00003 failed: plans/00003_"));
 }
 
 TEST_F(NewUser, is_told_what_is_no_result_file) {

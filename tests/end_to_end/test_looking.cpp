@@ -145,7 +145,7 @@ TEST_F(Looking, writes_a_field_as_an_array) {
   expect_refusal("export r.h5 --field 00002 -o field.npy", 1, "field.npy exists");
   expect_refusal("export r.h5 --field 00002", 2, "--out");
   expect_refusal("export bare.h5 --field 00002 -o x.npy", 1, "--save-fields");
-  expect_refusal("export r.h5 --field nix -o x.npy", 1, "no plan \"nix\"");
+  expect_refusal("export r.h5 --field nix -o x.npy", 1, "r.h5 has no plan 'nix'");
 }
 
 TEST_F(Looking, makes_one_page_that_needs_nothing_else) {

@@ -123,7 +123,8 @@ TEST_F(OtherWalls, are_refused_in_one_sentence) {
   expect_refusal(what_if + "--wall 25=22 --door 3", 2, "--door goes with --rooms");
   expect_refusal(what_if + "--wall 25=22 --plot p.svg", 2, "needs a range");
   shell("wallheat run --data plans --out r.h5 --first 1");
-  expect_refusal("whatif --data r.h5 --wall 25=22", 1, "r.h5 holds results, not floor plans");
+  expect_refusal("whatif --data r.h5 --wall 25=22", 1,
+                 "r.h5 is neither a directory of floor plans nor");
   const std::string need = "need --data plans --wall 25 ";
   expect_refusal("need --data plans --wall 20 --room-mean 18", 1, "has a wall of 20.0 °C");
   expect_refusal("need --data plans --wall 25=20 --room-mean 18", 2, "without a temperature");

@@ -316,7 +316,7 @@ TEST_F(Wallheat, reads_archives_in_every_command_that_takes_plans) {
   generate(3, 48);
   shell("cd plans; python3 -m zipfile -c ../p 0000[23]*");
   EXPECT_THAT(shell("wallheat solve 00002 --data p").out, HasSubstr("plan             00002"));
-  expect_refusal("solve 00001 --data p", 1, "p: there is no 00001_domain.npy");
+  expect_refusal("solve 00001 --data p", 1, "p has no plan '00001'");
   EXPECT_THAT(shell("wallheat bench --data p --repeat 1 --scaling false --json").out,
               AllOf(HasSubstr("00002"), HasSubstr("00003")));
   shell(run);
@@ -346,7 +346,7 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"export existing.h5", 1, "existing.h5"},
       {"export x.h5 --format xml", 2, "csv, json"},
       {"summary plans", 1, "plans"},
-      {"solve nothing --data plans", 1, "nothing_domain.npy"},
+      {"solve nothing --data plans", 1, "plans has no plan 'nothing'"},
       {"generate --out plans", 1, "exists"},
       {"run --data existing.h5 --out x.h5", 1, "nor a zip archive"},
       {"run --data none --out x.h5", 1, "there is no directory or zip archive"},

@@ -7,6 +7,7 @@
 #include "core/generator.hpp"
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/fastforward/rooms.hpp"
+#include "solve/largest_value.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "support/shared_plans.hpp"
@@ -211,6 +212,22 @@ TEST(FastForwardSolver, falls_back_where_rounding_would_show) {
   FloorPlan plan = room(90, 90);
   for (double& value : plan.domain.cells) value *= 1e6;
   EXPECT_FALSE(expect_same_iterate(plan, {100, 20000}, "hot"));
+}
+
+TEST(FastForwardSolver, is_off_in_proportion_to_the_largest_temperature) {
+  const auto fast = make_fastforward_solver(available_isas().back());
+  const auto exact = make_jacobi_solver(available_isas().back());
+  for (const double largest : {25.0, 1200.0, 16000.0}) {
+    FloorPlan plan = room(200, 200);
+    const double factor = largest / largest_magnitude(plan.domain);
+    for (double& value : plan.domain.cells) value *= factor;
+    const Limits limits{1e-4 * largest / 25, 20000};
+    const Solution found = *fast->solve(plan, limits, {});
+    const Solution expected = *exact->solve(plan, limits, {});
+    EXPECT_FALSE(found.fell_back) << largest;
+    EXPECT_LE(farthest_apart(found.field.cells, expected.field.cells), 2e-12 * largest);
+    EXPECT_DOUBLE_EQ(found.uncertainty, 4e-11 * largest);
+  }
 }
 
 TEST(FastForwardSolver, abandons_a_plan_when_asked_to_and_tells_how_far_it_is) {
