@@ -28,7 +28,7 @@ PLANTED = {  # what is to be found on a page with this on it
 }
 HEADINGS = ["Answers", "Mean temperatures", "Mean and spread of each plan", "Coldest and warmest plans", "Failed plans",
             "Where the time went", "Threads over time", "Predicted and actual time of plans", "Sessions", "Plans",
-            "wallheat run --data plans.h5", "host"]
+            "wallheat run --data plans.zip", "host"]
 OF_COMPARISON = ["Compared with b.h5", "Settings", "tolerance", "Times", "Answers that differ", "largest in plan"]
 WIDTHS = [1280, 400]  # of a screen and of a telephone, in pixels
 

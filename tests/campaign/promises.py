@@ -19,6 +19,7 @@ Promise = collections.namedtuple("Promise", "statuses says requeued")
 
 KILLED = -signal.SIGKILL
 ENDED_WELL = r"the results are in"
+NOT_WHOLE = r"stopped before .* was made whole"
 GOES_ON = r"--resume"
 CANCELLED = r"was cancelled"
 LOST = r"rank\(?s?\)? \d.*(is|are) lost|fell silent|has left"
@@ -61,7 +62,8 @@ def promise(cell):
 def promise_of_stop(cell):
     """In good order: what is solved is stored, the file is closed."""
     if cell.phase == "closing":
-        return Promise({0}, (ENDED_WELL,), False)
+        # 75 if it came before the file was made whole: that is done next time.
+        return Promise({0, 75}, (ENDED_WELL, NOT_WHOLE), None)
     if cell.phase in ("start", "ready"):
         # 1 where no plan could start, or a job would go back into the queue for ever.
         return Promise({1, 75}, (GOES_ON,), None)

@@ -208,7 +208,7 @@ class Trial:
             end = time.monotonic() + LEFTOVER_GRACE_S  # a killed process holds its lock until the kernel has ended it
             while "being written" in (look := run.program("status", run.results)).stdout and time.monotonic() < end:
                 time.sleep(0.1)
-            if look.returncode not in (0, 75) or (look.returncode == 75 and "--resume" not in look.stdout + look.stderr):
+            if look.returncode not in (0, 75) or (look.returncode == 75 and not re.search("--resume|wallheat repair", look.stdout + look.stderr)):
                 self.faults.append(f"wallheat status ends with {look.returncode} and says no way on: {look.stdout}{look.stderr}")
 
     def check_results(self, run, promised):
@@ -219,8 +219,8 @@ class Trial:
         beside = [part for part in (".wal0", ".lock", ".status") if os.path.exists(run.results + part)]
         if self.status == 0 and (len(stored) != PLANS or beside):
             self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and {beside} lie beside the file")
-        if self.status == 75 and len(stored) == PLANS:
-            self.faults.append("status 75, but all plans are solved")
+        if self.status == 75 and len(stored) == PLANS and ".wal0" not in beside:
+            self.faults.append("status 75, but all plans are solved, and the file is whole")
         if self.status == 75 and not any(event["event"] == "start" for event in events):
             self.faults.append("status 75, but no plan was started: a job would go back into the queue for ever")
         requeued = self.is_requeued()
