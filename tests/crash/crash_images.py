@@ -145,6 +145,8 @@ class Story:
 
     def add_parts(self):
         """The files of two shards, the second of which is perhaps left by a kill."""
+        if self.beside:
+            return
         chosen = self.rng.choice(self.net.parts[self.variant])
         for name, content in chosen.items():
             self.disk.names[name] = self.disk.kept_names[name] = File(content)
