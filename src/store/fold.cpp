@@ -94,10 +94,12 @@ void take_journals(const fs::path& path) {
 }
 
 void remove_journals(const fs::path& path, std::size_t end) {
-  for (const std::size_t number : journal_numbers(path)) {
-    if (number >= end) return;
+  auto numbers = journal_numbers(path);
+  std::reverse(numbers.begin(), numbers.end());
+  for (const std::size_t number : numbers) {
+    if (number >= end) continue;
     const auto journal = journal_path(path, number);
-    // One after the other, also on the disk: what is left is always the last ones.
+    // From the last to the first, also on the disk: what is left has no gap.
     if (remove_file(journal) | remove_file(taken_path(journal))) sync_directory_of(path);
   }
 }

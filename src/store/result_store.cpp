@@ -164,7 +164,9 @@ void ResultStore::Impl::create_file() {
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::Impl::remove_leftovers() {
-  for (const fs::path& obsolete : found_->obsolete_journals()) remove_file(obsolete);
+  const auto& obsolete = found_->obsolete_journals();
+  for (auto journal = obsolete.rbegin(); journal != obsolete.rend(); ++journal)
+    if (remove_file(*journal)) sync_directory_of(path());  // the last one first: without a gap
   remove_journals(path(), found_->file().campaign().sessions.size());
   remove_file(temporary_path(path()));
 }
