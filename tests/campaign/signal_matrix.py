@@ -216,10 +216,10 @@ class Trial:
         if blamed := [event for event in events if event["event"] in ("failure", "conflict")]:
             self.faults.append(f"plans are blamed: {blamed}")
         stored = {event["id"] for event in events if event["event"] == "result"}
-        beside = [part for part in (".wal0", ".lock", ".status") if os.path.exists(run.results + part)]
+        beside = [part for part in (".wal0", ".wal0.fold", ".lock", ".status") if os.path.exists(run.results + part)]
         if self.status == 0 and (len(stored) != PLANS or beside):
             self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and {beside} lie beside the file")
-        if self.status == 75 and len(stored) == PLANS and ".wal0" not in beside:
+        if self.status == 75 and len(stored) == PLANS and not {".wal0", ".wal0.fold"} & set(beside):
             self.faults.append("status 75, but all plans are solved, and the file is whole")
         if self.status == 75 and not any(event["event"] == "start" for event in events):
             self.faults.append("status 75, but no plan was started: a job would go back into the queue for ever")
