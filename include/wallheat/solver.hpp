@@ -103,7 +103,7 @@ void require_isa(Isa isa);
 [[nodiscard]] std::unique_ptr<Solver> make_steady_solver(Isa isa);
 
 /// The iterate and the number of iterations of make_jacobi_solver(), from a fraction of the sweeps:
-/// the field to about 2e-12 of the largest temperature (the solution's uncertainty is larger: 1e-9
+/// the field to about 4e-12 of the largest temperature (the solution's uncertainty is larger: 1e-9
 /// °C for temperatures up to 25 °C), and last_delta to 1e-8 °C (by the 2-norm times the root of the
 /// number of cells); both in proportion for temperatures beyond. Where that gains nothing or the
 /// end cannot be proven, the exact iteration is made, and the solution says so. Throws RunError if

@@ -56,7 +56,7 @@ constexpr std::int64_t last_sweeps = 32;
 constexpr double usual_temperature = 25;
 /// What an expansion may leave out: the field is wrong by up to ten times that, measured.
 constexpr double tail_at_usual = 5e-12;
-/// What counts as doubt of a cell: a multiple of what was measured, 2e-12 of the largest
+/// What counts as doubt of a cell: a multiple of what was measured, 4e-12 of the largest
 /// temperature.
 constexpr double uncertainty_at_usual = 1e-9;
 /// What is promised of the last delta, proven.
