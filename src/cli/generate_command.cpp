@@ -38,8 +38,8 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
   };
   require_none(ids_file);
   for (const std::string_view id : ids)
-    for (const char* ending : {"_domain.npy", "_interior.npy", "_source.npy"})
-      require_none(directory / (std::string(id) + ending));
+    for (const PlanFile file : all_plan_files)
+      require_none(directory / plan_file_name(std::string(id), file));
 }
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);

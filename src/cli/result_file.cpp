@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <limits>
-#include <string_view>
 
 #include "cli/configuration_file.hpp"
 #include "core/number_of.hpp"
@@ -22,13 +20,6 @@
 
 namespace wallheat {
 namespace {
-
-bool is_hdf5(const std::filesystem::path& file) {
-  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
-  std::string beginning(signature.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(beginning.data(), signature.size());
-  return beginning == signature;
-}
 
 /// Whether `wallheat run --data` takes it.
 bool holds_plans(const std::filesystem::path& place) {
@@ -81,7 +72,7 @@ void ListForm::finish(RowChoice& choice) {
 void require_result_file(const std::filesystem::path& file) {
   std::error_code unknown;
   const bool is_folder = std::filesystem::is_directory(file, unknown);
-  if (!is_folder && (!std::filesystem::is_regular_file(file, unknown) || is_hdf5(file))) return;
+  if (!is_folder && !std::filesystem::is_regular_file(file, unknown)) return;
   if (holds_plans(file))
     throw RunError(
         fmt::format("{} is a {} of plans, not a result file; to make one of them: wallheat run "

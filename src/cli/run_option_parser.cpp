@@ -61,8 +61,7 @@ void SolverOptionParser::declare(Options& options) {
                       {"steady", SolverKind::steady}}),
               "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
               "4e-12 of the largest temperature, several times as fast) or steady (the true steady "
-              "state, with a proven "
-              "bound, faster still); the last two run on CPUs only");
+              "state, with a proven bound, faster still); the last two run on CPUs only");
   options.add("tolerance", value(solver_.limits.tolerance, "DEGREES", 1e-4, "1e-4"),
               "stop when an iteration changes less than this, in °C (not steady)");
   options.add("norm",

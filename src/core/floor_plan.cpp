@@ -32,6 +32,15 @@ std::string plan_file_name(const std::string& id, PlanFile file) {
   return std::string(id).append(plan_file_ending(file));
 }
 
+std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(std::string_view name) {
+  for (const PlanFile file : all_plan_files) {
+    const std::string_view ending = plan_file_ending(file);
+    if (name.size() > ending.size() && name.ends_with(ending))
+      return std::pair(file, name.substr(0, name.size() - ending.size()));
+  }
+  return std::nullopt;
+}
+
 FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read, bool has_source) {
   // A thread keeps them from plan to plan, as plans often have one shape: for 512 x 512 the system
   // may take longer to give 2 MB that were not used before than all the rest takes.

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/input_file.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -11,11 +14,15 @@ namespace wallheat {
 
 /// The files of a plan. Not every plan has a source.
 enum class PlanFile { domain, interior, source };
+inline constexpr std::array all_plan_files{PlanFile::domain, PlanFile::interior, PlanFile::source};
 
 /// "_domain.npy"
 [[nodiscard]] std::string_view plan_file_ending(PlanFile file);
 /// "7_domain.npy" of plan 7. Throws InputError if the id could lead out of a directory.
 [[nodiscard]] std::string plan_file_name(const std::string& id, PlanFile file);
+/// The other way round: which file of which plan has this name; nothing if it is none's.
+[[nodiscard]] std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(
+    std::string_view name);
 
 /// Makes a plan of its files, with which `read` fills memory that was used before. Throws as
 /// load_floor_plan does.

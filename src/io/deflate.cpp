@@ -66,11 +66,9 @@ bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes) 
 bool can_hold(std::size_t packed, std::uint64_t bytes) { return bytes / 1100 <= packed; }
 
 bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols, std::size_t width) {
-  constexpr std::size_t best_ratio = 1100;
-  const std::size_t most = packed > std::numeric_limits<std::size_t>::max() / best_ratio
-                               ? std::numeric_limits<std::size_t>::max()
-                               : packed * best_ratio;
-  return rows > 0 && cols > 0 && cols <= most / width / rows;
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  return rows > 0 && cols > 0 && cols <= most / width / rows &&
+         can_hold(packed, rows * cols * width);
 }
 
 }  // namespace wallheat

@@ -30,8 +30,7 @@ enum class Effort {
 /// a wild size is refused before memory is asked for.
 [[nodiscard]] bool can_hold(std::size_t packed, std::uint64_t bytes);
 
-/// True if a stream of `packed` bytes can hold rows * cols * width bytes. Deflate cannot do
-/// better than 1032 : 1, so a wild shape is refused before memory is asked for.
+/// The same of rows * cols * width bytes; false if a grid of this shape has no cells.
 [[nodiscard]] bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols,
                             std::size_t width);
 

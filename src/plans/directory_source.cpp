@@ -1,12 +1,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "core/npy.hpp"
@@ -20,35 +17,20 @@ namespace {
 
 /// The plans of a directory that has no list of them.
 PlanIds listed_ids(const std::filesystem::path& directory) {
-  const std::string_view ending = plan_file_ending(PlanFile::domain);
   std::vector<std::string> ids;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (name.size() <= ending.size() || !name.ends_with(ending)) continue;
-    name.resize(name.size() - ending.size());
-    ids.push_back(std::move(name));
+    const std::string name = entry->path().filename().string();
+    const auto found = plan_file_of(name);
+    if (found && found->first == PlanFile::domain) ids.emplace_back(found->second);
   }
   if (error)
     throw RunError("the directory " + directory.string() + " cannot be read: " + error.message());
   return unlisted_ids(directory.string(), std::move(ids));
 }
 
-constexpr std::array array_endings{"_domain.npy", "_interior.npy", "_source.npy"};
-
-/// Of the plan that has an array of this name; empty where no plan has.
-std::string id_in(const std::filesystem::path& name) {
-  const std::string text = name.string();
-  for (const std::string_view ending : array_endings)
-    if (text.size() > ending.size() && text.ends_with(ending))
-      return text.substr(0, text.size() - ending.size());
-  return {};
-}
-
-bool is_list(const std::filesystem::path& name) {
-  return name == "building_ids.txt" || name == "spacing.txt";
-}
+bool is_list(const std::filesystem::path& name) { return name == ids_name || name == spacing_name; }
 
 class DirectorySource final : public PlanSource {
  public:
@@ -109,15 +91,17 @@ class DirectorySource final : public PlanSource {
 }  // namespace
 
 bool is_name_of_plans(const std::filesystem::path& name) {
-  return is_list(name) || !id_in(name).empty();
+  return is_list(name) || plan_file_of(name.string());
 }
 
 bool is_among_plans(const std::filesystem::path& file) {
   const std::filesystem::path directory = file.parent_path();
-  if (const std::string id = id_in(file.filename()); !id.empty())
-    return std::ranges::any_of(array_endings, [&](const char* ending) {
+  const std::string name = file.filename().string();
+  if (const auto found = plan_file_of(name))
+    return std::ranges::any_of(all_plan_files, [&](PlanFile other) {
       std::error_code unknown;
-      return std::filesystem::exists(directory / (id + ending), unknown);
+      const std::string sibling = std::string(found->second).append(plan_file_ending(other));
+      return std::filesystem::exists(directory / sibling, unknown);
     });
   if (!is_list(file.filename())) return false;
   try {

@@ -18,8 +18,6 @@ namespace {
 
 using Member = ZipArchive::Member;
 
-constexpr std::array plan_files{PlanFile::domain, PlanFile::interior, PlanFile::source};
-
 /// The folder of an archive that has the plans, "plans/" or "". What lies in folders below it does
 /// not count, as in a directory.
 std::string folder_of_plans(const ZipArchive& archive) {
@@ -37,16 +35,6 @@ std::string folder_of_plans(const ZipArchive& archive) {
     throw RunError(archive.path().string() +
                    " holds no floor plan (ID_domain.npy with ID_interior.npy)");
   return *folder;
-}
-
-/// Which of a plan's files has this name, and the plan's id; nothing if it is none.
-std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(std::string_view name) {
-  for (const PlanFile file : plan_files) {
-    const std::string_view ending = plan_file_ending(file);
-    if (name.size() > ending.size() && name.ends_with(ending))
-      return std::pair(file, name.substr(0, name.size() - ending.size()));
-  }
-  return std::nullopt;
 }
 
 /// Of a file that is not a plan's. Throws RunError.
@@ -154,7 +142,7 @@ class ZipSource final : public PlanSource {
   std::string folder_;
   std::optional<Member> ids_file_;
   IdList plans_;  ///< all of which there is a file
-  std::vector<std::array<std::uint32_t, plan_files.size()>> places_;
+  std::vector<std::array<std::uint32_t, all_plan_files.size()>> places_;
   std::vector<std::uint64_t> stamps_;
 };
 

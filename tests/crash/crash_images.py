@@ -106,8 +106,6 @@ class Story:
             if end not in ERRNOS:
                 if not is_whole and not (command == "repair" and status in (0, 3, 75)):
                     raise Bad(f"{command} ends with {status}")
-                if command == "merge":  # the status of a killed run stays when a merge replaces its file
-                    left = {name for name in left if not name.startswith(RESULTS + ".status")}
                 if left := left - {RESULTS} - self.beside:
                     raise Bad(f"left over by {command}: {sorted(left)}")
             if is_whole and command != "repair":

@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import h5py
 
@@ -17,14 +18,10 @@ COMMAND_LIMIT_S = 120
 # Who solved a plan, and when: not part of its answer.
 VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device", "session", "started_s", "cpu_s", "thread",
            "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "send_s", "store_s",
-           "field_slot", "row_crc32", "room_crc32", "plan"}
+           "row_crc32", "room_crc32", "plan"}
 # A refusal is a sentence, with the program's name or as a line of a run's log; nobody else's words are.
 SENTENCE = re.compile(r"^(wallheat: |[0-9:.]+ \[[^]]*\] error: ).*\S$")
-NO_SENTENCE = re.compile(r"terminate called|what\(\)|\0")
-
-# What a store promises, by the format of its files: that any HDF5 program opens them at any moment; that HDF5 is silent.
-Promises = collections.namedtuple("Promises", "is_always_closed hdf5_is_silent")
-PROMISES = {1: Promises(False, False), 2: Promises(True, True)}
+NO_SENTENCE = re.compile(r"terminate called|what\(\)|HDF5-DIAG|\0")
 
 Done = collections.namedtuple("Done", "status out err")
 Look = collections.namedtuple("Look", "ids answered")  # the plans in their order; those that have an answer
@@ -39,17 +36,18 @@ class Program:
 
     def __init__(self, path, recorder, server=None):
         self.path, self.recorder = os.path.realpath(path), os.path.realpath(recorder)
-        self.promises = None  # known from the first file on
         self.calls = 0
         self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | os.environ
         self.server = None
         if server:
+            self.said = tempfile.TemporaryDirectory(prefix="wallheat-said-")
             self.server = subprocess.Popen([os.path.realpath(server)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
 
     def close(self):
         """Ends the server; returns the seconds of a core that all calls took."""
         if self.server:
             self.server.communicate()
+            self.said.cleanup()
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
@@ -63,8 +61,7 @@ class Program:
         said = err.splitlines()
         refused_well = said and SENTENCE.match(said[-1])
         stopped = status == -signal.SIGTERM and settings.get("fault", "").endswith(":0")
-        is_loud = "HDF5-DIAG" in err and self.promises is not None and self.promises.hdf5_is_silent
-        if status < 0 and not stopped or status in (1, 2) and not refused_well or NO_SENTENCE.search(err) or is_loud:
+        if status < 0 and not stopped or status in (1, 2) and not refused_well or NO_SENTENCE.search(err):
             raise Bad(f"{words[0]} ends with {status} and says: {err}")
         return Done(status, out, err)
 
@@ -78,7 +75,7 @@ class Program:
         return done.returncode, done.stdout, done.stderr
 
     def serve(self, folder, words):
-        files = [f"{folder}.out", f"{folder}.err"]
+        files = [os.path.join(self.said.name, name) for name in ("out", "err")]
         self.server.stdin.write(b"".join(word.encode() + b"\0" for word in [folder, *files, *words, ""]))
         self.server.stdin.flush()
         status = int(self.server.stdout.readline())
@@ -102,8 +99,6 @@ class Campaign:
         self.program, self.plans, self.ids, self.options = program, plans, ids, options
         self.broken = broken
         program.must({self.status_of(ids)}, folder, self.run(ids))
-        with h5py.File(os.path.join(folder, RESULTS)) as file:
-            program.promises = PROMISES[int(file.attrs["format_version"])]
         self.rows = self.rows_of(folder)
         self.whole = contents_of(os.path.join(folder, RESULTS))
         header, *lines = self.csv(folder)
@@ -134,10 +129,9 @@ class Campaign:
         answered = {plan for plan, row in rows.items() if row["status"] != "pending"}
         if wrong := [plan for plan in answered if rows[plan] != self.rows[plan]]:
             raise Bad(f"wrong: {rows[wrong[0]]} in place of {self.rows[wrong[0]]}")
-        if self.program.promises.is_always_closed:
-            with h5py.File(os.path.join(folder, file)) as opened:
-                if len(opened["rows"][:]) != len(rows):
-                    raise Bad("HDF5 finds another number of rows")
+        with h5py.File(os.path.join(folder, file)) as opened:  # a file is closed at every moment
+            if len(opened["rows"][:]) != len(rows):
+                raise Bad("HDF5 finds another number of rows")
         return Look(tuple(rows), frozenset(answered))
 
     def check_whole(self, folder, ids, beside, csv):
@@ -172,13 +166,8 @@ def contents_of(path):
 
 def field_of(file, row):
     """The bytes of a plan's field; nothing if there is none."""
-    if "fields" not in file:
-        return None
-    if file.attrs["format_version"] == 1:
-        slot = int(row["field_slot"])
-        return None if slot < 0 else file[f"fields/{row['rows']}x{row['cols']}/{slot // 2000}"][slot % 2000].tobytes()
     name = row["id"].decode()
-    return file["fields"][name][:].tobytes() if name in file["fields"] else None
+    return file["fields"][name][:].tobytes() if "fields" in file and name in file["fields"] else None
 
 
 def read_folder(folder):
