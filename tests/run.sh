@@ -23,4 +23,6 @@ if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 echo "Why a test was skipped stands in $root/build/Testing/Temporary/LastTest.log"
-exec ctest --test-dir "$root/build" --output-on-failure -j "$(nproc)" "$@"
+# Open MPI's mpirun now and then waits for ever although all its ranks have ended: a test that takes
+# so many seconds is ended, and repeated once.
+exec ctest --test-dir "$root/build" --output-on-failure -j "$(nproc)" --timeout 400 --repeat after-timeout:2 "$@"

@@ -94,14 +94,13 @@ void take_journals(const fs::path& path) {
 }
 
 void remove_journals(const fs::path& path, std::size_t end) {
-  auto numbers = journal_numbers(path);
-  std::reverse(numbers.begin(), numbers.end());
-  for (const std::size_t number : numbers) {
+  bool is_changed = false;
+  for (const std::size_t number : journal_numbers(path)) {
     if (number >= end) continue;
     const auto journal = journal_path(path, number);
-    // From the last to the first, also on the disk: what is left has no gap.
-    if (remove_file(journal) | remove_file(taken_path(journal))) sync_directory_of(path);
+    is_changed |= remove_file(journal) | remove_file(taken_path(journal));
   }
+  if (is_changed) sync_directory_of(path);
 }
 
 std::vector<FileId> files_replaced_at(const fs::path& path) {

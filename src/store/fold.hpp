@@ -32,7 +32,8 @@ Damage fold(const std::filesystem::path& path, const std::optional<NewOrder>& or
 
 /// Renames the journals of a file, so that nobody acknowledges a result in them any more.
 void take_journals(const std::filesystem::path& path);
-/// Removes the journals of the sessions before `end` that are left, one after the other.
+/// Removes the journals of the sessions before `end` that are left. What a kill leaves of them does
+/// not count any more, whichever they are.
 void remove_journals(const std::filesystem::path& path, std::size_t end);
 
 /// What the file that is written over a file names as `replaced`: that file and those of its

@@ -164,9 +164,7 @@ void ResultStore::Impl::create_file() {
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::Impl::remove_leftovers() {
-  const auto& obsolete = found_->obsolete_journals();
-  for (auto journal = obsolete.rbegin(); journal != obsolete.rend(); ++journal)
-    if (remove_file(*journal)) sync_directory_of(path());  // the last one first: without a gap
+  for (const fs::path& journal : found_->obsolete_journals()) remove_file(journal);
   remove_journals(path(), found_->file().campaign().sessions.size());
   remove_file(temporary_path(path()));
 }
@@ -260,7 +258,8 @@ ResultStore::Closed ResultStore::Impl::close(const Attributes& end, bool finishe
 void ResultStore::Impl::remove_all() {
   journal_->remove();
   const bool is_alone = journal_->number() == 0 && !is_there(journal_path(path(), 1));
-  if (claim_->is_new && is_alone && file_->is_named()) remove_file(path());
+  const bool was_none = claim_->is_new && file_->campaign().replaced.empty();
+  if (was_none && is_alone && file_->is_named()) remove_file(path());
   sync_directory_of(path());
   journal_.reset();
 }

@@ -22,19 +22,13 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Vie
   return JournalReader(std::move(*file));
 }
 
-/// Behind the last journal there must be none.
-void require_no_gap(const std::filesystem::path& file, std::size_t missing, Viewer viewer) {
-  constexpr std::size_t looked_at = 8;
-  for (std::size_t number = missing + 1; number <= missing + looked_at; ++number) {
-    auto later = journal_path(file, number);
-    if (viewer == Viewer::folder || !is_there(later)) later = taken_path(later);
-    if (!is_there(later)) continue;
-    const auto path = journal_path(file, missing).string();
-    throw RunError(path + " is missing, although " + later.string() +
-                   " is there: bring it back; if it is lost for good, with the results in it, "
-                   "close the gap: mv " +
-                   later.string() + " " + path);
-  }
+FileId file_id_of(JournalReader& journal) {
+  journal.scan([](const Row&, const JournalPlace&) {});
+  return journal.file_id();
+}
+
+bool is_among(const std::vector<FileId>& ids, FileId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 }  // namespace
@@ -108,28 +102,44 @@ void View::read_file_rows() {
   }
 }
 
+/// Behind the last journal there must be none, but for such as a kill has left of a file that was
+/// replaced.
+void View::look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer) {
+  for (const std::size_t number : journal_numbers(path)) {
+    if (number <= end) continue;
+    const auto later = journal_path(path, number);
+    auto journal = open_journal(later, viewer);
+    if (!journal) continue;
+    const FileId id = file_id_of(*journal);
+    if (id == 0 || is_among(file_->campaign().replaced, id)) {  // 0: there is no whole record in it
+      obsolete_.push_back(journal->file().path());
+      continue;
+    }
+    const auto missing = journal_path(path, end).string();
+    const auto found = journal->file().path().string();
+    throw RunError(missing + " is missing, although " + found +
+                   " is there: bring it back; if it is lost for good, with the results in it, "
+                   "close the gap: mv " +
+                   found + " " + missing);
+  }
+}
+
 void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
   const auto& known = file_->campaign();
-  const auto is_among = [](const std::vector<FileId>& ids, FileId id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  };
   for (std::size_t number = known.sessions.size();; ++number) {
     auto journal = open_journal(journal_path(path, number), viewer);
-    if (!journal) return require_no_gap(path, number, viewer);
+    if (!journal) return look_behind(path, number, viewer);
     if (viewer != Viewer::reader) forget_cached(journal->file());
+    if (!known.replaced.empty() && is_among(known.replaced, file_id_of(*journal))) {
+      obsolete_.push_back(journal->file().path());
+      continue;
+    }
     journals_.push_back(std::move(*journal));
     auto& opened = journals_.back();
     if (places_.empty()) places_.resize(count());
     opened.scan([&](const Row& row, const JournalPlace& place) { take(row, place); });
     const FileId id = opened.file_id();
     const bool is_own = id == 0 || id == known.file_id || is_among(known.ancestors, id);
-    if (is_among(known.replaced, id)) {
-      obsolete_.push_back(opened.file().path());
-      journals_.pop_back();
-      for (Place& place : places_)
-        if (place.journal > journals_.size()) place = {};
-      continue;
-    }
     if (!is_own)
       throw RunError(opened.file().path().string() +
                      " is the journal of another result file than " + path.string() +

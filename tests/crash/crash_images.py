@@ -49,6 +49,7 @@ STORIES = {
     "other plans": ("run well", "rearrange well"),
     "kill, other plans": ("run kill", "rearrange well"),
     "overwrite": ("run kill", "overwrite well"),
+    "overwrite, stop": ("run well", "rearrange kill", "overwrite stop", "resume well"),
     "repair": ("run kill", "repair well"),
     "repair after power": ("run power", "repair well"),
     "merge": ("parts well", "merge well"),

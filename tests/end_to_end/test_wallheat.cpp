@@ -225,7 +225,8 @@ TEST_F(Wallheat, does_not_wait_for_what_the_command_that_it_tells_leaves_running
   generate(2);
   // Once more, as mpirun itself now and then never ends.
   const std::string ranks =
-      "timeout 200 mpirun -n 3 --oversubscribe --bind-to none \"$program\" run --data plans --out "
+      "timeout --kill-after=5 100 mpirun -n 3 --oversubscribe --bind-to none \"$program\" run "
+      "--data plans --out "
       "results.h5 --resume --notify 'sleep 10000 & echo $! >> pids'";
   shell(ranks + " || " + ranks + "; status=$?; kill $(< pids); exit $status");
 }

@@ -87,6 +87,10 @@ TEST_F(Journal, of_each_killed_session_counts) {
 TEST_F(Journal, that_is_missing_before_another_is_named) {
   const auto plan = make_plan(4);
   make_killed_sessions(plan, 3);
+  fs::rename(journal_of(2), journal_of(100));
+  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }),
+              HasSubstr("although " + journal_of(100).string() + " is there"));
+  fs::rename(journal_of(100), journal_of(2));
   const auto kept = read_bytes(journal_of(1));
   fs::remove(journal_of(1));
   const auto refused = AllOf(HasSubstr(journal_of(1).string() + " is missing, although " +
@@ -154,6 +158,13 @@ TEST_F(Journal, of_what_was_written_over_does_not_count) {
   resume_with(plan, 0, 2);
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 2);
+  // The old file had more sessions than the new one has.
+  for (const auto& left : {old, old.substr(0, 20)}) {
+    write_bytes(journal_of(30), left);
+    expect_contents(file, plan, 2);
+    EXPECT_EQ(repair_results(file).done, 2u);
+    EXPECT_EQ(files_in(directory), 1u) << "what is of no use is removed";
+  }
 }
 
 TEST_F(Journal, that_a_killed_fold_left_is_not_folded_twice_nor_lost) {

@@ -69,6 +69,17 @@ TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_
   EXPECT_EQ(ResultReader(file).sessions().size(), 1u);
 }
 
+TEST_F(ResultStoreFile, that_was_written_over_stays_if_that_was_stopped_before_the_first_result) {
+  make_stopped(make_plan(3), 2);
+  const auto plan = make_plan(4);
+  auto store = ResultStore::create(file, plan, first_session, true);
+  ASSERT_TRUE(store.begin());
+  store.close({}, false);
+  EXPECT_EQ(files_in(directory), 1u);
+  resume_with(plan, 0, 4);
+  expect_contents(file, plan, 4);
+}
+
 TEST_F(ResultStoreFile,
        that_was_stopped_ends_at_once_and_is_made_whole_by_the_session_that_finishes) {
   const auto plan = make_plan(9, {{6, 7}});
