@@ -74,15 +74,17 @@ void IdList::reserve(std::size_t ids, std::size_t letters) {
   if (slots_for(ids) > slots_.size()) make_slots(slots_for(ids));
 }
 
-bool IdList::add(std::string_view id) {
+std::pair<std::size_t, bool> IdList::place_of(std::string_view id) {
+  // The files of a plan are often listed one after the other.
+  if (size() > 0 && (*this)[size() - 1] == id) return {size() - 1, false};
   if (size() == std::numeric_limits<std::uint32_t>::max() - 1)
     throw std::length_error("too many ids");
   if (slots_for(size() + 1) > slots_.size()) make_slots(slots_for(2 * (size() + 1)));
   const std::size_t slot = slot_of(id);
-  if (slots_[slot] != 0) return false;
+  if (slots_[slot] != 0) return {slots_[slot] - 1, false};
   ids_.push_back(id);
   slots_[slot] = static_cast<std::uint32_t>(size());
-  return true;
+  return {size() - 1, true};
 }
 
 std::optional<std::size_t> IdList::find(std::string_view id) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace wallheat {
@@ -74,8 +75,10 @@ class IdList {
  public:
   /// Makes room for so many ids of so many letters in all, so that none is taken for more.
   void reserve(std::size_t ids, std::size_t letters);
-  /// False, and nothing is added, where it is in the list.
-  bool add(std::string_view id);
+  /// False, and nothing is added, if it is in the list.
+  bool add(std::string_view id) { return place_of(id).second; }
+  /// The place of an id, which is added if it is not in the list; whether it was.
+  std::pair<std::size_t, bool> place_of(std::string_view id);
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   /// Valid until the next id is added.
   [[nodiscard]] std::string_view operator[](std::size_t place) const { return ids_[place]; }

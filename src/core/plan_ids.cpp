@@ -11,11 +11,12 @@
 
 namespace wallheat {
 
-PlanIds unique_ids(const std::vector<std::string>& names) {
+PlanIds unique_ids(const TextList& names) {
   PlanIds result;
   IdList ids;
-  for (const std::string& name : names) {
-    if (!ids.add(name)) result.duplicates.push_back(name);
+  ids.reserve(names.size(), 0);
+  for (const std::string_view name : names) {
+    if (!ids.add(name)) result.duplicates.emplace_back(name);
   }
   result.ids = ids.ids();
   return result;
@@ -46,13 +47,13 @@ PlanIds read_ids(const std::filesystem::path& file) {
 PlanIds ids_in(std::string_view text, const std::string& file) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors' mark of UTF-8
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  std::vector<std::string> names;
+  TextList names;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const auto first = line.find_first_not_of(" \t\r");
     if (first == std::string_view::npos || line[first] == '#') continue;
-    names.emplace_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+    names.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
   }
   if (names.empty()) throw RunError("the ids file " + file + " names no plan");
   return unique_ids(names);
@@ -64,7 +65,7 @@ PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids) {
                    " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
                    "ID_interior.npy)");
   std::sort(ids.begin(), ids.end(), natural_less);
-  PlanIds plans = unique_ids(ids);
+  PlanIds plans = unique_ids(TextList(ids));
   plans.note = where + " has no building_ids.txt: its " + std::to_string(ids.size()) +
                " *_domain.npy are taken, in natural order";
   return plans;

@@ -21,7 +21,7 @@ struct PlanIds {
 };
 
 /// Keeps the first of each id, in order.
-[[nodiscard]] PlanIds unique_ids(const std::vector<std::string>& names);
+[[nodiscard]] PlanIds unique_ids(const TextList& names);
 
 /// Reads an ids file: one id a line; blank lines, carriage returns and lines that begin with # are
 /// passed over.

@@ -109,11 +109,11 @@ class ZipSource final : public PlanSource {
     if (!found || name.find('/') != std::string_view::npos) return;
     const auto [file, id] = *found;
     if (member.place >= no_place) throw RunError("its list of members has more than 4 GiB");
-    if (plans_.add(id)) {
+    const auto [plan, is_new] = plans_.place_of(id);
+    if (is_new) {
       places_.push_back({no_place, no_place, no_place});
       stamps_.push_back(0);
     }
-    const std::size_t plan = *plans_.find(id);
     std::uint32_t& place = places_[plan][static_cast<std::size_t>(file)];
     if (place != no_place) throw RunError("it has " + member.name + " twice");
     place = static_cast<std::uint32_t>(member.place);
@@ -155,13 +155,15 @@ SharedPlanSource zip_source(const std::filesystem::path& archive) {
 std::optional<std::string> text_beside_plans(const std::filesystem::path& path,
                                              const std::string& name) {
   const ZipArchive archive(path);
-  const std::string wanted = folder_of_plans(archive) + name;
-  std::optional<Member> found;
+  std::vector<Member> found;
   archive.for_each_member([&](const Member& member) {
-    if (member.name == wanted) found = member;
+    if (member.name.ends_with(name)) found.push_back(member);
   });
-  if (!found) return std::nullopt;
-  return text_in(archive, *found);
+  if (found.empty()) return std::nullopt;
+  const std::string wanted = folder_of_plans(archive) + name;
+  for (const Member& member : found)
+    if (member.name == wanted) return text_in(archive, member);
+  return std::nullopt;
 }
 
 }  // namespace wallheat

@@ -63,7 +63,9 @@ void require_plans(const PlanSource& source, const TextList& ids) {
 PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
                         const std::filesystem::path& ids_file, std::size_t first) {
   const bool all = ids.empty() && ids_file.empty();
-  PlanIds plans = all ? source.ids() : !ids.empty() ? unique_ids(ids) : read_ids(ids_file);
+  PlanIds plans = all            ? source.ids()
+                  : !ids.empty() ? unique_ids(TextList(ids))
+                                 : read_ids(ids_file);
   if (first > 0 && first < plans.ids.size()) plans.ids = plans.ids.first(first);
   if (!all) require_plans(source, plans.ids);
   return plans;

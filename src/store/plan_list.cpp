@@ -26,6 +26,7 @@ TextList stored_ids(const std::filesystem::path& file, const TextList& ids) {
   if (all_fit) stored = ids;
   for (std::size_t i = 0; i < ids.size() && !all_fit; ++i) stored.push_back(stored_id(ids[i]));
   IdList seen;
+  seen.reserve(stored.size(), 0);
   for (const std::string_view id : stored) {
     const auto refuse = [&](const std::string& cause) {
       throw RunError(file.string() + " cannot hold the plan id \"" + std::string(id) + "\": it " +
