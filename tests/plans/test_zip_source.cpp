@@ -109,6 +109,13 @@ TEST_F(ZipSource, is_what_the_directory_is_however_python_made_it) {
               0);
     expect_the_directory();
   }
+  // Sizes of 64 bits in the list, too.
+  ASSERT_EQ(python("import pathlib, zipfile\n"
+                   "zipfile.ZIP64_LIMIT = 99\n"
+                   "z = zipfile.ZipFile('plans.zip', 'w', zipfile.ZIP_DEFLATED)\n" +
+                   files + "z.write(file)\nz.close()"),
+            0);
+  expect_the_directory();
   // Into a pipe: sizes and checksum stand behind each member; its sizes have 64 bits.
   ASSERT_EQ(python("import pathlib, subprocess, zipfile\n"
                    "cat = subprocess.Popen('cat > plans.zip', shell=True, stdin=subprocess.PIPE)\n"

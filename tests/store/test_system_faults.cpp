@@ -168,6 +168,18 @@ TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
   });
 }
 
+TEST_F(Faults, a_group_that_cannot_be_kept_leaves_its_rights_to_no_other_group) {
+  const auto plan = make_plan(5);
+  make_killed(plan, 3);
+  std::filesystem::permissions(directory, std::filesystem::perms(0777));
+  for (const auto& path : {file, journal, lock})
+    std::filesystem::permissions(path, std::filesystem::perms(0666));
+  without_rights([&] { EXPECT_EQ(repair_results(file).done, 3u); });
+  if (IsSkipped()) return;
+  const auto expected = ::geteuid() == 0 ? 0606 : 0666;
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(expected));
+}
+
 TEST_F(Faults, clocks_that_go_backwards_do_not_matter) {
   const auto plan = make_plan(6, {{6, 7}});
   make_killed(plan, 3);
