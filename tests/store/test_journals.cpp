@@ -178,7 +178,7 @@ TEST_F(Journal, of_what_was_written_over_is_removed_however_many_there_were) {
 TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
   const auto plan = make_plan(3, {{6, 7}});
   // The next record is looked for in pieces of 64 KiB: its marker may lie over the end of one.
-  for (std::size_t length = 65'470; length < 65'500; ++length) {
+  for (std::size_t length = 65'455; length < 65'475; ++length) {
     auto store = ResultStore::create(file, plan, {{"note", std::string(length, 'x')}}, true);
     store.store(make_results(plan, 0, 3));
     store.close({}, false);
