@@ -1,4 +1,5 @@
 #include "store/field_places.hpp"
+#include "store/repair.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -199,6 +200,16 @@ TEST_F(ResultStoreFile, goes_on_with_other_plans_and_knows_how_often_each_was_tr
   auto more = make_plan(2);
   more.ids = {"plan 1", "plan 0", "plan 2"};
   EXPECT_EQ(ResultStore::resume(file, more, {}).restored()[0].failures, 2);
+}
+
+TEST_F(ResultStoreFile, of_two_names_is_not_written) {
+  const auto plan = make_plan(3);
+  make_closed(plan, 2);
+  std::filesystem::create_hard_link(file, directory / "other.h5");
+  const auto refused = HasSubstr(file.string() + " has 2 names (hard links)");
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
+  expect_contents(file, plan, 2);
 }
 
 TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure) {
