@@ -7,6 +7,7 @@
 
 #include "io/checksum.hpp"
 #include "io/file_names.hpp"
+#include "store/result_path.hpp"
 
 namespace wallheat::store {
 namespace {

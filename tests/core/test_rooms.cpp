@@ -247,6 +247,8 @@ TEST(Rooms, are_summarised_as_numpy_would) {
   Grid<double> field(mask.rows, mask.cols);
   for (std::size_t i = 0; i < field.cells.size(); ++i)
     field.cells[i] = static_cast<double>(i * 7919 % 10007) / 10007.0 * 25.0;
+  field(5, 5) = 20;  // neither above nor below
+  field(6, 6) = 10;
   const auto rooms = room_results(map, field, {20, 10});
   ASSERT_EQ(rooms.size(), 2U);
   for (const RoomResult& room : rooms) {
@@ -280,6 +282,12 @@ TEST(Rooms, are_summarised_as_numpy_would) {
     EXPECT_EQ(room.cells_below,
               std::count_if(values.begin(), values.end(), [](double v) { return v < 10; }));
   }
+}
+
+TEST(Rooms, have_doors_of_a_fiftieth_of_the_longer_side) {
+  EXPECT_EQ(default_door({100, 400}), 8U);
+  EXPECT_EQ(default_door({400, 100}), 8U);
+  EXPECT_EQ(default_door({10, 10}), 1U);
 }
 
 TEST(RoomResults, of_a_field_with_a_nan_have_no_extremes) {

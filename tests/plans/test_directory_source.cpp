@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <utility>
 
 #include "plans/plan_hash.hpp"
 #include "plans/plan_source.hpp"
@@ -73,6 +75,11 @@ TEST_F(PlanDirectory, shows_a_change_in_a_plans_stamp) {
   add("7_source.npy");
   EXPECT_TRUE(source()->has_source("7"));
   EXPECT_NE(source()->stamp("7"), older);
+  const std::uint64_t with_source = source()->stamp("7");
+  const auto written = std::filesystem::last_write_time(directory_ / "7_source.npy");
+  std::filesystem::last_write_time(directory_ / "7_source.npy",
+                                   written - std::chrono::nanoseconds(1));
+  EXPECT_NE(source()->stamp("7"), with_source) << "written again within a second";
   std::filesystem::remove(directory_ / "7_interior.npy");
   EXPECT_THROW((void)source()->stamp("7"), InputError);
   EXPECT_THROW((void)source()->stamp("a/b"), InputError);
@@ -81,8 +88,11 @@ TEST_F(PlanDirectory, shows_a_change_in_a_plans_stamp) {
 TEST(PlanHash, depends_on_shape_values_and_mask_alone) {
   const FloorPlan plan = room(12, 18);
   EXPECT_EQ(plan_hash(plan), plan_hash(room(12, 18)));
-  EXPECT_NE(plan_hash(plan), plan_hash(room(18, 12)));
   FloorPlan other = plan;
+  std::swap(other.domain.rows, other.domain.cols);
+  std::swap(other.interior.rows, other.interior.cols);
+  EXPECT_NE(plan_hash(other), plan_hash(plan)) << "the same values in another shape";
+  other = plan;
   other.domain(0, 0) += 1;
   EXPECT_NE(plan_hash(other), plan_hash(plan));
   other = plan;

@@ -109,6 +109,13 @@ TEST_F(ZipSource, is_what_the_directory_is_however_python_made_it) {
               0);
     expect_the_directory();
   }
+  // Sizes of 64 bits in the list, too.
+  ASSERT_EQ(python("import pathlib, zipfile\n"
+                   "zipfile.ZIP64_LIMIT = 99\n"
+                   "z = zipfile.ZipFile('plans.zip', 'w', zipfile.ZIP_DEFLATED)\n" +
+                   files + "z.write(file)\nz.close()"),
+            0);
+  expect_the_directory();
   // Into a pipe: sizes and checksum stand behind each member; its sizes have 64 bits.
   ASSERT_EQ(python("import pathlib, subprocess, zipfile\n"
                    "cat = subprocess.Popen('cat > plans.zip', shell=True, stdin=subprocess.PIPE)\n"
@@ -167,10 +174,19 @@ TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
 TEST_F(ZipSource, lacks_a_plan_without_its_mask) {
   Files files = files_of(room(9, 9), "", "1");
   files.pop_back();
+  files.push_back({"2_interior.npy", "of no plan, as a domain is missing"});
   const auto source = open(files);
   EXPECT_THAT(source->ids().ids, ElementsAre("1"));
   EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("1"); }),
               HasSubstr("there is no 1_interior.npy"));
+}
+
+TEST_F(ZipSource, unpacks_no_mask_that_is_too_large) {
+  std::string bytes = zip_of(files_of(room(9, 9), "", "1"));
+  bytes[bytes.rfind(entry_mark) + size_at + 3] = 0x70;  // of the mask: it says 2 GB
+  const auto source = open(bytes);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->interior("1", 81); }),
+              HasSubstr("1_interior.npy: has more than 81 cells"));
 }
 
 TEST_F(ZipSource, has_another_stamp_for_a_plan_that_changed_only) {

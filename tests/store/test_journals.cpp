@@ -167,6 +167,28 @@ TEST_F(Journal, of_what_was_written_over_does_not_count) {
   }
 }
 
+TEST_F(Journal, of_what_was_written_over_is_removed_however_many_there_were) {
+  const auto plan = make_plan(4);
+  make_killed_sessions(plan, 3);
+  ResultStore::create(file, plan, {}, true).close({});
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 0);
+}
+
+TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
+  const auto plan = make_plan(3, {{6, 7}});
+  // The next record is looked for in pieces of 64 KiB: its marker may lie over the end of one.
+  for (std::size_t length = 65'455; length < 65'475; ++length) {
+    auto store = ResultStore::create(file, plan, {{"note", std::string(length, 'x')}}, true);
+    store.store(make_results(plan, 0, 3));
+    store.close({}, false);
+    auto bytes = read_bytes(journal);
+    bytes[0] ^= 1;
+    write_bytes(journal, bytes);
+    ASSERT_EQ(right_answers(file, plan), 3u) << length;
+  }
+}
+
 TEST_F(Journal, that_a_killed_fold_left_is_not_folded_twice_nor_lost) {
   const auto plan = make_plan(5, {{6, 7}});
   make_stopped(plan, 3);
@@ -185,6 +207,40 @@ TEST_F(Journal, that_a_killed_fold_left_is_not_folded_twice_nor_lost) {
   resume_with(plan, 4, 5);
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 5);
+}
+
+TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_stopped(plan, 3);
+  const auto bytes = read_bytes(journal);
+  fs::rename(journal, taken_path(journal));
+  // A writer on another host, where the new name is not seen yet, begins its own.
+  write_bytes(journal, bytes.substr(0, 60));
+  (void)store::fold(file, std::nullopt, {});
+  expect_contents(file, plan, 3);
+}
+
+TEST_F(Journal, that_is_still_written_is_not_folded) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_stopped(plan, 3);
+  EXPECT_EQ(store::View(file, store::Viewer::folder).journaled(), 0u);
+  store::take_journals(file);
+  EXPECT_EQ(store::View(file, store::Viewer::folder).journaled(), 3u);
+}
+
+TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_stopped(plan, 3);
+  fs::copy_file(file, directory / "copy.h5");
+  const auto replaced = [&] {
+    fs::copy_file(directory / "copy.h5", directory / "other.h5");
+    fs::rename(directory / "other.h5", file);
+    return false;
+  };
+  EXPECT_THAT(refusal([&] { (void)store::fold(file, std::nullopt, replaced); }),
+              HasSubstr("was replaced by another process"));
+  EXPECT_EQ(read_bytes(file), read_bytes(directory / "copy.h5"));
+  expect_contents(file, plan, 3);
 }
 
 TEST_F(Journal, that_was_taken_from_its_writer_acknowledges_nothing_more) {

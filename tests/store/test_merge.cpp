@@ -215,22 +215,24 @@ TEST_F(Merge, writes_nothing_where_plans_are_missing_unless_told) {
 }
 
 TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more) {
-  const auto plan = make_plan(4, {{6, 7}});
-  const auto failed = [&](std::size_t i, int failures) {
+  const auto plan = make_plan(5, {{6, 7}});
+  const auto failed = [&](std::size_t i, int failures, int more_attempts = 0) {
     auto result = pending(plan, i);
     result.status = PlanStatus::failed;
-    result.failures = result.attempts = failures;
+    result.failures = failures;
+    result.attempts = failures + more_attempts;  // stops, in which the plan is not to blame
     result.error = "failed " + std::to_string(failures) + " times";
     return result;
   };
-  write_part(part(0), plan, {make_result(plan, 0), failed(1, 1), failed(2, 3), failed(3, 1)});
-  write_part(part(1), plan, {failed(0, 2), make_result(plan, 1), failed(2, 2)});
+  write_part(part(0), plan,
+             {make_result(plan, 0), failed(1, 1), failed(2, 3), failed(3, 1), failed(4, 2)});
+  write_part(part(1), plan, {failed(0, 2), make_result(plan, 1), failed(2, 2), failed(4, 1, 4)});
   const auto forward = merge_results(file, {part(0), part(1)}, {});
   const auto backward = merge_results(directory / "b.h5", {part(1), part(0)}, {});
   for (const auto& report : {forward, backward}) {
     EXPECT_TRUE(report.written);
     EXPECT_EQ(report.done, 2u);
-    EXPECT_EQ(report.failed, 2u);
+    EXPECT_EQ(report.failed, 3u);
     EXPECT_EQ(report.duplicates, 0u);
   }
   for (const auto& merged : {file, directory / "b.h5"}) {
@@ -239,8 +241,19 @@ TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more
     EXPECT_TRUE(same(reader.rows()[1], make_result(plan, 1)));
     EXPECT_EQ(reader.rows()[2].failures, 3);
     EXPECT_EQ(reader.rows()[3].error, "failed 1 times");
+    EXPECT_EQ(reader.rows()[4].failures, 2);
     EXPECT_EQ(reader.field(1), make_field(1, {6, 7}));
   }
+}
+
+TEST_F(Merge, leaves_no_journal_of_what_it_writes_over) {
+  const auto plan = make_plan(6);
+  const auto parts = make_parts(plan, 2);
+  make_killed(plan, 2);
+  std::filesystem::copy_file(journal, directory / "results.h5.wal1");
+  EXPECT_TRUE(merge_results(file, parts, {.overwrite = true}).written);
+  EXPECT_EQ(files_in(directory), 3u) << "two parts and the whole";
+  expect_contents(file, plan, 6);
 }
 
 TEST_F(Merge, takes_what_a_living_run_has_stored_and_says_so) {

@@ -60,6 +60,9 @@ TEST_F(Repair, names_rows_and_fields_of_a_closed_file_that_are_lost_and_keeps_th
   EXPECT_FALSE(repair_results(file).changed);
   EXPECT_THAT(resume_with(plan, 3, 8), IsEmpty());
   expect_contents(file, plan, 11);
+  make_closed(plan, 12);
+  damage_field(plan, 11);
+  EXPECT_THAT(repair_results(file).lost, ElementsAre("plan 11")) << "the last one alone";
 }
 
 TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {

@@ -1,4 +1,5 @@
 #include "store/field_places.hpp"
+#include "store/repair.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -110,8 +111,10 @@ TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 4);
   const auto before = read_bytes(file);
+  write_bytes(directory / "results.h5.new", "half");
   ResultStore::resume(file, plan, {}).close({});
   EXPECT_EQ(read_bytes(file), before);
+  EXPECT_EQ(files_in(directory), 1u) << "what a killed session left is removed";
 }
 
 TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journals) {
@@ -184,6 +187,29 @@ TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer) {
                 HasSubstr("holds answers of plans that this run does not name (\"plan 3\", "
                           "\"plan 2\")"));
   }
+}
+
+TEST_F(ResultStoreFile, goes_on_with_other_plans_and_knows_how_often_each_was_tried) {
+  const auto plan = make_plan(2);
+  auto tried = pending(plan, 1);
+  tried.attempts = 2;
+  tried.failures = 2;
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(std::span(&tried, 1));
+  store.close({});
+  auto more = make_plan(2);
+  more.ids = {"plan 1", "plan 0", "plan 2"};
+  EXPECT_EQ(ResultStore::resume(file, more, {}).restored()[0].failures, 2);
+}
+
+TEST_F(ResultStoreFile, of_two_names_is_not_written) {
+  const auto plan = make_plan(3);
+  make_closed(plan, 2);
+  std::filesystem::create_hard_link(file, directory / "other.h5");
+  const auto refused = HasSubstr(file.string() + " has 2 names (hard links)");
+  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
+  expect_contents(file, plan, 2);
 }
 
 TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure) {

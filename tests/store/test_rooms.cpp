@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "store/fold.hpp"
 #include "store/merge.hpp"
+#include "store/plan_list.hpp"
 #include "store/repair.hpp"
 #include "store_fixture.hpp"
 
@@ -110,6 +112,31 @@ TEST_F(StoredRooms, that_are_damaged_make_their_plan_pending) {
   store.close({});
   EXPECT_THAT(report, IsEmpty());
   expect_rooms(file, plan, {0, 1, 2, 3, 4, 5});
+}
+
+TEST_F(StoredRooms, of_which_one_is_missing_make_their_plan_pending) {
+  const auto plan = plan_with_rooms(3);
+  auto results = results_with_rooms(plan, 0, 3);
+  results[1].rooms.pop_back();
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(results);
+  store.close({});
+  expect_rooms(file, plan, {0, 2});
+}
+
+TEST_F(StoredRooms, in_a_journal_of_other_plans_go_by_the_ids) {
+  const auto plan = plan_with_rooms(4);
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(results_with_rooms(plan, 0, 3));
+  store.close({}, false);
+  const auto written = read_bytes(journal);
+  auto other = plan;
+  other.ids = {"plan 3", "plan 2", "plan 1", "plan 0"};
+  (void)store::fold(file, store::order_for(file, store::View(file), other.ids), {});
+  write_bytes(directory / "results.h5.wal1", written);  // of a writer that did not see the fold
+  expect_rooms(file, other, {1, 2, 3});
+  (void)repair_results(file);
+  expect_rooms(file, other, {1, 2, 3});
 }
 
 TEST_F(StoredRooms, are_there_before_the_file_is_whole) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -104,6 +105,27 @@ TEST_F(Faults, a_full_disk_is_told_at_the_end_of_a_process_and_loses_no_row) {
   EXPECT_GT(failures, 3);
 }
 
+TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
+  const auto plan = make_plan(40);
+  make_closed(plan, 0);
+  const auto row = store::pending_row(39, plan.ids[39]);
+  const auto at =
+      read_bytes(file).find(std::string(reinterpret_cast<const char*>(&row), sizeof row));
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(in_a_process([&] {
+              auto store = ResultStore::resume(file, plan, {});
+              ASSERT_TRUE(store.begin());
+              limit_files_to(at + 100);  // within the row, behind its status
+              EXPECT_THAT(refusal([&] { store.store(make_results(plan, 39, 40)); }),
+                          HasSubstr("make room and run again with --resume"));
+            }),
+            0);
+  EXPECT_EQ(read_bytes(file).substr(at + offsetof(store::Row, status), sizeof row.status),
+            std::string(sizeof row.status, '\0'))
+      << "other programs would take the row for a result";
+  EXPECT_TRUE(same(ResultReader(file).rows()[39], make_result(plan, 39))) << "its journal has it";
+}
+
 TEST_F(Faults, a_full_disk_is_told_by_a_merge_and_a_repair) {
   const auto plan = make_plan(24, {{40, 40}});
   make_closed(plan, 24);
@@ -166,6 +188,18 @@ TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
                 HasSubstr("results.h5 cannot be opened: Permission denied"));
     EXPECT_EQ(files_in(directory), 1u);
   });
+}
+
+TEST_F(Faults, a_group_that_cannot_be_kept_leaves_its_rights_to_no_other_group) {
+  const auto plan = make_plan(5);
+  make_killed(plan, 3);
+  std::filesystem::permissions(directory, std::filesystem::perms(0777));
+  for (const auto& path : {file, journal, lock})
+    std::filesystem::permissions(path, std::filesystem::perms(0666));
+  without_rights([&] { EXPECT_EQ(repair_results(file).done, 3u); });
+  if (IsSkipped()) return;
+  const auto expected = ::geteuid() == 0 ? 0606 : 0666;
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(expected));
 }
 
 TEST_F(Faults, clocks_that_go_backwards_do_not_matter) {
