@@ -162,6 +162,12 @@ JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t numb
   }
 }
 
+void JournalWriter::remove() {
+  auto later = path();
+  later.replace_extension(".wal" + std::to_string(number_ + 1));
+  if (!is_there(later) && !is_there(taken_path(later))) remove_file(path());
+}
+
 JournalWriter::JournalWriter(std::pair<File, std::size_t> made, FileId file_id)
     : file_(std::move(made.first)), number_(made.second), file_id_(file_id) {}
 

@@ -44,7 +44,8 @@ class JournalWriter {
   /// Writes the batch, normally in one call, and syncs it: on return it survives anything. Throws
   /// RunError if the journal was taken away meanwhile: what was added may not be in the file.
   void commit();
-  void remove() { remove_file(path()); }
+  /// Unless one of another process that did not see this one lies behind it: that would be a gap.
+  void remove();
 
  private:
   JournalWriter(std::pair<File, std::size_t> made, FileId file_id);

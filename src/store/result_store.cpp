@@ -183,10 +183,9 @@ void ResultStore::Impl::begin_journal() {
   JournalWriter journal(path(), first, file_->campaign().file_id, session_);
   // Another process that does not see this one may be folding the file: what is stored must be in a
   // journal that it takes, or that belongs to the file that it makes.
-  if (is_there(taken_path(journal.path())) || !file_->is_named()) {
-    journal.remove();
+  // An empty one stays, as there may be one of a third process behind it.
+  if (is_there(taken_path(journal.path())) || !file_->is_named())
     throw RunError(path().string() + " was changed by another process; run again with --resume");
-  }
   journal_.emplace(std::move(journal));
   bytes_ = std::max<std::uint64_t>(bytes_, file_->bytes());
 }

@@ -104,8 +104,8 @@ void View::read_file_rows() {
 }
 
 /// Behind the last journal there must be none, but for such as a kill has left of a file that was
-/// replaced.
-void View::look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer) {
+/// replaced. True if another one has come to the end meanwhile.
+bool View::look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer) {
   for (const std::size_t number : journal_numbers(path)) {
     if (number <= end) continue;
     const auto later = journal_path(path, number);
@@ -116,6 +116,7 @@ void View::look_behind(const std::filesystem::path& path, std::size_t end, Viewe
       obsolete_.push_back(journal->file().path());
       continue;
     }
+    if (open_journal(journal_path(path, end), viewer)) return true;
     const auto missing = journal_path(path, end).string();
     const auto found = journal->file().path().string();
     throw RunError(missing + " is missing, although " + found +
@@ -123,13 +124,16 @@ void View::look_behind(const std::filesystem::path& path, std::size_t end, Viewe
                    "close the gap: mv " +
                    found + " " + missing);
   }
+  return false;
 }
 
 void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
   const auto& known = file_->campaign();
   for (std::size_t number = known.sessions.size();; ++number) {
     auto journal = open_journal(journal_path(path, number), viewer);
-    if (!journal) return look_behind(path, number, viewer);
+    if (!journal && look_behind(path, number, viewer))
+      journal = open_journal(journal_path(path, number), viewer);
+    if (!journal) return;
     if (viewer != Viewer::reader) forget_cached(journal->file());
     if (!known.replaced.empty() && is_among(known.replaced, file_id_of(*journal))) {
       obsolete_.push_back(journal->file().path());

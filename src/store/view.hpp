@@ -87,7 +87,7 @@ class View {
   void look(const std::filesystem::path& path, Viewer viewer);
   void read_file_rows();
   void read_journals(const std::filesystem::path& path, Viewer viewer);
-  void look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer);
+  [[nodiscard]] bool look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer);
   void take(const Row& row, const JournalPlace& place);
   void tell_damage();
   [[nodiscard]] std::optional<std::size_t> index_of(const Row& row);
