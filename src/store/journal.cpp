@@ -163,8 +163,8 @@ JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t numb
 }
 
 void JournalWriter::remove() {
-  auto later = path();
-  later.replace_extension(".wal" + std::to_string(number_ + 1));
+  const auto file = std::filesystem::path(path()).replace_extension();
+  const auto later = journal_path(file, number_ + 1);
   if (!is_there(later) && !is_there(taken_path(later))) remove_file(path());
 }
 

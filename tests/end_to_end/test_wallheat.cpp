@@ -226,8 +226,7 @@ TEST_F(Wallheat, does_not_wait_for_what_the_command_that_it_tells_leaves_running
   // Once more, as mpirun itself now and then never ends.
   const std::string ranks =
       "timeout --kill-after=5 100 mpirun -n 3 --oversubscribe --bind-to none \"$program\" run "
-      "--data plans --out "
-      "results.h5 --resume --notify 'sleep 10000 & echo $! >> pids'";
+      "--data plans --out results.h5 --resume --notify 'sleep 10000 & echo $! >> pids'";
   shell(ranks + " || " + ranks + "; status=$?; kill $(< pids); exit $status");
 }
 

@@ -219,6 +219,21 @@ TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
   expect_contents(file, plan, 3);
 }
 
+TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
+  const auto plan = make_plan(3);
+  make_closed(plan, 2);
+  auto store = ResultStore::resume(file, plan, {});
+  ASSERT_TRUE(store.begin());
+  // Of a process that does not see this one.
+  fs::copy_file(journal_of(1), journal_of(2));
+  store.close({}, false);
+  EXPECT_TRUE(fs::exists(journal_of(1))) << "else there would be a gap";
+  expect_contents(file, plan, 2);
+  resume_with(plan, 2, 3);
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 3);
+}
+
 TEST_F(Journal, that_is_still_written_is_not_folded) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
