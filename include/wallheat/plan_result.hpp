@@ -81,8 +81,8 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(double, pct_below_15_most, std::numeric_limits<double>::quiet_NaN(), answer,                                \
          "% of interior cells, with those in doubt below 15 °C")                                                     \
   NUMBER(std::uint32_t, cells_in_doubt, 0, answer,                                                                   \
-         "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 1e-9 °C, or "             \
-         "4e-11 of temperatures above 25 °C")                                                                        \
+         "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 4e-11 of "                \
+         "the largest temperature")                                                                                  \
   NUMBER(std::uint32_t, session, 0, kept, "of the file, from 0, in which the plan was last worked on")               \
   NUMBER(double, started_s, std::numeric_limits<double>::quiet_NaN(), shown,                                         \
          "s from the beginning of the session to the plan's start, by rank 0's clock")                               \

@@ -102,12 +102,14 @@ void require_isa(Isa isa);
 /// accuracy.
 [[nodiscard]] std::unique_ptr<Solver> make_steady_solver(Isa isa);
 
+/// The uncertainty of the fastforward solver, in parts of the largest magnitude that an iterate can
+/// have: that of the plan's start field, and what a source can add. Ten times what was measured.
+inline constexpr double uncertainty_of_jumps = 4e-11;
+
 /// The iterate and the number of iterations of make_jacobi_solver(), from a fraction of the sweeps:
-/// the field to about 4e-12 of the largest temperature (the solution's uncertainty is larger: 1e-9
-/// °C for temperatures up to 25 °C), and last_delta to 1e-8 °C (by the 2-norm times the root of the
-/// number of cells); both in proportion for temperatures beyond. Where that gains nothing or the
-/// end cannot be proven, the exact iteration is made, and the solution says so. Throws RunError if
-/// the processor lacks the set.
+/// the field to 4e-12 of the largest temperature, as measured, and last_delta to 4e-10 of it,
+/// proven. The exact iteration is made, and the solution says so, by the 2-norm, if jumps gain
+/// nothing, and if the end cannot be proven. Throws RunError if the processor lacks the set.
 [[nodiscard]] std::unique_ptr<Solver> make_fastforward_solver(Isa isa);
 
 }  // namespace wallheat

@@ -110,7 +110,7 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   estimate.iterations = static_cast<std::int64_t>(std::clamp(needed, std::min(1.0, most), most));
   const auto iterations = static_cast<double>(estimate.iterations);
   constexpr double first_jump = 1000;
-  constexpr double sweeps_per_root = 7.2;
+  constexpr double sweeps_per_root = 9.4;
   const double sweeps = solver == SolverKind::fastforward && iterations >= first_jump
                             ? sweeps_per_root * std::sqrt(iterations)
                             : iterations;

@@ -32,7 +32,7 @@ struct WorkEstimate {
 /// within 1.12. Other wall temperatures enter by the logarithm only. A plan that is one corridor
 /// takes up to twice as long as predicted, and so do most with tolerances above 0.01 °C.
 ///
-/// That is jacobi's work. Of n iterations fastforward makes about 7.2 sqrt(n) sweeps, from 1000 on.
+/// That is jacobi's work. Of n iterations fastforward makes about 9.4 sqrt(n) sweeps, from 1000 on.
 /// Not for steady.
 [[nodiscard]] WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& limits,
                                          SolverKind solver = SolverKind::jacobi);

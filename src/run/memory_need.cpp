@@ -19,7 +19,7 @@ double solver_bytes(double cells, bool has_source, const JobSettings& job) {
       a_cell = 30;
       break;
     case SolverKind::fastforward:
-      a_cell = 70;
+      a_cell = 85;
       break;
     case SolverKind::steady:
       a_cell = 65;

@@ -60,7 +60,7 @@ Range possible_temperatures(const FloorPlan& plan, const PlanResult& answer, con
                           range.largest();
   // Other solvers than jacobi are as far off as they say.
   const double error = std::isnan(answer.error_bound)
-                           ? 1e-9 * std::max(1.0, range.largest() / 25) *
+                           ? uncertainty_of_jumps * range.largest() *
                                  (answer.solver.starts_with("fastforward") ? 1 : 0)
                            : answer.error_bound;
   return {range.low - rounding - error, range.high + rounding + error};

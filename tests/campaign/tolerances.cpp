@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "solve/distance.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "support/farthest_apart.hpp"
@@ -57,10 +56,8 @@ Case random_case(Random& random) {
     }
   }
   Limits limits;
-  limits.norm = random() % 3 == 0 ? Norm::l2 : Norm::max;
   std::string name = std::to_string(rows) + " x " + std::to_string(cols) + ", start " +
-                     starts[start] + ", walls " + walls[wall] + ", norm " +
-                     std::string(to_string(limits.norm));
+                     starts[start] + ", walls " + walls[wall];
   if (random() % 5 == 0) {
     plan.source = Grid<double>(rows, cols, uniform(random, -20, 20));
     limits.spacing = 0.02;
@@ -85,8 +82,6 @@ std::vector<double> jacobi_deltas(const FloorPlan& plan, const Limits& limits) {
   for (std::size_t row = 0; row < plan.domain.rows; ++row)
     std::copy_n(&plan.domain(row, 0), plan.domain.cols, &field[(row + 1) * stride + 1]);
   std::vector<double> next = field;
-  Grid<double> old_cells = plan.domain;
-  Grid<double> new_cells = plan.domain;
   std::vector<double> deltas;
   constexpr std::size_t most = 6000;
   while (deltas.size() < most && (deltas.empty() || deltas.back() > 0.3 * limits.tolerance)) {
@@ -103,29 +98,20 @@ std::vector<double> jacobi_deltas(const FloorPlan& plan, const Limits& limits) {
         next[i] = value;
         const double change = std::abs(value - field[i]);
         delta = change > delta ? change : delta;
-        if (limits.norm == Norm::l2) {
-          old_cells(row, col) = field[i];
-          new_cells(row, col) = value;
-        }
       }
     }
-    if (limits.norm == Norm::l2) delta = distance(new_cells, old_cells);
     std::swap(field, next);
     deltas.push_back(delta);
   }
   return deltas;
 }
 
-/// Whether a solution is what the fast-forward solver promises of Jacobi's.
-bool is_right(const Solution& found, const Case& one, std::int64_t iterations, double delta) {
+/// Whether a solution is what the fast-forward solver promises of Jacobi's: a last delta within
+/// 4e-10 of the largest temperature, of which its uncertainty is 4e-11.
+bool is_right(const Solution& found, std::int64_t iterations, double delta) {
   if (!found.converged || found.iterations != iterations) return false;
   if (found.fell_back) return found.last_delta == delta;
-  const Grid<double> terms =
-      one.plan.has_source() ? source_terms(one.plan, one.limits) : Grid<double>();
-  const double scale = std::max(1.0, largest_iterate(one.plan, terms) / 25);
-  const double cells = static_cast<double>(one.plan.domain.cells.size());
-  const double promised = 1e-8 * scale * (one.limits.norm == Norm::l2 ? std::sqrt(cells) : 1);
-  return std::abs(found.last_delta - delta) <= promised;
+  return std::abs(found.last_delta - delta) <= 10 * found.uncertainty;
 }
 
 int run(std::int64_t cases, std::uint64_t seed) {
@@ -153,11 +139,11 @@ int run(std::int64_t cases, std::uint64_t seed) {
       if (expected == deltas.end()) continue;
       const Solution found = *fast->solve(one.plan, limits, {});
       const std::int64_t iterations = expected - deltas.begin() + 1;
-      bool right = is_right(found, one, iterations, *expected);
+      bool right = is_right(found, iterations, *expected);
       if (i == 0) {
         const Solution solution = *exact->solve(one.plan, limits, {});
         right = right && solution.last_delta == *expected &&
-                farthest_apart(found.field.cells, solution.field.cells) <= found.uncertainty;
+                farthest_apart(found.field.cells, solution.field.cells) <= found.uncertainty / 10;
       }
       ++tried;
       wrong += right ? 0 : 1;

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "core/generator.hpp"
 #include "solve/fastforward/power_expansion.hpp"
-#include "solve/fastforward/rooms.hpp"
-#include "solve/largest_value.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "support/shared_plans.hpp"
@@ -27,7 +26,7 @@ bool expect_same_iterate(const FloorPlan& plan, const Limits& limits, const std:
 TEST(PowerExpansion, is_the_power_and_what_makes_the_field_of_it_on_the_whole_spectrum) {
   for (const double radius : {1.0, 0.9995, 0.99}) {
     for (const std::int64_t count : {2, 4, 60, 1000, 6000}) {
-      const PowerExpansion expansion = power_expansion(count, radius, 1e-11);
+      const PowerExpansion expansion = power_expansion(count, 1 / radius, 1e-11);
       EXPECT_LE(expansion.left_out, 1e-11);
       const auto value = [&](const std::vector<double>& coefficients, double x) {
         double sum = 0;
@@ -48,59 +47,27 @@ TEST(PowerExpansion, is_the_power_and_what_makes_the_field_of_it_on_the_whole_sp
   }
 }
 
+TEST(PowerExpansion, loses_no_digits_of_the_slowest_mode_in_a_long_jump) {
+  // At the end of the spectrum all T_i are 1.
+  for (const double stretch : {1 + 1.0 / 26500, 1 + 1.0 / 3001, 1.0 / 0.9995}) {
+    constexpr std::int64_t count = 60000;
+    const PowerExpansion expansion = power_expansion(count, stretch, 1e-30);
+    const long double power = std::pow(1 / static_cast<long double>(stretch), count);
+    const long double x = 1 / static_cast<long double>(stretch);
+    const auto sum = [](const std::vector<double>& of) {
+      return std::accumulate(of.rbegin(), of.rend(), 0.0L);
+    };
+    const auto growth = static_cast<double>((1 - power) / (1 - x * x));
+    EXPECT_NEAR(expansion.damping, static_cast<double>(power), 4e-15 * expansion.damping);
+    EXPECT_NEAR(static_cast<double>(sum(expansion.power)), expansion.damping,
+                1e-14 * expansion.damping);
+    EXPECT_NEAR(static_cast<double>(sum(expansion.growth)), growth, 1e-13 * growth);
+  }
+}
+
 TEST(PowerExpansion, takes_fewer_terms_where_the_spectrum_ends_before_one) {
   EXPECT_LT(power_expansion(10000, 1, 1e-11).power.size(), 380U);
-  EXPECT_LT(power_expansion(10000, 0.997, 1e-11).power.size(), 200U);
-}
-
-TEST(Rooms, end_at_walls_and_do_not_meet_at_corners) {
-  // Two rooms that touch at a corner, one of which goes around a pillar, and two cells alone.
-  const std::vector<std::string> drawn{
-      "xxxx....x",  //
-      "x.xx.....",  //
-      "xxxx....x",  //
-      "....xxxx.",  //
-  };
-  Grid<std::uint8_t> interior(drawn.size(), drawn[0].size());
-  for (std::size_t row = 0; row < interior.rows; ++row)
-    for (std::size_t col = 0; col < interior.cols; ++col)
-      interior(row, col) = drawn[row][col] == 'x' ? 1 : 0;
-  const auto cells_of = [&](std::int64_t small) {
-    std::vector<std::int64_t> cells;
-    for (const Room& room : find_rooms(interior, small)) cells.push_back(room.cells);
-    return cells;
-  };
-  EXPECT_EQ(cells_of(1), (std::vector<std::int64_t>{11, 1, 1, 4}));
-  EXPECT_EQ(cells_of(4), (std::vector<std::int64_t>{11, 4, 2}));
-  EXPECT_EQ(cells_of(100), (std::vector<std::int64_t>{17}));
-}
-
-TEST(Rooms, have_no_larger_eigenvalue_than_they_say) {
-  for (const auto& [name, plan] : adversarial_plans(40)) {
-    for (const Room& room : find_rooms(plan.interior, 100)) {
-      // The norms of J^k f grow no faster, and show the largest eigenvalue in the end.
-      Grid<double> before(plan.interior.rows + 2, plan.interior.cols + 2);
-      for (const CellRun& run : room.runs)
-        for (std::size_t col = run.begin; col < run.end; ++col) before(run.row + 1, col + 1) = 1;
-      Grid<double> after = before;
-      double ratio = 0;
-      for (int made = 0; made < 300; ++made) {
-        double old_squares = 0;
-        double squares = 0;
-        for (const CellRun& run : room.runs) {
-          for (std::size_t row = run.row + 1, col = run.begin + 1; col <= run.end; ++col) {
-            after(row, col) = 0.25 * (before(row, col - 1) + before(row, col + 1) +
-                                      before(row - 1, col) + before(row + 1, col));
-            old_squares += before(row, col) * before(row, col);
-            squares += after(row, col) * after(row, col);
-          }
-        }
-        std::swap(before, after);
-        if (old_squares > 0) ratio = std::sqrt(squares / old_squares);
-      }
-      EXPECT_LE(ratio, room.largest_eigenvalue * (1 + 1e-12)) << name;
-    }
-  }
+  EXPECT_LT(power_expansion(10000, 1 / 0.997, 1e-11).power.size(), 200U);
 }
 
 TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_every_shape) {
@@ -111,7 +78,7 @@ TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_every_shape) {
   for (const std::size_t side : {61, 128, 256})
     for (const auto& [name, plan] : adversarial_plans(side))
       if (expect_same_iterate(plan, {}, name + " " + std::to_string(side))) ++jumped;
-  EXPECT_GE(jumped, 8);  // the others have no room that takes 1000 iterations
+  EXPECT_EQ(jumped, 6);  // all others end before 1000 iterations
 }
 
 TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_generated_plans) {
@@ -166,6 +133,12 @@ TEST(FastForwardSolver, makes_a_fixed_number_of_iterations) {
       for (const double tolerance : {0.0, 1e-9})
         (void)expect_same_iterate(shape, {tolerance, most}, name + " " + std::to_string(most));
   EXPECT_TRUE(expect_same_iterate(generate_floor_plan(2, 1, 400), {0, 4000}, "generated"));
+  // A rough start changes much at first.
+  FloorPlan rough = room(300, 300);
+  std::mt19937 random(29);
+  for (double& value : rough.domain.cells) value = static_cast<double>(random() % 2001) / 40 - 25;
+  EXPECT_TRUE(expect_same_iterate(rough, {0, 20000}, "a rough start"));
+  EXPECT_TRUE(expect_same_iterate(room(300, 300), {0, 60000}, "a long jump"));
 }
 
 TEST(FastForwardSolver, needs_no_start_at_zero) {
@@ -208,26 +181,50 @@ TEST(FastForwardSolver, gives_the_same_bits_for_every_instruction_set_and_whatev
   }
 }
 
-TEST(FastForwardSolver, falls_back_where_rounding_would_show) {
-  FloorPlan plan = room(90, 90);
-  for (double& value : plan.domain.cells) value *= 1e6;
-  EXPECT_FALSE(expect_same_iterate(plan, {100, 20000}, "hot"));
-}
-
 TEST(FastForwardSolver, is_off_in_proportion_to_the_largest_temperature) {
   const auto fast = make_fastforward_solver(available_isas().back());
-  const auto exact = make_jacobi_solver(available_isas().back());
-  for (const double largest : {25.0, 1200.0, 16000.0}) {
+  std::mt19937 random(3);
+  for (const double largest : {1e-90, 0.01, 25.0, 1200.0, 16000.0, 1e7, 1e90}) {
     FloorPlan plan = room(200, 200);
-    const double factor = largest / largest_magnitude(plan.domain);
-    for (double& value : plan.domain.cells) value *= factor;
-    const Limits limits{1e-4 * largest / 25, 20000};
-    const Solution found = *fast->solve(plan, limits, {});
-    const Solution expected = *exact->solve(plan, limits, {});
-    EXPECT_FALSE(found.fell_back) << largest;
-    EXPECT_LE(farthest_apart(found.field.cells, expected.field.cells), 2e-12 * largest);
-    EXPECT_DOUBLE_EQ(found.uncertainty, 4e-11 * largest);
+    for (double& value : plan.domain.cells) value = random() % 2 == 0 ? largest : -largest;
+    for (const double tolerance : {0.0, 4e-6}) {
+      const Limits limits{tolerance * largest, 20000};
+      EXPECT_TRUE(expect_same_iterate(plan, limits, std::to_string(largest)));
+      EXPECT_DOUBLE_EQ(fast->solve(plan, limits, {})->uncertainty, 4e-11 * largest);
+    }
   }
+}
+
+TEST(FastForwardSolver, makes_the_exact_iteration_if_squares_could_over_or_underflow) {
+  FloorPlan plan = room(90, 90);
+  for (const double scale : {1e-200, 1e200}) {
+    FloorPlan scaled = plan;
+    for (double& value : scaled.domain.cells) value *= scale;
+    EXPECT_FALSE(expect_same_iterate(scaled, {1e-4 * scale, 20000}, std::to_string(scale)));
+  }
+  // Walls that are cold beside what the rooms begin with.
+  for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+    plan.domain.cells[cell] = plan.interior.cells[cell] != 0 ? 1e300 : 1e-9;
+  EXPECT_FALSE(expect_same_iterate(plan, {1e-4, 3000}, "hot rooms"));
+}
+
+TEST(FastForwardSolver, makes_the_exact_iteration_by_the_2_norm) {
+  EXPECT_FALSE(expect_same_iterate(room(120, 120), {.norm = Norm::l2}, "l2"));
+}
+
+TEST(FastForwardSolver, makes_the_exact_iteration_if_a_jump_could_round_more_than_is_promised) {
+  FloorPlan plan = room(540, 540);
+  std::mt19937 random(5);
+  for (double& value : plan.domain.cells) value = random() % 2 == 0 ? 25 : -25;
+  EXPECT_FALSE(expect_same_iterate(plan, {0, 12000}, "a rough start"));
+}
+
+TEST(FastForwardSolver, makes_the_exact_iteration_if_what_jacobi_rounds_could_decide) {
+  // Temperatures so much larger than the changes that jumps would be precise, but jacobi is not.
+  FloorPlan plan = room(150, 150);
+  std::mt19937 random(8);
+  for (double& value : plan.domain.cells) value = 25 + static_cast<double>(random() % 100) * 1e-9;
+  EXPECT_FALSE(expect_same_iterate(plan, {1e-13, 20000}, "hardly a change"));
 }
 
 TEST(FastForwardSolver, abandons_a_plan_when_asked_to_and_tells_how_far_it_is) {

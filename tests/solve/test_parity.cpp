@@ -5,12 +5,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <sstream>
 #include <thread>
 
 #include "core/plan_ids.hpp"
 #include "core/python_float.hpp"
+#include "solve/cpu/active_blocks.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "support/shared_plans.hpp"
@@ -142,6 +144,19 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_where_values_are_at_the_end_of_
     for (const std::int64_t most : {5, 700})
       expect_same_bits(*solver, *reference, plan, {1e-4, most}, name);
     expect_same_bits(*solver, *reference, plan, {0, 700}, name + ", tolerance 0");
+  }
+}
+
+TEST_P(EveryIsa, has_a_norm_of_nan_if_a_value_is_nan) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Sweeps sweeps = sweeps_for(GetParam());
+  for (std::size_t lane = 0; lane < 2 * block_width; ++lane) {
+    CompactFields field;
+    field.resize(1, 2 * block_width);
+    std::fill_n(field[0], 2 * block_width, 1e300);
+    field[0][lane] = lane % 2 == 0 ? nan : -nan;
+    const Norms norms = sweeps.norms(2 * block_width, field[0]);
+    EXPECT_TRUE(std::isnan(norms.largest) && std::isnan(norms.squares)) << lane;
   }
 }
 

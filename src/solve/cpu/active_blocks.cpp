@@ -123,12 +123,12 @@ Runs ActiveBlocks::runs(std::size_t first, std::size_t last) const {
   return {runs_.data() + begin_[first], runs_.data() + begin_[last], words_.data()};
 }
 
-void ActiveBlocks::load(const Grid<double>& grid, double* field, CellPlace origin) const {
+void ActiveBlocks::load(const Grid<double>& grid, double* field) const {
   for (const Stretch& stretch : stretches_) {
     // What is above row 0 or left of column 0 wraps to large numbers: outside, too.
-    const std::size_t row = origin.row + stretch.row - ring_;
+    const std::size_t row = stretch.row - ring_;
     for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
-      const std::size_t col = origin.col + (block - 1) * block_width;
+      const std::size_t col = (block - 1) * block_width;
       const bool inside = row < grid.rows && col < grid.cols;
       const std::size_t width = inside ? std::min(block_width, grid.cols - col) : 0;
       for (std::size_t cell = 0; cell < block_width; ++cell)
@@ -138,10 +138,15 @@ void ActiveBlocks::load(const Grid<double>& grid, double* field, CellPlace origi
   }
 }
 
-void ActiveBlocks::store(const double* field, Grid<double>& grid, CellPlace origin) const {
-  for_each_cell([&](std::size_t place, std::size_t row, std::size_t col) {
-    grid(origin.row + row, origin.col + col) = field[place];
-  });
+void ActiveBlocks::store(const double* field, Grid<double>& grid) const {
+  for (const Stretch& stretch : stretches_) {
+    for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
+      const std::size_t col = (block - 1) * block_width;
+      for (unsigned mask = masks_(stretch.row, block), cell = 0; mask != 0; mask >>= 1U, ++cell)
+        if ((mask & 1U) != 0) grid(stretch.row - ring_, col + cell) = field[cell];
+      field += block_width;
+    }
+  }
 }
 
 }  // namespace wallheat

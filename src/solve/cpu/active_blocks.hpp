@@ -11,12 +11,6 @@
 
 namespace wallheat {
 
-/// A cell of a grid.
-struct CellPlace {
-  std::size_t row = 0;
-  std::size_t col = 0;
-};
-
 /// Room for the values of the stored blocks of some fields, aligned for full-width loads.
 class CompactFields {
  public:
@@ -73,14 +67,10 @@ class ActiveBlocks {
   template <class Sweep>
   [[nodiscard]] bool pass(std::size_t count, const std::stop_token& stop, Sweep sweep) const;
 
-  /// Fills a field with the values of a grid, of which the interior is the part that begins at
-  /// `origin`.
-  void load(const Grid<double>& grid, double* field, CellPlace origin = {}) const;
-  /// Calls visit(place in a field, row, column) for all interior cells.
-  template <class Visit>
-  void for_each_cell(Visit visit) const;
-  /// Writes the interior cells of a field into such a grid; the others keep what they have.
-  void store(const double* field, Grid<double>& grid, CellPlace origin = {}) const;
+  /// Fills a field with the values of a grid; with 0 in the ring.
+  void load(const Grid<double>& grid, double* field) const;
+  /// Writes the interior cells of a field into a grid; the others keep what they have.
+  void store(const double* field, Grid<double>& grid) const;
 
  private:
   /// Stored blocks that follow each other in a row and in memory.
@@ -121,19 +111,6 @@ bool ActiveBlocks::pass(std::size_t count, const std::stop_token& stop, Sweep sw
     }
   }
   return true;
-}
-
-template <class Visit>
-void ActiveBlocks::for_each_cell(Visit visit) const {
-  std::size_t place = 0;
-  for (const Stretch& stretch : stretches_) {
-    for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
-      for (unsigned mask = masks_(stretch.row, block), cell = 0; mask != 0; mask >>= 1U, ++cell)
-        if ((mask & 1U) != 0)
-          visit(place + cell, stretch.row - ring_, (block - 1) * block_width + cell);
-      place += block_width;
-    }
-  }
 }
 
 }  // namespace wallheat

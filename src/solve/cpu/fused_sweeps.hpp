@@ -257,74 +257,53 @@ void any_expand(const ExpansionFields& fields, const Runs& runs, const TermShare
   shares != nullptr ? expand<true>(fields, runs, *shares) : expand<false>(fields, runs, {});
 }
 
-void scale(std::size_t cells, double factor, const double* from, double* to) {
-  for (std::size_t cell = 0; cell < cells; cell += Vector::lanes)
-    Vector::store(to + cell, factor * Vector::load(from + cell));
-}
-
 /// Sums up lane by lane, and the lanes in the order of their cells, so that all instruction sets
 /// get the same bits.
-class SizeOfLanes {
+class NormsOfLanes {
  public:
-  [[gnu::always_inline]] void add(int vector, Type value, Type before) {
+  [[gnu::always_inline]] void add(int vector, Type value) {
     largest_[vector] = Vector::larger(largest_[vector], Vector::magnitude(value));
     squares_[vector] += value * value;
-    const Type turned = value - before;
-    turned_[vector] += turned * turned;
   }
-  [[nodiscard]] FieldSize all() const {
+  [[nodiscard]] Norms all() const {
     Type largest{};
-    for (const Type& values : largest_) largest = Vector::larger(largest, values);
-    return {Vector::largest_lane(largest), sum(squares_), sum(turned_)};
+    double squares = 0;
+    for (int vector = 0; vector < vectors; ++vector) {
+      largest = Vector::larger(largest, largest_[vector]);
+      for (int lane = 0; lane < Vector::lanes; ++lane) squares += squares_[vector][lane];
+    }
+    return {Vector::largest_lane(largest), squares};
   }
 
  private:
-  static double sum(const Type (&values)[vectors]) {
-    double result = 0;
-    for (const Type& each : values)
-      for (int lane = 0; lane < Vector::lanes; ++lane) result += each[lane];
-    return result;
-  }
-
   Type largest_[vectors] = {};
   Type squares_[vectors] = {};
-  Type turned_[vectors] = {};
 };
 
-template <bool takes, class Before>
-FieldSize size_of(std::size_t cells, const double* next, Before* change, double* field) {
-  SizeOfLanes size;
+/// Calls visit(cell, value) for all vectors of a field, and returns its norms.
+template <class Visit>
+[[gnu::always_inline]] inline Norms norms_of(std::size_t cells, const double* of, Visit visit) {
+  NormsOfLanes found;
   for (std::size_t cell = 0; cell < cells;) {
 #pragma GCC unroll 4
     for (int vector = 0; vector < vectors; ++vector, cell += Vector::lanes) {
-      const Type value = Vector::load(next + cell);
-      size.add(vector, value, Vector::load(change + cell));
-      if constexpr (takes) {
-        Vector::store(field + cell, Vector::load(field + cell) + value);
-        Vector::store(change + cell, value);
-      }
+      const Type value = Vector::load(of + cell);
+      found.add(vector, value);
+      visit(cell, value);
     }
   }
-  return size.all();
+  return found.all();
 }
 
-FieldSize size(std::size_t cells, const double* of, const double* before) {
-  return size_of<false>(cells, of, before, nullptr);
+Norms norms(std::size_t cells, const double* of) {
+  return norms_of(cells, of, [](std::size_t, Type) {});
 }
 
-FieldSize take(std::size_t cells, const double* next, double* change, double* field) {
-  return size_of<true>(cells, next, change, field);
-}
-
-void take_jump(std::size_t cells, const double* next, const double* growth, const double* stepped,
-               double* change, double* field) {
-  for (std::size_t cell = 0; cell < cells; cell += Vector::lanes) {
-    const Type value = Vector::load(next + cell);
-    const Type grown = (Vector::load(growth + cell) + Vector::load(stepped + cell)) +
-                       (value - Vector::load(change + cell));
-    Vector::store(field + cell, Vector::load(field + cell) + grown);
+Norms take(std::size_t cells, const double* next, double* change, double* field) {
+  return norms_of(cells, next, [=](std::size_t cell, Type value) {
+    Vector::store(field + cell, Vector::load(field + cell) + value);
     Vector::store(change + cell, value);
-  }
+  });
 }
 
 /// In 16 vectors: more than it takes to hide how long an addition lasts, and no more than
@@ -346,8 +325,8 @@ std::int64_t add(std::int64_t rounds) {
 }
 
 /// All sweeps of this instruction set.
-constexpr Sweeps all_sweeps{fused_levels, any_sweep, sweep_with_delta, any_expand, scale,
-                            size,         take,      take_jump,        add};
+constexpr Sweeps all_sweeps{fused_levels, any_sweep, sweep_with_delta, any_expand, norms,
+                            take,         add};
 
 }  // namespace
 }  // namespace wallheat

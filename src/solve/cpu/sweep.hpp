@@ -68,11 +68,10 @@ struct TermShares {
   double growth_after;
 };
 
-/// How large the values of a field are.
-struct FieldSize {
-  double largest;  ///< of the magnitudes
+/// Of a field; NaN if one of its values is NaN.
+struct Norms {
+  double largest;  ///< magnitude
   double squares;  ///< their sum
-  double turned;   ///< the sum of the squares of what they differ by from another field's
 };
 
 /// The sweeps of one instruction set. Each writes whole blocks: interior cells get a new value, the
@@ -90,15 +89,9 @@ struct Sweeps {
 
   // Those that follow go over all stored cells, a multiple of block_width.
 
-  /// to = factor from
-  void (*scale)(std::size_t cells, double factor, const double* from, double* to);
-  /// How large a field is, and how much it differs from the one before.
-  FieldSize (*size)(std::size_t cells, const double* of, const double* before);
-  /// Makes the iteration whose change is `next`: field += next, change = next. Returns its size.
-  FieldSize (*take)(std::size_t cells, const double* next, double* change, double* field);
-  /// Makes those of a jump: field += growth + stepped + (next - change), change = next.
-  void (*take_jump)(std::size_t cells, const double* next, const double* growth,
-                    const double* stepped, double* change, double* field);
+  Norms (*norms)(std::size_t cells, const double* of);
+  /// Makes the iteration whose change is `next`: field += next, change = next. Returns its norms.
+  Norms (*take)(std::size_t cells, const double* next, double* change, double* field);
 
   /// Makes nothing but additions, in independent chains; returns how many numbers were added.
   std::int64_t (*add)(std::int64_t rounds);

@@ -1,21 +1,35 @@
 #include "solve/fastforward/power_expansion.hpp"
 
+#include <cmath>
+
 namespace wallheat {
 namespace {
 
-/// By squaring, which gives the same bits everywhere.
+/// value (1 + rest), of which `rest` is what `value` has lost by rounding.
+struct Precise {
+  double value = 1;
+  double rest = 0;
+};
+
+Precise product(const Precise& a, const Precise& b) {
+  const double value = a.value * b.value;
+  return {value, a.rest + b.rest + std::fma(a.value, b.value, -value) / value};
+}
+
+/// By squaring, which gives the same bits everywhere. Without the rests the result would be wrong
+/// by up to `exponent` half-epsilons, and all slow modes of an iterate with it.
 double power_of(double base, std::int64_t exponent) {
-  double power = 1;
-  for (; exponent > 0; exponent /= 2, base *= base)
-    if (exponent % 2 != 0) power *= base;
-  return power;
+  Precise power;
+  for (Precise square{base}; exponent > 0; exponent /= 2, square = product(square, square))
+    if (exponent % 2 != 0) power = product(power, square);
+  return power.value * (1 + power.rest);
 }
 
 }  // namespace
 
-PowerExpansion power_expansion(std::int64_t count, double radius, double tail) {
+PowerExpansion power_expansion(std::int64_t count, double stretch, double tail) {
   PowerExpansion result;
-  result.damping = power_of(radius, count);
+  result.damping = 1 / power_of(stretch, count);
   // Relative to the first, each follows from the one before: binomial(count, (count - j) / 2), of
   // which that at j = 0 counts once and the others for either side.
   constexpr double negligible = 1e-100;
@@ -29,16 +43,16 @@ PowerExpansion power_expansion(std::int64_t count, double radius, double tail) {
   }
   for (double& coefficient : power) coefficient *= result.damping / sum;
 
-  // With x = radius z, (1 - x^2) G = 1 - P in the T_j(z), of which z^2 T_j is (T_{j+2} + 2 T_j +
+  // With x = z / stretch, (1 - x^2) G = 1 - P in the T_j(z), of which z^2 T_j is (T_{j+2} + 2 T_j +
   // T_{j-2}) / 4: each coefficient of G follows from the two behind it. Their differences only
   // grow.
-  const double square = radius * radius;
-  const double loss = 4 * (1 - radius) * (1 + radius) / square;
+  const double square = stretch * stretch;
+  const double loss = 4 * (stretch - 1) * (stretch + 1);
   std::vector<double>& growth = result.growth;
   growth.assign(power.size() + 1, 0);
   double difference = 0;
   for (std::size_t i = power.size() - 1; i > 0; --i) {
-    difference += loss * growth[i] + 4 / square * power[i];
+    difference += loss * growth[i] + 4 * square * power[i];
     growth[i - 1] = growth[i] + difference;
   }
   growth[0] /= 2;
@@ -48,15 +62,15 @@ PowerExpansion power_expansion(std::int64_t count, double radius, double tail) {
   double beyond = 0;  // of P
   while (last > 1) {
     const double more = beyond + power[last];
-    const double left_out = more + square / 4 * (growth[last - 1] + growth[last]);
+    const double left_out = more + (growth[last - 1] + growth[last]) / (4 * square);
     if (left_out > tail) break;
     beyond = more;
     result.left_out = left_out;
     --last;
   }
   power.resize(last + 2);
-  power[last] -= square / 4 * growth[last + 1];
-  power[last + 1] = square / 4 * growth[last];
+  power[last] -= growth[last + 1] / (4 * square);
+  power[last + 1] = growth[last] / (4 * square);
   growth.resize(last + 1);
   return result;
 }
