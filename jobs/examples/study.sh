@@ -129,7 +129,7 @@ fi
 task 9 "Why digits differ"
 note "A GPU that fuses a multiplication with an addition rounds once where NumPy rounds twice, and a sum in another order\
  rounds otherwise. wallheat adds in NumPy's order and never fuses, on cores and GPUs, so jacobi gives NumPy's bits.\
- fastforward gives them to 4e-12 of the largest temperature. Both stop where an iteration changes less than the\
+ fastforward gives them to 1e-11 of the largest temperature. Both stop where an iteration changes less than the\
  tolerance, which is not yet the steady state: how far from it they are, the comparison with steady says."
 text digits "jacobi, fastforward and steady" \
   "$wallheat" compare timed.h5 timed-fastforward.h5 timed-steady.h5

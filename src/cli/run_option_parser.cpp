@@ -60,7 +60,7 @@ void SolverOptionParser::declare(Options& options) {
                       {"fastforward", SolverKind::fastforward},
                       {"steady", SolverKind::steady}}),
               "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
-              "4e-12 of the largest temperature, several times as fast) or steady (the true steady "
+              "1e-11 of the largest temperature, several times as fast) or steady (the true steady "
               "state, with a proven bound, faster still); the last two run on CPUs only");
   options.add("tolerance", value(solver_.limits.tolerance, "DEGREES", 1e-4, "1e-4"),
               "stop when an iteration changes less than this, in °C (not steady)");

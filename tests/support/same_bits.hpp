@@ -32,8 +32,9 @@ inline void expect_same_bits(Solver& actual, Solver& expected, const FloorPlan& 
   expect_same_bits(*actual.solve(plan, limits, {}), *expected.solve(plan, limits, {}), what);
 }
 
-/// The iterate of an exact solver by one that jumps, as near as it promises, in parts of the
-/// largest temperature. Returns true if it did not fall back; else the bits have to be equal.
+/// The iterate of an exact solver by one that jumps, within less than half of the error that is
+/// promised, in parts of the largest temperature. Returns true if it did not fall back; else the
+/// bits have to be equal.
 inline bool expect_same_iterate(Solver& fast, Solver& exact, const FloorPlan& plan,
                                 const Limits& limits, const std::string& what) {
   const Solution found = *fast.solve(plan, limits, {});

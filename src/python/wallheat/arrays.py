@@ -76,7 +76,7 @@ def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-
     interior: which cells are room, same shape: bool or uint8 that is not 0, or numbers that are 0 or 1.
     tolerance: °C; stops when an iteration changes less than this (not "steady").
     max_iterations: stops after so many.
-    solver: "jacobi" (the published program's iterate, bit for bit), "fastforward" (the same iterate to 4e-12 of the
+    solver: "jacobi" (the published program's iterate, bit for bit), "fastforward" (the same iterate to 1e-11 of the
         largest temperature) or "steady" (the steady state itself, with a proven bound).
     accuracy: °C; no cell may be farther than this from the steady state ("steady" only).
     source: f of Poisson's equation -laplace(u) = f, same shape, in °C per square of the unit of spacing.
