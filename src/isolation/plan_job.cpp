@@ -34,16 +34,16 @@ class Lap {
 
 /// Solves one plan into `result`; leaves it pending if stopped.
 void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
-                const SolveControl& control, PlanResult& result) {
+                const PlanKey& key, const SolveControl& control, PlanResult& result) {
   // The stamp comes first: a file that changes while it is read is found changed by the next
   // resume.
-  result.input_stamp = source.stamp(result.id);
+  result.input_stamp = source.stamp(key);
   if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
-    const auto reason = too_large_to_keep(source.shape(result.id));
+    const auto reason = too_large_to_keep(source.shape(key));
     if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
   }
   Lap lap;
-  FloorPlan plan = traced("read", [&] { return source.load(result.id); });
+  FloorPlan plan = traced("read", [&] { return source.load(key); });
   result.phases.read_s = lap.seconds();
   result.input_hash = plan_hash(plan);
   result.phases.hash_s = lap.seconds();
@@ -128,7 +128,7 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     const double cpu_start_s = thread_cpu_seconds();
     PlanResult result = pending_result(settings, task);
     try {
-      solve_into(settings, *source, *solver, control, result);
+      solve_into(settings, *source, *solver, {task.id, task.places}, control, result);
     } catch (const DeviceFault&) {
       throw;  // no plan's fault, as far as can be told here
     } catch (const SourceUnavailable& away) {
@@ -152,7 +152,8 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
 }
 
 PlanJob make_plan_job(const JobSettings& settings) {
-  return make_plan_job(settings, open_plan_source(settings.data), settings.solver.make());
+  return make_plan_job(settings, open_plan_source(settings.data, Listing::if_needed),
+                       settings.solver.make());
 }
 
 JobSource open_jobs(const JobSettings& settings) {
@@ -162,7 +163,7 @@ JobSource open_jobs(const JobSettings& settings) {
 }
 
 JobSource open_jobs(const JobSettings& settings, std::shared_ptr<GpuDevice> device) {
-  const SharedPlanSource source = open_plan_source(settings.data);
+  const SharedPlanSource source = open_plan_source(settings.data, Listing::if_needed);
   return {device->plans_at_once(), [settings, source, device] {
             return make_plan_job(settings, source, device->make_solver());
           }};

@@ -44,8 +44,9 @@ class DirectorySource final : public PlanSource {
     return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
                                                                   : read_ids(list);
   }
-  [[nodiscard]] FloorPlan load(const std::string& id) const override {
-    return read_of(directory_, [&] { return load_floor_plan(directory_, id); });
+  [[nodiscard]] std::vector<std::uint32_t> places(const std::string&) const override { return {}; }
+  [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
+    return read_of(directory_, [&] { return load_floor_plan(directory_, plan.id); });
   }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
                                             std::size_t most_cells) const override {
@@ -55,14 +56,14 @@ class DirectorySource final : public PlanSource {
       return npy::read_mask({file.name(), file.part(0, file.size())}, most_cells);
     });
   }
-  [[nodiscard]] GridShape shape(const std::string& id) const override {
-    return read_of(directory_, [&] { return floor_plan_shape(directory_, id); });
+  [[nodiscard]] GridShape shape(const PlanKey& plan) const override {
+    return read_of(directory_, [&] { return floor_plan_shape(directory_, plan.id); });
   }
   [[nodiscard]] bool has_source(const std::string& id) const override {
     return read_of(directory_, [&] { return examine(id).size() > 2; });
   }
-  [[nodiscard]] std::uint64_t stamp(const std::string& id) const override {
-    const auto files = read_of(directory_, [&] { return examine(id); });
+  [[nodiscard]] std::uint64_t stamp(const PlanKey& plan) const override {
+    const auto files = read_of(directory_, [&] { return examine(plan.id); });
     std::vector<std::uint64_t> numbers;
     for (const struct stat& file : files)
       for (const auto number : {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec})

@@ -79,14 +79,14 @@ std::uint64_t stamp_of(std::span<const std::uint64_t> numbers) {
   return stamp;
 }
 
-SharedPlanSource open_plan_source(const std::filesystem::path& path) {
+SharedPlanSource open_plan_source(const std::filesystem::path& path, Listing listing) {
   if (std::filesystem::is_directory(path)) return directory_source(path);
   if (!std::filesystem::exists(path))
     throw RunError("--data: there is no directory or zip archive " + path.string());
   if (!is_zip(path))
     throw RunError(path.string() +
                    " is neither a directory of floor plans nor a zip archive of one");
-  return zip_source(path);
+  return zip_source(path, listing);
 }
 
 std::optional<double> spacing_of_plans(const std::filesystem::path& path) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/input_file.hpp"
 #include "core/plan_ids.hpp"
@@ -31,6 +33,18 @@ auto read_of(const std::filesystem::path& source, Read read) {
   return read();
 }
 
+/// A plan, for a source.
+struct PlanKey {
+  // NOLINTNEXTLINE(google-explicit-constructor): an id is enough
+  PlanKey(std::string id_, std::vector<std::uint32_t> places_ = {})
+      : id(std::move(id_)), places(std::move(places_)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  PlanKey(const char* id_) : id(id_) {}
+
+  std::string id;
+  std::vector<std::uint32_t> places;  ///< what PlanSource::places said of it; or empty
+};
+
 /// Where floor plans come from: a directory, or a zip archive of one. Several threads may use one
 /// at once. What takes an id throws InputError, which names the file and the plan, if the plan is
 /// missing or damaged; that plan fails then, and no other. It throws SourceUnavailable if the
@@ -43,16 +57,19 @@ class PlanSource {
   [[nodiscard]] virtual std::filesystem::path path() const = 0;
   /// All plans in their order. Throws RunError if there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
-  [[nodiscard]] virtual FloorPlan load(const std::string& id) const = 0;
+  /// What spares another process, which opened the source without listing its plans, the search for
+  /// this one: of an archive, where its list has the plan's files. Empty if the id is enough.
+  [[nodiscard]] virtual std::vector<std::uint32_t> places(const std::string& id) const = 0;
+  [[nodiscard]] virtual FloorPlan load(const PlanKey& plan) const = 0;
   /// The mask alone. If it has more than `most_cells`, that is an InputError, too.
   [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,
                                                     std::size_t most_cells) const = 0;
-  [[nodiscard]] virtual GridShape shape(const std::string& id) const = 0;
+  [[nodiscard]] virtual GridShape shape(const PlanKey& plan) const = 0;
   /// Reads no cell.
   [[nodiscard]] virtual bool has_source(const std::string& id) const = 0;
   /// A number made of the sizes and times of the plan's files, in a zip archive of their sizes and
   /// checksums. If it is what it was, so is the plan; if not, the plan may have changed.
-  [[nodiscard]] virtual std::uint64_t stamp(const std::string& id) const = 0;
+  [[nodiscard]] virtual std::uint64_t stamp(const PlanKey& plan) const = 0;
 };
 
 /// One number for several; others give another one, all but surely.
@@ -71,9 +88,13 @@ using SharedPlanSource = std::shared_ptr<const PlanSource>;
 /// Whether a file is, or would be, read together with floor plans that lie beside it.
 [[nodiscard]] bool is_among_plans(const std::filesystem::path& file);
 
+/// When an archive's list of files is read. That of millions takes seconds, and memory.
+enum class Listing { now, if_needed };
+
 /// A directory or a zip archive of one (see zip_source.hpp), whatever its name. Throws RunError if
 /// `path` is neither.
-[[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path);
+[[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path,
+                                                Listing listing = Listing::now);
 
 /// The distance of neighbouring cells, in the unit in which the plans' sources are given per
 /// square: what spacing.txt beside the plans says. Nothing if it is not said, or there are no

@@ -128,9 +128,10 @@ void ZipArchive::find_list() {
   }
   if (list_offset_ > list_end || list_bytes_ != list_end - list_offset_)
     throw RunError("its list of members is not where it says, as if a part was cut out");
+  if (members_ > list_bytes_ / entry_bytes) throw RunError("its list of members is damaged");
 }
 
-void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit) const try {
+bool ZipArchive::for_each_member(const std::function<bool(const Member&)>& visit) const try {
   constexpr std::uint64_t longest_entry = entry_bytes + 3 * 65535;
   constexpr std::uint64_t window_bytes = 8 * longest_entry;
   std::vector<std::byte> window;
@@ -151,10 +152,11 @@ void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit
     if (rest.size() < length) throw RunError("its list of members is damaged");
     fill(member, rest.first(length), place);
     require_inside(member.name);
-    visit(member);
+    if (!visit(member)) return false;
     place += length;
   }
   if (count != members_) throw RunError("its list of members is damaged");
+  return true;
 } catch (const InputError& error) {
   throw RunError(error.what());
 } catch (const RunError& error) {

@@ -34,8 +34,9 @@ class ZipArchive {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// How many the archive says that it has.
   [[nodiscard]] std::uint64_t members() const { return members_; }
-  /// In the order of the list. Throws RunError if the list is damaged.
-  void for_each_member(const std::function<void(const Member&)>& visit) const;
+  /// In the order of the list, until a visit returns false; returns whether none did. Throws
+  /// RunError if the list is damaged.
+  [[nodiscard]] bool for_each_member(const std::function<bool(const Member&)>& visit) const;
   /// The member whose entry is at that place. Throws InputError.
   [[nodiscard]] Member member_at(std::uint64_t place) const;
   /// What it holds, into memory that was used before. Throws InputError, which names archive and

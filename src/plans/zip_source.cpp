@@ -1,7 +1,9 @@
 #include "plans/zip_source.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -18,25 +20,6 @@ namespace {
 
 using Member = ZipArchive::Member;
 
-/// The folder of an archive that has the plans, "plans/" or "". What lies in folders below it does
-/// not count, as in a directory.
-std::string folder_of_plans(const ZipArchive& archive) {
-  std::optional<std::string> folder;
-  archive.for_each_member([&](const Member& member) {
-    if (!member.name.ends_with(plan_file_ending(PlanFile::domain))) return;
-    const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
-    if (folder && found.starts_with(*folder)) return;
-    if (folder && !folder->starts_with(found))
-      throw RunError("it holds plans in two folders, '" + *folder + "' and '" + std::string(found) +
-                     "'");
-    folder = found;
-  });
-  if (!folder)
-    throw RunError(archive.path().string() +
-                   " holds no floor plan (ID_domain.npy with ID_interior.npy)");
-  return *folder;
-}
-
 /// Of a file that is not a plan's. Throws RunError.
 std::string text_in(const ZipArchive& archive, const Member& member) {
   try {
@@ -47,120 +30,226 @@ std::string text_in(const ZipArchive& archive, const Member& member) {
   }
 }
 
-class ZipSource final : public PlanSource {
+using Places = std::array<std::uint32_t, all_plan_files.size()>;
+constexpr std::uint32_t no_place = std::numeric_limits<std::uint32_t>::max();
+constexpr Places nowhere{no_place, no_place, no_place};
+
+std::size_t number_of_file(PlanFile file) { return static_cast<std::size_t>(file); }
+
+/// A part of a plan's stamp. Its files may come in any order: the parts are combined by xor.
+std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
+  return stamp_of(
+      std::array{static_cast<std::uint64_t>(file), member.size, std::uint64_t{member.crc32}});
+}
+
+/// The plans that an archive lists: those of one folder, "plans/" or "". What lies in folders below
+/// it does not count, as in a directory.
+class ArchiveIndex {
  public:
-  explicit ZipSource(const std::filesystem::path& path)
-      : archive_(path), folder_(folder_of_plans(archive_)) {
-    const std::size_t likely_plans = archive_.members() / 2;
+  /// Throws RunError if the archive is damaged as a whole, or holds the plans of two directories or
+  /// none.
+  explicit ArchiveIndex(const ZipArchive& archive) {
+    const std::size_t likely_plans = archive.members() / 2;
     plans_.reserve(likely_plans, 0);
     places_.reserve(likely_plans);
     stamps_.reserve(likely_plans);
-    archive_.for_each_member([&](const Member& member) { take(member); });
+    // What comes before the first plan may belong to the plans, too.
+    while (!archive.for_each_member([&](const Member& member) { return take(member); })) forget();
+    if (!folder_)
+      throw RunError(archive.path().string() +
+                     " holds no floor plan (ID_domain.npy with ID_interior.npy)");
+  }
+
+  [[nodiscard]] const std::string& folder() const { return *folder_; }
+  [[nodiscard]] const std::optional<Member>& ids_file() const { return ids_file_; }
+  /// Those that have a start field, in the order of the archive.
+  [[nodiscard]] std::vector<std::string> plans() const {
+    std::vector<std::string> with_domain;
+    for (std::size_t plan = 0; plan < plans_.size(); ++plan)
+      if (places_[plan][number_of_file(PlanFile::domain)] != no_place)
+        with_domain.emplace_back(plans_[plan]);
+    return with_domain;
+  }
+  [[nodiscard]] Places places(const std::string& id) const {
+    const auto plan = plans_.find(id);
+    return plan ? places_[*plan] : nowhere;
+  }
+  /// Nothing if the plan lacks one of the two files that it must have.
+  [[nodiscard]] std::optional<std::uint64_t> stamp(const std::string& id) const {
+    const auto plan = plans_.find(id);
+    if (!plan || !is_whole(places_[*plan])) return std::nullopt;
+    return stamps_[*plan];
+  }
+
+  [[nodiscard]] static bool is_whole(const Places& places) {
+    return places[number_of_file(PlanFile::domain)] != no_place &&
+           places[number_of_file(PlanFile::interior)] != no_place;
+  }
+
+ private:
+  /// False if the member tells of another folder than was known.
+  bool take(const Member& member) {
+    if (member.name.ends_with(plan_file_ending(PlanFile::domain)) && finds_folder(member))
+      return false;
+    if (!folder_ || !member.name.starts_with(*folder_)) return true;
+    const std::string_view name = std::string_view(member.name).substr(folder_->size());
+    if (name == ids_name) ids_file_ = member;
+    const auto found = plan_file_of(name);
+    if (!found || name.find('/') != std::string_view::npos) return true;
+    const auto [file, id] = *found;
+    if (member.place >= no_place) throw RunError("its list of members has more than 4 GiB");
+    const auto [plan, is_new] = plans_.place_of(id);
+    if (is_new) {
+      places_.push_back(nowhere);
+      stamps_.push_back(0);
+    }
+    std::uint32_t& place = places_[plan][number_of_file(file)];
+    if (place != no_place) throw RunError("it has " + member.name + " twice");
+    place = static_cast<std::uint32_t>(member.place);
+    stamps_[plan] ^= stamp_of_file(file, member);
+    return true;
+  }
+
+  bool finds_folder(const Member& member) {
+    const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
+    if (folder_ && found.starts_with(*folder_)) return false;
+    if (folder_ && !folder_->starts_with(found))
+      throw RunError("it holds plans in two folders, '" + *folder_ + "' and '" +
+                     std::string(found) + "'");
+    folder_ = found;
+    return true;
+  }
+
+  void forget() {
+    ids_file_.reset();
+    plans_ = {};
+    places_.clear();
+    stamps_.clear();
+  }
+
+  std::optional<std::string> folder_;
+  std::optional<Member> ids_file_;
+  IdList plans_;  ///< all of which there is a file
+  std::vector<Places> places_;
+  std::vector<std::uint64_t> stamps_;
+};
+
+class ZipSource final : public PlanSource {
+ public:
+  ZipSource(const std::filesystem::path& path, Listing listing) : archive_(path) {
+    if (listing == Listing::now) (void)index();
   }
 
   [[nodiscard]] std::filesystem::path path() const override { return archive_.path(); }
   [[nodiscard]] PlanIds ids() const override {
-    if (ids_file_)
-      return ids_in(text_in(archive_, *ids_file_), path().string() + ": " + ids_file_->name);
-    std::vector<std::string> with_domain;
-    for (std::size_t plan = 0; plan < plans_.size(); ++plan)
-      if (place_of(plan, PlanFile::domain) != no_place) with_domain.emplace_back(plans_[plan]);
-    return unlisted_ids(path().string(), std::move(with_domain));
+    if (const auto& file = index().ids_file())
+      return ids_in(text_in(archive_, *file), path().string() + ": " + file->name);
+    return unlisted_ids(path().string(), index().plans());
   }
-  [[nodiscard]] FloorPlan load(const std::string& id) const override {
+  [[nodiscard]] std::vector<std::uint32_t> places(const std::string& id) const override {
+    const Places places = index().places(id);
+    return {places.begin(), places.end()};
+  }
+  [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
     return read_of(path(), [&] {
+      const Files files = files_of(plan);
       const auto read = [&](PlanFile file, NamedBytes& into) {
-        archive_.read(find(id, file), into);
+        archive_.read(*files[number_of_file(file)], into);
       };
-      return read_floor_plan(read, has_source(id));
+      return read_floor_plan(read, files[number_of_file(PlanFile::source)].has_value());
     });
   }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
                                             std::size_t most_cells) const override {
     return read_of(path(), [&] {
-      const Member member = find(id, PlanFile::interior);
-      npy::expect_at_most(most_cells, path().string() + ": " + member.name, member.size);
-      return npy::read_mask(archive_.read(member), most_cells);
+      const Member mask = *files_of(id)[number_of_file(PlanFile::interior)];
+      npy::expect_at_most(most_cells, path().string() + ": " + mask.name, mask.size);
+      return npy::read_mask(archive_.read(mask), most_cells);
     });
   }
   /// That of the mask, as it is the smallest of the plan's arrays: what is compressed can only be
   /// read as a whole.
-  [[nodiscard]] GridShape shape(const std::string& id) const override {
+  [[nodiscard]] GridShape shape(const PlanKey& plan) const override {
     return read_of(path(), [&] {
-      const NamedBytes mask = archive_.read(find(id, PlanFile::interior));
+      const NamedBytes mask = archive_.read(*files_of(plan)[number_of_file(PlanFile::interior)]);
       return npy::read_shape(mask.name, mask.bytes, mask.bytes.size());
     });
   }
   [[nodiscard]] bool has_source(const std::string& id) const override {
-    return place_of(find(id), PlanFile::source) != no_place;
+    return places_of(id)[number_of_file(PlanFile::source)] != no_place;
   }
-  [[nodiscard]] std::uint64_t stamp(const std::string& id) const override {
-    return stamps_[find(id)];
+  [[nodiscard]] std::uint64_t stamp(const PlanKey& plan) const override {
+    if (plan.places.empty())
+      if (const auto stamp = index().stamp(plan.id)) return *stamp;
+    std::uint64_t stamp = 0;
+    const Files files = files_of(plan);
+    for (const PlanFile file : all_plan_files)
+      if (const auto& member = files[number_of_file(file)]) stamp ^= stamp_of_file(file, *member);
+    return stamp;
   }
 
  private:
-  static constexpr std::uint32_t no_place = std::numeric_limits<std::uint32_t>::max();
+  using Files = std::array<std::optional<Member>, all_plan_files.size()>;
 
-  void take(const Member& member) {
-    if (!member.name.starts_with(folder_)) return;
-    const std::string_view name = std::string_view(member.name).substr(folder_.size());
-    if (name == ids_name) ids_file_ = member;
-    const auto found = plan_file_of(name);
-    if (!found || name.find('/') != std::string_view::npos) return;
-    const auto [file, id] = *found;
-    if (member.place >= no_place) throw RunError("its list of members has more than 4 GiB");
-    const auto [plan, is_new] = plans_.place_of(id);
-    if (is_new) {
-      places_.push_back({no_place, no_place, no_place});
-      stamps_.push_back(0);
+  /// Throws RunError.
+  [[nodiscard]] const ArchiveIndex& index() const {
+    std::call_once(listed_, [&] { index_.emplace(archive_); });
+    return *index_;
+  }
+  /// Throws InputError if the plan lacks one of the two files that it must have.
+  [[nodiscard]] Places places_of(const PlanKey& plan) const {
+    check_id(plan.id);
+    Places places = nowhere;
+    std::string folder;
+    if (plan.places.size() == places.size()) {
+      std::copy(plan.places.begin(), plan.places.end(), places.begin());
+    } else {
+      places = index().places(plan.id);
+      folder = index().folder();
     }
-    std::uint32_t& place = places_[plan][static_cast<std::size_t>(file)];
-    if (place != no_place) throw RunError("it has " + member.name + " twice");
-    place = static_cast<std::uint32_t>(member.place);
-    // The members may come in any order.
-    stamps_[plan] ^= stamp_of(
-        std::array{static_cast<std::uint64_t>(file), member.size, std::uint64_t{member.crc32}});
-  }
-
-  /// The plan's number. Throws InputError if it lacks one of the two files that it must have.
-  [[nodiscard]] std::size_t find(const std::string& id) const {
-    check_id(id);
-    const auto plan = plans_.find(id);
     for (const PlanFile file : {PlanFile::domain, PlanFile::interior})
-      if (!plan || place_of(*plan, file) == no_place)
-        throw InputError(path().string() + ": there is no " + folder_ + plan_file_name(id, file));
-    return *plan;
+      if (places[number_of_file(file)] == no_place)
+        throw InputError(path().string() + ": there is no " + folder +
+                         plan_file_name(plan.id, file));
+    return places;
   }
-  [[nodiscard]] Member find(const std::string& id, PlanFile file) const {
-    return archive_.member_at(place_of(find(id), file));
-  }
-  [[nodiscard]] std::uint32_t place_of(std::size_t plan, PlanFile file) const {
-    return places_[plan][static_cast<std::size_t>(file)];
+  /// The first two are there. Throws InputError.
+  [[nodiscard]] Files files_of(const PlanKey& plan) const {
+    const Places places = places_of(plan);
+    Files files;
+    for (const PlanFile file : all_plan_files) {
+      const std::uint32_t place = places[number_of_file(file)];
+      if (place == no_place) continue;
+      const Member& member = files[number_of_file(file)].emplace(archive_.member_at(place));
+      const std::string name = plan_file_name(plan.id, file);
+      if (member.name != name && !member.name.ends_with("/" + name))
+        throw InputError(path().string() + ": it does not list " + name +
+                         " where that was found; it has changed, or is another archive");
+    }
+    return files;
   }
 
   ZipArchive archive_;
-  std::string folder_;
-  std::optional<Member> ids_file_;
-  IdList plans_;  ///< all of which there is a file
-  std::vector<std::array<std::uint32_t, all_plan_files.size()>> places_;
-  std::vector<std::uint64_t> stamps_;
+  mutable std::once_flag listed_;
+  mutable std::optional<ArchiveIndex> index_;
 };
 
 }  // namespace
 
-SharedPlanSource zip_source(const std::filesystem::path& archive) {
-  return std::make_shared<ZipSource>(archive);
+SharedPlanSource zip_source(const std::filesystem::path& archive, Listing listing) {
+  return std::make_shared<ZipSource>(archive, listing);
 }
 
 std::optional<std::string> text_beside_plans(const std::filesystem::path& path,
                                              const std::string& name) {
   const ZipArchive archive(path);
   std::vector<Member> found;
-  archive.for_each_member([&](const Member& member) {
+  (void)archive.for_each_member([&](const Member& member) {
     if (member.name.ends_with(name)) found.push_back(member);
+    return true;
   });
   if (found.empty()) return std::nullopt;
-  const std::string wanted = folder_of_plans(archive) + name;
+  const std::string wanted = ArchiveIndex(archive).folder() + name;
   for (const Member& member : found)
     if (member.name == wanted) return text_in(archive, member);
   return std::nullopt;

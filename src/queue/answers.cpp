@@ -104,7 +104,7 @@ void Answers::worker_lost(const WorkerInfo& worker, const std::string& where) {
     started_.erase(plan);
     PlanResult result;
     result.index = plan;
-    result.id = task(plan).id;
+    result.id = parts_.ids[plan];
     result.status = PlanStatus::failed;
     result.rank = worker.rank;
     result.host = worker.host;
@@ -122,7 +122,7 @@ void Answers::record_abandoned() {
   for (const auto& [plan, progress] : started_) {
     PlanResult result;
     result.index = plan;
-    result.id = task(plan).id;
+    result.id = parts_.ids[plan];
     result.attempts = plan_of(plan).attempts;
     result.failures = queue_.failures(plan);
     recorder_.add({.kind = Event::Kind::abandoned, .result = std::move(result), .last = progress});

@@ -25,7 +25,8 @@ class Answers {
   }
   /// Of a known plan.
   [[nodiscard]] Task task(std::uint32_t plan) const {
-    return {plan, std::string(parts_.ids[plan])};
+    const std::string id(parts_.ids[plan]);
+    return {plan, id, parts_.places(id)};
   }
 
   // Events, of any plan.

@@ -137,8 +137,9 @@ class Coordinator {
     if (ranks.empty()) return;
     std::vector<Machine> machines;
     for (const int rank : ranks) machines.push_back(ranks_.take_machine(rank));
-    std::vector<std::string> sample_ids;
-    for (const NamedValue& sample : parts_.samples) sample_ids.push_back(sample.name);
+    std::vector<Task> samples;
+    for (const NamedValue& sample : parts_.samples)
+      samples.push_back({0, sample.name, parts_.places(sample.name)});
     const bool may_choose = parts_.device == DeviceChoice::automatic && parts_.why_no_gpu;
     const auto placements =
         may_choose ? place_where_gpus_pay(machines, parts_.why_no_gpu, parts_.threads_per_worker,
@@ -156,7 +157,7 @@ class Coordinator {
       info.node = nodes[link_.system_of(ranks[i])];
       ranks_.describe(std::move(info));
       ranks_.move(ranks[i], Stage::placed);
-      ranks_.send(ranks[i], Placed{placements[i], sample_ids});
+      ranks_.send(ranks[i], Placed{placements[i], samples});
     }
     any_placed_ = true;
     ready_deadline_s_ = now_s() + parts_.timeouts.start_s;

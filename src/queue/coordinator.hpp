@@ -36,6 +36,10 @@ struct QueuedPlan {
 
 struct CoordinatorParts {
   TextList ids;  ///< of all plans of the campaign
+  /// See PlanSource::places.
+  std::function<std::vector<std::uint32_t>(const std::string& id)> places = [](const std::string&) {
+    return std::vector<std::uint32_t>();
+  };
   std::vector<QueuedPlan> plans;
   std::vector<NamedValue> settings{};  ///< what must be the same in all workers
   /// What some of the plans are, by id, see WorkerParts::sample.

@@ -24,7 +24,8 @@ namespace wallheat {
 struct Task {
   std::uint32_t index = 0;  ///< in the list of ids
   std::string id;
-  static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
+  std::vector<std::uint32_t> places{};  ///< see PlanSource::places
+  static void fields(auto& visit, auto& self) { visit(self.index, self.id, self.places); }
   friend bool operator==(const Task&, const Task&) = default;
 };
 
@@ -102,7 +103,7 @@ struct Goodbye {};
 // From rank 0 to a worker.
 struct Placed {
   Placement placement;
-  std::vector<std::string> samples{};  ///< ids of plans to look at
+  std::vector<Task> samples{};  ///< plans to look at
   static void fields(auto& visit, auto& self) { visit(self.placement, self.samples); }
 };
 struct Assign {

@@ -106,8 +106,8 @@ class Worker {
   /// In the starter's thread, which lives as long as this worker: a child process ends with the
   /// thread that started it.
   void start(const Placed& placed) {
-    for (const std::string& id : placed.samples)
-      samples_.push_back({id, parts_.sample ? parts_.sample(id) : ""});
+    for (const Task& plan : placed.samples)
+      samples_.push_back({plan.id, parts_.sample ? parts_.sample(plan) : ""});
     device_ = parts_.open(placed.placement);
     std::vector<std::vector<int>> bound(device_.threads);
     started_.emplace(

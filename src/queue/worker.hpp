@@ -64,7 +64,7 @@ struct WorkerParts {
   Machine machine;
   std::vector<NamedValue> settings{};  ///< what must be the same in rank 0
   /// What a plan is, as a short text that differs where its cells do; may be empty. Does not throw.
-  std::function<std::string(const std::string& id)> sample{};
+  std::function<std::string(const Task& plan)> sample{};
   /// Makes the device that a placement gives ready for its threads; it is kept as long as they are.
   std::function<WorkerDevice(const Placement&)> open;
   Interrupted interrupted;

@@ -279,6 +279,7 @@ class Campaign {
     StoreSink sink(*store_, *source_);
     CoordinatorParts parts;
     parts.ids = ids_.ids;
+    parts.places = [this](const std::string& id) { return source_->places(id); };
     parts.plans = std::move(plans_);
     parts.settings = options_.settings();
     parts.samples = samples_;

@@ -92,13 +92,13 @@ void require_wall_kinds(const PlanSource& source, const TextList& ids,
                                source.path().string(), python_float(wall->kind), to_text(kinds)));
 }
 
-std::string plan_sample(const PlanSource& source, const std::string& id) {
+std::string plan_sample(const PlanSource& source, const PlanKey& plan) {
   constexpr std::size_t large = 4'000'000;  // cells; a few are read when a run starts
   try {
-    const GridShape shape = source.shape(id);
+    const GridShape shape = source.shape(plan);
     std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
     if (std::size_t{shape.rows} * shape.cols > large) return text;
-    return fmt::format("{} (hash {:016x})", text, plan_hash(source.load(id)));
+    return fmt::format("{} (hash {:016x})", text, plan_hash(source.load(plan)));
   } catch (const InputError& error) {
     return fmt::format("unreadable ({})", error.what());
   }

@@ -36,7 +36,7 @@ void require_wall_kinds(const PlanSource& source, const TextList& ids,
 
 /// What a plan is, in a few words that differ where its cells do: shape and hash, of a large plan
 /// the shape alone, or that it cannot be read.
-[[nodiscard]] std::string plan_sample(const PlanSource& source, const std::string& id);
+[[nodiscard]] std::string plan_sample(const PlanSource& source, const PlanKey& plan);
 
 struct ChangedInput {
   std::uint32_t index = 0;

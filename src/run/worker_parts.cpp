@@ -159,9 +159,9 @@ WorkerParts worker_parts(const RunOptions& options) {
     return open_device(options, machine, placement);
   };
   parts.settings = options.settings();
-  parts.sample = [data = options.job.data](const std::string& id) -> std::string {
+  parts.sample = [data = options.job.data](const Task& plan) -> std::string {
     try {
-      return plan_sample(*open_plan_source(data), id);
+      return plan_sample(*open_plan_source(data, Listing::if_needed), {plan.id, plan.places});
     } catch (const std::exception& error) {
       return error.what();
     }

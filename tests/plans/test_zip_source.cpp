@@ -147,6 +147,66 @@ TEST_F(ZipSource, of_its_writer_is_read_by_python) {
             0);
 }
 
+/// Two plans, and what a process knows of them that did not list them.
+class ZipSourceWithoutAList : public ZipSource {
+ protected:
+  void SetUp() override {
+    std::mt19937 random(5);
+    files_ = files_of(random_plan_with_sources(random), "plans/", "1");
+    for (auto& file : files_of(room(20, 30), "plans/", "2")) files_.push_back(file);
+    listed_ = open(files_);
+  }
+  [[nodiscard]] PlanKey key(const std::string& id) const { return {id, listed_->places(id)}; }
+  [[nodiscard]] SharedPlanSource unlisted() const {
+    return open_plan_source(file(), Listing::if_needed);
+  }
+
+  Files files_;
+  SharedPlanSource listed_;
+};
+
+TEST_F(ZipSourceWithoutAList, reads_a_plan_whose_places_it_is_told) {
+  // A list that cannot be read as a whole shows that it is not.
+  std::string bytes = zip_of(files_);
+  bytes[bytes.rfind("plans/2_interior.npy")] = '\0';
+  std::ofstream(file(), std::ios::binary | std::ios::trunc) << bytes;
+  const auto source = unlisted();
+  EXPECT_TRUE(same_plan(source->load(key("1")), listed_->load("1")));
+  EXPECT_EQ(source->stamp(key("1")), listed_->stamp("1"));
+  EXPECT_EQ(source->shape(key("1")), listed_->shape("1"));
+  EXPECT_THROW((void)source->load("1"), RunError);
+  EXPECT_THROW((void)open_plan_source(file()), RunError);
+}
+
+TEST_F(ZipSourceWithoutAList, lists_the_plans_if_it_is_not_told) {
+  EXPECT_TRUE(same_plan(unlisted()->load("2"), room(20, 30)));
+  EXPECT_EQ(unlisted()->stamp("2"), listed_->stamp("2"));
+  EXPECT_TRUE(unlisted()->has_source("1"));
+  EXPECT_EQ(unlisted()->ids().ids, (TextList{"1", "2"}));
+}
+
+TEST_F(ZipSourceWithoutAList, says_what_a_plan_lacks) {
+  files_.pop_back();
+  listed_ = open(files_);
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)unlisted()->load(key("2")); }),
+              HasSubstr("plans.zip: there is no 2_interior.npy"));
+  EXPECT_THAT(refusal_of<InputError>([&] { (void)unlisted()->stamp(key("3")); }),
+              HasSubstr("plans.zip: there is no 3_domain.npy"));
+}
+
+TEST_F(ZipSourceWithoutAList, takes_no_plan_for_another_where_the_archive_is_another) {
+  const PlanKey first = key("1");
+  const PlanKey second = key("2");
+  Files others = files_of(room(9, 9), "plans/", "2");
+  for (auto& file : files_of(room(20, 30), "plans/", "1")) others.push_back(file);
+  (void)open(others);
+  const auto source = unlisted();
+  for (const auto& read : std::initializer_list<std::function<void()>>{
+           [&] { (void)source->load(first); }, [&] { (void)source->stamp(first); },
+           [&] { (void)source->shape(second); }})
+    EXPECT_THAT(refusal_of<InputError>(read), HasSubstr("it has changed"));
+}
+
 TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
   Files files = files_of(room(9, 9), "x/y/", "2");
   for (const char* id : {"10", "9"})

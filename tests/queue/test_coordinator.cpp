@@ -127,7 +127,7 @@ class LocalRun {
         WorkerParts worker;
         worker.machine.host = "host";
         worker.settings = settings;
-        worker.sample = [](const std::string& id) { return "the cells of " + id; };
+        worker.sample = [](const Task& plan) { return "the cells of " + plan.id; };
         for (int core = 0; core < 2 * workers; ++core) worker.machine.cores.push_back({core, 0, 0});
         if (gpu_samples) worker.machine.gpus.push_back({0, "", "", 0, 0});
         worker.interrupted = [] { return false; };

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/larger.hpp"
 #include "solve/distance.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
@@ -66,7 +67,7 @@ class ReferenceSolver final : public Solver {
           next(row, col) = plan.has_source()
                                ? updated_with_source(left, right, up, down, terms(row, col))
                                : updated(left, right, up, down);
-          delta = std::max(delta, std::abs(next(row, col) - field(row, col)));
+          delta = larger(delta, std::abs(next(row, col) - field(row, col)));
         }
       }
       if (limits.norm == Norm::l2) delta = distance(next, field);
