@@ -64,8 +64,11 @@ PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids) {
     throw RunError(where +
                    " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
                    "ID_interior.npy)");
-  std::sort(ids.begin(), ids.end(), natural_less);
-  PlanIds plans = unique_ids(TextList(ids));
+  // Of a million, that they are in order is found out in a tenth of the time.
+  if (!std::is_sorted(ids.begin(), ids.end(), natural_less))
+    std::sort(ids.begin(), ids.end(), natural_less);
+  PlanIds plans;
+  plans.ids = TextList(ids);
   plans.note = where + " has no building_ids.txt: its " + std::to_string(ids.size()) +
                " *_domain.npy are taken, in natural order";
   return plans;

@@ -30,8 +30,8 @@ struct PlanIds {
 
 /// The same of what such a file holds; `file` is for sentences. Throws RunError if it names no id.
 [[nodiscard]] PlanIds ids_in(std::string_view text, const std::string& file);
-/// The plans of a directory or an archive without a list of them, in natural order. Throws RunError
-/// if there are none.
+/// The plans of a directory or an archive without a list of them, each once, in natural order.
+/// Throws RunError if there are none.
 [[nodiscard]] PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids);
 
 /// The order in which people number things: digits count as numbers, so 9 comes before 10.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -71,12 +72,12 @@ class ArchiveIndex {
     return with_domain;
   }
   [[nodiscard]] Places places(const std::string& id) const {
-    const auto plan = plans_.find(id);
+    const auto plan = find(id);
     return plan ? places_[*plan] : nowhere;
   }
   /// Nothing if the plan lacks one of the two files that it must have.
   [[nodiscard]] std::optional<std::uint64_t> stamp(const std::string& id) const {
-    const auto plan = plans_.find(id);
+    const auto plan = find(id);
     if (!plan || !is_whole(places_[*plan])) return std::nullopt;
     return stamps_[*plan];
   }
@@ -87,6 +88,16 @@ class ArchiveIndex {
   }
 
  private:
+  /// The plan's number. Most plans are asked for in the order of the list: then the next one is
+  /// tried first, as to find one of a million by its hash takes long.
+  [[nodiscard]] std::optional<std::size_t> find(const std::string& id) const {
+    const std::size_t next = next_;
+    const auto plan =
+        next < plans_.size() && plans_[next] == id ? std::optional(next) : plans_.find(id);
+    if (plan) next_ = *plan + 1;
+    return plan;
+  }
+
   /// False if the member tells of another folder than was known.
   bool take(const Member& member) {
     if (member.name.ends_with(plan_file_ending(PlanFile::domain)) && finds_folder(member))
@@ -132,6 +143,7 @@ class ArchiveIndex {
   IdList plans_;  ///< all of which there is a file
   std::vector<Places> places_;
   std::vector<std::uint64_t> stamps_;
+  mutable std::atomic<std::size_t> next_ = 0;  ///< after the plan that was found last
 };
 
 class ZipSource final : public PlanSource {
