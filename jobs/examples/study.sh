@@ -120,7 +120,7 @@ if has_gpu; then
   head=program table gpu "$timed plan(s) on the GPU: with the stop, and 20,000 iterations without" \
     "$wallheat" compare timed.h5 gpu.h5 gpu-fixed.h5 --plans "$plans"
 else
-  left_out "the GPU's time" "this machine or this build has no GPU; jobs/examples/gpu-why.sh tells what one would bring"
+  left_out "the GPU's time" "this machine or this build has no GPU"
   solved fixed.h5 "${run[@]}" "${fixed[@]}"
   head=program table fixed "$timed plan(s) on cores: with the stop, and 20,000 iterations without" \
     "$wallheat" compare timed.h5 fixed.h5 --plans "$plans"

@@ -139,12 +139,8 @@ class Coordinator {
     for (const int rank : ranks) machines.push_back(ranks_.take_machine(rank));
     std::vector<std::string> sample_ids;
     for (const NamedValue& sample : parts_.samples) sample_ids.push_back(sample.name);
-    const bool may_choose = parts_.device == DeviceChoice::automatic && parts_.why_no_gpu;
     const auto placements =
-        may_choose ? place_where_gpus_pay(machines, parts_.why_no_gpu, parts_.threads_per_worker,
-                                          parts_.may_be_bound)
-                   : place_workers(machines, parts_.device, parts_.threads_per_worker,
-                                   parts_.may_be_bound);
+        place_workers(machines, parts_.device, parts_.threads_per_worker, parts_.may_be_bound);
     std::map<std::uint64_t, WorkerInfo::Node> nodes;
     for (std::size_t i = 0; i < placements.size(); ++i) {
       WorkerInfo::Node& node = nodes[link_.system_of(ranks[i])];

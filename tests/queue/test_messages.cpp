@@ -39,8 +39,6 @@ GpuSample full_sample() {
   sample.sm_clock_mhz = 1980;
   sample.memory_clock_mhz = 2619;
   sample.energy_j = 7e4;
-  sample.uncorrected_ecc_errors = 1;
-  sample.slowdown = 0x24;
   return sample;
 }
 
