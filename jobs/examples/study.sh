@@ -77,7 +77,7 @@ if [ "$python" ]; then
     "$python" "$jobs/examples/lines.py" iterate "$reference" "$data" --first 1 --max-iterations 1000
 fi
 table profile-steps "Plan $first, by step: hits, time of each, share; the same arrays as NumPy's, without Python" \
-  "$wallheat" profile "$first" --data "$data"
+  "$wallheat" bench --reference "$first" --data "$data"
 
 task 5 "Static scheduling"
 note "Each worker gets as many plans as any other. The seconds of one run are scheduled for more workers than are here."

@@ -6,6 +6,7 @@
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
+#include "bench/reference_profile.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_file.hpp"
@@ -16,6 +17,7 @@
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/offload_report.hpp"
+#include "run/catalogue.hpp"
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
 
@@ -110,6 +112,24 @@ std::vector<std::size_t> sizes_of(const std::string& list) {
   return sizes;
 }
 
+/// Shows where the published algorithm spends its time on a plan. Throws RunError if the plan asks
+/// for what that algorithm does not do.
+void bench_reference(const std::string& id, const std::filesystem::path& data,
+                     const SolverOptions& solver, bool json) {
+  const SharedPlanSource source = open_plan_source(data);
+  require_plans(*source, {id});
+  const FloorPlan plan = source->load(id);
+  if (plan.has_source() || solver.limits.norm != Norm::max)
+    throw RunError(fmt::format(
+        "plan {}: the published program that is measured has neither sources nor --norm l2", id));
+  const ReferenceProfile profile = profile_reference(plan, solver);
+  if (json) {
+    fmt::print("{}", to_json_text(profile, id, solver.device_text()));
+  } else {
+    print_tables(profile, id, solver.device_text());
+  }
+}
+
 }  // namespace
 
 int bench_command(const Arguments& arguments) {
@@ -123,6 +143,7 @@ int bench_command(const Arguments& arguments) {
   bool solvers = false;
   std::string device;
   std::string sizes;
+  std::string reference;
   PictureFile picture;
   SolverOptionParser solver_options;
   Options options(
@@ -157,6 +178,10 @@ int bench_command(const Arguments& arguments) {
   options.add("solvers", flag(solvers),
               "compare the solvers in place of that: time, sweeps, error against the steady "
               "state, proven bound (CPU)");
+  options.add("reference", value(reference, "ID"),
+              "show in place of that where the published program's algorithm spends its time on "
+              "this plan of --data: whole arrays, step by step, as a line profiler shows it for "
+              "NumPy; and what the solver takes for the same bits (CPU)");
   options.add("json", flag(json), "print JSON instead of tables");
   solver_options.declare(options);
   options.words("device", {"cpu", "gpu"});
@@ -167,6 +192,9 @@ int bench_command(const Arguments& arguments) {
     throw UsageError("--plot needs --device gpu, or --sizes");
   if (!sizes.empty() && (device == "gpu" || !data.empty()))
     throw UsageError("--sizes is for generated plans on the CPU: leave out --device and --data");
+  if (!reference.empty() && (data.empty() || device == "gpu" || solvers || !sizes.empty()))
+    throw UsageError(
+        "--reference is for a plan of --data on the CPU: leave out --sizes, --solvers");
   if (quick && picture.wanted())
     throw UsageError("--quick leaves out the sizes of plans that --plot draws");
   CommandFiles files;
@@ -179,6 +207,10 @@ int bench_command(const Arguments& arguments) {
 
   const SolverOptions solver = solver_options.finish(data);
   if (solvers && device == "gpu") throw UsageError("--solvers runs on the CPU");
+  if (!reference.empty()) {
+    bench_reference(reference, data, solver, json);
+    return exit_done;
+  }
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
   if (device == "gpu") {

@@ -26,15 +26,10 @@ std::string or_dash(double number, const char* format) {
 }  // namespace
 
 std::string to_json_text(const CpuBench& bench) {
-  const auto& [device, ceiling, copies, plans, scaling] = bench;
+  const auto& [device, ceiling, plans, scaling] = bench;
   Json json{{"device", device},
             {"ceiling_updates_per_s", ceiling},
             {"share_of_core", bench.share_of_core()}};
-  for (const CopyRate& copy : copies) {
-    json["copies"].push_back({{"level", copy.level},
-                              {"size_bytes", copy.size_bytes},
-                              {"bytes_per_s", copy.bytes_per_second}});
-  }
   for (const PlanRate& plan : plans) {
     json["plans"].push_back({{"id", plan.id},
                              {"interior_cells", plan.interior_cells},
@@ -59,7 +54,7 @@ std::string to_json_text(const CpuBench& bench) {
 }
 
 void print_tables(const CpuBench& bench) {
-  const auto& [device, ceiling, copies, plans, scaling] = bench;
+  const auto& [device, ceiling, plans, scaling] = bench;
   constexpr std::size_t column = 10;  // where the facts stand
   print_line("device    " + device, column);
   print_line(
@@ -67,11 +62,6 @@ void print_tables(const CpuBench& bench) {
                   "by the three of an update",
                   ceiling * 1e-9),
       column);
-  for (const CopyRate& copy : copies) {
-    print_line(fmt::format("copy      {:6.1f} GB/s read and written, {} KiB: {}",
-                           copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level),
-               column);
-  }
   constexpr double idle = 0.9;
   if (const double share = bench.share_of_core(); share < idle)
     print_line(
