@@ -364,6 +364,11 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
       run({"env", "CUDA_VISIBLE_DEVICES=0"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("threads were at plans on GPUs: kernels "));
+  const std::string kernel = "fake kernel        24      0.000     0.005     0.005       0.005";
+  EXPECT_THAT(finished.err, HasSubstr(kernel));
+  const Finished summary = run_program({WALLHEAT_PROGRAM, "summary", path("x.h5")});
+  EXPECT_THAT(summary.out, AllOf(HasSubstr("where the time of plans on GPUs went\n"),
+                                 HasSubstr("waiting for the driver"), HasSubstr(kernel)));
   const auto report =
       nlohmann::json::parse(run_program({WALLHEAT_PROGRAM, "report", path("x.h5"), "--json"}).out);
   const auto& ledger = report["ledgers"][0];
@@ -400,6 +405,9 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
   ASSERT_EQ(page.status, 0) << page.err;
   EXPECT_THAT(file_text(path("page.html")),
               AllOf(HasSubstr("solving on GPUs: upload"), HasSubstr("GPU s a plan")));
+  ASSERT_EQ(
+      run_program({WALLHEAT_PROGRAM, "report", path("x.h5"), "--out", path("gpu.html")}).status, 0);
+  EXPECT_THAT(file_text(path("gpu.html")), AllOf(HasSubstr("The kernels"), HasSubstr(kernel)));
 
   const auto compare = [this](const char* option) {
     return run_program({WALLHEAT_PROGRAM, "compare", path("cpu.h5"), path("x.h5"), option}).out;

@@ -124,6 +124,19 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
                           AllOf(HasSubstr("node2"), HasSubstr("95 / 100"), HasSubstr("450.00"))));
 }
 
+TEST_F(MonitoredRun, tells_what_each_kernel_took) {
+  begin();
+  solve(0, 1);
+  EXPECT_THAT(monitor_->kernel_table(), IsEmpty()) << "of plans on a CPU";
+  PlanResult answer = result(1, 2, PlanStatus::converged);
+  answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
+  hear({.kind = Event::Kind::stored, .result = answer});
+  EXPECT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
+  said_.forget();
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.all(), HasSubstr(monitor_->kernel_table().back()));
+}
+
 TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
   WorkerInfo worker = cpu_;
   worker.limit = "few cores";
