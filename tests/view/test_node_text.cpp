@@ -71,18 +71,18 @@ TEST(NodeColumns, show_each_reading_under_its_name_of_nvidia_smi_dmon) {
 
 TEST(GpuSample, has_its_readings_in_json_under_their_names) {
   const Json json = to_json(telling_sample());
-  EXPECT_EQ(json, (Json{{"utilisation_pct", 97.0},
+  EXPECT_EQ(json, (Json{{"power_w", 512.0},
+                        {"temperature_c", 67.0},
+                        {"memory_temperature_c", 74.0},
+                        {"utilisation_pct", 97.0},
                         {"memory_utilisation_pct", 41.0},
                         {"encoder_pct", 3.0},
                         {"decoder_pct", 5.0},
-                        {"memory_used_bytes", 7.0 * (1 << 20)},
-                        {"memory_total_bytes", 9.0 * (1 << 20)},
-                        {"power_w", 512.0},
-                        {"temperature_c", 67.0},
-                        {"memory_temperature_c", 74.0},
-                        {"sm_clock_mhz", 1980.0},
                         {"memory_clock_mhz", 2619.0},
-                        {"energy_j", 11.0}}));
+                        {"sm_clock_mhz", 1980.0},
+                        {"memory_used_bytes", 7.0 * (1 << 20)},
+                        {"energy_j", 11.0},
+                        {"memory_total_bytes", 9.0 * (1 << 20)}}));
   EXPECT_EQ(to_json(gpu_sample_from_json(json)), json);
   EXPECT_EQ(to_json(GpuSample{}), Json::object()) << "what is not known is left out";
 }
