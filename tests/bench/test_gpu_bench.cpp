@@ -26,6 +26,8 @@ class FakeDevice final : public GpuDevice {
 
   const FloorPlan* lies_about = nullptr;
   bool fails = false;
+  /// Whether it has solved a plan of 24 x 24 cells; its solvers run in several threads.
+  mutable std::atomic<bool> has_solved_24 = false;
 
  private:
   class FakeSolver final : public Solver {
@@ -35,6 +37,7 @@ class FakeDevice final : public GpuDevice {
                                   const SolveControl& control) override {
       if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
       auto solution = solver_->solve(plan, limits, control);
+      if (plan.domain.rows == 24) device_.has_solved_24 = true;
       if (device_.lies_about == &plan) solution->field.cells.front() += 1e-15;
       return solution;
     }
@@ -69,7 +72,9 @@ TEST_F(MeasureGpu, measures_1_2_4_plans_in_flight_and_as_many_as_the_gpu_likes) 
     EXPECT_GE(flow.plans, flow.in_flight);
   }
   EXPECT_THAT(in_flight, ElementsAre(1, 2, 4, 6));
-  EXPECT_EQ(bench.sides.size(), 2U);
+  ASSERT_EQ(bench.sides.size(), 2U);
+  EXPECT_EQ(bench.sides[1].side, 24U);
+  EXPECT_TRUE(device_.has_solved_24);
   for (const char* part : {"compared  4 plans", "in flight", "2 core(s)", "the GPU is "})
     EXPECT_THAT(to_text(bench), HasSubstr(part));
 }
