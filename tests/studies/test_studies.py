@@ -53,7 +53,7 @@ STUDIES = {
         5: ["scaling-given.csv", "scaling-plot.svg", "scaling-predicted.csv"],
     }),
     "gpu-why": (["--memory", "80"], {
-        1: ["sizes.csv", "sizes.svg"], 2: ["offload.csv", "offload-plot.svg"], 3: ["memory.csv"],
+        1: ["sizes.txt", "sizes.svg"], 2: ["offload.csv", "offload-plot.svg"], 3: ["memory.csv"],
     }),
 }
 
