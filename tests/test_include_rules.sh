@@ -67,7 +67,7 @@ only_in() { # only_in 'FOLDER|FOLDER' PATTERN: includes matching PATTERN may sta
   [ -z "$strays" ] || says "$2 may be included in src/$1 only, but stands in:"$'\n'"$strays"
 }
 only_in plans 'xxhash\.h'
-only_in solve 'cuda|cooperative_groups|nvtx'
+only_in solve 'cuda|cooperative_groups'
 only_in 'solve|io' 'immintrin\.h'
 only_in node 'hwloc|nvml'
 only_in store 'hdf5|H5'

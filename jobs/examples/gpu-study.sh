@@ -29,7 +29,7 @@ device=cpu
 why="there is no GPU here that this wallheat can use"
 
 task 1 "The node"
-text devices "Cores, instruction sets, GPUs and what they could do at best" "$wallheat" devices
+text devices "Cores, instruction sets, what they could do at best, GPUs" "$wallheat" devices
 if command -v nvidia-smi > /dev/null; then
   text nvidia-smi "nvidia-smi" nvidia-smi
 else
@@ -52,7 +52,7 @@ made recorded recorded
 text utilisation "Means and largest values" "$wallheat" monitor node.csv
 figure recording "Over time" "$wallheat" monitor node.csv --plot @OUT@
 if [ "$gpus" ]; then
-  text processes "Who uses each GPU, its power cap, ECC, compute mode and MIG" "$wallheat" monitor --processes --samples 3
+  text processes "Who uses each GPU" "$wallheat" monitor --processes --samples 3
 else
   left_out "processes on the GPUs and their memory over time" "$why"
 fi
@@ -68,11 +68,11 @@ made run.html "$wallheat" report run.h5 --out @OUT@
 made trace.json "$wallheat" trace run.h5 --out @OUT@
 note "run.html shows every thread over time and each GPU's kernels; trace.json is for ui.perfetto.dev."
 
-task 4 "The kernels"
+task 4 "The solver by itself"
 if [ "$gpus" ]; then
-  text kernels "Against the GPU's own ceilings, with copies from pageable, pinned and mapped memory" "$wallheat" bench --device gpu --quick
+  text kernels "Plans a second with 1, 2, 4, ... of them in flight" "$wallheat" bench --device gpu --quick
 else
-  left_out "the table of kernels" "$why"
+  left_out "plans a second on the GPU" "$why"
   text kernels "The solver on these cores, against what a core could do at best" "$wallheat" bench --plans 2 --repeat 1
 fi
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Why a GPU, and for which plans, whole: CPU and GPU over sizes, what moving data costs, what fits its memory, and
-# devices side by side; with tables, pictures and a page of them. Measured where there is a GPU, by a model where not.
+# Why a GPU, and for which plans, whole: CPU and GPU over sizes, what moving data costs, and what fits its memory; with
+# tables, pictures and a page of them.
 #   jobs/examples/gpu-why.sh --out OUT [OPTIONS]
-#   jobs/examples/gpu-why.sh --out why --gpus t4,a100,h200
+#   jobs/examples/gpu-why.sh --out why --memory 80
 #   jobs/examples/gpu-why.sh --out why --list       # only tells what it would do
 # OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped.
-#   --gpus NAMES       models of 'wallheat bench --model' to compare (default: t4,v100,a100,rtx4090,h200)
 #   --memory GB        of a GPU, for what fits (default: 16)
 set -Eeuo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,44 +14,28 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 . "$jobs/steps.sh"
 usage 1 "$@"
 me="gpu-why.sh"
-out='' gpus=t4,v100,a100,rtx4090,h200 memory=16
-study out gpus memory -- "$@"
+out='' memory=16
+study out memory -- "$@"
 wallheat=$("$jobs/own-wallheat.sh")
-read -ra gpus <<< "${gpus//,/ }"
 
 task 1 "CPU and GPU over the size of plans"
 if has_gpu; then
-  text measured "Measured: this GPU and these cores" "$wallheat" bench --device gpu --plot measured.svg --overwrite
-  picture measured "Plans a second over their size, measured"
+  text measured "This GPU and these cores" "$wallheat" bench --device gpu --plot measured.svg --overwrite
+  picture measured "Plans a second over their size"
 else
-  left_out "measurements of a GPU" "there is none here that this wallheat can use; what follows of GPUs is a model"
+  left_out "measurements of a GPU" "there is none here that this wallheat can use"
+  text sizes "The solvers on one core" "$wallheat" bench --sizes 64,128,256,512 --repeat 1 --plot sizes.svg --overwrite
+  picture sizes "A plan's time over its size, on one core"
 fi
-for gpu in "${gpus[@]}"; do
-  head=side table "model-$gpu" "By the model: $gpu against these cores, plans a second" \
-    "$wallheat" bench --device gpu --model "$gpu" --plot "model-$gpu.svg" --overwrite
-  picture "model-$gpu" "$gpu against these cores"
-done
 
-task 2 "Devices side by side"
-# device_rows    plans of 512 x 512 cells a second, by the last row of each model
-device_rows() {
-  local gpu
-  echo "device  plans/s"
-  for gpu in "${gpus[@]}"; do echo "$gpu (model)  $(awk -F '  +' '{ sub(/^ +/, "") } $1 == 512 { print $2 }' "model-$gpu.txt")"; done
-  awk -F '  +' '{ sub(/^ +/, "") } $1 == 512 { print "these cores, jacobi  " $3; print "these cores, fastforward  " $5; print "these cores, steady  " $6 }' \
-    "model-${gpus[0]}.txt"
-}
-table devices "Plans of 512 x 512 cells a second" device_rows
-figure devices-bars "The same as bars" bars @OUT@ devices.txt "plans a second"
-
-task 3 "What the way to a GPU costs"
+task 2 "What the way to a GPU costs"
 table offload "From so many operations on a value it pays: 15 GB/s, 1e12 operations/s there, 1e10 of a core here" \
   "$wallheat" offload --bandwidth 15e9 --gpu 1e12 --cpu 1e10
 figure offload-plot "Time over the operations a value" "$wallheat" offload --bandwidth 15e9 --gpu 1e12 --cpu 1e10 --plot @OUT@
 note "A plan goes to the GPU once and makes thousands of iterations there, so what it costs is not the way but the start\
  of a plan, and small plans are done on cores before it begins."
 
-task 4 "What fits"
+task 3 "What fits"
 # memory_rows    a large plan takes three fields of doubles and a bit a cell for its mask
 memory_rows() {
   local side

@@ -77,7 +77,7 @@ if [ "$python" ]; then
     "$python" "$jobs/examples/lines.py" iterate "$reference" "$data" --first 1 --max-iterations 1000
 fi
 table profile-steps "Plan $first, by step: hits, time of each, share; the same arrays as NumPy's, without Python" \
-  "$wallheat" profile "$first" --data "$data"
+  "$wallheat" bench --reference "$first" --data "$data"
 
 task 5 "Static scheduling"
 note "Each worker gets as many plans as any other. The seconds of one run are scheduled for more workers than are here."
@@ -120,7 +120,7 @@ if has_gpu; then
   head=program table gpu "$timed plan(s) on the GPU: with the stop, and 20,000 iterations without" \
     "$wallheat" compare timed.h5 gpu.h5 gpu-fixed.h5 --plans "$plans"
 else
-  left_out "the GPU's time" "this machine or this build has no GPU; jobs/examples/gpu-why.sh tells what one would bring"
+  left_out "the GPU's time" "this machine or this build has no GPU"
   solved fixed.h5 "${run[@]}" "${fixed[@]}"
   head=program table fixed "$timed plan(s) on cores: with the stop, and 20,000 iterations without" \
     "$wallheat" compare timed.h5 fixed.h5 --plans "$plans"

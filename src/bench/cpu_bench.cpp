@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "bench/ceiling.hpp"
 #include "bench/seconds_since.hpp"
 #include "core/cpu_time.hpp"
 #include "node/local_machine.hpp"
@@ -103,11 +104,10 @@ double CpuBench::share_of_core() const {
 
 CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& options, int repeat,
                      bool scaling) {
-  CpuBench bench{options.device_text(), 0, {}, {}, {}};
+  CpuBench bench{options.device_text(), 0, {}, {}};
   // On a thread of its own, as it is bound to one core.
   std::async(std::launch::async, [&] {
     bind_this_thread({local_machine().cores.front().cpu});
-    bench.copies = measure_copies();
     const auto solver = options.make();
     for (const BenchPlan& plan : plans) {
       bench.plans.push_back(

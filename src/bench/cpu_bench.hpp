@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/ceiling.hpp"
 #include "solve/solver_options.hpp"
 
 namespace wallheat {
@@ -48,7 +47,6 @@ struct ThreadRate {
 struct CpuBench {
   std::string device;
   double ceiling_updates_per_s = 0;  ///< of one core; the best of what was measured among the plans
-  std::vector<CopyRate> copies;
   std::vector<PlanRate> plans;
   /// The part of the time in which the solver had its core.
   [[nodiscard]] double share_of_core() const;

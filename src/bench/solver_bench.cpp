@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/cpu_time.hpp"
+#include "core/generator.hpp"
 #include "node/local_machine.hpp"
 
 namespace wallheat {
@@ -65,6 +66,17 @@ SolverComparison compare_on(const BenchPlan& plan, const SolverOptions& options,
 }
 
 }  // namespace
+
+double measure_sample_plan_s(Solver& solver) {
+  const FloorPlan plan = generate_floor_plan(1, 0, sample_side);
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int attempt = 0; attempt < 3; ++attempt) {  // something else may be at work
+    const double start_s = thread_cpu_seconds();
+    (void)solver.solve(plan, {}, {});
+    best_s = std::min(best_s, thread_cpu_seconds() - start_s);
+  }
+  return best_s;
+}
 
 std::vector<SolverComparison> compare_solvers(const std::vector<BenchPlan>& plans,
                                               const SolverOptions& options, int repeat) {

@@ -26,6 +26,11 @@ struct SolverComparison {
   std::vector<SolverTime> times;  ///< jacobi first
 };
 
+/// CPU seconds that a solver takes for one generated plan of sample_side x sample_side cells, on
+/// the calling thread: the best of three.
+constexpr std::size_t sample_side = 256;
+[[nodiscard]] double measure_sample_plan_s(Solver& solver);
+
 /// Solves each plan `repeat` times by each solver, in turns, on one core, with these limits and
 /// this instruction set. Throws RunError, and InputError if steady cannot reach the accuracy.
 [[nodiscard]] std::vector<SolverComparison> compare_solvers(const std::vector<BenchPlan>& plans,

@@ -72,8 +72,6 @@ constexpr std::array commands{
             "see what more workers bring: measured, or predicted from one run", scaling_command},
     Command{"bench", "measure", "measure the solver against what this machine could do at best",
             bench_command},
-    Command{"profile", "measure", "show where the published algorithm spends its time",
-            profile_command},
     Command{"devices", "measure", "show what this machine offers: cores, instruction sets, GPUs",
             devices_command},
     Command{"monitor", "measure",

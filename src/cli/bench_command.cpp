@@ -1,24 +1,23 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <thread>
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
+#include "bench/reference_profile.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/run_option_parser.hpp"
 #include "core/generator.hpp"
 #include "core/number_of.hpp"
-#include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/offload_report.hpp"
+#include "run/catalogue.hpp"
 #include "view/bench_report.hpp"
 #include "wallheat/error.hpp"
 
@@ -43,27 +42,6 @@ std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, int count,
   return plans;
 }
 
-/// What a GPU is measured with.
-struct GpuBenchPlans {
-  std::vector<FloorPlan> in_memory;
-  PlanFiles files;  ///< count 0: none
-};
-
-/// The same plans for a GPU, which takes all of a data set end to end.
-GpuBenchPlans gpu_bench_plans(const std::filesystem::path& data, int count, std::size_t size) {
-  const auto first = static_cast<std::size_t>(count);
-  if (data.empty()) return {generate_floor_plans(first, size), {}};
-  const SharedPlanSource source = open_plan_source(data);
-  const auto ids = source->ids().ids;
-  GpuBenchPlans plans;
-  for (BenchPlan& plan : bench_plans(data, count, size))
-    plans.in_memory.push_back(std::move(plan.plan));
-  plans.files = {data.string(), ids.size(), [source, ids](std::size_t number) {
-                   return source->load(std::string(ids[number]));
-                 }};
-  return plans;
-}
-
 /// The cores that share the socket of the first.
 std::vector<int> cpus_of_a_socket() {
   const Machine machine = local_machine();
@@ -75,18 +53,15 @@ std::vector<int> cpus_of_a_socket() {
 
 /// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
 /// solver of `solver`, and prints tables or JSON; `plans` is called once it is known that there is
-/// a GPU; `quick` leaves out the search for break-even and takes seconds. Throws RunError if there
-/// is none.
-void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>& plans, bool quick,
-               bool json, const PictureFile& picture) {
+/// a GPU; `quick` leaves out the sizes of plans and takes seconds. Throws RunError if there is
+/// none.
+void bench_gpu(const SolverOptions& solver, const std::function<std::vector<FloorPlan>()>& plans,
+               bool quick, bool json, const PictureFile& picture) {
   const Gpu gpu = gpu_to_measure();
   const std::vector<int> cpus = cpus_of_a_socket();
-  GpuBenchPlans given = plans();
   GpuBenchSettings settings;
   settings.limits = solver.limits;
-  settings.most_in_flight = given.in_memory.size();
-  settings.plans = std::move(given.in_memory);
-  settings.files = std::move(given.files);
+  settings.plans = plans();
   settings.cpu_cores = cpus.size();
   settings.cpu_solver = [&](std::size_t thread) {
     bind_this_thread({cpus.at(thread)});
@@ -103,33 +78,6 @@ void bench_gpu(const SolverOptions& solver, const std::function<GpuBenchPlans()>
     fmt::print("{}", to_json_text(bench));
   } else {
     fmt::print("{}", to_text(bench));
-    if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
-  }
-}
-
-/// Tells where a GPU that is not here would be ahead of this process's first CPU socket.
-void bench_model(const std::string& name, Isa isa, bool json, const PictureFile& picture) {
-  const auto models = known_gpu_models();
-  const auto model = std::ranges::find(models, name, &GpuModel::name);
-  const std::vector<int> cpus = cpus_of_a_socket();
-  GpuCrossover crossover;
-  // A thread of its own, as it is bound to a core.
-  std::jthread([&] {
-    bind_this_thread({cpus.front()});
-    crossover = model_crossover(*model, cpus.size(), isa, GpuBenchSettings{}.sides,
-                                [](const std::string& what) { print_error("measuring {}", what); });
-  }).join();
-  std::vector<SideRate> sides;
-  for (const GpuCrossover::Side& side : crossover.sides) sides.push_back(side.jacobi);
-  picture.write([&] {
-    return crossover_plot(
-        fmt::format("{} by the model, {} cores measured", name, crossover.rates.cores), sides,
-        crossover.break_even_side);
-  });
-  if (json) {
-    fmt::print("{}", to_json_text(crossover));
-  } else {
-    print_tables(crossover);
     if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
   }
 }
@@ -164,10 +112,22 @@ std::vector<std::size_t> sizes_of(const std::string& list) {
   return sizes;
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const GpuModel& model : known_gpu_models()) names.push_back(model.name);
-  return names;
+/// Shows where the published algorithm spends its time on a plan. Throws RunError if the plan asks
+/// for what that algorithm does not do.
+void bench_reference(const std::string& id, const std::filesystem::path& data,
+                     const SolverOptions& solver, bool json) {
+  const SharedPlanSource source = open_plan_source(data);
+  require_plans(*source, {id});
+  const FloorPlan plan = source->load(id);
+  if (plan.has_source() || solver.limits.norm != Norm::max)
+    throw RunError(fmt::format(
+        "plan {}: the published program that is measured has neither sources nor --norm l2", id));
+  const ReferenceProfile profile = profile_reference(plan, solver);
+  if (json) {
+    fmt::print("{}", to_json_text(profile, id, solver.device_text()));
+  } else {
+    print_tables(profile, id, solver.device_text());
+  }
 }
 
 }  // namespace
@@ -182,8 +142,8 @@ int bench_command(const Arguments& arguments) {
   bool quick = false;
   bool solvers = false;
   std::string device;
-  std::string model;
   std::string sizes;
+  std::string reference;
   PictureFile picture;
   SolverOptionParser solver_options;
   Options options(
@@ -192,16 +152,15 @@ int bench_command(const Arguments& arguments) {
       "at best: reading, storing and scheduling are left out. Wants an idle machine.\nThe ceiling "
       "is the additions that the core makes a second, divided by the three that an update needs. "
       "The density is the share of interior cells among all that a sweep goes over.\nWith "
-      "--device gpu: the first GPU against its own ceilings, a plain kernel and this CPU socket, "
-      "for 1, 2, 4, ... plans in flight, and end to end; takes some minutes.",
+      "--device gpu: the first GPU, for 1, 2, 4, ... plans in flight, and over sizes of plans "
+      "against this CPU socket; takes some minutes.",
       {"wallheat bench --plans 1 --size 96 --repeat 1 --scaling false",
        "wallheat bench --solvers --plans 1 --size 96 --repeat 1"});
   options.add("device", value(device, "NAME", "cpu"), "cpu or gpu");
   options.add("data,d", value(data, "PLANS"),
               "directory or zip archive of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
-  options.add("plans", value(count, "N", by_device, "8, on a GPU 512, 64 if quick"),
-              "the first N plans; on a GPU also the most in flight");
+  options.add("plans", value(count, "N", by_device, "8, on a GPU 64"), "the first N plans");
   options.add("size", value(size, "CELLS", 512), "cells along a side of generated plans");
   options.add("sizes", value(sizes, "LIST"),
               "compare the solvers on one generated plan of each of these sizes, as 64,128,256 "
@@ -211,10 +170,6 @@ int bench_command(const Arguments& arguments) {
               "measure 1, 2, 4, ... threads, too (CPU)");
   options.add("quick", flag(quick),
               "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
-  options.add(
-      "model", value(model, "NAME", "", "measure the GPU that is here"),
-      "print only the crossover of CPU and GPU over sizes of plans, by a model of a GPU that "
-      "is not here: t4, v100, a100, rtx3090, rtx4090, l40s, h100, h200 or rtx5090 (GPU)");
   picture.declare(
       options, "plot",
       "draw the crossover of CPU and GPU over sizes of plans (GPU), or the times of --sizes, "
@@ -223,44 +178,50 @@ int bench_command(const Arguments& arguments) {
   options.add("solvers", flag(solvers),
               "compare the solvers in place of that: time, sweeps, error against the steady "
               "state, proven bound (CPU)");
+  options.add("reference", value(reference, "ID"),
+              "show in place of that where the published program's algorithm spends its time on "
+              "this plan of --data: whole arrays, step by step, as a line profiler shows it for "
+              "NumPy; and what the solver takes for the same bits (CPU)");
   options.add("json", flag(json), "print JSON instead of tables");
   solver_options.declare(options);
   options.words("device", {"cpu", "gpu"});
-  options.words("model", model_names());
   if (!options.parse(arguments)) return exit_done;
   (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});
   if (quick && device != "gpu") throw UsageError("--quick needs --device gpu");
-  if (device != "gpu" && !model.empty()) throw UsageError("--model needs --device gpu");
   if (device != "gpu" && picture.wanted() && sizes.empty())
     throw UsageError("--plot needs --device gpu, or --sizes");
   if (!sizes.empty() && (device == "gpu" || !data.empty()))
     throw UsageError("--sizes is for generated plans on the CPU: leave out --device and --data");
-  if (quick && model.empty() && picture.wanted())
+  if (!reference.empty() && (data.empty() || device == "gpu" || solvers || !sizes.empty()))
+    throw UsageError(
+        "--reference is for a plan of --data on the CPU: leave out --sizes, --solvers");
+  if (quick && picture.wanted())
     throw UsageError("--quick leaves out the sizes of plans that --plot draws");
-  if (const auto names = model_names();
-      !model.empty() && std::ranges::find(names, model) == names.end())
-    throw UsageError(fmt::format("--model must be one of {}, not '{}'", fmt::join(names, ", "),
-                                 printable(model)));
   CommandFiles files;
   files.reads_plans("--data", data);
   picture.check(files);
-  if (count == by_device) count = device != "gpu" ? 8 : quick ? 64 : 512;
+  if (count == by_device) count = device == "gpu" ? 64 : 8;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");
   if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
   const SolverOptions solver = solver_options.finish(data);
   if (solvers && device == "gpu") throw UsageError("--solvers runs on the CPU");
-  if (solver.kind != SolverKind::jacobi)
-    throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
-  if (!model.empty()) {
-    bench_model(model, solver.isa, json, picture);
+  if (!reference.empty()) {
+    bench_reference(reference, data, solver, json);
     return exit_done;
   }
+  if (solver.kind != SolverKind::jacobi)
+    throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
   if (device == "gpu") {
-    bench_gpu(
-        solver, [&] { return gpu_bench_plans(data, count, static_cast<std::size_t>(size)); }, quick,
-        json, picture);
+    const auto plans = [&] {
+      const auto side = static_cast<std::size_t>(size);
+      if (data.empty()) return generate_floor_plans(static_cast<std::size_t>(count), side);
+      std::vector<FloorPlan> given;
+      for (BenchPlan& plan : bench_plans(data, count, side)) given.push_back(std::move(plan.plan));
+      return given;
+    };
+    bench_gpu(solver, plans, quick, json, picture);
     return exit_done;
   }
   if (!sizes.empty()) {

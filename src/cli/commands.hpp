@@ -13,7 +13,6 @@ int solve_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);
 int list_command(const Arguments& arguments);
-int profile_command(const Arguments& arguments);
 int plot_command(const Arguments& arguments);
 int advise_command(const Arguments& arguments);
 int offload_command(const Arguments& arguments);

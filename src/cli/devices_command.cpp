@@ -1,3 +1,4 @@
+#include "bench/solver_bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "mpi/mpi_link.hpp"
@@ -10,11 +11,12 @@ namespace wallheat {
 
 int devices_command(const Arguments& arguments) {
   bool json = false;
-  Options options("devices [--json]",
-                  "Shows what this machine offers to a run, within the cores that this process may "
-                  "use, what its processors and GPUs could do at best, how many generated plans a "
-                  "second each solver gets done here, and what --device auto would choose.",
-                  {"wallheat devices", "wallheat devices --json"});
+  Options options(
+      "devices [--json]",
+      "Shows what this machine offers to a run, within the cores that this process may "
+      "use, what its processors could do at best, and how many generated plans a second "
+      "each solver gets done here.",
+      {"wallheat devices", "wallheat devices --json"});
   options.add("json", flag(json), "print one JSON object");
   if (!options.parse(arguments)) return exit_done;
 
@@ -32,15 +34,8 @@ int devices_command(const Arguments& arguments) {
     solver.kind = kind;
     report.solvers.push_back({kind, report.threads / measure_sample_plan_s(*solver.make())});
   }
-  const double core_rate = measure_core_updates_per_s(report.isas.back());
   const GpuSupport support = gpu_support();
-  for (const Gpu& gpu : support.gpus) {
-    const GpuProperties properties = gpu_properties(gpu.ordinal);
-    const DeviceRates rates{.gpu_updates_per_s = expected_gpu_updates_per_s(properties),
-                            .core_updates_per_s = core_rate,
-                            .cores = static_cast<std::size_t>(report.threads)};
-    report.gpus.push_back({gpu, properties, compare_devices(rates, {{sample_side, sample_side}})});
-  }
+  for (const Gpu& gpu : support.gpus) report.gpus.push_back({gpu, gpu_properties(gpu.ordinal)});
   report.gpu_driver = gpu_driver();
   if (!support.can_solve) report.no_gpu = support.reason;
   if (json) {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <limits>
 #include <thread>
@@ -80,14 +79,6 @@ class Output {
     check();
   }
 
-  void add(const std::vector<NvmlGpu>& gpus, const std::vector<GpuSettings>& settings) const {
-    if (options_.json) {
-      fmt::print("{}\n", json_line_of(gpus, settings));
-    } else {
-      for (const std::string& line : settings_lines(gpus, settings)) print_line(line, 7);
-    }
-  }
-
   void add(const std::vector<NvmlGpu>& gpus,
            const std::vector<std::vector<GpuProcess>>& processes) const {
     if (options_.json) {
@@ -108,10 +99,9 @@ class Output {
       fmt::print("{}\n", json_row(utc_now(), columns, values));
     } else {
       constexpr std::size_t samples_a_heading = 20;
-      if (samples_ == 0) has_power_ = !std::isnan(sample.cpu.power_w);
       if (samples_ == 0 || (at_terminal_ && samples_ % samples_a_heading == 0))
-        for (const std::string& line : node_heading(!gpus.empty(), has_power_)) print_line(line, 2);
-      for (const std::string& line : node_lines(sample, gpus, has_power_)) print_line(line, 2);
+        for (const std::string& line : node_heading(!gpus.empty())) print_line(line, 2);
+      for (const std::string& line : node_lines(sample, gpus)) print_line(line, 2);
     }
     ++samples_;
     check();
@@ -126,7 +116,6 @@ class Output {
 
   const MonitorOptions& options_;
   bool at_terminal_;
-  bool has_power_ = false;  // the first sample tells
   std::ofstream csv_;
   std::size_t samples_ = 0;
 };
@@ -147,25 +136,21 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
       print_error("wallheat: {}", printable(sentence));
   };
   tell_problems();
-  if (options.processes) {
-    output.add(node.gpus(), node.gpu_settings());
-    (void)node.gpu_processes();  // the driver remembers some time, and those that have ended
-  }
+  // The driver remembers some time, and those that have ended.
+  if (options.processes) (void)node.gpu_processes();
   std::vector<SeriesSummary> summaries;
-  std::optional<NodeColumns> columns;
+  const NodeColumns columns(node.gpus());
   for (std::int64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
     const double next_s = start_s + static_cast<double>(taken + 1) * interval_s;
     if (next_s > end_s || !wait_until(next_s)) break;
     const NodeSample sample = node.sample(seconds_now());
     tell_problems();
-    if (!columns) {
-      columns.emplace(sample, node.gpus());
-      for (const std::string& name : columns->names())
+    if (summaries.empty())
+      for (const std::string& name : columns.names())
         summaries.push_back({name, std::string(unit_of_column(name)), 0, 0, {}});
-    }
-    const std::vector<double> values = columns->values(sample);
+    const std::vector<double> values = columns.values(sample);
     for (std::size_t i = 0; i < values.size(); ++i) summaries[i].add(values[i]);
-    output.add(sample, node.gpus(), *columns, values);
+    output.add(sample, node.gpus(), columns, values);
     if (options.processes) output.add(node.gpus(), node.gpu_processes());
   }
   if (!summaries.empty()) summaries.erase(summaries.begin());  // the seconds
@@ -196,8 +181,8 @@ int monitor_command(const Arguments& arguments) {
   Options options(
       "monitor [FILE] [options]",
       "Shows what this node does, whatever runs on it: how busy its cpus are (%), memory in use "
-      "(ram, MiB), power of its sockets (W; RAPL, where this user may read it), and of each GPU "
-      "(NVML) what 'nvidia-smi dmon' shows under the same names: power (pwr, W), temperatures "
+      "(ram, MiB), and of each GPU (NVML) what 'nvidia-smi dmon' shows under the same names: power "
+      "(pwr, W), temperatures "
       "(gtemp, mtemp, C), time with a kernel at work (sm, %), with memory at work (mem, %), video "
       "codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). It ends by Ctrl-C "
       "or SIGTERM, with means and largest values.\n"
@@ -213,11 +198,11 @@ int monitor_command(const Arguments& arguments) {
   options.add("samples", value(monitor.samples, "N", 0, "without end"),
               "end after so many samples");
   options.add("csv", value(monitor.csv, "FILE"),
-              "write the samples to a CSV file, a row each, instead of showing them; with columns "
-              "also for each cpu and for energies since the start (J)");
+              "write the samples to a CSV file, a row each, instead of showing them; with a column "
+              "also for the energy of each GPU since the start (J)");
   options.add("processes", flag(monitor.processes),
-              "also tell how each GPU is set up (power cap, ECC, compute mode, MIG), and with each "
-              "sample which processes use it, as 'nvidia-smi pmon' does: time with their kernels "
+              "also tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does: "
+              "time with their kernels "
               "at work (sm, %), memory at work (mem, %), video codecs (enc, dec, %), memory they "
               "hold (fb, MiB)");
   options.add("json", flag(monitor.json),

@@ -158,9 +158,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
                      {{"auto", DeviceChoice::automatic},
                       {"cpu", DeviceChoice::cpu},
                       {"gpu", DeviceChoice::gpu}}),
-              "auto (each host's GPUs go to its first workers, one each, if they solve more of "
-              "the plans a second than the worker's cores would; the others use CPUs), cpu, or "
-              "gpu (every worker must get one)");
+              "auto (for jacobi each host's GPUs go to its first workers, one each; all others use "
+              "CPUs), cpu, or gpu (every worker must get one)");
   options.add("threads,t", value(run.threads, "N", 0),
               "each worker uses at most N cores of its share, one plan per core; 0: the whole "
               "share. On a GPU: at most N threads that feed it");

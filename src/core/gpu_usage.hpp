@@ -1,10 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 namespace wallheat {
 
@@ -24,18 +23,29 @@ struct GpuSample {
   double sm_clock_mhz = unknown;
   double memory_clock_mhz = unknown;
   double energy_j = unknown;  ///< since the first sample
-  /// Memory errors that ECC could not correct, since the driver was loaded.
-  double uncorrected_ecc_errors = unknown;
-  /// Why the clock is held back: NVML's bit mask nvmlClocksThrottleReasons; 0 where unknown.
-  std::uint64_t slowdown = 0;
 };
 
-/// How a GPU is set up: what does not change while it works. Empty where its driver does not tell.
-struct GpuSettings {
-  double power_cap_w = GpuSample::unknown;  ///< at which it is slowed down
-  std::string ecc;                          ///< of its memory: "on", "off"; so mig
-  std::string compute_mode;  ///< who may use it: "default", "exclusive process", "prohibited", ...
-  std::string mig;
+/// A reading of a GPU: its name in JSON, and as a column of `nvidia-smi dmon`, with its unit there.
+struct GpuReading {
+  const char* name;
+  double GpuSample::*value;
+  const char* column;  ///< none: not in the table
+  const char* unit;
+  double per_unit;  ///< the value divided by it is in that unit
+};
+inline constexpr std::array gpu_readings{
+    GpuReading{"power_w", &GpuSample::power_w, "pwr", "W", 1},
+    GpuReading{"temperature_c", &GpuSample::temperature_c, "gtemp", "C", 1},
+    GpuReading{"memory_temperature_c", &GpuSample::memory_temperature_c, "mtemp", "C", 1},
+    GpuReading{"utilisation_pct", &GpuSample::utilisation_pct, "sm", "%", 1},
+    GpuReading{"memory_utilisation_pct", &GpuSample::memory_utilisation_pct, "mem", "%", 1},
+    GpuReading{"encoder_pct", &GpuSample::encoder_pct, "enc", "%", 1},
+    GpuReading{"decoder_pct", &GpuSample::decoder_pct, "dec", "%", 1},
+    GpuReading{"memory_clock_mhz", &GpuSample::memory_clock_mhz, "mclk", "MHz", 1},
+    GpuReading{"sm_clock_mhz", &GpuSample::sm_clock_mhz, "pclk", "MHz", 1},
+    GpuReading{"memory_used_bytes", &GpuSample::memory_used_bytes, "fb", "MiB", 1 << 20},
+    GpuReading{"energy_j", &GpuSample::energy_j, "energy", "J", 1},
+    GpuReading{"memory_total_bytes", &GpuSample::memory_total_bytes, nullptr, "", 1},
 };
 
 /// A process that uses a GPU. NaN where its driver does not tell.
@@ -48,10 +58,6 @@ struct GpuProcess {
   double decoder_pct = GpuSample::unknown;
   double memory_bytes = GpuSample::unknown;
 };
-
-/// The reasons in GpuSample::slowdown that cost speed or tell of trouble, in words. Being idle is
-/// none.
-[[nodiscard]] std::vector<std::string> slowdown_reasons(std::uint64_t slowdown);
 
 /// Mean and largest of the readings that are known; NaN where none is.
 class MeanAndMax {
@@ -74,9 +80,7 @@ struct GpuUsage {
   MeanAndMax power_w;
   MeanAndMax temperature_c;  ///< °C
   MeanAndMax sm_clock_mhz;
-  MeanAndMax uncorrected_ecc_errors;
   double energy_j = GpuSample::unknown;  ///< from the first sample to the last
-  std::uint64_t slowdown = 0;            ///< all reasons that there were
 
   void add(const GpuSample& sample);
 };

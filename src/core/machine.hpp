@@ -22,8 +22,7 @@ struct Gpu {
   std::string name;
   std::string uuid;
   std::uint64_t memory_bytes = 0;
-  int numa = -1;             ///< nearest NUMA node; -1 where unknown
-  double updates_per_s = 0;  ///< cell updates a second that it is expected to make; 0: unknown
+  int numa = -1;  ///< nearest NUMA node; -1 where unknown
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
@@ -44,7 +43,6 @@ struct Machine {
                                    ///< be many; empty: the host's name stands for it
   int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown
   std::vector<CpuQuota> quotas{};  ///< that hold for it
-  double core_updates_per_s = 0;   ///< cell updates a second of one core; 0: not measured
   std::uint64_t memory_bytes = 0;  ///< that it may hold, together with others; 0: unknown
   friend bool operator==(const Machine&, const Machine&) = default;
 };

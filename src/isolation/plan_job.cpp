@@ -12,7 +12,6 @@
 #include "io/print_error.hpp"
 #include "plans/plan_hash.hpp"
 #include "plans/plan_source.hpp"
-#include "solve/trace.hpp"
 #include "store/field_codec.hpp"
 #include "wallheat/error.hpp"
 
@@ -43,18 +42,15 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
     if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
   }
   Lap lap;
-  FloorPlan plan = traced("read", [&] { return source.load(key); });
+  FloorPlan plan = source.load(key);
   result.phases.read_s = lap.seconds();
   result.input_hash = plan_hash(plan);
   result.phases.hash_s = lap.seconds();
   set_wall_temperatures(plan, settings.solver.walls);
-  const auto solution = traced("solve", [&] {
-    return solve_plan(result.id, plan, solver, settings.solver.limits, control);
-  });
+  const auto solution = solve_plan(result.id, plan, solver, settings.solver.limits, control);
   result.phases.solve_s = lap.seconds();
   if (!solution) return;
   result.device_times = solution->device_times;
-  const TraceRange summarise("summarise");
   describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
   if (settings.save_fields) put_field(result, solution->field);

@@ -99,48 +99,17 @@ GpuSample GpuTelemetry::sample() {
     std::memcpy(&value, field.value.data(), sizeof value);
     sample.memory_temperature_c = value;
   }
-  unsigned long long large = 0;
-  if (read("nvmlDeviceGetCurrentClocksThrottleReasons", &large)) sample.slowdown = large;
-  if (read("nvmlDeviceGetTotalEccErrors", nvml::error_uncorrected, nvml::counter_volatile, &large))
-    sample.uncorrected_ecc_errors = static_cast<double>(large);
-  if (read("nvmlDeviceGetTotalEnergyConsumption", &large)) {
-    const double counter_j = static_cast<double>(large) * 1e-3;
-    if (std::isnan(first_counter_j_)) first_counter_j_ = counter_j;
-    sample.energy_j = counter_j - first_counter_j_;
-  } else {
-    sample.energy_j = integrated_energy_j(sample.power_w);
-  }
+  sample.energy_j = integrated_energy_j(sample.power_w);
   return sample;
 }
 
-GpuSettings GpuTelemetry::settings() const {
-  GpuSettings settings;
-  unsigned value = 0;
-  unsigned pending = 0;
-  if (read("nvmlDeviceGetEnforcedPowerLimit", &value)) settings.power_cap_w = value * 1e-3;
-  const auto on_or_off = [&](const char* function) {
-    return read(function, &value, &pending) ? value == 0 ? "off" : "on" : "";
-  };
-  settings.ecc = on_or_off("nvmlDeviceGetEccMode");
-  settings.mig = on_or_off("nvmlDeviceGetMigMode");
-  if (read("nvmlDeviceGetComputeMode", &value) && value < nvml::compute_modes.size())
-    settings.compute_mode = nvml::compute_modes[value];
-  return settings;
-}
-
 std::vector<GpuProcess> GpuTelemetry::processes() {
-  constexpr unsigned most = 256;
   std::map<unsigned, GpuProcess> found;
-  std::array<nvml::ProcessInfo, most> holders{};
-  unsigned count = most;
-  if (read("nvmlDeviceGetComputeRunningProcesses_v3", &count, holders.data()) ||
-      read("nvmlDeviceGetComputeRunningProcesses_v2", &(count = most), holders.data()))
-    for (const auto& [pid, used_bytes, gpu, compute] : std::span(holders).first(count))
-      found[pid].memory_bytes = used_bytes == nvml::bytes_not_known
-                                    ? GpuSample::unknown
-                                    : static_cast<double>(used_bytes);
-  std::array<nvml::ProcessUtilization, most> users{};
-  count = most;
+  for (const auto& [pid, used_bytes, gpu, compute] : holders())
+    found[pid].memory_bytes =
+        used_bytes == nvml::bytes_not_known ? GpuSample::unknown : static_cast<double>(used_bytes);
+  std::array<nvml::ProcessUtilization, 1024> users{};
+  auto count = static_cast<unsigned>(users.size());
   const auto since_us = latest_process_us_;
   if (read("nvmlDeviceGetProcessUtilization", users.data(), &count, since_us)) {
     std::map<unsigned, unsigned long long> latest_us;
@@ -167,6 +136,20 @@ std::vector<GpuProcess> GpuTelemetry::processes() {
     processes.push_back(std::move(process));
   }
   return processes;
+}
+
+std::vector<nvml::ProcessInfo> GpuTelemetry::holders() const {
+  for (unsigned room = 256; room <= 65536; room *= 4) {  // more of them than room is an error
+    std::vector<nvml::ProcessInfo> holders(room);
+    for (const char* function :
+         {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}) {
+      unsigned count = room;
+      if (!read(function, &count, holders.data())) continue;
+      holders.resize(count);
+      return holders;
+    }
+  }
+  return {};
 }
 
 double GpuTelemetry::integrated_energy_j(double power_w) {

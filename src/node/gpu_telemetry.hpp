@@ -21,22 +21,21 @@ class GpuTelemetry {
   /// know this GPU; a slice of one (MIG) has no readings of its own.
   explicit GpuTelemetry(const std::string& uuid, const std::string& library = "libnvidia-ml.so.1");
 
-  /// Where the GPU does not count its energy (before Volta), the power is integrated over the time
-  /// between samples (trapezoidal rule). Throws RunError if the GPU does not answer any more.
+  /// The energy is the power integrated over the time between samples (trapezoidal rule). Throws
+  /// RunError if the GPU does not answer any more; so the next.
   [[nodiscard]] GpuSample sample();
-  /// Throws RunError if the GPU does not answer any more; so the next.
-  [[nodiscard]] GpuSettings settings() const;
   /// Those that hold memory of the GPU or used it since the last call, ascending by pid.
   [[nodiscard]] std::vector<GpuProcess> processes();
 
  private:
   template <class... Arguments>
   bool read(const char* function, Arguments... arguments) const;
+  /// The processes that have memory of the GPU.
+  [[nodiscard]] std::vector<nvml::ProcessInfo> holders() const;
   double integrated_energy_j(double power_w);
 
   std::shared_ptr<void> nvml_;
   nvml::Device device_ = nullptr;
-  double first_counter_j_ = GpuSample::unknown;
   double last_power_w_ = GpuSample::unknown;
   std::chrono::steady_clock::time_point last_time_;
   double integrated_j_ = 0;

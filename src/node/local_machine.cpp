@@ -16,8 +16,7 @@
 #include <system_error>
 #include <type_traits>
 
-#include "node/cpu_quota.hpp"
-#include "node/memory_limit.hpp"
+#include "node/cgroup_limits.hpp"
 #include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
 
@@ -117,6 +116,14 @@ std::string text(const std::vector<int>& cpus) {
 /// containers forbid the call; the answers do not depend on it, and the default is the same policy.
 void prefer_local_memory() { syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL); }
 
+/// In bytes; 0 if the system does not tell.
+std::uint64_t memory_of_host() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return 0;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+}
+
 }  // namespace
 
 Machine local_machine() {
@@ -129,8 +136,12 @@ Machine local_machine() {
                   .no_gpu = {},
                   .system = running_system(),
                   .host_cores = static_cast<int>(list_cores(topology.get(), unbound).size()),
-                  .quotas = cpu_quotas("/proc/self")};
-  machine.memory_bytes = memory_limit("/proc/self");
+                  .quotas = {}};
+  CgroupLimits limits = cgroup_limits();
+  machine.quotas = std::move(limits.quotas);
+  const std::uint64_t all = memory_of_host();
+  machine.memory_bytes = all == 0 || limits.memory_bytes == 0 ? std::max(all, limits.memory_bytes)
+                                                              : std::min(all, limits.memory_bytes);
   if (machine.cores.empty()) {
     throw RunError("this process may use no cpu that " + machine.host + " has");
   }

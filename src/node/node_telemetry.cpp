@@ -6,29 +6,21 @@
 
 namespace wallheat {
 
-NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library)
-    : start_s_(now_s), cpu_(now_s) {
-  if (!cpu_.no_energy().empty())
-    problems_.push_back("no power of the processors: " + cpu_.no_energy());
+NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library) : start_s_(now_s) {
   try {
     gpus_ = nvml_gpus(gpu_library);
   } catch (const RunError& error) {
     problems_.push_back(std::string("no GPUs: ") + error.what());
   }
-  sources_.resize(gpus_.size());
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+  for (const NvmlGpu& gpu : gpus_) {
     try {
-      sources_[i].emplace(gpus_[i].uuid, gpu_library);
-      (void)sources_[i]->sample();  // energy counts from here
+      sources_.emplace_back(std::in_place, gpu.uuid, gpu_library);
     } catch (const RunError& error) {
-      lose(i, error.what());
+      sources_.emplace_back();
+      problems_.push_back("no readings of GPU " + std::to_string(gpu.index) + ": " + error.what());
     }
   }
-}
-
-void NodeTelemetry::lose(std::size_t gpu, const std::string& why) {
-  sources_[gpu].reset();
-  problems_.push_back("no more readings of GPU " + std::to_string(gpus_[gpu].index) + ": " + why);
+  (void)of_each<GpuSample>([](GpuTelemetry& gpu) { return gpu.sample(); });  // energy from here on
 }
 
 template <class Reading, class Ask>
@@ -39,14 +31,12 @@ std::vector<Reading> NodeTelemetry::of_each(const Ask& ask) {
     try {
       readings[i] = ask(*sources_[i]);
     } catch (const RunError& error) {
-      lose(i, error.what());
+      sources_[i].reset();
+      problems_.push_back("no more readings of GPU " + std::to_string(gpus_[i].index) + ": " +
+                          error.what());
     }
   }
   return readings;
-}
-
-std::vector<GpuSettings> NodeTelemetry::gpu_settings() {
-  return of_each<GpuSettings>([](const GpuTelemetry& gpu) { return gpu.settings(); });
 }
 
 std::vector<std::vector<GpuProcess>> NodeTelemetry::gpu_processes() {
@@ -54,12 +44,8 @@ std::vector<std::vector<GpuProcess>> NodeTelemetry::gpu_processes() {
 }
 
 NodeSample NodeTelemetry::sample(double now_s) {
-  const bool had_energy = cpu_.no_energy().empty();
-  NodeSample sample{now_s - start_s_, cpu_.sample(now_s), {}};
-  if (had_energy && !cpu_.no_energy().empty())
-    problems_.push_back("no more power of the processors: " + cpu_.no_energy());
-  sample.gpus = of_each<GpuSample>([](GpuTelemetry& gpu) { return gpu.sample(); });
-  return sample;
+  return {now_s - start_s_, cpu_.sample(),
+          of_each<GpuSample>([](GpuTelemetry& gpu) { return gpu.sample(); })};
 }
 
 std::vector<std::string> NodeTelemetry::take_problems() { return std::exchange(problems_, {}); }

@@ -24,19 +24,13 @@ class NodeTelemetry {
   explicit NodeTelemetry(double now_s, const std::string& gpu_library = "libnvidia-ml.so.1");
 
   [[nodiscard]] const std::vector<NvmlGpu>& gpus() const { return gpus_; }
-  /// A GPU that does not answer any more has no readings from then on.
+  /// A GPU that does not answer any more has no readings from then on; so its processes.
   [[nodiscard]] NodeSample sample(double now_s);
-  /// Of each GPU, in the order of gpus().
-  [[nodiscard]] std::vector<GpuSettings> gpu_settings();
   [[nodiscard]] std::vector<std::vector<GpuProcess>> gpu_processes();
   /// What could not be read, a sentence each, once.
   [[nodiscard]] std::vector<std::string> take_problems();
 
  private:
-  /// Empty where NVML does not know the GPU, or it answers no more.
-  using Source = std::optional<GpuTelemetry>;
-
-  void lose(std::size_t gpu, const std::string& why);
   /// Asks each GPU that answers; the others have a Reading that is empty.
   template <class Reading, class Ask>
   std::vector<Reading> of_each(const Ask& ask);
@@ -44,7 +38,7 @@ class NodeTelemetry {
   double start_s_;
   CpuTelemetry cpu_;
   std::vector<NvmlGpu> gpus_;
-  std::vector<Source> sources_;
+  std::vector<std::optional<GpuTelemetry>> sources_;  ///< empty if the GPU answers no more
   std::vector<std::string> problems_;
 };
 

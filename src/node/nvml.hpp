@@ -54,10 +54,6 @@ inline constexpr int clock_memory = 2;
 inline constexpr unsigned field_memory_temperature = 82;
 inline constexpr int type_unsigned = 1;
 inline constexpr std::size_t longest_text = 96;  ///< of UUIDs and names, with the 0 at the end
-inline constexpr int error_uncorrected = 1;
 inline constexpr unsigned long long bytes_not_known = ~0ULL;
-inline constexpr std::array compute_modes{"default", "exclusive thread", "prohibited",
-                                          "exclusive process"};
-inline constexpr int counter_volatile = 0;
 
 }  // namespace wallheat::nvml

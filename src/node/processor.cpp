@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
 namespace wallheat {
@@ -25,8 +26,7 @@ std::string cpu_info(const std::string& name) {
 double clock_hz() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
   if (double kilohertz = 0; file >> kilohertz) return kilohertz * 1e3;
-  const std::string megahertz = cpu_info("cpu MHz");
-  return megahertz.empty() ? 0 : std::stod(megahertz) * 1e6;
+  return std::strtod(cpu_info("cpu MHz").c_str(), nullptr) * 1e6;  // 0 if it is no number
 }
 
 }  // namespace

@@ -140,12 +140,8 @@ class Coordinator {
     std::vector<Task> samples;
     for (const NamedValue& sample : parts_.samples)
       samples.push_back({0, sample.name, parts_.places(sample.name)});
-    const bool may_choose = parts_.device == DeviceChoice::automatic && parts_.why_no_gpu;
     const auto placements =
-        may_choose ? place_where_gpus_pay(machines, parts_.why_no_gpu, parts_.threads_per_worker,
-                                          parts_.may_be_bound)
-                   : place_workers(machines, parts_.device, parts_.threads_per_worker,
-                                   parts_.may_be_bound);
+        place_workers(machines, parts_.device, parts_.threads_per_worker, parts_.may_be_bound);
     std::map<std::uint64_t, WorkerInfo::Node> nodes;
     for (std::size_t i = 0; i < placements.size(); ++i) {
       WorkerInfo::Node& node = nodes[link_.system_of(ranks[i])];

@@ -45,7 +45,6 @@ struct CoordinatorParts {
   /// What some of the plans are, by id, see WorkerParts::sample.
   std::vector<NamedValue> samples{};
   DeviceChoice device = DeviceChoice::automatic;
-  WhyNoGpu why_no_gpu{};       ///< where the device is automatic; empty: every GPU is taken
   int threads_per_worker = 0;  ///< 0: all cores of the placement
   bool may_be_bound = true;    ///< the workers, to some of their cores, by what launched them
   int max_attempts = 3;        ///< failures that may pass before a plan is given up

@@ -16,7 +16,7 @@ void fields_of(Visit& visit, R& core) {
 }
 template <class Visit, Is<Gpu> R>
 void fields_of(Visit& visit, R& gpu) {
-  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa, gpu.updates_per_s);
+  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
 }
 template <class Visit, Is<CpuQuota> R>
 void fields_of(Visit& visit, R& quota) {
@@ -25,7 +25,7 @@ void fields_of(Visit& visit, R& quota) {
 template <class Visit, Is<Machine> R>
 void fields_of(Visit& visit, R& machine) {
   visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
-        machine.host_cores, machine.quotas, machine.core_updates_per_s, machine.memory_bytes);
+        machine.host_cores, machine.quotas, machine.memory_bytes);
 }
 template <class Visit, Is<DeviceTimes> R>
 void fields_of(Visit& visit, R& times) {
@@ -46,7 +46,7 @@ void fields_of(Visit& visit, R& sample) {
   visit(sample.utilisation_pct, sample.memory_utilisation_pct, sample.encoder_pct,
         sample.decoder_pct, sample.memory_used_bytes, sample.memory_total_bytes, sample.power_w,
         sample.temperature_c, sample.memory_temperature_c, sample.sm_clock_mhz,
-        sample.memory_clock_mhz, sample.energy_j, sample.uncorrected_ecc_errors, sample.slowdown);
+        sample.memory_clock_mhz, sample.energy_j);
 }
 template <class Visit, class R>
 requires std::is_empty_v<R>

@@ -380,30 +380,6 @@ std::pair<bool, std::string> system_key(const Machine& machine) {
   return {named, named ? machine.host : machine.system};
 }
 
-/// Takes the first GPU that is dealt out and refused from all workers of its system. Returns false
-/// where none is.
-bool take_refused_gpu(std::vector<Machine>& workers, const std::vector<Placement>& placements,
-                      const std::vector<Placement>& without_gpus, const WhyNoGpu& why_no_gpu) {
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    if (!placements[i].gpu) continue;
-    const auto gpu = std::find_if(workers[i].gpus.begin(), workers[i].gpus.end(),
-                                  [&](const Gpu& g) { return g.ordinal == *placements[i].gpu; });
-    const auto& [cpus, none, shared, threads, limit] = without_gpus[i];
-    const std::string why =
-        why_no_gpu(workers[i], *gpu, threads ? static_cast<std::size_t>(*threads) : cpus.size());
-    if (why.empty()) continue;
-    const std::string refused = identity(*gpu);
-    const auto system = system_key(workers[i]);
-    for (Machine& worker : workers) {
-      if (system_key(worker) != system) continue;
-      std::erase_if(worker.gpus, [&](const Gpu& g) { return identity(g) == refused; });
-      worker.no_gpu = why;
-    }
-    return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<Placement> place_workers(const std::vector<Machine>& workers, DeviceChoice device,
@@ -415,18 +391,6 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
   for (const auto& [system, ranks] : ranks_by_system)
     HostDealer(workers, ranks, threads_per_worker, may_be_bound, placements).deal(device);
   return placements;
-}
-
-std::vector<Placement> place_where_gpus_pay(std::vector<Machine>& workers,
-                                            const WhyNoGpu& why_no_gpu, int threads_per_worker,
-                                            bool may_be_bound) {
-  const auto without_gpus =
-      place_workers(workers, DeviceChoice::cpu, threads_per_worker, may_be_bound);
-  for (;;) {
-    auto placements =
-        place_workers(workers, DeviceChoice::automatic, threads_per_worker, may_be_bound);
-    if (!take_refused_gpu(workers, placements, without_gpus, why_no_gpu)) return placements;
-  }
 }
 
 }  // namespace wallheat

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,17 +48,5 @@ enum class DeviceChoice { automatic, cpu, gpu };
 [[nodiscard]] std::vector<Placement> place_workers(const std::vector<Machine>& workers,
                                                    DeviceChoice device, int threads_per_worker,
                                                    bool may_be_bound = true);
-
-/// Why a GPU is not to solve in place of so many cores of a worker: one clause, empty where it is.
-using WhyNoGpu =
-    std::function<std::string(const Machine& worker, const Gpu& gpu, std::size_t cores)>;
-
-/// As place_workers for DeviceChoice::automatic, but a GPU that `why_no_gpu` refuses is taken from
-/// all workers of its system, with the reason in `no_gpu`. The cores are those that the worker
-/// would have if nobody had a GPU. Throws as place_workers.
-[[nodiscard]] std::vector<Placement> place_where_gpus_pay(std::vector<Machine>& workers,
-                                                          const WhyNoGpu& why_no_gpu,
-                                                          int threads_per_worker,
-                                                          bool may_be_bound = true);
 
 }  // namespace wallheat

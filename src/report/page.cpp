@@ -527,6 +527,8 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
   for (const TimeLedger& ledger : ledgers) {
     const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
     out << section("Where the time went" + of, ledger_table(ledger));
+    if (!ledger.kernels.empty())
+      out << section("The kernels" + of, "<pre>" + escaped(ledger.kernels) + "</pre>\n");
     out << section("Threads over time" + of, timeline(lanes, ledger));
   }
   out << section("Predicted and actual time of plans", predictions(points.times));

@@ -92,6 +92,21 @@ void print_phases(const Summary& summary) {
   print_table("lrr", rows, table_margin);
 }
 
+void print_gpus(const WallTime& wall) {
+  const auto& [host, upload, kernel, download, waiting] = wall.on_gpus;
+  const double all = wall.on_gpus.all();
+  if (!(all > 0)) return;
+  fmt::print("\nwhere the time of plans on GPUs went\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, seconds] :
+       {std::pair("the host's work", host), std::pair("upload", upload),
+        std::pair("kernels", kernel), std::pair("download", download),
+        std::pair("waiting for the driver", waiting)})
+    rows.push_back({name, duration_text(seconds), fmt::format("{:.1f} %", 100 * seconds / all)});
+  print_table("lrr", rows, table_margin);
+  fmt::print("{}", wall.kernels);
+}
+
 void print_slowest(const Summary& summary) {
   std::vector<std::vector<std::string>> rows;
   for (const PlanResult& plan : summary.slowest) {
@@ -180,6 +195,9 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
     ++time.sessions;
     time.plans += number_in(session, "solved");
     note_rank_memory(text_in(session, "rank_memory"), time);
+    for (const auto& [name, part] : gpu_seconds_names)
+      time.on_gpus.*part += number_in(session, name);
+    if (session.contains("kernels")) time.kernels += "\n" + text_in(session, "kernels") + "\n";
     const double seconds = number_in(session, "seconds");
     if (const auto start = seconds_of_utc(text_in(session, "started_utc"))) {
       stretches.emplace_back(*start, *start + seconds);
@@ -361,6 +379,7 @@ void print_summary(const Summary& summary, const WallTime* wall, bool closed_wel
                indent);
   print_means(summary);
   print_phases(summary);
+  if (wall != nullptr) print_gpus(*wall);
   print_slowest(summary);
   print_failed(summary);
 }
@@ -401,6 +420,8 @@ Json to_json(const Summary& summary, const WallTime* wall, bool closed_well, dou
     json["rank_memory"] = nullptr;
     if (wall->rank_memory > 0)
       json["rank_memory"] = {{"bytes", wall->rank_memory}, {"rank", wall->rank}};
+    for (const auto& [name, part] : gpu_seconds_names)
+      if (wall->on_gpus.all() > 0) json[name] = wall->on_gpus.*part;
   }
   json["phases"] = Json::object();
   for (const auto& [name, seconds] : summary.phases) json["phases"][name] = seconds;

@@ -13,6 +13,7 @@
 #include "report/histogram.hpp"
 #include "report/room_table.hpp"
 #include "report/row_table.hpp"
+#include "view/gpu_text.hpp"
 #include "view/json_forward.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/result_reader.hpp"
@@ -27,6 +28,8 @@ struct WallTime {
   double plans = 0;    ///< solved in that time
   std::int64_t rank_memory = 0;  ///< bytes that a rank of theirs held at most; 0: unknown
   int rank = 0;                  ///< the one that did
+  GpuSeconds on_gpus;            ///< all 0 if no plan was solved on one
+  std::string kernels;           ///< a table of the GPUs' kernels for each session that used one
 };
 [[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
 /// "45.2 MB, of rank 0"; empty where that is unknown.

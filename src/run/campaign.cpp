@@ -25,11 +25,9 @@
 #include "run/catalogue.hpp"
 #include "run/disk_need.hpp"
 #include "run/forecast.hpp"
-#include "run/gpu_choice.hpp"
 #include "run/memory_need.hpp"
 #include "run/signals.hpp"
 #include "solve/gpu/device.hpp"
-#include "solve/trace.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
@@ -48,7 +46,6 @@ class StoreSink final : public ResultSink {
  public:
   StoreSink(ResultStore& store, const PlanSource& source) : store_(store), source_(source) {}
   std::vector<PlanResult> store(std::span<const PlanResult> results) override {
-    const TraceRange range("store");
     const std::vector<char> other = of_other_inputs(results);
     std::vector<PlanResult> refused;
     if (std::find(other.begin(), other.end(), true) == other.end()) {
@@ -184,14 +181,12 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logge
 /// The plans of this shard that want solving; counts all others of it. Refuses to mix answers to
 /// different inputs in one file.
 std::vector<QueuedPlan> plans_to_solve(const RunOptions& options, const PlanSource& source,
-                                       ResultStore& store, RunTally& tally,
-                                       MeasuredGpus& measured) {
+                                       ResultStore& store, RunTally& tally) {
   std::vector<QueuedPlan> plans;
   InputChanges changes;
   store.for_each_restored([&](const PlanResult& row) {
     if (stop_requested()) throw StopRequested();
     look_for_change(source, row, changes);
-    measured.add(row);
     if (!options.shard.holds(row.index)) return;
     ++tally.total;
     if (is_answer(row.status)) {
@@ -283,8 +278,7 @@ class Campaign {
     parts.plans = std::move(plans_);
     parts.settings = options_.settings();
     parts.samples = samples_;
-    parts.device = device_;
-    parts.why_no_gpu = gpu_choice_.why_no_gpu();
+    parts.device = options_.device;
     parts.threads_per_worker = options_.threads;
     parts.may_be_bound = may_be_bound_by_launcher();
     parts.max_attempts = options_.max_attempts;
@@ -362,13 +356,12 @@ class Campaign {
     open_store(std::move(claim), session);
 
     RunTally tally;
-    plans_ = plans_to_solve(options, *source_, *store_, tally, gpu_choice_.measured);
+    plans_ = plans_to_solve(options, *source_, *store_, tally);
     say_what_is_to_do(tally);
     warn_of_unknown_spacing();
     warn_of_disk();
     largest_ = memory_of_largest_plan(*source_, options.job, plans_.size(),
                                       [&](std::size_t i) { return id_of(plans_[i]); });
-    choose_device();
     if (surroundings.ranks > 1) take_samples();
     monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
                      live_status_);
@@ -396,17 +389,6 @@ class Campaign {
     if (resuming_)
       logger_.info("restored {} of {} plans from {}", tally.restored, tally.total,
                    options_.out.string());
-  }
-
-  /// What `auto` means for these plans, as far as no machine is needed to tell.
-  void choose_device() {
-    device_ = options_.device;
-    if (device_ != DeviceChoice::automatic || plans_.empty()) return;
-    gpu_choice_.look_at(*source_, plans_.size(), [&](std::size_t i) { return id_of(plans_[i]); });
-    if (!gpu_choice_.any_source) return;
-    if (!gpu_support().gpus.empty())
-      logger_.info("the CPU solves plans with sources, as no GPU was measured with them yet");
-    device_ = DeviceChoice::cpu;
   }
 
   /// By the first plan, as plans with and without sources seldom mix.
@@ -520,6 +502,8 @@ class Campaign {
       if (on_gpus.all() > 0) end[name] = fmt::format("{:.3f}", on_gpus.*part);
     if (const auto gpus = monitor_->gpu_table(); !gpus.empty())
       end["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
+    if (const auto kernels = monitor_->kernel_table(); !kernels.empty())
+      end["kernels"] = fmt::format("{}", fmt::join(kernels, "\n"));
     return end;
   }
 
@@ -582,8 +566,6 @@ class Campaign {
   std::vector<QueuedPlan> plans_;
   std::optional<PlanMemory> largest_;  // of them; none once a warning is given
   std::vector<NamedValue> samples_;
-  DeviceChoice device_ = DeviceChoice::automatic;
-  GpuChoice gpu_choice_;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;
   RunEnd end_ = RunEnd::finished;

@@ -15,7 +15,6 @@
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "run/disk_need.hpp"
-#include "run/gpu_choice.hpp"
 #include "run/memory_need.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/result_path.hpp"
@@ -134,7 +133,6 @@ class Examination {
                                                   !options_.retry_failed && !solved;
                             settled_.push_back(solved || given_up);
                             if (given_up && options_.shard.holds(row.index)) ++given_up_;
-                            gpu_choice_.measured.add(row);
                             look_for_change(*source_, row, changes);
                           });
     found_.warnings.insert(found_.warnings.end(), report.begin(), report.end());
@@ -275,18 +273,13 @@ class Examination {
       return;
     }
     if (options_.check == CheckFor::a_job) {
-      tell("device", "the job's nodes decide by what their GPUs and cores can do");
+      tell("device", "the GPUs of the job's nodes, or their cores");
       return;
     }
-    if (ids_)
-      gpu_choice_.look_at(*source_, ids_->ids.size(),
-                          [&](std::size_t i) { return std::string(ids_->ids[i]); });
-    if (gpu_choice_.any_source) {
-      tell("device", "the CPU: plans have sources, and no GPU was measured with them yet");
-      return;
-    }
-    tell("device",
-         gpu_choice_.who_solves(machine_for(options_.device, solver.isa), options_.threads));
+    const GpuSupport support = gpu_support();
+    tell("device", support.can_solve ? fmt::format("{} GPU(s): {}", support.gpus.size(),
+                                                   support.gpus.front().name)
+                                     : "the CPU: " + support.reason);
   }
 
   static void look_at_directory(const std::filesystem::path& file) {
@@ -307,7 +300,6 @@ class Examination {
   std::vector<bool> settled_;      // of each plan: solved, or given up
   std::size_t plans_of_shard_ = 0;
   std::size_t given_up_ = 0;  // of them
-  GpuChoice gpu_choice_;
 };
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include "node/peak_memory.hpp"
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
-#include "run/gpu_choice.hpp"
 #include "run/signals.hpp"
 #include "view/console.hpp"
 #include "wallheat/error.hpp"
@@ -153,7 +152,7 @@ WorkerDevice open_device(const RunOptions& options, const Machine& machine,
 
 WorkerParts worker_parts(const RunOptions& options) {
   WorkerParts parts;
-  parts.machine = machine_for(options.device, options.job.solver.isa);
+  parts.machine = local_machine();
   if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then the binding is meant
   parts.open = [options, machine = parts.machine](const Placement& placement) {
     return open_device(options, machine, placement);

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "solve/error_estimate.hpp"
 #include "solve/host_device.hpp"
+#include "solve/logarithm.hpp"
 #include "solve/stencil.hpp"
 
 namespace wallheat {
@@ -80,8 +80,8 @@ class Convergence {
   /// Sets the next window by extrapolating the decay of delta, which slows down as the fast modes
   /// die out: the forecast falls short of the true end and is seldom taken back.
   WALLHEAT_HOST_DEVICE void extrapolate(double delta, std::int64_t made) {
-    const double decay = std::log(last_looked_at_ / delta) / static_cast<double>(made);
-    const double forecast = std::log(delta / tolerance_) / decay;
+    const double decay = logarithm(last_looked_at_ / delta) / static_cast<double>(made);
+    const double forecast = logarithm(delta / tolerance_) / decay;
     last_looked_at_ = delta;
     // NaN and infinity (first window, no decay, tolerance 0) fall through to the longest window.
     window_ = longest;

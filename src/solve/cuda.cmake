@@ -46,12 +46,6 @@ if(WALLHEAT_CUDA_FOUND)
     list(APPEND architectures ${newest}-virtual)
     set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "Kinds of GPU to build for")
   endif()
-  # Clusters of blocks came with 9.0.
-  set(WALLHEAT_CLUSTER_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
-  list(FILTER WALLHEAT_CLUSTER_ARCHITECTURES INCLUDE REGEX "^(9[0-9]|[1-9][0-9][0-9]|all|native)")
-  if(NOT WALLHEAT_CLUSTER_ARCHITECTURES)
-    set(WALLHEAT_CLUSTER_ARCHITECTURES 90)  # never started, but linked
-  endif()
   enable_language(CUDA)
   # CMake before 3.26 does not know that this compiler speaks C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)

@@ -5,25 +5,18 @@
 #include <cmath>
 
 #include "core/printable.hpp"
-#include "view/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 
 namespace wallheat {
 namespace {
 
-Json to_json(const Flow& flow, const GpuBench& bench) {
-  const double rate = flow.updates_per_s();
-  Json json{{"in_flight", flow.in_flight},
-            {"plans", flow.plans},
-            {"seconds", flow.seconds},
-            {"plans_per_s", flow.plans_per_s()},
-            {"updates_per_s", rate},
-            {"share_of_fp64", rate / bench.ceiling.updates_by_fp64()},
-            {"share_of_shared_memory", rate / bench.ceiling.updates_by_shared_memory()},
-            {"of_baseline", rate / GpuBench::best(bench.baseline).updates_per_s()}};
-  if (flow.gpu.samples > 0) json["gpu"] = to_json(flow.gpu, flow.plans);
-  return json;
+Json to_json(const Flow& flow) {
+  return {{"in_flight", flow.in_flight},
+          {"plans", flow.plans},
+          {"seconds", flow.seconds},
+          {"plans_per_s", flow.plans_per_s()},
+          {"updates_per_s", flow.updates_per_s()}};
 }
 
 std::string or_dash(double number, const char* format) {
@@ -33,15 +26,10 @@ std::string or_dash(double number, const char* format) {
 }  // namespace
 
 std::string to_json_text(const CpuBench& bench) {
-  const auto& [device, ceiling, copies, plans, scaling] = bench;
+  const auto& [device, ceiling, plans, scaling] = bench;
   Json json{{"device", device},
             {"ceiling_updates_per_s", ceiling},
             {"share_of_core", bench.share_of_core()}};
-  for (const CopyRate& copy : copies) {
-    json["copies"].push_back({{"level", copy.level},
-                              {"size_bytes", copy.size_bytes},
-                              {"bytes_per_s", copy.bytes_per_second}});
-  }
   for (const PlanRate& plan : plans) {
     json["plans"].push_back({{"id", plan.id},
                              {"interior_cells", plan.interior_cells},
@@ -66,7 +54,7 @@ std::string to_json_text(const CpuBench& bench) {
 }
 
 void print_tables(const CpuBench& bench) {
-  const auto& [device, ceiling, copies, plans, scaling] = bench;
+  const auto& [device, ceiling, plans, scaling] = bench;
   constexpr std::size_t column = 10;  // where the facts stand
   print_line("device    " + device, column);
   print_line(
@@ -74,11 +62,6 @@ void print_tables(const CpuBench& bench) {
                   "by the three of an update",
                   ceiling * 1e-9),
       column);
-  for (const CopyRate& copy : copies) {
-    print_line(fmt::format("copy      {:6.1f} GB/s read and written, {} KiB: {}",
-                           copy.bytes_per_second * 1e-9, copy.size_bytes / 1024, copy.level),
-               column);
-  }
   constexpr double idle = 0.9;
   if (const double share = bench.share_of_core(); share < idle)
     print_line(
@@ -111,40 +94,8 @@ void print_tables(const CpuBench& bench) {
 }
 
 std::string to_json_text(const GpuBench& bench) {
-  Json json{{"device", bench.name},
-            {"fp64_additions_per_s", bench.ceiling.fp64_additions_per_s},
-            {"shared_bytes_per_s", bench.ceiling.shared_bytes_per_s},
-            {"ceiling_updates_per_s_by_fp64", bench.ceiling.updates_by_fp64()},
-            {"ceiling_updates_per_s_by_shared_memory", bench.ceiling.updates_by_shared_memory()}};
-  json["copies_bytes_per_s"] = {
-      {"up_pageable", bench.copies.up_pageable},     {"up_pinned", bench.copies.up_pinned},
-      {"down_pageable", bench.copies.down_pageable}, {"down_pinned", bench.copies.down_pinned},
-      {"up_mapped", bench.copies.up_mapped},         {"down_mapped", bench.copies.down_mapped}};
-  json["compared_plans"] = bench.compared;
-  for (const GpuKernel& kernel : bench.kernels) {
-    json["kernels"].push_back({{"name", kernel.name},
-                               {"threads", kernel.threads},
-                               {"registers", kernel.registers},
-                               {"spilled_bytes", kernel.spilled_bytes},
-                               {"shared_bytes", kernel.shared_bytes},
-                               {"blocks_a_multiprocessor", kernel.blocks_a_multiprocessor},
-                               {"occupancy", kernel.occupancy},
-                               {"launches", kernel.launches},
-                               {"seconds", kernel.seconds}});
-  }
-  for (const auto& [name, flow] : bench.by_kernel) {
-    json["by_kernel"].push_back(to_json(flow, bench));
-    json["by_kernel"].back()["kernel"] = name;
-  }
-  for (const Flow& flow : bench.baseline) json["baseline"].push_back(to_json(flow, bench));
-  for (const Flow& flow : bench.flows) json["flows"].push_back(to_json(flow, bench));
-  json["end_to_end"] = to_json(bench.end_to_end, bench);
-  json["end_to_end"]["source"] = bench.end_to_end_source;
-  for (const AloneTime& time : bench.alone) {
-    json["alone"].push_back(
-        {{"plan", time.plan}, {"gpu_s", time.gpu_s}, {"cpu_core_s", time.cpu_core_s}});
-  }
-  json["speedup_alone"] = bench.speedup_alone();
+  Json json{{"device", bench.name}, {"compared_plans", bench.compared}};
+  for (const Flow& flow : bench.flows) json["flows"].push_back(to_json(flow));
   json["cpu_cores"] = bench.cpu_cores;
   for (const SideRate& rate : bench.sides) {
     json["sides"].push_back({{"side", rate.side},
@@ -152,69 +103,7 @@ std::string to_json_text(const GpuBench& bench) {
                              {"cpu_plans_per_s", rate.cpu_plans_per_s}});
   }
   json["break_even_side"] = bench.break_even_side;
-  for (const bool pinned : {false, true}) {
-    const Offload offload = bench.offload(pinned);
-    Offload values = offload;
-    values.start_s = 0;
-    constexpr double bytes = 8;
-    json["offload"][pinned ? "pinned" : "pageable"] = {
-        {"bytes_per_s", offload.bytes_per_s},
-        {"cpu_updates_per_s", offload.cpu_per_s},
-        {"gpu_updates_per_s", offload.gpu_per_s},
-        {"start_s", offload.start_s},
-        {"break_even_updates_a_double", break_even_operations(values, bytes)},
-        {"break_even_updates_a_double_both_ways", break_even_operations(values, 2 * bytes)},
-        {"break_even_side",
-         bench.sides.empty() ? Json(nullptr) : Json(break_even_plan_side(offload))}};
-  }
   return json_text(json);
-}
-
-std::string to_json_text(const GpuCrossover& crossover) {
-  Json json{{"model", crossover.model},
-            {"modelled", true},
-            {"gpu_updates_per_s", crossover.rates.gpu_updates_per_s},
-            {"cores", crossover.rates.cores},
-            {"core_updates_per_s", crossover.rates.core_updates_per_s}};
-  for (const auto& [jacobi, fastforward, steady] : crossover.sides)
-    json["sides"].push_back({{"side", jacobi.side},
-                             {"gpu_plans_per_s", jacobi.gpu_plans_per_s},
-                             {"cpu_plans_per_s", jacobi.cpu_plans_per_s},
-                             {"cpu_fastforward_plans_per_s", fastforward},
-                             {"cpu_steady_plans_per_s", steady}});
-  json["break_even_side"] = crossover.break_even_side;
-  json["break_even_side_fastforward"] = crossover.break_even_side_fastforward;
-  return json_text(json);
-}
-
-void print_tables(const GpuCrossover& crossover) {
-  print_line(
-      fmt::format("model     {}: {:.3g} updates/s expected of its FP64 cores and clock. No GPU "
-                  "was measured: a tenth of a millisecond to start a plan and 15 GB/s are "
-                  "assumed",
-                  crossover.model, crossover.rates.gpu_updates_per_s),
-      10);
-  print_line(fmt::format("CPU       {} core(s), as one was measured with three generated plans of "
-                         "each size",
-                         crossover.rates.cores),
-             10);
-  std::vector<std::vector<std::string>> rows{
-      {"side, cells", "GPU jacobi", "CPU jacobi", "GPU/CPU", "CPU fastforward", "CPU steady"}};
-  for (const auto& [jacobi, fastforward, steady] : crossover.sides)
-    rows.push_back({fmt::format("{}", jacobi.side), fmt::format("{:.1f}", jacobi.gpu_plans_per_s),
-                    fmt::format("{:.1f}", jacobi.cpu_plans_per_s),
-                    fmt::format("{:.2f}", jacobi.gpu_plans_per_s / jacobi.cpu_plans_per_s),
-                    fmt::format("{:.1f}", fastforward), fmt::format("{:.1f}", steady)});
-  fmt::print("\nplans a second\n");
-  print_table("rrrrrr", rows, 0);
-  const auto ahead = [](const char* solver, double side) {
-    if (std::isnan(side))
-      fmt::print("against {} the GPU is behind up to the largest of these\n", solver);
-    else
-      fmt::print("against {} the GPU is ahead from {:.0f} x {:.0f} cells on\n", solver, side, side);
-  };
-  ahead("jacobi", crossover.break_even_side);
-  ahead("fastforward", crossover.break_even_side_fastforward);
 }
 
 void print_tables(const ReferenceProfile& profile, const std::string& id,

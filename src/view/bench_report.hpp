@@ -5,7 +5,6 @@
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
-#include "bench/gpu_crossover.hpp"
 #include "bench/reference_profile.hpp"
 #include "bench/solver_bench.hpp"
 
@@ -13,11 +12,9 @@ namespace wallheat {
 
 [[nodiscard]] std::string to_json_text(const CpuBench& bench);
 [[nodiscard]] std::string to_json_text(const GpuBench& bench);
-[[nodiscard]] std::string to_json_text(const GpuCrossover& crossover);
 /// Prints tables to stdout. Those of a GPU are in bench/gpu_bench.hpp, as a build without this
 /// folder prints them, too.
 void print_tables(const CpuBench& bench);
-void print_tables(const GpuCrossover& crossover);
 
 /// `solver` is what the published algorithm is compared with.
 void print_tables(const ReferenceProfile& profile, const std::string& id,

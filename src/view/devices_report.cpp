@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/solver_bench.hpp"
 #include "core/version.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
@@ -46,13 +47,8 @@ void print_peak(const DevicesReport& report) {
                     report.processor.clock_hz * 1e-9, report.lanes()));
 }
 
-std::string auto_text(const DeviceVerdict& jacobi) {
-  return fmt::format("--device auto takes {} for jacobi and plans of {} x {} cells",
-                     jacobi.takes_gpu() ? "it" : "the CPU", sample_side, sample_side);
-}
-
 void print_gpu(const DevicesReport::GpuEntry& entry) {
-  const auto& [gpu, properties, jacobi] = entry;
+  const auto& [gpu, properties] = entry;
   print_device_fact(
       "", fmt::format("{}: {}, {}, {:.0f} GiB, NUMA node {}", gpu.ordinal, gpu.name, gpu.uuid,
                       static_cast<double>(gpu.memory_bytes) / (1 << 30), gpu.numa));
@@ -63,13 +59,6 @@ void print_gpu(const DevicesReport::GpuEntry& entry) {
                       properties.capability / 10, properties.capability % 10,
                       properties.multiprocessors, properties.clock_hz * 1e-9,
                       properties.memory_bytes_per_second / tera));
-  if (properties.fp64_cores > 0)
-    print_device_fact("",
-                      fmt::format("   peak {:.3g} TFLOP/s in FP64 ({} cores), {:.3g} in FP32 ({} "
-                                  "cores): cores x clock x 2",
-                                  properties.fp64_per_second() / tera, properties.fp64_cores,
-                                  properties.fp32_per_second() / tera, properties.fp32_cores));
-  print_device_fact("", fmt::format("   {}: it {}", auto_text(jacobi), jacobi.why()));
 }
 
 void print_solvers(const DevicesReport& report) {
@@ -166,7 +155,7 @@ void print_json(const DevicesReport& report) {
     cpu["plans_per_s"][std::string(to_string(kind))] = plans_per_s;
   json["cpu"] = std::move(cpu);
   json["gpus"] = Json::array();
-  for (const auto& [gpu, properties, jacobi] : report.gpus) {
+  for (const auto& [gpu, properties] : report.gpus) {
     json["gpus"].push_back(
         {{"ordinal", gpu.ordinal},
          {"name", gpu.name},
@@ -178,16 +167,8 @@ void print_json(const DevicesReport& report) {
               ? Json(nullptr)
               : Json(fmt::format("{}.{}", properties.capability / 10, properties.capability % 10))},
          {"multiprocessors", known(properties.multiprocessors)},
-         {"fp32_cores", known(properties.fp32_cores)},
-         {"fp64_cores", known(properties.fp64_cores)},
          {"clock_hz", known(properties.clock_hz)},
-         {"memory_bytes_per_second", known(properties.memory_bytes_per_second)},
-         {"fp32_per_second", known(properties.fp32_per_second())},
-         {"fp64_per_second", known(properties.fp64_per_second())},
-         {"expected_updates_per_s", known(jacobi.rates.gpu_updates_per_s)},
-         {"expected_plans_per_s", jacobi.gpu_plans_per_s},
-         {"auto", jacobi.takes_gpu() ? "gpu" : "cpu"},
-         {"auto_reason", jacobi.why()}});
+         {"memory_bytes_per_second", known(properties.memory_bytes_per_second)}});
   }
   json["gpu_driver_cuda"] = report.gpu_driver.empty() ? Json(nullptr) : Json(report.gpu_driver);
   json["no_gpu"] = report.no_gpu.empty() ? Json(nullptr) : Json(report.no_gpu);

@@ -6,7 +6,6 @@
 #include "core/machine.hpp"
 #include "node/processor.hpp"
 #include "solve/gpu/device.hpp"
-#include "solve/worth_a_gpu.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
@@ -16,12 +15,12 @@ struct DevicesReport {
   struct GpuEntry {
     Gpu gpu;
     GpuProperties properties;
-    DeviceVerdict jacobi;  ///< against the threads, for plans of sample_side
   };
   /// A solver on the CPU.
   struct SolverRate {
     SolverKind kind;
-    double plans_per_s = 0;  ///< of sample_side; all threads, as one of them was measured
+    double plans_per_s =
+        0;  ///< of sample_side (bench/solver_bench.hpp); all threads, as one of them was measured
   };
   std::string mpi;
   Machine machine;

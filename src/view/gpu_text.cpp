@@ -9,27 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/bytes.hpp"
 #include "view/json.hpp"
 
 namespace wallheat {
 namespace {
-
-constexpr std::array<std::pair<const char*, double GpuSample::*>, 13> readings{{
-    {"utilisation_pct", &GpuSample::utilisation_pct},
-    {"memory_utilisation_pct", &GpuSample::memory_utilisation_pct},
-    {"encoder_pct", &GpuSample::encoder_pct},
-    {"decoder_pct", &GpuSample::decoder_pct},
-    {"memory_used_bytes", &GpuSample::memory_used_bytes},
-    {"memory_total_bytes", &GpuSample::memory_total_bytes},
-    {"power_w", &GpuSample::power_w},
-    {"temperature_c", &GpuSample::temperature_c},
-    {"memory_temperature_c", &GpuSample::memory_temperature_c},
-    {"sm_clock_mhz", &GpuSample::sm_clock_mhz},
-    {"memory_clock_mhz", &GpuSample::memory_clock_mhz},
-    {"energy_j", &GpuSample::energy_j},
-    {"uncorrected_ecc_errors", &GpuSample::uncorrected_ecc_errors},
-}};
 
 void add_known(Json& json, const std::string& name, double number) {
   if (std::isfinite(number)) json[name] = number;
@@ -73,23 +56,40 @@ void GpuSeconds::add(const DeviceTimes& times, double solve_s) {
   waiting += std::max(times.wait_s - times.on_device_s(), 0.0);
 }
 
+void KernelTimes::add(const DeviceTimes& times) {
+  Times& all = kernels_[times.kernel];
+  all.least_s = all.plans == 0 ? times.kernel_s : std::min(all.least_s, times.kernel_s);
+  all.largest_s = std::max(all.largest_s, times.kernel_s);
+  all.total_s += times.kernel_s;
+  ++all.plans;
+}
+
+std::vector<std::string> KernelTimes::table() const {
+  std::vector<std::string> lines;
+  constexpr const char* columns = "{:<10}  {:>8}  {:>9}  {:>8}  {:>8}  {:>10}";
+  for (const auto& [name, times] : kernels_) {
+    if (lines.empty())
+      lines.push_back(
+          fmt::format(columns, "kernel", "plans", "total s", "mean ms", "least ms", "largest ms"));
+    const auto number = [](double value) { return fmt::format("{:.3f}", value); };
+    lines.push_back(fmt::format(columns, name, times.plans, number(times.total_s),
+                                number(1e3 * times.total_s / static_cast<double>(times.plans)),
+                                number(1e3 * times.least_s), number(1e3 * times.largest_s)));
+  }
+  return lines;
+}
+
 Json to_json(const GpuSample& sample) {
   Json json = Json::object();
-  for (const auto& [name, reading] : readings) add_known(json, name, sample.*reading);
-  if (const auto reasons = slowdown_reasons(sample.slowdown); !reasons.empty())
-    json["slowdown_reasons"] = reasons;
-  json["slowdown"] = sample.slowdown;
+  for (const GpuReading& reading : gpu_readings)
+    add_known(json, reading.name, sample.*reading.value);
   return json;
 }
 
 GpuSample gpu_sample_from_json(const Json& json) {
   GpuSample sample;
-  for (const auto& [name, reading] : readings) {
-    if (json.contains(name)) sample.*reading = json.at(name).get<double>();
-  }
-  const Json& slowdown = json.at("slowdown");
-  if (!slowdown.is_number_unsigned()) throw DecodeError("slowdown is no bit mask");
-  sample.slowdown = slowdown.get<std::uint64_t>();
+  for (const GpuReading& reading : gpu_readings)
+    if (json.contains(reading.name)) sample.*reading.value = json.at(reading.name).get<double>();
   return sample;
 }
 
@@ -104,10 +104,8 @@ Json to_json(const GpuUsage& usage, std::size_t plans) {
   add("power_w", usage.power_w);
   add("temperature_c", usage.temperature_c);
   add("sm_clock_mhz", usage.sm_clock_mhz);
-  add_known(json, "uncorrected_ecc_errors", usage.uncorrected_ecc_errors.max());
   add_known(json, "energy_j", usage.energy_j);
   add_known(json, "energy_j_per_plan", per_plan(usage.energy_j, plans));
-  json["slowdown_reasons"] = slowdown_reasons(usage.slowdown);
   return json;
 }
 
@@ -122,30 +120,24 @@ std::string gpu_text(const GpuSample& sample) {
   add(sample.power_w, fmt::format("{:.0f} W", sample.power_w));
   add(sample.temperature_c, fmt::format("{:.0f} °C", sample.temperature_c));
   add(sample.sm_clock_mhz, fmt::format("{:.0f} MHz", sample.sm_clock_mhz));
-  for (const std::string& reason : slowdown_reasons(sample.slowdown))
-    parts.push_back("slowed down: " + reason);
-  if (sample.uncorrected_ecc_errors > 0)
-    parts.push_back(fmt::format("{:.0f} uncorrected memory errors", sample.uncorrected_ecc_errors));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string gpu_header() {
-  return fmt::format(
-      "{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}  {}", "rank",
-      "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz", "energy J", "plans", "J/plan",
-      "slowed down by");
+  return fmt::format("{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}",
+                     "rank", "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz",
+                     "energy J", "plans", "J/plan");
 }
 
 std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage, std::size_t plans) {
   const auto mean_and_max = [](const MeanAndMax& reading) {
     return fmt::format("{} / {}", cell(reading.mean()), cell(reading.max()));
   };
-  return fmt::format(
-      "{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}  {}", rank, host,
-      mean_and_max(usage.utilisation_pct), cell(usage.memory_used_bytes.max() * 1e-9, 1),
-      mean_and_max(usage.power_w), cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),
-      cell(usage.energy_j), plans, cell(per_plan(usage.energy_j, plans), 2),
-      fmt::join(slowdown_reasons(usage.slowdown), ", "));
+  return fmt::format("{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}",
+                     rank, host, mean_and_max(usage.utilisation_pct),
+                     cell(usage.memory_used_bytes.max() * 1e-9, 1), mean_and_max(usage.power_w),
+                     cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),
+                     cell(usage.energy_j), plans, cell(per_plan(usage.energy_j, plans), 2));
 }
 
 }  // namespace wallheat

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/gpu_usage.hpp"
 #include "view/json_forward.hpp"
@@ -27,6 +29,24 @@ struct GpuSeconds {
   [[nodiscard]] double all() const { return host + upload + kernel + download + waiting; }
 };
 
+/// What each kernel took for a plan, by its name.
+class KernelTimes {
+ public:
+  void add(const DeviceTimes& times);
+  /// Title and a line a kernel: its plans, and their total, mean, least and largest time; empty if
+  /// there was none.
+  [[nodiscard]] std::vector<std::string> table() const;
+
+ private:
+  struct Times {
+    std::size_t plans = 0;
+    double total_s = 0;
+    double least_s = 0;
+    double largest_s = 0;
+  };
+  std::map<std::string, Times> kernels_;
+};
+
 /// The parts, by the names under which a session's attributes have them.
 inline constexpr std::array gpu_seconds_names{
     std::pair{"gpu_host_seconds", &GpuSeconds::host},
@@ -37,7 +57,7 @@ inline constexpr std::array gpu_seconds_names{
 
 /// The readings that are known, each under its name in GpuSample.
 [[nodiscard]] Json to_json(const GpuSample& sample);
-/// Throws nlohmann::json::exception or DecodeError if a reading is no number.
+/// Throws nlohmann::json::exception if a reading is no number.
 [[nodiscard]] GpuSample gpu_sample_from_json(const Json& json);
 /// Means and maxima that are known, and energy per plan.
 [[nodiscard]] Json to_json(const GpuUsage& usage, std::size_t plans);

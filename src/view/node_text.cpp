@@ -17,35 +17,17 @@ namespace {
 
 constexpr double bytes_a_mib = 1 << 20;
 
-/// A reading of a GPU, and how wide it is in the table; 0: not in the table.
-struct GpuColumn {
-  const char* name;
-  const char* unit;
-  double GpuSample::*reading;
-  double bytes_a_unit;
-  std::size_t width;
-};
-constexpr std::array gpu_columns{
-    GpuColumn{"pwr", "W", &GpuSample::power_w, 1, 5},
-    GpuColumn{"gtemp", "C", &GpuSample::temperature_c, 1, 5},
-    GpuColumn{"mtemp", "C", &GpuSample::memory_temperature_c, 1, 5},
-    GpuColumn{"sm", "%", &GpuSample::utilisation_pct, 1, 4},
-    GpuColumn{"mem", "%", &GpuSample::memory_utilisation_pct, 1, 4},
-    GpuColumn{"enc", "%", &GpuSample::encoder_pct, 1, 4},
-    GpuColumn{"dec", "%", &GpuSample::decoder_pct, 1, 4},
-    GpuColumn{"mclk", "MHz", &GpuSample::memory_clock_mhz, 1, 5},
-    GpuColumn{"pclk", "MHz", &GpuSample::sm_clock_mhz, 1, 5},
-    GpuColumn{"fb", "MiB", &GpuSample::memory_used_bytes, bytes_a_mib, 7},
-    GpuColumn{"energy", "J", &GpuSample::energy_j, 1, 0},
-};
+/// How wide a column is in the table; 0: not in it.
+std::size_t width_of(const GpuReading& reading) {
+  const std::string_view unit = reading.unit;
+  return unit == "J" || unit.empty() ? 0 : unit == "%" ? 4 : unit == "MiB" ? 7 : 5;
+}
 
 /// Other tools' names and those of the whole node.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> other_units{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_units{
     {{"seconds", "s"},
      {"cpu", "%"},
      {"ram", "MiB"},
-     {"cpu_pwr", "W"},
-     {"cpu_energy", "J"},
      {"jpg", "%"},
      {"ofa", "%"},
      {"gpuUtil", "%"},
@@ -64,7 +46,7 @@ bool is_number(std::string_view text) {
   });
 }
 
-/// A reading of a process, as GpuColumn of a GPU.
+/// A reading of a process, and how wide it is in the table.
 struct ProcessColumn {
   const char* name;
   double GpuProcess::*reading;
@@ -86,27 +68,18 @@ std::string node_cell(double value, std::size_t width, int decimals = 0) {
 
 }  // namespace
 
-NodeColumns::NodeColumns(const NodeSample& sample, const std::vector<NvmlGpu>& gpus)
-    : names_{"seconds", "cpu", "ram", "cpu_pwr", "cpu_energy"} {
+NodeColumns::NodeColumns(const std::vector<NvmlGpu>& gpus) : names_{"seconds", "cpu", "ram"} {
   for (const NvmlGpu& gpu : gpus)
-    for (const GpuColumn& column : gpu_columns) names_.push_back(gpu_prefix(gpu) + column.name);
-  for (const auto& [cpu, pct] : sample.cpu.cpu_pct) {
-    cpus_.push_back(cpu);
-    names_.push_back(fmt::format("cpu{}", cpu));
-  }
+    for (const GpuReading& reading : gpu_readings)
+      if (reading.column != nullptr) names_.push_back(gpu_prefix(gpu) + reading.column);
 }
 
 std::vector<double> NodeColumns::values(const NodeSample& sample) const {
   std::vector<double> values{sample.seconds, sample.cpu.busy_pct,
-                             sample.cpu.memory_used_bytes / bytes_a_mib, sample.cpu.power_w,
-                             sample.cpu.energy_j};
+                             sample.cpu.memory_used_bytes / bytes_a_mib};
   for (const GpuSample& gpu : sample.gpus)
-    for (const GpuColumn& column : gpu_columns)
-      values.push_back(gpu.*column.reading / column.bytes_a_unit);
-  for (const int cpu : cpus_) {
-    const auto found = sample.cpu.cpu_pct.find(cpu);
-    values.push_back(found == sample.cpu.cpu_pct.end() ? CpuSample::unknown : found->second);
-  }
+    for (const GpuReading& reading : gpu_readings)
+      if (reading.column != nullptr) values.push_back(gpu.*reading.value / reading.per_unit);
   return values;
 }
 
@@ -120,8 +93,8 @@ std::string_view unit_of_column(std::string_view name) {
   if (name.starts_with("gpu") && end != std::string_view::npos &&
       is_number(name.substr(3, end - 3)))
     name.remove_prefix(end + 1);
-  for (const GpuColumn& column : gpu_columns)
-    if (name == column.name) return column.unit;
+  for (const GpuReading& reading : gpu_readings)
+    if (reading.column != nullptr && name == reading.column) return reading.unit;
   for (const auto& [known, unit] : other_units)
     if (name == known) return unit;
   return "";
@@ -144,21 +117,6 @@ std::string json_row(const std::string& utc, const NodeColumns& columns,
   return json_line(json);
 }
 
-std::vector<std::string> settings_lines(const std::vector<NvmlGpu>& gpus,
-                                        const std::vector<GpuSettings>& settings) {
-  std::vector<std::string> lines;
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const GpuSettings& gpu = settings[i];
-    std::string line = fmt::format("GPU {}  {}", gpus[i].index, printable(gpus[i].name));
-    if (!std::isnan(gpu.power_cap_w)) line += fmt::format(", power cap {:.0f} W", gpu.power_cap_w);
-    if (!gpu.ecc.empty()) line += ", ECC " + gpu.ecc;
-    if (!gpu.compute_mode.empty()) line += ", compute mode " + gpu.compute_mode;
-    if (!gpu.mig.empty()) line += ", MIG " + gpu.mig;
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
 std::vector<std::string> process_lines(const std::vector<NvmlGpu>& gpus,
                                        const std::vector<std::vector<GpuProcess>>& processes) {
   std::string heading = fmt::format("{:>5} {:>9}", "gpu", "pid");
@@ -176,21 +134,6 @@ std::vector<std::string> process_lines(const std::vector<NvmlGpu>& gpus,
   return lines;
 }
 
-std::string json_line_of(const std::vector<NvmlGpu>& gpus,
-                         const std::vector<GpuSettings>& settings) {
-  const auto known = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  Json list = Json::array();
-  for (std::size_t i = 0; i < gpus.size(); ++i)
-    list.push_back({{"gpu", gpus[i].index},
-                    {"name", printable(gpus[i].name)},
-                    {"uuid", gpus[i].uuid},
-                    {"power_cap_w", settings[i].power_cap_w},
-                    {"ecc", known(settings[i].ecc)},
-                    {"compute_mode", known(settings[i].compute_mode)},
-                    {"mig", known(settings[i].mig)}});
-  return json_line(Json{{"gpus", std::move(list)}});
-}
-
 std::string json_line_of(const std::string& utc, const std::vector<NvmlGpu>& gpus,
                          const std::vector<std::vector<GpuProcess>>& processes) {
   Json list = Json::array();
@@ -204,38 +147,32 @@ std::string json_line_of(const std::string& utc, const std::vector<NvmlGpu>& gpu
   return json_line(Json{{"time", utc}, {"processes", std::move(list)}});
 }
 
-std::vector<std::string> node_heading(bool has_gpus, bool has_power) {
+std::vector<std::string> node_heading(bool has_gpus) {
   std::string names = "#     s  cpu      ram";
   std::string units = "#     s    %      MiB";
-  if (has_power) {
-    names += "   pwr";
-    units += "     W";
-  }
   if (has_gpus) {
     names += "  gpu";
     units += "  Idx";
-    for (const GpuColumn& column : gpu_columns) {
-      if (column.width == 0) continue;
-      names += fmt::format(" {:>{}}", column.name, column.width);
-      units += fmt::format(" {:>{}}", column.unit, column.width);
+    for (const GpuReading& reading : gpu_readings) {
+      if (width_of(reading) == 0) continue;
+      names += fmt::format(" {:>{}}", reading.column, width_of(reading));
+      units += fmt::format(" {:>{}}", reading.unit, width_of(reading));
     }
   }
   return {names, units};
 }
 
-std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus,
-                                    bool has_power) {
+std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus) {
   const std::string node = node_cell(sample.seconds, 7, 1) + node_cell(sample.cpu.busy_pct, 5) +
-                           node_cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9) +
-                           (has_power ? node_cell(sample.cpu.power_w, 6) : "");
+                           node_cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9);
   if (gpus.empty()) return {node};
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     std::string line =
         (i == 0 ? node : std::string(node.size(), ' ')) + fmt::format("{:>5}", gpus[i].index);
-    for (const GpuColumn& column : gpu_columns)
-      if (column.width > 0)
-        line += ' ' + node_cell(sample.gpus[i].*column.reading / column.bytes_a_unit, column.width);
+    for (const GpuReading& reading : gpu_readings)
+      if (const std::size_t width = width_of(reading); width > 0)
+        line += ' ' + node_cell(sample.gpus[i].*reading.value / reading.per_unit, width);
     lines.push_back(std::move(line));
   }
   return lines;

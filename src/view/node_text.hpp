@@ -10,26 +10,23 @@
 
 namespace wallheat {
 
-/// The readings of a node as columns of numbers: seconds since the start; cpu, ram, cpu_pwr and
-/// cpu_energy of the whole node; gpu0_pwr, gpu0_gtemp, ... of each GPU by NVML's index; cpu0, cpu1,
-/// ... of each cpu.
+/// The readings of a node as columns of numbers: seconds since the start; cpu and ram of the whole
+/// node; gpu0_pwr, gpu0_gtemp, ... of each GPU by NVML's index.
 class NodeColumns {
  public:
-  /// The cpus are those of `sample`.
-  NodeColumns(const NodeSample& sample, const std::vector<NvmlGpu>& gpus);
+  explicit NodeColumns(const std::vector<NvmlGpu>& gpus);
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   /// In the order of the names; NaN where unknown.
   [[nodiscard]] std::vector<double> values(const NodeSample& sample) const;
 
  private:
-  std::vector<int> cpus_;
   std::vector<std::string> names_;
 };
 
 /// "%", "W", "C", "MHz", "MiB", "J" or "s"; empty for a column that is not known.
 [[nodiscard]] std::string_view unit_of_column(std::string_view name);
-/// Whether it is that of a single cpu, as cpu12.
+/// Whether it is that of a single cpu, as cpu12, which other tools may record.
 [[nodiscard]] bool is_single_cpu(std::string_view name);
 
 /// "time,..." without the end of the line.
@@ -40,23 +37,18 @@ class NodeColumns {
 [[nodiscard]] std::string json_row(const std::string& utc, const NodeColumns& columns,
                                    const std::vector<double>& values);
 
-/// A line a GPU: "GPU 0  NVIDIA H200, power cap 700 W, ECC on, ...".
-[[nodiscard]] std::vector<std::string> settings_lines(const std::vector<NvmlGpu>& gpus,
-                                                      const std::vector<GpuSettings>& settings);
 /// A line a process of a GPU; none where nobody uses it. The first line names the columns, as
 /// 'nvidia-smi pmon' does.
 [[nodiscard]] std::vector<std::string> process_lines(
     const std::vector<NvmlGpu>& gpus, const std::vector<std::vector<GpuProcess>>& processes);
-/// The same as one JSON object on a line each; what is unknown is null.
-[[nodiscard]] std::string json_line_of(const std::vector<NvmlGpu>& gpus,
-                                       const std::vector<GpuSettings>& settings);
+/// The same as one JSON object on a line; what is unknown is null.
 [[nodiscard]] std::string json_line_of(const std::string& utc, const std::vector<NvmlGpu>& gpus,
                                        const std::vector<std::vector<GpuProcess>>& processes);
 
 /// Two lines: names, and units.
-[[nodiscard]] std::vector<std::string> node_heading(bool has_gpus, bool has_power);
+[[nodiscard]] std::vector<std::string> node_heading(bool has_gpus);
 /// A line, or one for each GPU.
 [[nodiscard]] std::vector<std::string> node_lines(const NodeSample& sample,
-                                                  const std::vector<NvmlGpu>& gpus, bool has_power);
+                                                  const std::vector<NvmlGpu>& gpus);
 
 }  // namespace wallheat

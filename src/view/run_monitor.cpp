@@ -245,10 +245,11 @@ void RunMonitor::follow(const Event& event) {
   switch (event.kind) {
     case Event::Kind::stored:
       ++share_of(event.result.rank).status.plans;
-      if (!event.result.device_times.kernel.empty())
+      if (const DeviceTimes& times = event.result.device_times; !times.kernel.empty()) {
+        kernels_.add(times);
         share_of(event.result.rank)
-            .gpu_seconds.add(event.result.device_times,
-                             static_cast<double>(event.result.phases.solve_s));
+            .gpu_seconds.add(times, static_cast<double>(event.result.phases.solve_s));
+      }
       [[fallthrough]];
     case Event::Kind::failed_try:
     case Event::Kind::repeated:
@@ -460,6 +461,7 @@ void RunMonitor::finish(const std::string& event) {
     log_.warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
   if (early_stops_ > 1) log_.warn("{} plans are {}", early_stops_, far_from_steady);
   for (const std::string& row : gpu_table()) log_.info("{}", row);
+  for (const std::string& row : kernel_table()) log_.info("{}", row);
   if (const GpuSeconds spent = gpu_seconds(); spent.all() > 0)
     log_.info(
         "of the {} that threads were at plans on GPUs: kernels {:.0f} %, upload {:.0f} %, download "

@@ -73,6 +73,8 @@ class RunMonitor {
   [[nodiscard]] std::size_t plans_at_once() const;
   /// What each GPU did, as lines of text; empty where none told anything.
   [[nodiscard]] std::vector<std::string> gpu_table() const;
+  /// What each kernel of the GPUs took, as lines of text; empty if no plan was solved by one.
+  [[nodiscard]] std::vector<std::string> kernel_table() const { return kernels_.table(); }
   /// What plans on GPUs took; all 0 where there were none.
   [[nodiscard]] GpuSeconds gpu_seconds() const;
   /// The workers that got ready, as lines of text; empty where none has.
@@ -106,6 +108,7 @@ class RunMonitor {
 
   Log& log_;
   ProgressStyle style_;
+  KernelTimes kernels_;
   std::optional<EventLog> events_;
   RunStatus status_;  // as it began, but for its state
   TextList ids_;

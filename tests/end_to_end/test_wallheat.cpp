@@ -352,8 +352,9 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"run --data none --out x.h5", 1, "there is no directory or zip archive"},
       {"generate --out x --size 3", 2, "16 to 16384"},
       {"bench --solver steady", 2, "--solvers shows all"},
-      {"bench --model h200", 2, "--model needs --device gpu"},
-      {"bench --device gpu --model t5", 2, "--model must be one of t4, v100"},
+      {"bench --reference 00001", 2, "--reference is for a plan of --data"},
+      {"bench --reference 00001 --data plans --solvers", 2, "leave out --sizes, --solvers"},
+      {"bench --reference nothing --data plans", 1, "plans has no plan 'nothing'"},
       {"bench --device gpu --quick --plot x.png", 2, "--quick leaves out the sizes"},
       {"conquer", 2, "there is no command 'conquer'"},
       {"", 2, "no command"},
@@ -615,11 +616,13 @@ TEST_F(Wallheat, compares_its_solvers) {
               AllOf(HasSubstr("\"error_bound\""), HasSubstr("\"times_as_fast\"")));
 }
 
-TEST_F(Wallheat, tells_by_a_model_from_which_size_of_plans_on_a_gpu_would_pay) {
-  const Finished shown = shell("wallheat bench --device gpu --model h200 --plot x.svg");
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("No GPU was measured"), HasSubstr("picture  x.svg")));
-  EXPECT_THAT(shown.out, HasSubstr("against jacobi the GPU is "));
-  EXPECT_THAT(bytes("x.svg"), HasSubstr("h200 by the model"));
+TEST_F(Wallheat, shows_where_the_published_algorithm_spends_its_time) {
+  generate(1, 32);
+  const std::string shown = shell("wallheat bench --reference 00001 --data plans").out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("plan 00001: "), HasSubstr("us a hit"),
+                           HasSubstr("for the same bits: ")));
+  const std::string other = " --data plans --solver fastforward --json";
+  EXPECT_THAT(shell("wallheat bench --reference 00001" + other).out, HasSubstr("\"steps\""));
 }
 
 TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {

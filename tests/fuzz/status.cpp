@@ -22,7 +22,7 @@ std::vector<std::string> seeds() {
                             0.1,
                             "working",
                             {{"10000", 100, 0.5, 1}},
-                            GpuSample{.power_w = 512, .slowdown = 4}});
+                            GpuSample{.power_w = 512}});
   const auto with_pid = [&](const std::string& number) {
     std::string text = small;
     return text.replace(text.find("\"pid\": 0") + 7, 1, number);

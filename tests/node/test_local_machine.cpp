@@ -11,9 +11,8 @@
 #include <set>
 #include <thread>
 
-#include "node/cpu_quota.hpp"
+#include "node/cgroup_limits.hpp"
 #include "node/local_machine.hpp"
-#include "node/memory_limit.hpp"
 #include "solve/gpu/device.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
@@ -107,124 +106,85 @@ TEST(LocalMachine, names_the_host_the_running_system_and_what_it_may_use_unbound
   }
 }
 
-/// The folder of a process in an imagined /proc, and cgroups for it.
-class ImaginedCgroups : public testing::Test {
+/// An imagined /proc/self and /sys/fs/cgroup.
+class Cgroups : public testing::Test {
  protected:
   void write(const std::filesystem::path& file, const std::string& text) {
     std::filesystem::create_directories((directory_ / file).parent_path());
     std::ofstream(directory_ / file) << text << '\n';
   }
-  void mount(const std::string& root, const std::string& folder, const std::string& rest) {
-    std::filesystem::create_directories(directory_ / folder);
-    mounts_ += "32 31 0:29 " + root + " " + (directory_ / folder).string() +
-               " rw,relatime shared:9 - " + rest + "\n";
-    write("proc/mountinfo", mounts_);
+  [[nodiscard]] CgroupLimits limits() const {
+    return cgroup_limits(directory_ / "proc", directory_ / "fs");
   }
-
-  const TemporaryDirectory directory_;
-  std::string mounts_;
-};
-
-class CpuQuotas : public ImaginedCgroups {
- protected:
   /// The cpus that the groups leave, the outermost first.
-  std::vector<double> cpus() {
+  [[nodiscard]] std::vector<double> cpus() const {
     std::vector<double> all;
-    for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) all.push_back(quota.cpus);
+    for (const CpuQuota& quota : limits().quotas) all.push_back(quota.cpus);
     return all;
   }
+
+ private:
+  const TemporaryDirectory directory_;
 };
 
-TEST_F(CpuQuotas, are_those_of_the_group_and_of_the_groups_around_it) {
-  mount("/", "fs", "cgroup2 cgroup2 rw");
+TEST_F(Cgroups, limit_a_process_by_its_own_and_by_those_around_it) {
   write("proc/cgroup", "0::/job/step");
   write("fs/job/cpu.max", "800000 100000");
+  write("fs/job/memory.max", "700000");
   write("fs/job/step/cpu.max", "250000 100000");
+  write("fs/job/step/memory.max", "800000");
   EXPECT_THAT(cpus(), ElementsAre(8, 2.5));
+  EXPECT_EQ(limits().memory_bytes, 700'000U);
   write("fs/job/cpu.max", "max 100000");
+  write("fs/job/memory.max", "max");
   EXPECT_THAT(cpus(), ElementsAre(2.5));
+  EXPECT_EQ(limits().memory_bytes, 800'000U);
 }
 
-TEST_F(CpuQuotas, are_read_in_version_1_too) {
-  mount("/", "cpuset", "cgroup cgroup rw,cpuset");
-  mount("/", "cpu", "cgroup cgroup rw,cpu,cpuacct");
-  write("proc/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/job\n0::/");
-  write("cpu/cpu.cfs_quota_us", "-1");
-  write("cpu/cpu.cfs_period_us", "100000");
-  write("cpu/job/cpu.cfs_quota_us", "150000");
-  write("cpu/job/cpu.cfs_period_us", "100000");
+TEST_F(Cgroups, are_read_in_version_1_too) {
+  write("proc/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/job\n3:memory:/job\n0::/");
+  write("fs/cpu/cpu.cfs_quota_us", "-1");
+  write("fs/cpu/cpu.cfs_period_us", "100000");
+  write("fs/cpu/job/cpu.cfs_quota_us", "150000");
+  write("fs/cpu/job/cpu.cfs_period_us", "100000");
+  write("fs/memory/memory.limit_in_bytes", "9223372036854771712");
+  write("fs/memory/job/memory.limit_in_bytes", "500000");
   EXPECT_THAT(cpus(), ElementsAre(1.5));
+  EXPECT_EQ(limits().memory_bytes, 500'000U);
 }
 
-TEST_F(CpuQuotas, of_a_container_that_is_told_names_of_its_host_are_found) {
-  mount("/docker/c1", "fs", "cgroup cgroup rw,cpu");
-  write("proc/cgroup", "1:cpu:/docker/c1");
-  write("fs/cpu.cfs_quota_us", "200000");
-  write("fs/cpu.cfs_period_us", "100000");
-  EXPECT_THAT(cpus(), ElementsAre(2));
-  write("proc/cgroup", "1:cpu:/kubepods/elsewhere");
-  EXPECT_THAT(cpus(), ElementsAre(2));
-  write("proc/cgroup", "1:cpu:/docker/c1/inner");
-  write("fs/inner/cpu.cfs_quota_us", "50000");
-  write("fs/inner/cpu.cfs_period_us", "100000");
-  EXPECT_THAT(cpus(), ElementsAre(2, 0.5));
+TEST_F(Cgroups, of_a_container_that_is_told_names_of_its_host_are_what_it_sees) {
+  write("fs/cpu.max", "200000 100000");
+  for (const char* path : {"/docker/c1", "/", "/../elsewhere"}) {
+    write("proc/cgroup", "0::" + std::string(path));
+    EXPECT_THAT(cpus(), ElementsAre(2)) << path;
+  }
 }
 
-TEST_F(CpuQuotas, know_two_groups_of_one_size_apart) {
-  mount("/", "fs", "cgroup2 cgroup2 rw");
+TEST_F(Cgroups, of_one_size_are_known_apart) {
   for (const char* group : {"a", "b"})
     write("fs/" + std::string(group) + "/cpu.max", "100000 100000");
   std::set<std::uint64_t> groups;
   for (const char* group : {"a", "b", "a"}) {
     write("proc/cgroup", "0::/" + std::string(group));
-    for (const CpuQuota& quota : cpu_quotas(directory_ / "proc")) groups.insert(quota.group);
+    for (const CpuQuota& quota : limits().quotas) groups.insert(quota.group);
   }
   EXPECT_EQ(groups.size(), 2U);
 }
 
-TEST_F(CpuQuotas, are_none_where_nothing_can_be_read) {
+TEST_F(Cgroups, are_none_if_nothing_can_be_read) {
   EXPECT_THAT(cpus(), IsEmpty());
   write("proc/cgroup", "nonsense\n0::/gone");
-  write("proc/mountinfo", "1 2\n- - - -");
   EXPECT_THAT(cpus(), IsEmpty());
-  mount("/", "fs", "cgroup2 cgroup2 rw");
-  EXPECT_THAT(cpus(), IsEmpty());
+  EXPECT_EQ(limits().memory_bytes, 0U);
   write("fs/gone/cpu.max", "0 0");
+  write("fs/gone/memory.max", "0");
   EXPECT_THAT(cpus(), IsEmpty());
+  EXPECT_EQ(limits().memory_bytes, 0U);
 }
 
-class MemoryLimit : public ImaginedCgroups {
- protected:
-  [[nodiscard]] std::uint64_t bytes() const { return memory_limit(directory_ / "proc"); }
-  /// What holds where no group limits.
-  const std::uint64_t machine_ = bytes();
-};
-
-TEST_F(MemoryLimit, is_the_least_of_the_group_of_those_around_it_and_of_the_machine) {
-  ASSERT_GT(machine_, 1U << 20);
-  mount("/", "fs", "cgroup2 cgroup2 rw");
-  write("proc/cgroup", "0::/job/step");
-  write("fs/job/memory.max", "700000");
-  write("fs/job/step/memory.max", "800000");
-  EXPECT_EQ(bytes(), 700'000U);
-  write("fs/job/step/memory.max", "600000");
-  EXPECT_EQ(bytes(), 600'000U);
-  write("fs/job/memory.max", "max");
-  write("fs/job/step/memory.max", "max");
-  EXPECT_EQ(bytes(), machine_);
-  write("fs/job/step/memory.max", std::to_string(2 * machine_));
-  EXPECT_EQ(bytes(), machine_);
-}
-
-TEST_F(MemoryLimit, is_read_in_version_1_too) {
-  mount("/", "cpu", "cgroup cgroup rw,cpu");
-  mount("/docker/c1", "memory", "cgroup cgroup rw,memory");
-  write("proc/cgroup", "5:cpu:/other\n4:memory:/docker/c1/job\n0::/");
-  write("cpu/other/memory.limit_in_bytes", "1000");
-  write("memory/memory.limit_in_bytes", "9223372036854771712");  // none
-  EXPECT_EQ(bytes(), machine_);
-  write("memory/job/memory.limit_in_bytes", "500000");
-  EXPECT_EQ(bytes(), 500'000U);
+TEST(LocalMachine, knows_how_much_memory_it_may_hold) {
+  EXPECT_GT(local_machine().memory_bytes, 1U << 20);
 }
 
 TEST(BindThisThread, is_read_back_from_the_system_and_leaves_other_threads_alone) {

@@ -23,7 +23,7 @@ constexpr std::int64_t most_awaited_bytes = (1 << 20) - 1;   // of an mbarrier, 
 
 const Kernel& kernel(const std::string& name) {
   for (const Kernel& kernel : kernels())
-    if ((kernel.name + " ").starts_with(name + " ")) return kernel;
+    if (kernel.name == name) return kernel;
   throw Violation("there is no kernel " + name);
 }
 
@@ -52,7 +52,7 @@ void Machine::run(const Launch& launch, const std::vector<std::byte>& parameters
   parameters_ = parameters;
   shared_bytes_ = launch.kernel.static_shared_bytes + launch.dynamic_shared_bytes;
   shared_pitch_ = (shared_bytes_ + 4096 + 255) / 256 * 256;
-  if (launch.together != Together::no) {
+  if (launch.is_cluster) {
     run_together(launch, 0, launch.blocks);
     return;
   }
@@ -65,7 +65,6 @@ void Machine::run(const Launch& launch, const std::vector<std::byte>& parameters
 void Machine::run_together(const Launch& launch, int first_block, int blocks) {
   first_block_ = first_block;
   at_cluster_barrier_ = 0;
-  grid_barrier_ = {};
   shared_.assign(shared_pitch_ * static_cast<std::size_t>(blocks), unwritten);
   edges_.assign(shared_.size() / 16, Edge::none);
   arrivals_.clear();
@@ -157,8 +156,8 @@ bool Machine::let_arrive(bool any) {
     if (edge_at(store.to) == Edge::arrived)
       throw Violation(where + "overwrites what nobody has read");
     edge_at(store.to) = Edge::arrived;
-    std::memcpy(store.to, store.bytes.data(), store.count);
-    store.arrivals->awaited_bytes -= static_cast<std::int64_t>(store.count);
+    std::memcpy(store.to, &store.pair, sizeof store.pair);
+    store.arrivals->awaited_bytes -= static_cast<std::int64_t>(sizeof store.pair);
     store.arrivals->look();
   }
   return arriving > 0;
@@ -189,19 +188,12 @@ Thread::Thread(Machine& machine, int block, int thread)
       block_(static_cast<std::uint32_t>(block)),
       thread_(static_cast<std::uint32_t>(thread)) {}
 
-std::uint32_t Thread::ntid(char axis) const {
-  return axis == 'x' ? static_cast<std::uint32_t>(machine_.launch_->threads) : 1;
+std::uint32_t Thread::ntid() const { return static_cast<std::uint32_t>(machine_.launch_->threads); }
+std::uint32_t Thread::ctaid() const {
+  return static_cast<std::uint32_t>(machine_.first_block_) + block_;
 }
-std::uint32_t Thread::ctaid(char axis) const {
-  return axis == 'x' ? static_cast<std::uint32_t>(machine_.first_block_) + block_ : 0;
-}
-std::uint32_t Thread::nctaid(char axis) const {
-  return axis == 'x' ? static_cast<std::uint32_t>(machine_.launch_->blocks) : 1;
-}
-std::uint32_t Thread::environment(int number) const {
-  if (machine_.launch_->together != Together::grid) return 0;
-  const auto address = reinterpret_cast<std::uintptr_t>(&machine_.grid_barrier_);
-  return static_cast<std::uint32_t>(number == 1 ? address >> 32 : address);
+std::uint32_t Thread::nctaid() const {
+  return static_cast<std::uint32_t>(machine_.launch_->blocks);
 }
 
 void Thread::await(const std::uint32_t& value) {
@@ -212,11 +204,9 @@ void Thread::await(const std::uint32_t& value) {
 
 void Thread::await_block(int line) {
   Machine::Warp& warp = this->warp();
-  if (line != 0) {
-    if (warp.at_barrier == 0) warp.barrier_line = line;
-    if (warp.barrier_line != line) fail("waits for its block elsewhere than others of its warp");
-    warp.at_barrier = (warp.at_barrier + 1) % warp_threads;
-  }
+  if (warp.at_barrier == 0) warp.barrier_line = line;
+  if (warp.barrier_line != line) fail("waits for its block elsewhere than others of its warp");
+  warp.at_barrier = (warp.at_barrier + 1) % warp_threads;
   Machine::Block& block = this->block();
   if (++block.at_barrier < machine_.launch_->threads) return await(block.barriers);
   block.at_barrier = 0;
@@ -238,7 +228,7 @@ void Thread::cluster_wait() {
   if (machine_.cluster_barriers_ == cluster_barrier_) await(machine_.cluster_barriers_);
 }
 
-const std::array<std::uint32_t, warp_threads>& Thread::gather(std::uint32_t value, int line) {
+std::uint32_t Thread::exchange(std::uint32_t value, std::uint32_t distance, int line) {
   Machine::Warp& warp = this->warp();
   if (warp.in_exchange == 0) warp.exchange_line = line;
   if (warp.exchange_line != line) fail("talks to its warp elsewhere than others of it");
@@ -250,19 +240,7 @@ const std::array<std::uint32_t, warp_threads>& Thread::gather(std::uint32_t valu
     warp.in_exchange = 0;
     ++warp.exchanges;
   }
-  return values;
-}
-
-std::uint32_t Thread::exchange(std::uint32_t value, std::uint32_t distance, int line) {
-  return gather(value, line)[(thread_ % warp_threads) ^ distance];
-}
-
-void Thread::await_change(std::uint64_t address) {
-  std::uint32_t& value =
-      *reinterpret_cast<std::uint32_t*>(generic_memory(address, sizeof(std::uint32_t)));
-  if (seen_at_ == address && seen_ == value) await(value);
-  seen_at_ = address;
-  seen_ = value;
+  return values[(thread_ % warp_threads) ^ distance];
 }
 
 std::uint64_t Thread::generic(std::uint64_t shared_address) const {
@@ -274,21 +252,14 @@ std::uint64_t Thread::in_block(std::uint64_t generic_address, std::uint32_t bloc
   return generic_address + (block - std::uint64_t{block_}) * machine_.shared_pitch_;
 }
 
-std::uint64_t Thread::shared_of(std::uint64_t generic_address) const {
-  const std::uint64_t address =
-      generic_address - reinterpret_cast<std::uintptr_t>(block().shared) + first_shared_address;
-  (void)shared_memory(address, 1);
-  return address;
-}
-
 std::uint32_t Thread::shared_in_block(std::uint32_t address, std::uint32_t block) const {
   if (block >= machine_.blocks_.size()) fail("asks for a block that does not exist");
   (void)shared_memory(address, 1);
   return address | (block + 1) << shared_address_bits;
 }
 
-std::byte* Thread::cluster_memory(std::uint32_t address, std::size_t bytes) const {
-  const std::uint32_t block = address >> shared_address_bits;
+std::byte* Thread::cluster_memory(std::uint64_t address, std::size_t bytes) const {
+  const std::uint64_t block = address >> shared_address_bits;
   const std::uint64_t own = address % (1U << shared_address_bits);
   std::byte* const here = shared_memory(own, bytes);
   if (block == 0) return here;
@@ -338,10 +309,9 @@ bool Thread::await_arrivals(std::uint64_t address, std::uint32_t parity) {
   return is_over() && machine_.random_() % 4 != 0;
 }
 
-void Thread::store_later(std::uint32_t to, const void* bytes, std::size_t count,
-                         std::uint32_t arrivals) {
-  Machine::OnTheWay store;
-  store.to = cluster_memory(to, count);
+void Thread::store_later(std::uint64_t to, const std::array<double, 2>& pair,
+                         std::uint64_t arrivals) {
+  Machine::OnTheWay store{cluster_memory(to, sizeof pair), pair};
   std::byte* const counted_at = cluster_memory(arrivals, 8);
   const auto block_of = [this](const std::byte* memory) {
     return static_cast<std::size_t>(memory - machine_.shared_.data()) / machine_.shared_pitch_;
@@ -351,8 +321,6 @@ void Thread::store_later(std::uint32_t to, const void* bytes, std::size_t count,
   check_lives(block_of(store.to));
   store.arrivals = &arrivals_at(counted_at);
   if (!store.arrivals->is_seen) fail("tells an mbarrier that was not shown to other blocks");
-  std::memcpy(store.bytes.data(), bytes, count);
-  store.count = count;
   if (machine_.edge_at(store.to) == Machine::Edge::none)
     machine_.edge_at(store.to) = Machine::Edge::awaited;
   machine_.on_the_way_.push_back(store);
@@ -383,8 +351,6 @@ std::byte* Thread::shared_memory(std::uint64_t address, std::size_t bytes) const
 std::byte* Thread::global_memory(std::uint64_t address, std::size_t bytes) const {
   check_alignment(address, bytes);
   auto* const memory = reinterpret_cast<std::byte*>(address);
-  const auto* const barrier = reinterpret_cast<const std::byte*>(&machine_.grid_barrier_);
-  if (memory >= barrier && memory + bytes <= barrier + sizeof(Machine::GridBarrier)) return memory;
   const auto after = machine_.allocations_.upper_bound(memory);
   if (after == machine_.allocations_.begin()) fail("reaches outside of device memory");
   const auto& [begin, allocation] = *std::prev(after);
@@ -415,7 +381,7 @@ const std::byte* Thread::param_memory(std::uint64_t offset, std::size_t bytes) c
 }
 
 void Thread::fail(const std::string& what) const {
-  throw Violation(machine_.launch_->kernel.name + ", block " + std::to_string(ctaid('x')) +
+  throw Violation(machine_.launch_->kernel.name + ", block " + std::to_string(ctaid()) +
                   ", thread " + std::to_string(thread_) + " " + what);
 }
 

@@ -32,24 +32,21 @@ class Violation : public std::runtime_error {
 
 class Thread;
 struct Kernel {
-  std::string name;  ///< and its template's arguments, as in "cluster_kernel 8 8 128 2"
+  std::string name;  ///< and its template's arguments, as in "streaming_kernel 1 0"
   void (*function)(Thread& thread);
   std::size_t static_shared_bytes;
 };
 /// What translate.py made.
 [[nodiscard]] const std::vector<Kernel>& kernels();
-/// The kernel whose name begins with these words. Throws Violation if there is none.
+/// Throws Violation if there is none of that name.
 [[nodiscard]] const Kernel& kernel(const std::string& name);
-
-/// Which blocks of a launch run at the same time.
-enum class Together { no, cluster, grid };
 
 struct Launch {
   const Kernel& kernel;
   int blocks;
   int threads;  ///< of a block, a multiple of 32
   std::size_t dynamic_shared_bytes;
-  Together together;
+  bool is_cluster;  ///< all blocks run at the same time; else one after the other
 };
 
 /// Where the shared memory of each block begins for the block itself.
@@ -113,8 +110,7 @@ class Machine {
   /// An asynchronous store of which nobody can say when it arrives.
   struct OnTheWay {
     std::byte* to = nullptr;
-    std::array<std::byte, 16> bytes{};
-    std::size_t count = 0;
+    std::array<double, 2> pair{};
     Arrivals* arrivals = nullptr;
   };
   /// Of 16 bytes of shared memory that asynchronous stores reach.
@@ -148,11 +144,6 @@ class Machine {
   int first_block_ = 0;
   int at_cluster_barrier_ = 0;
   std::uint32_t cluster_barriers_ = 0;  ///< passed
-  struct GridBarrier {
-    std::uint32_t size = 0;
-    std::uint32_t arrived = 0;
-  };
-  GridBarrier grid_barrier_;  ///< as the driver lays it out: grids wait for each other here
   ucontext_t scheduler_{};
   std::exception_ptr error_;
 };
@@ -163,31 +154,23 @@ class Thread {
  public:
   Thread(Machine& machine, int block, int thread);
 
-  [[nodiscard]] std::uint32_t tid(char axis) const { return axis == 'x' ? thread_ : 0; }
-  [[nodiscard]] std::uint32_t ntid(char axis) const;
-  [[nodiscard]] std::uint32_t ctaid(char axis) const;
-  [[nodiscard]] std::uint32_t nctaid(char axis) const;
-  /// %envreg1 and 2: the upper and the lower half of the grid barrier's address.
-  [[nodiscard]] std::uint32_t environment(int number) const;
-  [[noreturn]] void trap() const { fail("stops at a trap"); }
+  [[nodiscard]] std::uint32_t tid() const { return thread_; }
+  [[nodiscard]] std::uint32_t ntid() const;
+  [[nodiscard]] std::uint32_t ctaid() const;
+  [[nodiscard]] std::uint32_t nctaid() const;
 
-  /// The threads of a block wait for each other; those of a warp at the same instruction, unless
-  /// `line` is 0.
+  /// The threads of a block wait for each other, those of a warp at the same instruction.
   void await_block(int line);
   void cluster_arrive();
   void cluster_wait();
   /// The value of the thread of this warp whose number differs in the bits of `distance`.
   [[nodiscard]] std::uint32_t exchange(std::uint32_t value, std::uint32_t distance, int line);
-  /// Once a thread has seen a value, it waits for another: it is no use to look again before.
-  void await_change(std::uint64_t address);
 
   /// A generic address of this block's shared memory, and the same place of another block's. Of a
   /// block that does not exist it is an address that may not be used.
   [[nodiscard]] std::uint64_t generic(std::uint64_t shared_address) const;
   [[nodiscard]] std::uint64_t in_block(std::uint64_t generic_address, std::uint32_t block) const;
-  /// The other way round, and the same of addresses of this block's shared memory, as one of the
-  /// cluster's.
-  [[nodiscard]] std::uint64_t shared_of(std::uint64_t generic_address) const;
+  /// The same of addresses of this block's shared memory, as one of the cluster's.
   [[nodiscard]] std::uint32_t shared_in_block(std::uint32_t address, std::uint32_t block) const;
 
   void make_arrivals(std::uint64_t address, std::uint32_t threads);
@@ -195,8 +178,8 @@ class Thread {
   void expect_arrivals(std::uint64_t address, std::uint32_t bytes);
   /// Whether a phase of this parity has ended; waits for it, but not always to the end.
   [[nodiscard]] bool await_arrivals(std::uint64_t address, std::uint32_t parity);
-  /// Stores up to 16 bytes, of which an mbarrier of the same block is told, some time later.
-  void store_later(std::uint32_t to, const void* bytes, std::size_t count, std::uint32_t arrivals);
+  /// Stores a pair, of which an mbarrier of the same block is told, some time later.
+  void store_later(std::uint64_t to, const std::array<double, 2>& pair, std::uint64_t arrivals);
 
   [[nodiscard]] std::byte* shared_memory(std::uint64_t address, std::size_t bytes) const;
   [[nodiscard]] const std::byte* read_shared(std::uint64_t address, std::size_t bytes);
@@ -212,10 +195,9 @@ class Thread {
   void check_alignment(std::uint64_t address, std::size_t bytes) const;
   /// Lets others run until `*value` is not what it is now.
   void await(const std::uint32_t& value);
-  const std::array<std::uint32_t, warp_threads>& gather(std::uint32_t value, int line);
   [[nodiscard]] Machine::Arrivals& arrivals_at(std::byte* memory) const;
   /// What an address of the cluster's shared memory means.
-  [[nodiscard]] std::byte* cluster_memory(std::uint32_t address, std::size_t bytes) const;
+  [[nodiscard]] std::byte* cluster_memory(std::uint64_t address, std::size_t bytes) const;
   void check_lives(std::size_t block) const;
 
   Machine& machine_;
@@ -228,8 +210,6 @@ class Thread {
   std::uint32_t exchanges_ = 0;
   std::uint32_t cluster_barrier_ = 0;
   bool at_cluster_barrier_ = false;
-  std::uint64_t seen_at_ = 0;
-  std::uint32_t seen_ = 0;
 };
 
 }  // namespace wallheat::ptx

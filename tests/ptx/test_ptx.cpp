@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <bit>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 #include <random>
 #include <string>
 #include <utility>
@@ -22,127 +22,98 @@
 namespace wallheat::gpu {
 namespace {
 
-/// A kernel that ships, and a device that has no other of its kind.
-struct Shipped {
-  std::string name;
-  Kernel kernel = Kernel::automatic;
-  std::vector<ClusterShape> shapes;
-};
-
-std::vector<Shipped> shipped() {
-  std::vector<Shipped> all;
-  for (const ClusterShape& shape : every_cluster_shape())
-    all.push_back({"cluster_" + std::to_string(shape.threads), Kernel::cluster, {shape}});
-  all.push_back({"grid", Kernel::grid, {}});
-  all.push_back({"streaming", Kernel::streaming, {}});
-  return all;
-}
-void PrintTo(const Shipped& kernel, std::ostream* out) { *out << kernel.name; }
-
-class EveryShippedKernel : public testing::TestWithParam<Shipped> {
+class EveryKernel : public testing::TestWithParam<Kernel> {
  protected:
-  /// On a device where a plan is alone, and so is spread, or beside others.
-  [[nodiscard]] std::unique_ptr<Solver> solver(int plans = 1) {
-    const Shipped& kernel = GetParam();
-    auto stream = std::make_unique<PtxStream>(++seed_, kernel.shapes);
+  EveryKernel() { emulate(); }
+  /// On a device of its own, with the threads of another order.
+  void emulate(int block_threads = cluster_threads) {
+    auto stream = std::make_unique<PtxStream>(++seed_, block_threads);
     stream_ = stream.get();
-    const auto pool = std::make_shared<MemoryPool>();
-    while (--plans > 0) (void)pool->begin_plan();
-    return make_stream_solver(std::move(stream), pool, only(kernel.kernel));
+    solver_ = make_gpu_solver(std::move(stream), GetParam());
   }
-  static Solution reference(const FloorPlan& plan, const Limits& limits) {
-    return *make_jacobi_solver(available_isas().back())->solve(plan, limits, {});
+  void expect_bits_of_the_cpu(const FloorPlan& plan, const Limits& limits,
+                              const std::string& what) {
+    const Solution found = *solver_->solve(plan, limits, {});
+    const Solution expected = *make_jacobi_solver(available_isas().back())->solve(plan, limits, {});
+    expect_same_bits(found, expected, what);
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(found.error_estimate),
+              std::bit_cast<std::uint64_t>(expected.error_estimate))
+        << what << ": " << found.error_estimate << " is not " << expected.error_estimate;
   }
+  [[nodiscard]] static bool is_streamed() { return GetParam() == Kernel::streaming; }
 
   std::uint64_t seed_ = 0;
   const PtxStream* stream_ = nullptr;
+  std::unique_ptr<Solver> solver_;
 };
 
-TEST_P(EveryShippedKernel, gives_the_bits_of_the_reference_for_every_shape) {
-  const bool is_streamed = GetParam().kernel == Kernel::streaming;
-  for (const int plans : {1, 1000}) {
-    if (is_streamed && plans > 1) break;  // it would make no difference
-    const auto emulated = solver(plans);
-    for (const auto& [name, plan] : awkward_plans()) {
-      for (const double tolerance : {1e-2, 3.0}) {
-        const Limits limits{tolerance, is_streamed ? 20 : 70};
-        expect_same_bits(*emulated->solve(plan, limits, {}), reference(plan, limits), name);
-      }
-    }
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
+  for (const int threads : {cluster_threads, 32}) {
+    if (is_streamed() && threads == 32) break;  // it would make no difference
+    emulate(threads);
+    for (const auto& [name, plan] : awkward_plans())
+      for (const double tolerance : {1e-2, 3.0})
+        expect_bits_of_the_cpu(plan, {tolerance, is_streamed() ? 20 : 70}, name);
     EXPECT_GT(stream_->machine().launches, 0);
   }
 }
 
-TEST_P(EveryShippedKernel, gives_the_bits_of_the_reference_at_every_size) {
-  const auto emulated = solver();
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_at_every_size) {
   for (const std::size_t side : {31U, 64U, 100U, 129U, 200U})
     for (const FloorPlan& plan :
          {generate_floor_plan(3, 0, side), random_plan(side, side + side / 16, 100, 5)})
-      expect_same_bits(*emulated->solve(plan, {1e-4, 23}, {}), reference(plan, {1e-4, 23}),
-                       std::to_string(side));
-  if (GetParam().kernel != Kernel::streaming) {
-    EXPECT_GT(stream_->last_group.blocks, 1);
-  }
+      expect_bits_of_the_cpu(plan, {1e-4, 23}, std::to_string(side));
+  EXPECT_EQ(stream_->last_blocks, is_streamed() ? 0 : 6);
 }
 
-TEST_P(EveryShippedKernel, gives_the_bits_of_the_reference_on_a_plan_of_real_size) {
-  const FloorPlan plan = generate_floor_plan(3, 1, 512);
-  const auto emulated = solver();
-  expect_same_bits(*emulated->solve(plan, {1e-4, 40}, {}), reference(plan, {1e-4, 40}),
-                   "real size");
-  EXPECT_EQ(stream_->last_group.blocks > 0, GetParam().kernel != Kernel::streaming);
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_on_a_plan_of_real_size) {
+  expect_bits_of_the_cpu(generate_floor_plan(3, 1, 512), {1e-4, 40}, "real size");
+  EXPECT_EQ(stream_->last_blocks > 4, !is_streamed());
 }
 
-TEST_P(EveryShippedKernel, gives_the_bits_of_the_reference_on_the_real_plans) {
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_on_the_real_plans) {
   if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "needs " << shared_plans;
-  for (const std::string id : {"10000", "1948", "7636"}) {
-    const FloorPlan plan = load_floor_plan(shared_plans, id);
-    const Limits limits{1e-4, 40};
-    // Beside so many others that a cluster has no more blocks than it must.
-    expect_same_bits(*solver(1000)->solve(plan, limits, {}), reference(plan, limits), id);
-  }
+  for (const std::string id : {"10000", "1948", "7636"})
+    expect_bits_of_the_cpu(load_floor_plan(shared_plans, id), {1e-4, 40}, id);
 }
 
-TEST_P(EveryShippedKernel, gives_the_bits_in_whatever_order_blocks_and_edges_arrive) {
-  if (GetParam().kernel != Kernel::cluster) return;  // the others' blocks meet at a barrier
-  const FloorPlan plan = random_plan(120, 110, 97, 8);
-  const Limits limits{1e-4, 37};
-  const Solution expected = reference(plan, limits);
-  for (const int blocks : {2, 3, 5, 8, 11, 16}) {
-    for (std::uint64_t seed = 0; seed < 3; ++seed) {
-      auto stream = std::make_unique<PtxStream>(
-          seed, std::vector<ClusterShape>{{GetParam().shapes[0].threads, {{blocks, 1}}}});
-      const PtxStream& used = *stream;
-      const auto emulated = make_stream_solver(std::move(stream), std::make_shared<MemoryPool>(),
-                                               only(Kernel::cluster));
-      expect_same_bits(*emulated->solve(plan, limits, {}), expected, std::to_string(blocks));
-      EXPECT_EQ(used.last_group.blocks, blocks);
-      EXPECT_GT(used.machine().asynchronous_stores, 0);
+TEST_P(EveryKernel, stops_exactly_at_the_limit_of_iterations) {
+  for (const std::int64_t most : {1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 33, 60})
+    expect_bits_of_the_cpu(room(40, 33), {1e-9, most}, std::to_string(most) + " iterations");
+}
+
+TEST_P(EveryKernel, goes_back_to_the_exact_iteration_for_every_tolerance) {
+  for (const double tolerance : {5.0, 0.3, 1e-2, 1e-4, 1e-13, 0.0})
+    expect_bits_of_the_cpu(room(26, 21), {tolerance, is_streamed() ? 100 : 700},
+                           std::to_string(tolerance));
+}
+
+class Cluster : public EveryKernel {};
+
+TEST_P(Cluster, gives_the_bits_in_whatever_order_blocks_and_edges_arrive) {
+  struct Case {
+    std::size_t side;
+    int threads;
+    int blocks;
+  };
+  for (const auto& [side, threads, blocks] : {Case{120, 128, 2},
+                                              {120, 96, 3},
+                                              {160, 96, 5},
+                                              {120, 32, 8},
+                                              {140, 32, 11},
+                                              {176, 32, 16}}) {
+    for (int order = 0; order < 3; ++order) {
+      emulate(threads);
+      expect_bits_of_the_cpu(random_plan(side, side, 97, 8), {1e-4, 37}, std::to_string(blocks));
+      EXPECT_EQ(stream_->last_blocks, blocks);
+      EXPECT_GT(stream_->machine().asynchronous_stores, 0);
     }
   }
 }
 
-TEST_P(EveryShippedKernel, stops_exactly_at_the_limit_of_iterations) {
-  const auto emulated = solver();
-  const FloorPlan plan = room(40, 33);
-  for (const std::int64_t most : {1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 33, 60})
-    expect_same_bits(*emulated->solve(plan, {1e-9, most}, {}), reference(plan, {1e-9, most}),
-                     std::to_string(most) + " iterations");
-}
+class Streaming : public EveryKernel {};
 
-TEST_P(EveryShippedKernel, goes_back_to_the_exact_iteration_for_every_tolerance) {
-  const auto emulated = solver();
-  const FloorPlan plan = room(26, 21);
-  for (const double tolerance : {5.0, 0.3, 1e-2, 1e-4, 1e-13, 0.0}) {
-    const Limits limits{tolerance, GetParam().kernel == Kernel::streaming ? 100 : 700};
-    expect_same_bits(*emulated->solve(plan, limits, {}), reference(plan, limits),
-                     std::to_string(tolerance));
-  }
-}
-
-TEST_P(EveryShippedKernel, gives_the_bits_of_the_reference_with_sources_and_either_norm) {
-  if (GetParam().kernel != Kernel::streaming) return;  // solves these, whatever is asked for
-  const auto emulated = solver();
+TEST_P(Streaming, gives_the_bits_of_the_reference_with_sources_and_either_norm) {
   std::mt19937 random(6);
   for (int number = 0; number < 24; ++number) {
     FloorPlan plan = random_plan_with_sources(random);
@@ -151,16 +122,13 @@ TEST_P(EveryShippedKernel, gives_the_bits_of_the_reference_with_sources_and_eith
                         .max_iterations = 1 + static_cast<std::int64_t>(random() % 40),
                         .norm = number % 2 == 0 ? Norm::l2 : Norm::max,
                         .spacing = 0.25 + static_cast<double>(random() % 100) / 77};
-    expect_same_bits(*emulated->solve(plan, limits, {}), reference(plan, limits),
-                     std::to_string(number));
+    expect_bits_of_the_cpu(plan, limits, std::to_string(number));
   }
   const Limits of_the_course{
       .tolerance = 1e-4, .max_iterations = 60, .norm = Norm::l2, .spacing = 1.0 / 256};
-  for (const std::uint64_t index : {0, 1, 2}) {
-    const FloorPlan plan = generate_poisson_plan(1, index, 256);
-    expect_same_bits(*emulated->solve(plan, of_the_course, {}), reference(plan, of_the_course),
-                     "plate " + std::to_string(index));
-  }
+  for (const std::uint64_t index : {0, 1, 2})
+    expect_bits_of_the_cpu(generate_poisson_plan(1, index, 256), of_the_course,
+                           "plate " + std::to_string(index));
 }
 
 /// What the machine says of a kernel of two blocks, in many orders of its threads.
@@ -169,7 +137,7 @@ std::string complaint(void (*function)(ptx::Thread&)) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     try {
       const ptx::Kernel kernel{"kernel", function, 256};
-      ptx::Machine(seed).run({kernel, 2, ptx::warp_threads, 0, ptx::Together::cluster}, {});
+      ptx::Machine(seed).run({kernel, 2, ptx::warp_threads, 0, true}, {});
     } catch (const ptx::Violation& violation) {
       said += violation.what();
     }
@@ -182,16 +150,16 @@ constexpr std::uint64_t edge_place = arrivals_place + 16;
 
 /// Both blocks count arrivals, and block 0 stores that many edges in the same place of block 1.
 void store_edges(ptx::Thread& thread, int edges) {
-  if (thread.tid('x') == 0) {
+  if (thread.tid() == 0) {
     thread.make_arrivals(arrivals_place, 1);
     thread.show_arrivals();
   }
   thread.cluster_arrive();
   thread.cluster_wait();
-  if (thread.tid('x') != 0 || thread.ctaid('x') != 0) return;
+  if (thread.tid() != 0 || thread.ctaid() != 0) return;
   const std::array<double, 2> edge{};
   for (; edges > 0; --edges)
-    thread.store_later(thread.shared_in_block(edge_place, 1), edge.data(), 16,
+    thread.store_later(thread.shared_in_block(edge_place, 1), edge,
                        thread.shared_in_block(arrivals_place, 1));
 }
 
@@ -200,32 +168,34 @@ TEST(Machine, notices_what_goes_wrong_with_stores_on_their_way) {
               testing::HasSubstr("arrives in a block that may have ended"));
   EXPECT_THAT(complaint([](ptx::Thread& thread) {
                 store_edges(thread, 2);
-                if (thread.tid('x') == 0) thread.expect_arrivals(arrivals_place, 32);
+                if (thread.tid() == 0) thread.expect_arrivals(arrivals_place, 32);
                 while (!thread.await_arrivals(arrivals_place, 0)) {
                 }
               }),
               testing::HasSubstr("overwrites what nobody has read"));
   EXPECT_THAT(complaint([](ptx::Thread& thread) {
                 store_edges(thread, 1);
-                if (thread.ctaid('x') == 0) return;
-                if (thread.tid('x') == 0) thread.expect_arrivals(arrivals_place, 32);
+                if (thread.ctaid() == 0) return;
+                if (thread.tid() == 0) thread.expect_arrivals(arrivals_place, 32);
                 while (!thread.await_arrivals(arrivals_place, 0)) {
                 }
               }),
               testing::HasSubstr("wait for ever; 16 bytes do not come"));
   EXPECT_THAT(complaint([](ptx::Thread& thread) {
                 store_edges(thread, 1);
-                if (thread.ctaid('x') == 0) return;
-                if (thread.tid('x') == 0) thread.expect_arrivals(arrivals_place, 16);
+                if (thread.ctaid() == 0) return;
+                if (thread.tid() == 0) thread.expect_arrivals(arrivals_place, 16);
                 while (!thread.await_arrivals(arrivals_place, 0)) {
                 }
-                if (thread.tid('x') == 0) (void)thread.read_shared(edge_place, 16);
+                if (thread.tid() == 0) (void)thread.read_shared(edge_place, 16);
               }),
               "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ptx, EveryShippedKernel, testing::ValuesIn(shipped()),
-                         [](const auto& test) { return test.param.name; });
+constexpr auto name_of = [](const auto& test) { return to_string(test.param); };
+INSTANTIATE_TEST_SUITE_P(Ptx, EveryKernel, testing::ValuesIn(every_kernel), name_of);
+INSTANTIATE_TEST_SUITE_P(Ptx, Cluster, testing::Values(Kernel::cluster), name_of);
+INSTANTIATE_TEST_SUITE_P(Ptx, Streaming, testing::Values(Kernel::streaming), name_of);
 
 }  // namespace
 }  // namespace wallheat::gpu

@@ -39,20 +39,18 @@ GpuSample full_sample() {
   sample.sm_clock_mhz = 1980;
   sample.memory_clock_mhz = 2619;
   sample.energy_j = 7e4;
-  sample.uncorrected_ecc_errors = 1;
-  sample.slowdown = 0x24;
   return sample;
 }
 
 std::vector<FromWorker> from_worker() {
   return {Hello{{"node7",
                  {{0, 0, 0}, {1, 0, 0}},
-                 {{0, "A GPU", "GPU-1", 1ULL << 37, 1, 1.3e12}},
+                 {{0, "A GPU", "GPU-1", 1ULL << 37, 1}},
                  "why",
                  "boot 1",
                  64,
                  {{17, 2.5}},
-                 5e9}},
+                 5'000'000'000}},
           Ready{"node7", "cpu avx512", 3, {0, 1, 2}, {}, 31244288},
           Report{{4, 5}, {full_result(), PlanResult{}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}},

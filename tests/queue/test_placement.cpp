@@ -477,34 +477,5 @@ TEST(PlaceWorkers, places_a_large_job_in_a_moment) {
               Each(AllOf(Field(&Placement::cpus, SizeIs(1)), Field(&Placement::shared, false))));
 }
 
-TEST(Placement, goes_without_gpus_that_do_not_pay) {
-  std::vector<Machine> workers = alike(2, sockets_of(2, 4), {gpu(0, "slow", 0), gpu(1, "fast", 1)});
-  workers.push_back({"n1", sockets_of(1, 4), {gpu(0, "slow", 0)}});
-  std::vector<std::size_t> asked_cores;
-  const auto placements = place_where_gpus_pay(
-      workers,
-      [&](const Machine& worker, const Gpu& one, std::size_t cores) {
-        if (one.uuid == "slow") asked_cores.push_back(cores);
-        return one.uuid == "slow" && worker.host == "n0" ? "it is slow" : "";
-      },
-      0);
-  EXPECT_EQ(placements[0].gpu, 1) << "the one that is left goes to the first";
-  EXPECT_EQ(placements[1].gpu, std::nullopt);
-  EXPECT_EQ(placements[2].gpu, 0) << "another host";
-  EXPECT_THAT(asked_cores, Each(4U));
-  EXPECT_EQ(workers[1].no_gpu, "it is slow");
-  EXPECT_THAT(workers[1].gpus, SizeIs(1));
-}
-
-TEST(Placement, weighs_a_gpu_against_all_cores_that_its_worker_would_have) {
-  std::vector<Machine> worker = alike(1, sockets_of(2, 4), {gpu(0, "slow", 0)});
-  const auto placements = place_where_gpus_pay(
-      worker, [](const Machine&, const Gpu&, std::size_t cores) { return std::to_string(cores); },
-      0);
-  EXPECT_EQ(placements[0].gpu, std::nullopt);
-  EXPECT_EQ(worker[0].no_gpu, "8");
-  EXPECT_THAT(placements[0].cpus, SizeIs(8)) << "not its GPU's socket alone";
-}
-
 }  // namespace
 }  // namespace wallheat

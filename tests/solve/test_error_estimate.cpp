@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "core/generator.hpp"
 #include "solve/error_estimate.hpp"
+#include "solve/logarithm.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/shared_plans.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -12,6 +14,18 @@
 
 namespace wallheat {
 namespace {
+
+TEST(Logarithm, is_that_of_the_library_to_the_last_digits) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double number = 1e-300; number < 1e300; number *= 1.37)
+    EXPECT_NEAR(logarithm(number), std::log(number), 4e-16 * std::abs(std::log(number))) << number;
+  for (double above_1 = 1e-12; above_1 < 1; above_1 *= 1.3)
+    EXPECT_NEAR(logarithm(1 + above_1), std::log(1 + above_1), 4e-16 * above_1) << above_1;
+  EXPECT_EQ(logarithm(1), 0);
+  EXPECT_EQ(logarithm(0), -infinity);
+  EXPECT_EQ(logarithm(infinity), infinity);
+  EXPECT_TRUE(std::isnan(logarithm(std::nan(""))));
+}
 
 TEST(ErrorEstimate, is_the_sum_of_all_changes_to_come) {
   ErrorEstimate estimate;

@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <new>
+#include <map>
+#include <optional>
 #include <random>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "core/generator.hpp"
-#include "solve/gpu/kernel_proofs.hpp"
 #include "solve/gpu/solver.hpp"
 #include "solve/gpu/tiling.hpp"
 #include "support/host_stream.hpp"
@@ -26,12 +25,20 @@
 namespace wallheat::gpu {
 namespace {
 
-std::unique_ptr<Solver> host_solver(
-    Kernel kernel, std::shared_ptr<MemoryPool> pool = std::make_shared<MemoryPool>(),
-    HostStream::FreeBytes free = nullptr) {
-  return make_stream_solver(std::make_unique<HostStream>(std::move(free)), std::move(pool),
-                            only(kernel));
+std::unique_ptr<Solver> host_solver(Kernel kernel, HostStream::FreeBytes free = nullptr) {
+  return make_gpu_solver(std::make_unique<HostStream>(std::move(free)), kernel);
 }
+
+/// The same, with a look at what it gives its stream.
+struct WatchedSolver {
+  explicit WatchedSolver(Kernel kernel = Kernel::cluster) {
+    auto owned = std::make_unique<HostStream>();
+    stream = owned.get();
+    solver = make_gpu_solver(std::move(owned), kernel);
+  }
+  const HostStream* stream;
+  std::unique_ptr<Solver> solver;
+};
 
 class EveryKernel : public testing::TestWithParam<Kernel> {};
 
@@ -123,34 +130,23 @@ INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel, testing::ValuesIn(every_k
 TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
   struct Case {
     std::size_t side;
-    GroupKind kind;
-    int blocks;  // of 32 tiles; 0: streamed
+    int blocks;  // of 32 tiles, at most 5; 0: streamed
   };
-  // Clusters have 1, 2, 4 or 5 blocks, of which there are 4, 2, 1 and 1 at once, and grids up
-  // to 12.
-  for (const auto& [side, kind, blocks] : {Case{20, GroupKind::cluster, 1},
-                                           {40, GroupKind::cluster, 1},
-                                           {48, GroupKind::cluster, 2},
-                                           {72, GroupKind::cluster, 5},
-                                           {104, GroupKind::grid, 11},
-                                           {120, GroupKind::grid, 0}}) {
-    auto owned = std::make_unique<HostStream>();
-    const HostStream& stream = *owned;
-    const auto pool = std::make_shared<MemoryPool>();
-    for (int other = 0; other < 3; ++other) (void)pool->begin_plan();
-    const auto solver = make_stream_solver(std::move(owned), pool);
+  for (const auto& [side, blocks] : {Case{20, 1}, {40, 1}, {48, 2}, {72, 3}, {96, 5}, {104, 0}}) {
+    const WatchedSolver watched;
     const FloorPlan plan = random_plan(side, side, 100, 1);
-    expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, std::to_string(side));
-    EXPECT_EQ(stream.streaming_launches > 0, blocks == 0) << side;
-    EXPECT_EQ(stream.resident_launches > 0, blocks > 0) << side;
-    EXPECT_EQ(stream.last_group.blocks, blocks) << side;
-    EXPECT_TRUE(blocks == 0 || stream.last_group.kind == kind) << side;
+    expect_same_bits(*watched.solver, *make_reference_solver(), plan, {1e-4, 12},
+                     std::to_string(side));
+    EXPECT_EQ(watched.stream->last_blocks, blocks) << side;
+    EXPECT_EQ(watched.stream->streaming_launches > 0, blocks == 0) << side;
   }
 }
 
 TEST(Tiling, deals_the_tiles_row_by_row) {
-  Tiling tiling(TileMask(random_plan(64, 64, 100, 1).interior, cluster_tile));
-  ASSERT_EQ(tiling.deal(3), 32);  // 22 tiles of 64 in each of two blocks, 20 in the last
+  Tiling tiling(random_plan(64, 64, 100, 1).interior);
+  tiling.deal(24);  // 22 tiles of 64 in each of two blocks, 20 in the last
+  ASSERT_EQ(tiling.blocks(), 3U);
+  ASSERT_EQ(tiling.threads(), 32U);
   std::vector<std::int32_t> neighbours(tiling.slots() * sides);
   tiling.load_neighbours(neighbours.data());
   const auto neighbour = [&](std::size_t slot, Side side) {
@@ -163,38 +159,22 @@ TEST(Tiling, deals_the_tiles_row_by_row) {
   EXPECT_EQ(neighbour(22, left), no_tile) << "a slot without a tile";
 }
 
-TEST(GpuSolver, spreads_a_plan_over_the_blocks_that_others_leave) {
-  const FloorPlan plan = random_plan(40, 40, 100, 1);  // one block would do
-  auto owned = std::make_unique<HostStream>();
-  const HostStream& stream = *owned;
-  const auto pool = std::make_shared<MemoryPool>();
-  const auto solver = make_stream_solver(std::move(owned), pool);
-  for (const int blocks : {5, 2, 1, 1}) {  // beside 0, 1, 2, 3 others
-    expect_same_bits(*solver, *make_reference_solver(), plan, {1e-4, 12}, "spread");
-    EXPECT_EQ(stream.last_group.blocks, blocks);
-    EXPECT_EQ(pool->out(), 0);
-    (void)pool->begin_plan();
-  }
-}
-
 TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {
-  auto owned = std::make_unique<HostStream>();
-  const HostStream& stream = *owned;
-  const auto solver = make_stream_solver(std::move(owned), std::make_shared<MemoryPool>());
+  const WatchedSolver watched;
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     FloorPlan plan = room(20, 20);
     plan.domain(3, 7) = value;
-    EXPECT_THAT(refusal_of<InputError>([&] { (void)solver->solve(plan, {}, {}); }),
+    EXPECT_THAT(refusal_of<InputError>([&] { (void)watched.solver->solve(plan, {}, {}); }),
                 testing::HasSubstr("the value in row 3, column 7 is "));
   }
-  EXPECT_EQ(stream.resident_launches, 0);
+  EXPECT_EQ(watched.stream->last_blocks, 0);
 }
 
 TEST(GpuSolver, goes_on_where_a_launch_left_off) {
   // More sweeps than one launch makes.
   const FloorPlan plan = room(9, 9);
-  const Limits limits{0, 17000};
+  const Limits limits{0, 700};
   std::vector<std::int64_t> told;
   const SolveControl control{{},
                              [&](std::int64_t iterations, double) { told.push_back(iterations); }};
@@ -204,7 +184,7 @@ TEST(GpuSolver, goes_on_where_a_launch_left_off) {
 }
 
 /// Spoils what comes back from the device.
-class SpoiltStream final : public Stream {
+class SpoiltStream final : public HostMemoryStream {
  public:
   explicit SpoiltStream(double spoilt) : spoilt_(spoilt) {}
   [[nodiscard]] const Capacity& capacity() const override { return stream_.capacity(); }
@@ -214,21 +194,12 @@ class SpoiltStream final : public Stream {
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
     return stream_.pinned_memory(bytes);
   }
-  void copy(void* to, const void* from, std::size_t bytes) override {
-    stream_.copy(to, from, bytes);
-  }
-  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                 std::size_t row_bytes, std::size_t rows) override {
-    stream_.copy_rows(to, to_pitch, from, from_pitch, row_bytes, rows);
-  }
-  void clear(void* memory, std::size_t bytes) override { stream_.clear(memory, bytes); }
-  void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
-    stream_.run_resident(group, plan);
-    for (int cell = 0; cell < tile_of(group.kind).cells(); ++cell)
+  void run_cluster(int blocks, int threads, const ResidentPlan& plan) override {
+    stream_.run_cluster(blocks, threads, plan);
+    for (int cell = 0; cell < cluster_tile.cells(); ++cell)
       if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt_;
   }
   void run_streaming(std::size_t, const StreamedPlan&, unsigned long long*) override {}
-  void wait() override {}
 
  private:
   HostStream stream_;
@@ -238,170 +209,134 @@ class SpoiltStream final : public Stream {
 TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
-    const auto solver = make_stream_solver(std::make_unique<SpoiltStream>(spoilt),
-                                           std::make_shared<MemoryPool>(), only(Kernel::cluster));
+    const auto solver = make_gpu_solver(std::make_unique<SpoiltStream>(spoilt));
     EXPECT_THROW((void)solver->solve(room(20, 20), {1e-3, 50}, {}), DeviceFault) << spoilt;
   }
 }
 
-TEST(GpuSolver, waits_for_its_stream_before_it_gives_memory_back) {
+TEST_P(EveryKernel, leaves_nothing_on_its_way_if_told_to_stop) {
   std::stop_source stop;
   stop.request_stop();  // seen after the plan is on its way to the device
-  for (const Kernel kernel : {Kernel::cluster, Kernel::streaming}) {
-    auto owned = std::make_unique<HostStream>();
-    const HostStream& stream = *owned;
-    const auto pool = std::make_shared<MemoryPool>();
-    const auto solver = make_stream_solver(std::move(owned), pool, only(kernel));
-    EXPECT_FALSE(solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
-    EXPECT_EQ(pool->out(), 0);
-    EXPECT_FALSE(stream.work_is_out) << to_string(kernel);
-  }
+  const WatchedSolver watched(GetParam());
+  EXPECT_FALSE(watched.solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
+  EXPECT_FALSE(watched.stream->work_is_out);
 }
 
-TEST(GpuSolver, takes_pinned_memory_seldom) {
-  auto owned = std::make_unique<HostStream>();
-  const HostStream& stream = *owned;
-  const auto solver =
-      make_stream_solver(std::move(owned), std::make_shared<MemoryPool>(), only(Kernel::grid));
+TEST_P(EveryKernel, marks_the_moments_between_which_its_time_lies) {
+  const WatchedSolver watched(GetParam());
+  const auto solution = watched.solver->solve(room(20, 20), {1e-3, 20}, {});
+  std::vector<Moment> marks = watched.stream->marks;
+  EXPECT_TRUE(std::ranges::is_sorted(marks));
+  marks.erase(std::ranges::unique(marks).begin(), marks.end());
+  EXPECT_THAT(marks, testing::ElementsAre(begun, uploaded, computed, downloaded));
+  EXPECT_EQ(solution->device_times.kernel, to_string(GetParam()));
+  EXPECT_GT(solution->device_times.blocks, 0);
+  EXPECT_EQ(solution->device_times.threads, 32);
+}
+
+TEST_P(EveryKernel, takes_memory_seldom) {
+  const WatchedSolver watched(GetParam());
   for (const std::size_t side : {40, 44, 48, 52, 56, 60, 64, 68})
-    (void)solver->solve(room(side, side), {1e-4, 2}, {});
-  EXPECT_LE(stream.pinned_allocations, 3);
+    (void)watched.solver->solve(room(side, side), {1e-4, 2}, {});
+  EXPECT_LE(watched.stream->allocations, 6);
 }
 
-/// Solvers of which one kernel's give wrong answers, or whose device fails at it.
+/// Which kernel may be used if solvers of `wrong` give wrong answers, or their device fails.
 class Proofs : public testing::Test {
  protected:
-  static constexpr KernelShape one_block{Kernel::cluster, 128, false};
-  static constexpr KernelShape several_blocks{Kernel::cluster, 128, true};
-  static constexpr KernelShape large_blocks{Kernel::cluster, 256, true};
-
-  KernelProofs proofs(const KernelShape& wrong, bool fails = false, bool lives = true) {
-    return {[=, this](const KernelShape& shape) -> std::unique_ptr<Solver> {
-              tried_.push_back(shape);
-              if (shape != wrong) return make_reference_solver();
-              if (fails) throw DeviceFault("it is broken");
-              return make_stream_solver(std::make_unique<SpoiltStream>(17.0),
-                                        std::make_shared<MemoryPool>(), only(Kernel::cluster));
-            },
-            [=] { return lives; }, [this](const std::string& warning) { warning_ += warning; }};
+  Kernel proven(std::optional<Kernel> wrong, const char* fault = nullptr) {
+    return proven_kernel(
+        [=, this](Kernel kernel) -> std::unique_ptr<Solver> {
+          tried_.push_back(kernel);
+          if (kernel != wrong) return make_reference_solver();
+          if (fault != nullptr) throw DeviceFault(fault);
+          return std::make_unique<Wrong>();
+        },
+        [this](const std::string& warning) { warning_ += warning; });
   }
-  std::vector<KernelShape> tried_;
+
+  /// Its last bit of one cell is wrong.
+  class Wrong final : public Solver {
+    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+                                  const SolveControl& control) override {
+      auto solution = make_reference_solver()->solve(plan, limits, control);
+      double& cell = solution->field.cells[solution->field.cells.size() / 2];
+      cell = std::nextafter(cell, 100.0);
+      return solution;
+    }
+  };
+  std::vector<Kernel> tried_;
   std::string warning_;
 };
 
-TEST_F(Proofs, keep_a_shape_from_being_used_that_gives_wrong_bits_and_no_other) {
-  const std::vector<KernelShape> all{one_block,
-                                     several_blocks,
-                                     large_blocks,
-                                     {Kernel::grid, 256, true},
-                                     {Kernel::streaming, 128, false}};
-  for (const KernelShape& wrong : all) {
-    tried_.clear();
-    warning_.clear();
-    KernelProofs proven = proofs(wrong);
-    for (int again = 0; again < 2; ++again)
-      for (const KernelShape& shape : all)
-        EXPECT_EQ(proven.admit(shape), shape != wrong) << to_string(shape);
-    EXPECT_EQ(tried_, all) << "each once";
-    EXPECT_THAT(warning_, testing::StartsWith("the GPU's " + to_string(wrong) + " is not used: "));
-  }
+TEST_F(Proofs, are_passed_by_kernels_that_work) {
+  EXPECT_EQ(proven({}), Kernel::cluster);
+  EXPECT_EQ(warning_, "");
 }
 
-TEST_F(Proofs, take_what_is_left_where_a_shape_failed) {
-  struct Case {
-    KernelShape wrong;
-    std::size_t side;
-    GroupKind kind;
-    int blocks;
-  };
-  constexpr KernelShape one{Kernel::cluster, 32, false};
-  constexpr KernelShape several{Kernel::cluster, 32, true};
-  for (const auto& [wrong, side, kind, blocks] : {Case{one, 20, GroupKind::cluster, 2},
-                                                  {several, 20, GroupKind::cluster, 1},
-                                                  {several, 64, GroupKind::grid, 4}}) {
-    KernelProofs proven = proofs(wrong);
-    auto owned = std::make_unique<HostStream>();
-    const HostStream& stream = *owned;
-    const auto pool = std::make_shared<MemoryPool>();
-    const auto solver = make_stream_solver(
-        std::move(owned), pool, [&](const KernelShape& shape) { return proven.admit(shape); });
-    expect_same_bits(*solver, *make_reference_solver(), room(side, side), {1e-4, 12}, "left");
-    EXPECT_EQ(stream.last_group.kind, kind) << side;
-    EXPECT_EQ(stream.last_group.blocks, blocks) << side;
-  }
+TEST_F(Proofs, keep_a_cluster_with_wrong_bits_from_being_used) {
+  EXPECT_EQ(proven(Kernel::cluster), Kernel::streaming);
+  EXPECT_THAT(warning_, testing::HasSubstr("cluster kernel is not used: it does not solve"));
 }
 
-TEST_F(Proofs, try_long_windows_and_the_way_back_on_one_block_and_on_several) {
+TEST_F(Proofs, do_without_a_cluster_that_fails_if_the_device_still_works) {
+  EXPECT_EQ(proven(Kernel::cluster, "it is broken"), Kernel::streaming);
+  EXPECT_THAT(warning_, testing::HasSubstr("it is broken"));
+  EXPECT_EQ(tried_.back(), Kernel::streaming) << "asked once more";
+}
+
+TEST_F(Proofs, give_up_a_device_that_cannot_stream) {
+  EXPECT_THROW((void)proven(Kernel::streaming), DeviceFault);
+  EXPECT_THROW((void)proven(Kernel::streaming, "it is broken"), DeviceFault);
+}
+
+TEST_F(Proofs, try_one_block_and_several_sources_and_the_way_back) {
   struct Asked {
     FloorPlan plan;
-    Limits limits;
+    std::int64_t iterations;
   };
   class Listening final : public Solver {
    public:
     explicit Listening(std::vector<Asked>& asked) : asked_(asked) {}
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                   const SolveControl& control) override {
-      asked_.push_back({plan, limits});
-      return make_reference_solver()->solve(plan, limits, control);
+      auto solution = make_reference_solver()->solve(plan, limits, control);
+      asked_.push_back({plan, solution->iterations});
+      return solution;
     }
 
    private:
     std::vector<Asked>& asked_;
   };
-  const KernelShape source{Kernel::streaming, 128, true, true};
-  for (const KernelShape& shape : {one_block, several_blocks, source}) {
-    std::vector<Asked> asked;
-    KernelProofs proven([&](const KernelShape&) { return std::make_unique<Listening>(asked); },
-                        [] { return true; }, [](const std::string&) {});
-    EXPECT_TRUE(proven.admit(shape));
-    std::vector<std::int64_t> iterations;
-    for (const auto& [plan, limits] : asked) {
-      const std::size_t tiles = Tiling(TileMask(plan.interior, cluster_tile)).tiles();
-      EXPECT_EQ(tiles > static_cast<std::size_t>(shape.threads), shape.several_blocks);
-      EXPECT_EQ(plan.has_source(), shape.has_source);
-      iterations.push_back(make_reference_solver()->solve(plan, limits, {})->iterations);
-    }
-    // The first window has 16 sweeps: a plan that ends in it goes back.
-    EXPECT_THAT(iterations, testing::Contains(testing::AllOf(testing::Gt(1), testing::Lt(16))));
-    EXPECT_THAT(iterations, testing::Contains(testing::Gt(100)));
-  }
-}
-
-TEST_F(Proofs, tell_a_kernel_that_fails_from_a_device_that_is_gone) {
-  EXPECT_FALSE(proofs(one_block, true, true).admit(one_block));
-  EXPECT_THAT(warning_, testing::HasSubstr("it is broken"));
-  EXPECT_THROW((void)proofs(one_block, true, false).admit(one_block), DeviceFault);
-}
-
-TEST(GpuSolver, waits_for_memory_that_another_solver_will_give_back) {
-  const FloorPlan plan = room(100, 100);
-  const Limits limits{1e-4, 20};
-  const auto expected = *make_reference_solver()->solve(plan, limits, {});
-  const auto pool = std::make_shared<MemoryPool>();
-  // Enough for one of them at a time: a streamed plan of that size takes 3 fields of 80 KB.
-  const auto free = std::make_shared<std::atomic<std::int64_t>>(400000);
-  std::vector<std::jthread> threads;
-  for (int thread = 0; thread < 3; ++thread) {
-    threads.emplace_back([&] {
-      for (int repeat = 0; repeat < 5; ++repeat)
-        expect_same_bits(*host_solver(Kernel::streaming, pool, free)->solve(plan, limits, {}),
-                         expected, "one of three");
+  std::map<Kernel, std::vector<Asked>> asked;
+  (void)proven_kernel([&](Kernel kernel) { return std::make_unique<Listening>(asked[kernel]); },
+                      [](const std::string&) {});
+  // The first window has 16 sweeps: a plan that ends in it goes back.
+  const auto has = [&](Kernel kernel, bool several_blocks, bool source, bool goes_back) {
+    return std::ranges::any_of(asked[kernel], [&](const Asked& one) {
+      const bool several = Tiling(one.plan.interior).tiles() > cluster_threads;
+      return several == several_blocks && one.plan.has_source() == source &&
+             (goes_back ? one.iterations > 1 && one.iterations < 16 : one.iterations > 100);
     });
+  };
+  for (const bool goes_back : {false, true}) {
+    for (const bool several : {false, true})
+      EXPECT_TRUE(has(Kernel::cluster, several, false, goes_back)) << several << goes_back;
+    for (const bool source : {false, true})
+      EXPECT_TRUE(has(Kernel::streaming, true, source, goes_back)) << source << goes_back;
   }
 }
 
-TEST(GpuSolver, tells_a_plan_too_large_for_the_device_from_memory_that_others_hold) {
+TEST(GpuSolver, leaves_to_a_cpu_what_the_device_has_no_memory_for) {
   const auto free = std::make_shared<std::atomic<std::int64_t>>(1000);
-  EXPECT_THROW((void)host_solver(Kernel::streaming, std::make_shared<MemoryPool>(), free)
-                   ->solve(room(100, 100), {}, {}),
-               std::bad_alloc);
+  const auto solver = host_solver(Kernel::streaming, free);
+  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] { (void)solver->solve(room(100, 100), {}, {}); }),
+              testing::HasSubstr("needs 1 MiB of GPU memory, but the GPU has less that is free"));
+  *free = 1 << 30;
+  EXPECT_TRUE(solver->solve(room(100, 100), {1e-4, 3}, {})) << "once there is some";
   const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
-  try {
-    (void)host_solver(Kernel::streaming)->solve(huge, {}, {});
-    FAIL() << "a plan beyond the device's memory was taken";
-  } catch (const DeviceTooSmall& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("GPU memory"));
-  }
+  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] { (void)solver->solve(huge, {}, {}); }),
+              testing::HasSubstr("but the GPU has 64 MiB"));
 }
 
 }  // namespace

@@ -52,9 +52,8 @@ STUDIES = {
         3: ["steps.txt", "run.html", "trace.json"], 4: ["kernels.txt"],
         5: ["scaling-given.csv", "scaling-plot.svg", "scaling-predicted.csv"],
     }),
-    "gpu-why": (["--gpus", "t4,h200"], {
-        1: ["model-t4.csv", "model-h200.svg"], 2: ["devices.csv", "devices-bars.png"],
-        3: ["offload.csv", "offload-plot.svg"], 4: ["memory.csv"],
+    "gpu-why": (["--memory", "80"], {
+        1: ["sizes.txt", "sizes.svg"], 2: ["offload.csv", "offload-plot.svg"], 3: ["memory.csv"],
     }),
 }
 

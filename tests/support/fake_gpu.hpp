@@ -55,7 +55,6 @@ class FakeGpu final : public GpuDevice {
 
   std::unique_ptr<Solver> make_solver() override { return std::make_unique<Lane>(*this); }
   std::size_t plans_at_once() const override { return lanes; }
-  std::vector<GpuKernel> kernels() const override { return {}; }
 
  private:
   class Lane final : public Solver {

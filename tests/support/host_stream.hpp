@@ -28,17 +28,18 @@ class HostStream final : public HostMemoryStream {
 
   explicit HostStream(FreeBytes free = nullptr) : free_(std::move(free)) {
     capacity_ = {.multiprocessors = 2,
-                 .clusters = {{block_threads, {{1, 4}, {2, 2}, {4, 1}, {5, 1}}}},
-                 .grid_threads = block_threads,
-                 .most_grid_blocks = 12,
+                 .block_threads = block_threads,
+                 .most_blocks = 5,
                  .region_rows = region_rows,
                  .region_cols = region_cols,
-                 .memory_bytes = std::size_t{64} << 20};
+                 .memory_bytes = std::size_t{64} << 20,
+                 .sweeps = 300};
   }
 
   [[nodiscard]] const Capacity& capacity() const override { return capacity_; }
 
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
+    ++allocations;
     const auto size = static_cast<std::int64_t>(bytes);
     if (free_ && free_->fetch_sub(size) < size) {
       *free_ += size;
@@ -50,7 +51,7 @@ class HostStream final : public HostMemoryStream {
             }};
   }
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
-    ++pinned_allocations;
+    ++allocations;
     return {new (std::align_val_t{256}) std::byte[bytes],
             [](std::byte* memory) { operator delete[](memory, std::align_val_t{256}); }};
   }
@@ -60,13 +61,15 @@ class HostStream final : public HostMemoryStream {
     work_is_out = true;
   }
 
-  void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
-    last_group = group;
-    ++resident_launches;
-    if (group.kind == GroupKind::cluster) {
-      run_group<cluster_tile>(group, plan);
-    } else {
-      run_group<grid_tile>(group, plan);
+  void run_cluster(int blocks, int threads, const ResidentPlan& plan) override {
+    last_blocks = blocks;
+    Crowd crowd(blocks, cluster_tile.inbox_pairs());
+    std::vector<std::jthread> members;
+    for (int slot = 0; slot < blocks * threads; ++slot) {
+      members.emplace_back([&, slot] {
+        Group<cluster_tile> member(crowd, slot, 0);
+        iterate(member, plan);
+      });
     }
   }
 
@@ -99,10 +102,12 @@ class HostStream final : public HostMemoryStream {
 
   void wait() override { work_is_out = false; }
 
-  int resident_launches = 0;
+  void mark(Moment moment) override { marks.push_back(moment); }
+
   int streaming_launches = 0;
-  int pinned_allocations = 0;
-  GroupSize last_group;      ///< of a resident launch
+  int allocations = 0;  ///< of either memory
+  int last_blocks = 0;  ///< of a cluster
+  std::vector<Moment> marks{};
   bool work_is_out = false;  ///< something was given that nobody has waited for
 
  private:
@@ -130,15 +135,14 @@ class HostStream final : public HostMemoryStream {
     [[nodiscard]] std::int32_t slot() const { return slot_; }
     [[nodiscard]] int region() const { return region_; }
     [[nodiscard]] bool leads() const { return slot_ % block_threads == 0; }
-    [[nodiscard]] Pair* inbox() const { return inbox_of(slot_); }
     [[nodiscard]] Pair* inbox_of(int slot) const {
       return &crowd_.inboxes[static_cast<std::size_t>(slot)];
     }
     [[nodiscard]] Pair received(int buffer, int place) const {
-      return inbox()[offset(buffer, place)];
+      return inbox_of(slot_)[offset(buffer, place)];
     }
     void fill(int place, Pair pair) const {
-      for (int buffer = 0; buffer < 2; ++buffer) inbox()[offset(buffer, place)] = pair;
+      for (int buffer = 0; buffer < 2; ++buffer) inbox_of(slot_)[offset(buffer, place)] = pair;
     }
     using Neighbour = Pair*;
     [[nodiscard]] Neighbour neighbour(std::int32_t slot) const {
@@ -162,6 +166,7 @@ class HostStream final : public HostMemoryStream {
       sync();
       return *std::max_element(crowd_.maxima.begin(), crowd_.maxima.end());
     }
+    static std::ptrdiff_t renewed(std::ptrdiff_t number) { return number; }
     Agreement& agreement() {
       return crowd_.agreements[static_cast<std::size_t>(slot_ / block_threads)];
     }
@@ -171,18 +176,6 @@ class HostStream final : public HostMemoryStream {
     int slot_;
     int region_;
   };
-
-  template <TileShape shape>
-  static void run_group(const GroupSize& group, const ResidentPlan& plan) {
-    Crowd crowd(group.blocks, shape.inbox_pairs());
-    std::vector<std::jthread> threads;
-    for (int slot = 0; slot < group.blocks * group.threads; ++slot) {
-      threads.emplace_back([&, slot] {
-        Group<shape> member(crowd, slot, 0);
-        iterate<shape>(member, plan);
-      });
-    }
-  }
 
   Capacity capacity_;
   FreeBytes free_;

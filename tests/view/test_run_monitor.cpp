@@ -102,8 +102,7 @@ class MonitoredRun : public testing::Test {
 TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   begin();
   beats(gpu_, {{}, GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 0}});
-  beats(gpu_,
-        {{}, GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900, .slowdown = 4}});
+  beats(gpu_, {{}, GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
   solve(0, 2);
   solve(1, 2);
   monitor_->finish("run_finished");
@@ -113,7 +112,6 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   EXPECT_EQ(samples[1]["rank"], 2);
   EXPECT_EQ(samples[1]["device"], "gpu");
   EXPECT_EQ(samples[1]["power_w"], 500);
-  EXPECT_EQ(samples[1]["slowdown_reasons"], nlohmann::json({"power cap"}));
   EXPECT_FALSE(samples[1].contains("temperature_c")) << "nobody told it";
   const auto usages = events("gpu_usage");
   ASSERT_EQ(usages.size(), 1U);
@@ -122,8 +120,21 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   EXPECT_EQ(usages[0]["power_w_max"], 500);
   EXPECT_EQ(usages[0]["energy_j_per_plan"], 450);
   EXPECT_THAT(monitor_->gpu_table(),
-              ElementsAre(HasSubstr("J/plan"), AllOf(HasSubstr("node2"), HasSubstr("95 / 100"),
-                                                     HasSubstr("450.00"), HasSubstr("power cap"))));
+              ElementsAre(HasSubstr("J/plan"),
+                          AllOf(HasSubstr("node2"), HasSubstr("95 / 100"), HasSubstr("450.00"))));
+}
+
+TEST_F(MonitoredRun, tells_what_each_kernel_took) {
+  begin();
+  solve(0, 1);
+  EXPECT_THAT(monitor_->kernel_table(), IsEmpty()) << "of plans on a CPU";
+  PlanResult answer = result(1, 2, PlanStatus::converged);
+  answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
+  hear({.kind = Event::Kind::stored, .result = answer});
+  EXPECT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
+  said_.forget();
+  monitor_->finish("run_finished");
+  EXPECT_THAT(said_.all(), HasSubstr(monitor_->kernel_table().back()));
 }
 
 TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {

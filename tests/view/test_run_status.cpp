@@ -34,7 +34,7 @@ RunStatus full_status() {
   status.workers = {
       {1, "node1", "cpu avx2", 8, 15, 0.25, "working", {{"0007", 512, 0.125, 3.5}, {"0008", 0}}},
       {2, "node2", "cpu avx512", 4, 8, 31.5, "lost", {}},
-      {3, "node2", "gpu", 1, 80, 0.5, "idle", {}, GpuSample{.power_w = 512.5, .slowdown = 0x24}}};
+      {3, "node2", "gpu", 1, 80, 0.5, "idle", {}, GpuSample{.power_w = 512.5}}};
   return status;
 }
 
@@ -52,7 +52,6 @@ TEST(RunStatus, comes_through_its_file_unchanged) {
   EXPECT_EQ(copy.workers[1].last_heard_s, 31.5);
   EXPECT_FALSE(copy.workers[1].gpu);
   EXPECT_EQ(copy.workers[2].gpu.value().power_w, 512.5);
-  EXPECT_EQ(copy.workers[2].gpu->slowdown, 0x24U);
   EXPECT_TRUE(std::isnan(copy.workers[2].gpu->utilisation_pct));
 }
 

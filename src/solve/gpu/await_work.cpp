@@ -1,8 +1,6 @@
 #include "solve/gpu/await_work.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "wallheat/error.hpp"
 
@@ -21,10 +19,6 @@ void await_work(const std::function<bool()>& is_done, const std::function<void(d
     sleep(pause_s);
     waited_s += pause_s;
   }
-}
-
-void sleep_for_seconds(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace wallheat::gpu

@@ -11,13 +11,10 @@ constexpr double longest_silence_s = 30;
 
 /// Asks `is_done` until it says so. Between two questions the thread sleeps: an eighth of the time
 /// so far, from 50 µs on, at most 1 ms, so that a wait takes little longer than the work, and some
-/// sixty streams that wait at a time ask few questions. `sleep` gets seconds. Time in which the
+/// thirty streams that wait at a time ask few questions. `sleep` gets seconds. Time in which the
 /// process was stopped does not count as silence. Throws DeviceSilent after longest_silence_s;
 /// `doing` is what the device was at.
 void await_work(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                 const std::string& doing);
-
-/// Of the calling thread.
-void sleep_for_seconds(double seconds);
 
 }  // namespace wallheat::gpu

@@ -1,16 +1,19 @@
 #include "solve/gpu/cuda_stream.hpp"
 
+#include <array>
 #include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
-#include <vector>
 
 #include "solve/gpu/await_work.hpp"
-#include "solve/gpu/step_clock.hpp"
+#include "solve/gpu/kernels.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
 namespace {
+
+using Seconds = std::chrono::duration<double>;
 
 void check_allocation(cudaError_t status, const char* doing) {
   if (status == cudaErrorMemoryAllocation) {
@@ -22,13 +25,14 @@ void check_allocation(cudaError_t status, const char* doing) {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(int ordinal, Capacity capacity, std::shared_ptr<KernelCounters> counters)
-      : ordinal_(ordinal), capacity_(std::move(capacity)), counters_(std::move(counters)) {
+  CudaStream(int ordinal, const Capacity& capacity, std::shared_ptr<SharedByStreams> shared)
+      : ordinal_(ordinal), capacity_(capacity), shared_(std::move(shared)) {
     select();
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "making an event");
   }
   ~CudaStream() override {
-    for (const cudaEvent_t mark : marks_) (void)cudaEventDestroy(mark);
+    for (const cudaEvent_t event : events_) (void)cudaEventDestroy(event);
     (void)cudaStreamDestroy(stream_);
   }
   CudaStream(const CudaStream&) = delete;
@@ -38,27 +42,22 @@ class CudaStream final : public Stream {
 
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
     select();
-    Memory memory = gpu::device_memory(bytes);
-    return {memory.release(), [counters = counters_](std::byte* taken) {
-              if (!counters->is_silent()) (void)cudaFree(taken);
-            }};
+    void* memory = nullptr;
+    check_allocation(cudaMalloc(&memory, bytes), "taking device memory");
+    return owned(memory, cudaFree);
   }
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
     select();
     void* memory = nullptr;
     check_allocation(cudaMallocHost(&memory, bytes), "taking pinned memory");
-    return {static_cast<std::byte*>(memory), [counters = counters_](std::byte* taken) {
-              if (!counters->is_silent()) (void)cudaFreeHost(taken);
-            }};
+    return owned(memory, cudaFreeHost);
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
-    clock_.begin_copy(record_);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying");
   }
   void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                  std::size_t row_bytes, std::size_t rows) override {
-    clock_.begin_copy(record_);
     check(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, cudaMemcpyDefault,
                             stream_),
           "copying");
@@ -67,83 +66,72 @@ class CudaStream final : public Stream {
     check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
   }
 
-  void run_resident(const GroupSize& group, const ResidentPlan& plan) override {
+  void run_cluster(int blocks, int threads, const ResidentPlan& plan) override {
     select();
-    note_launch(kernel_name(group), group.blocks, group.threads);
-    check(group.kind == GroupKind::cluster ? launch_cluster_kernel(group, plan, stream_)
-                                           : launch_grid_kernel(group, plan, stream_),
-          "starting a kernel");
+    check(launch_cluster_kernel(blocks, threads, plan, stream_), "starting the cluster kernel");
   }
   void run_streaming(std::size_t regions, const StreamedPlan& plan,
                      unsigned long long* largest_change) override {
     select();
-    note_launch(streaming_kernel_name(), static_cast<int>(regions),
-                capacity_.region_rows * capacity_.region_cols);
-    check(launch_streaming_kernel(regions, plan, largest_change, stream_), "starting a kernel");
+    check(launch_streaming_kernel(regions, plan, largest_change, stream_),
+          "starting the streaming kernel");
   }
 
   void wait() override {
-    if (counters_->is_silent()) throw DeviceSilent("the GPU does not answer any more");
-    clock_.end(record_);
+    if (shared_->is_silent) throw DeviceSilent("the GPU does not answer any more");
     const auto start = std::chrono::steady_clock::now();
-    const auto is_done = [this] {
-      const cudaError_t status = cudaStreamQuery(stream_);
-      if (status == cudaErrorNotReady) return false;
-      check(status, "solving");
-      return true;
-    };
     try {
-      await_work(is_done, sleep_for_seconds,
-                 launches_ > 0 ? "the kernel " + clock_.times().kernel : "copying");
+      await_work([this] { return is_done(); },
+                 [](double seconds) { std::this_thread::sleep_for(Seconds(seconds)); },
+                 "solving a plan");
     } catch (const DeviceSilent&) {
-      counters_->note_silence();
+      shared_->is_silent = true;
       throw;
     }
-    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-    clock_.times().wait_s += waited.count();
-    const double seconds = clock_.add_up([this](std::size_t from, std::size_t to) {
-      float milliseconds = 0;
-      check(cudaEventElapsedTime(&milliseconds, marks_.at(from), marks_.at(to)), "measuring");
-      return milliseconds * 1e-3;
-    });
-    if (launches_ == 0) return;
-    counters_->add(clock_.times().kernel, launches_, seconds);
-    launches_ = 0;
+    waited_s_ += Seconds(std::chrono::steady_clock::now() - start).count();
   }
 
-  DeviceTimes take_times() override { return clock_.take(); }
+  void mark(Moment moment) override {
+    if (moment == begun) waited_s_ = 0;
+    check(cudaEventRecord(events_[moment], stream_), "measuring");
+  }
+  [[nodiscard]] DeviceTimes times() override {
+    const auto seconds_from = [this](Moment first) {
+      float milliseconds = 0;
+      check(cudaEventElapsedTime(&milliseconds, events_[first], events_[first + 1]), "measuring");
+      return milliseconds * 1e-3;
+    };
+    return {.upload_s = seconds_from(begun),
+            .kernel_s = seconds_from(uploaded),
+            .download_s = seconds_from(computed),
+            .wait_s = waited_s_,
+            .stream = number_};
+  }
 
  private:
   /// Which device CUDA means is a matter of each thread.
   void select() const { check(cudaSetDevice(ordinal_), "selecting the device"); }
 
-  /// Between two waits a stream uses one kernel.
-  void note_launch(std::string kernel, int blocks, int threads) {
-    clock_.begin_launch(record_);
-    ++launches_;
-    DeviceTimes& times = clock_.times();
-    times.kernel = std::move(kernel);
-    times.stream = number_;
-    times.blocks = blocks;
-    times.threads = threads;
+  [[nodiscard]] bool is_done() const {
+    const cudaError_t status = cudaStreamQuery(stream_);
+    if (status == cudaErrorNotReady) return false;
+    check(status, "solving");
+    return true;
+  }
+
+  [[nodiscard]] Memory owned(void* memory, cudaError_t (*release)(void*)) const {
+    return {static_cast<std::byte*>(memory), [shared = shared_, release](std::byte* taken) {
+              if (!shared->is_silent) (void)release(taken);
+            }};
   }
 
   int ordinal_;
   Capacity capacity_;
-  std::shared_ptr<KernelCounters> counters_;
+  std::shared_ptr<SharedByStreams> shared_;
+  std::int32_t number_ = shared_->streams++;
   cudaStream_t stream_ = nullptr;
-  std::int32_t number_ = counters_->new_stream();
-  std::vector<cudaEvent_t> marks_;
-  StepClock clock_;
-  StepClock::Record record_ = [this](std::size_t mark) {
-    if (mark == marks_.size()) {
-      select();
-      marks_.push_back(nullptr);
-      check(cudaEventCreate(&marks_.back()), "making an event");
-    }
-    check(cudaEventRecord(marks_.at(mark), stream_), "measuring");
-  };
-  std::int64_t launches_ = 0;  // since the last wait
+  std::array<cudaEvent_t, moments> events_{};
+  double waited_s_ = 0;  ///< since the last mark of a beginning
 };
 
 }  // namespace
@@ -153,26 +141,9 @@ void check(cudaError_t status, const std::string& doing) {
   throw DeviceFault("the GPU failed at " + doing + ": " + cudaGetErrorString(status));
 }
 
-PreparedKernels prepare_kernels() {
-  PreparedKernels prepared;
-  prepared.capacity.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount);
-  prepare_cluster_kernels(prepared);
-  prepare_grid_kernel(prepared);
-  prepare_streaming_kernel(prepared);
-  std::size_t free = 0;
-  check_preparing(cudaMemGetInfo(&free, &prepared.capacity.memory_bytes));
-  return prepared;
-}
-
-Memory device_memory(std::size_t bytes) {
-  void* memory = nullptr;
-  check_allocation(cudaMalloc(&memory, bytes), "taking device memory");
-  return {static_cast<std::byte*>(memory), [](std::byte* taken) { (void)cudaFree(taken); }};
-}
-
 std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity,
-                                         std::shared_ptr<KernelCounters> counters) {
-  return std::make_unique<CudaStream>(ordinal, capacity, std::move(counters));
+                                         std::shared_ptr<SharedByStreams> shared) {
+  return std::make_unique<CudaStream>(ordinal, capacity, std::move(shared));
 }
 
 }  // namespace wallheat::gpu

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -11,8 +10,7 @@
 
 #include "solve/gpu/cuda_stream.hpp"
 #include "solve/gpu/device.hpp"
-#include "solve/gpu/grid_probe.hpp"
-#include "solve/gpu/kernel_proofs.hpp"
+#include "solve/gpu/kernels.hpp"
 #include "solve/gpu/solver.hpp"
 #include "wallheat/error.hpp"
 
@@ -76,89 +74,45 @@ Description describe(int ordinal) {
 
 class CudaDevice final : public gpu::DeviceWithKernels {
  public:
-  CudaDevice(int ordinal, const std::function<void(const std::string&)>& warn)
-      : ordinal_(ordinal),
-        proofs_(
-            [this](const gpu::KernelShape& shape) {
-              return solver([shape](const gpu::KernelShape& used) { return used == shape; });
-            },
-            is_alive, warn) {
+  CudaDevice(int ordinal, const std::function<void(const std::string&)>& warn) : ordinal_(ordinal) {
     // Threads that wait for the GPU leave their core to those that read and store.
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
-    prepared_ = gpu::prepare_kernels();
-    if (!prepared_.capacity.clusters.empty() || !has(gpu::Kernel::grid)) return;
-    grid_use_ = gpu::choose_grid_use([this](gpu::Kernel kernel, int plans) {
-      return gpu::time_probe([&] { return make_solver(kernel); }, plans);
-    });
-    if (!grid_use_.warning.empty()) warn(grid_use_.warning);
+    capacity_ = gpu::prepare_kernels();
+    proven_ = gpu::proven_kernel([this](gpu::Kernel kernel) { return make_solver(kernel); }, warn);
   }
 
-  [[nodiscard]] bool has(gpu::Kernel kernel) const override {
-    return gpu::has(prepared_.capacity, kernel);
-  }
-
-  using DeviceWithKernels::make_solver;
+  [[nodiscard]] bool has_clusters() const override { return capacity_.most_blocks > 0; }
+  [[nodiscard]] std::unique_ptr<Solver> make_solver() override { return make_solver(proven_); }
   [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {
-    if (kernel != gpu::Kernel::automatic) return solver(gpu::only(kernel));
-    return solver([this](const gpu::KernelShape& shape) {
-      return (shape.kernel != gpu::Kernel::grid || grid_use_.grid) && proofs_.admit(shape);
-    });
+    return gpu::make_gpu_solver(gpu::make_cuda_stream(ordinal_, capacity_, shared_), kernel);
   }
-
   [[nodiscard]] std::size_t plans_at_once() const override {
-    // A plan of 512 x 512 cells takes some 6 multiprocessors. For each that is solved, one is being
-    // read and one summarised.
-    constexpr int multiprocessors_a_plan = 6;
-    const int plans =
-        grid_use_.one_plan
-            ? 1
-            : std::max(prepared_.capacity.multiprocessors / multiprocessors_a_plan, 1);
-    return 3 * static_cast<std::size_t>(plans);
-  }
-
-  [[nodiscard]] std::vector<GpuKernel> kernels() const override {
-    std::vector<GpuKernel> kernels = prepared_.kernels;
-    for (GpuKernel& kernel : kernels) {
-      const auto [launches, seconds] = counters_->of(kernel.name);
-      kernel.launches = launches;
-      kernel.seconds = seconds;
-    }
-    return kernels;
+    return plans_in_flight(capacity_.multiprocessors, gpu_queues());
   }
 
  private:
-  /// A fault that stays on the device is reported by every further call.
-  static bool is_alive() {
-    (void)cudaGetLastError();
-    return cudaDeviceSynchronize() == cudaSuccess;
-  }
-
-  [[nodiscard]] std::unique_ptr<Solver> solver(gpu::AdmitKernel admit) const {
-    return gpu::make_stream_solver(gpu::make_cuda_stream(ordinal_, prepared_.capacity, counters_),
-                                   pool_, std::move(admit));
-  }
-
   int ordinal_;
-  gpu::PreparedKernels prepared_;
-  gpu::GridUse grid_use_;
-  std::shared_ptr<gpu::KernelCounters> counters_ = std::make_shared<gpu::KernelCounters>();
-  std::shared_ptr<gpu::MemoryPool> pool_ = std::make_shared<gpu::MemoryPool>();
-  gpu::KernelProofs proofs_;
+  gpu::Capacity capacity_;
+  std::shared_ptr<gpu::SharedByStreams> shared_ = std::make_shared<gpu::SharedByStreams>();
+  gpu::Kernel proven_ = gpu::Kernel::streaming;
 };
 
-}  // namespace
-
-/// What CUDA says where there is no driver at all is that the driver is too old.
-static std::string why_none(cudaError_t found) {
-  int driver = 0;
-  const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
-  if (found == cudaErrorNoDevice || !has_driver) return "no GPU here";
-  if (std::string why = why_driver_is_too_old(driver, CUDART_VERSION); !why.empty())
-    return "no GPU can be used here: " + why;
-  return std::string("CUDA found no GPU here: ") + cudaGetErrorString(found);
+std::string version_text(int version) {  // as 12040
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
+
+/// What CUDA says if there is no driver at all is that the driver is too old.
+std::string why_none(cudaError_t found) {
+  const std::string driver = gpu_driver();
+  if (found == cudaErrorNoDevice || driver.empty()) return "no GPU here";
+  return std::string("CUDA found no GPU that it can use here: ") + cudaGetErrorString(found) +
+         " (the driver is for CUDA " + driver + ", this wallheat was built with CUDA " +
+         version_text(CUDART_VERSION) + ")";
+}
+
+}  // namespace
 
 GpuSupport gpu_support() {
   GpuSupport support;
@@ -195,20 +149,13 @@ GpuProperties gpu_properties(int ordinal) {
   properties.memory_bytes_per_second = transfers_a_cycle * 1e3 *
                                        attribute(cudaDevAttrMemoryClockRate) *
                                        attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
-  properties.set_cores();
-  if (const int ratio = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio);
-      properties.fp64_cores == 0 && ratio > 0) {
-    constexpr int fp32_of_a_multiprocessor = 128;  // of all chips since 8.6
-    properties.fp32_cores = fp32_of_a_multiprocessor * properties.multiprocessors;
-    properties.fp64_cores = properties.fp32_cores / ratio;
-  }
   return properties;
 }
 
 std::string gpu_driver() {
-  int version = 0;  // as 12040
+  int version = 0;
   if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) return {};
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  return version_text(version);
 }
 
 std::shared_ptr<GpuDevice> open_gpu(int ordinal,

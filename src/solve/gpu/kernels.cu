@@ -1,22 +1,27 @@
-// The kernels for every GPU: the resident one over a cooperative grid, with its inboxes in device
-// memory, and the streaming one.
-#include <cooperative_groups.h>
-
+// The kernels: the resident one of a cluster of blocks, and the streaming one for every GPU.
 #include <algorithm>
-#include <utility>
 
-#include "solve/gpu/block_maximum.cuh"
 #include "solve/gpu/kernels.hpp"
+#include "solve/gpu/maximum.cuh"
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#include "solve/gpu/cluster.cuh"
+#endif
 
 namespace wallheat::gpu {
 namespace {
 
-namespace cg = cooperative_groups;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__global__ void __launch_bounds__(cluster_threads, 2) cluster_kernel(const ResidentPlan plan) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  ClusterGroup group(*reinterpret_cast<BlockMemory*>(memory));
+  iterate(group, plan);
+}
+#else
+/// Older GPUs have no clusters, and are never asked to run it.
+__global__ void cluster_kernel(const ResidentPlan) {}
+#endif
 
-constexpr int inbox_pairs = grid_tile.inbox_pairs();  // of the grid and of streamed regions
-static_assert(grid_tile == streamed_tile);
-constexpr int grid_threads = 256;
-constexpr int grid_blocks_a_multiprocessor = 2;  // what 128 registers a thread allow
+constexpr int inbox_pairs = streamed_tile.inbox_pairs();
 // The inboxes of a streamed region take the 48 KiB that a block has everywhere. Larger regions
 // have a smaller rim, but no other block computes while one loads or waits.
 constexpr int streamed_rows = 8;
@@ -25,70 +30,12 @@ constexpr int streaming_threads = streamed_rows * streamed_cols;
 /// A source's terms are in registers, too.
 constexpr int streaming_blocks_a_multiprocessor(bool has_source) { return has_source ? 2 : 4; }
 
-class GridGroup {
- public:
-  __device__ GridGroup(const ResidentPlan& plan, Agreement& agreement)
-      : plan_(plan), agreement_(agreement) {}
-  __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
-  __device__ bool leads() const { return threadIdx.x == 0; }
-  __device__ Pair received(int buffer, int place) const {
-    return plan_.exchanged[slot() + offset(buffer, place)];
-  }
-  __device__ void fill(int place, Pair pair) const {
-    for (int buffer = 0; buffer < 2; ++buffer)
-      plan_.exchanged[slot() + offset(buffer, place)] = pair;
-  }
-  using Neighbour = Pair*;
-  __device__ Neighbour neighbour(std::int32_t slot) const {
-    return slot < 0 ? nullptr : plan_.exchanged + slot;
-  }
-  __device__ void give(const double (&cells)[grid_tile.cells()], const Neighbour (&to)[sides],
-                       int buffer) const {
-    give_edges<grid_tile>(cells, [&](Side side, int place, const auto& edge) {
-      if (to[side] == nullptr) return;
-      for (const Pair& pair : edge) to[side][offset(buffer, place++)] = pair;
-    });
-  }
-  __device__ void begin() const { sync(); }
-  __device__ void await_edges(int /*buffer*/) const { sync(); }
-  __device__ void sync() const { cg::this_grid().sync(); }
-  __device__ double max(double value) {
-    // Two take turns: one is emptied while nobody uses it.
-    unsigned long long* maximum = plan_.maxima + turn_;
-    turn_ ^= 1;
-    raise_maximum(maximum, value);
-    sync();
-    const double largest = __longlong_as_double(
-        static_cast<long long>(*static_cast<volatile unsigned long long*>(maximum)));
-    if (slot() == 0) plan_.maxima[turn_] = 0;
-    return largest;
-  }
-  __device__ Agreement& agreement() { return agreement_; }
-
- private:
-  __device__ int offset(int buffer, int place) const {
-    return (buffer * inbox_pairs + place) * plan_.slots;
-  }
-
-  const ResidentPlan& plan_;
-  Agreement& agreement_;
-  int turn_ = 0;
-};
-
-__global__ void __launch_bounds__(grid_threads, grid_blocks_a_multiprocessor)
-    grid_kernel(const ResidentPlan plan) {
-  __shared__ __align__(16) unsigned char agreement[sizeof(Agreement)];
-  GridGroup group(plan, *reinterpret_cast<Agreement*>(agreement));
-  iterate<grid_tile>(group, plan);
-}
-
 /// The group of a streamed region: a single block, with its inboxes in shared memory.
 class BlockGroup {
  public:
   __device__ explicit BlockGroup(Pair* inboxes) : inboxes_(inboxes) {}
   __device__ int slot() const { return static_cast<int>(threadIdx.x); }
   __device__ int region() const { return static_cast<int>(blockIdx.x); }
-  __device__ Pair* inbox() const { return inboxes_ + threadIdx.x; }
   __device__ Pair* inbox_of(int slot) const { return inboxes_ + slot; }
   __device__ static constexpr int offset(int buffer, int place) {
     return (buffer * inbox_pairs + place) * streaming_threads;
@@ -107,29 +54,34 @@ __global__ void __launch_bounds__(streaming_threads, streaming_blocks_a_multipro
   BlockGroup group(reinterpret_cast<Pair*>(inboxes));
   const double change =
       stream<streamed_rows, streamed_cols, looks_at_delta, has_source>(group, plan);
-  if (looks_at_delta) raise_maximum(largest_change, change);
+  if (!looks_at_delta) return;
+  const unsigned long long of_warp = warp_maximum(change);
+  if (threadIdx.x % 32 == 0) atomicMax(largest_change, of_warp);
 }
 
-}  // namespace
+/// A launch of one cluster.
+class ClusterLaunch {
+ public:
+  ClusterLaunch(int blocks, int threads, cudaStream_t stream) {
+    cluster_.id = cudaLaunchAttributeClusterDimension;
+    cluster_.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
+    config_.gridDim = static_cast<unsigned>(blocks);
+    config_.blockDim = static_cast<unsigned>(threads);
+    config_.dynamicSmemBytes = sizeof(BlockMemory);
+    config_.stream = stream;
+    config_.attrs = &cluster_;
+    config_.numAttrs = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+  [[nodiscard]] const cudaLaunchConfig_t& config() const { return config_; }
 
-int oldest_gpu() {
-  constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // as 750 for 7.5
-  int oldest = architectures[0];
-  for (const int architecture : architectures) oldest = std::min(oldest, architecture);
-  return oldest / 10;
-}
+ private:
+  cudaLaunchAttribute cluster_{};
+  cudaLaunchConfig_t config_{};
+};
 
-std::string kernel_name(const GroupSize& group) {
-  const TileShape tile = tile_of(group.kind);
-  return std::string(group.kind == GroupKind::cluster ? "cluster" : "grid") + ", " +
-         std::to_string(tile.rows) + " x " + std::to_string(tile.cols) + ", " +
-         std::to_string(group.most_threads);
-}
-
-std::string streaming_kernel_name() {
-  return "streaming, " + std::to_string(streamed_tile.rows) + " x " +
-         std::to_string(streamed_tile.cols) + ", " + std::to_string(streaming_threads);
-}
+void check_preparing(cudaError_t status) { check(status, "preparing its kernels"); }
 
 int attribute_of_device(cudaDeviceAttr attribute) {
   int device = 0;
@@ -139,45 +91,60 @@ int attribute_of_device(cudaDeviceAttr attribute) {
   return value;
 }
 
-GpuKernel describe_kernel(const void* kernel, std::string name, int threads,
-                          std::size_t dynamic_shared_bytes) {
-  cudaFuncAttributes attributes{};
-  check_preparing(cudaFuncGetAttributes(&attributes, kernel));
-  GpuKernel described{.name = std::move(name),
-                      .threads = threads,
-                      .registers = attributes.numRegs,
-                      .spilled_bytes = attributes.localSizeBytes,
-                      .shared_bytes = attributes.sharedSizeBytes + dynamic_shared_bytes};
-  check_preparing(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &described.blocks_a_multiprocessor, kernel, threads, dynamic_shared_bytes));
-  described.occupancy = static_cast<double>(described.blocks_a_multiprocessor * threads) /
-                        attribute_of_device(cudaDevAttrMaxThreadsPerMultiProcessor);
-  return described;
+/// Allows the cluster kernel what it needs. Returns of how many blocks a cluster can be; 0 if the
+/// device has no clusters, or too little shared memory: some have 99 KiB a block.
+int prepare_cluster_kernel() {
+  constexpr int shared_bytes = sizeof(BlockMemory);
+  if (attribute_of_device(cudaDevAttrClusterLaunch) == 0 ||
+      attribute_of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin) < shared_bytes)
+    return 0;
+  const auto allow = [](cudaFuncAttribute attribute, int value) {
+    check_preparing(cudaFuncSetAttribute(cluster_kernel, attribute, value));
+  };
+  allow(cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  // Two blocks of a multiprocessor need more than half of its memory as shared memory.
+  allow(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  allow(cudaFuncAttributeNonPortableClusterSizeAllowed,
+        1);  // more than 8 blocks, where it has them
+  int blocks = 0;
+  while (blocks < most_blocks_of_a_cluster) {
+    const ClusterLaunch launch(blocks + 1, cluster_threads, nullptr);
+    int fitting = 0;
+    if (cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config()) != cudaSuccess) {
+      // Whatever error says that this size does not fit is an answer, and nothing to report later;
+      // one that stays on the device is reported by the next call, too.
+      (void)cudaGetLastError();
+      check_preparing(cudaDeviceSynchronize());
+      fitting = 0;
+    }
+    if (fitting == 0) break;
+    ++blocks;
+  }
+  return blocks;
 }
 
-void prepare_grid_kernel(PreparedKernels& prepared) {
-  auto& [capacity, kernels] = prepared;
-  capacity.grid_threads = grid_threads;
-  if (attribute_of_device(cudaDevAttrCooperativeLaunch) == 0) return;
-  kernels.push_back(describe_kernel(reinterpret_cast<const void*>(grid_kernel),
-                                    kernel_name({GroupKind::grid, grid_threads}), grid_threads, 0));
-  capacity.most_grid_blocks = kernels.back().blocks_a_multiprocessor * capacity.multiprocessors;
+}  // namespace
+
+int oldest_gpu() {
+  constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // as 750 for 7.5
+  return *std::min_element(std::begin(architectures), std::end(architectures)) / 10;
 }
 
-cudaError_t launch_grid_kernel(const GroupSize& group, const ResidentPlan& plan,
-                               cudaStream_t stream) {
-  ResidentPlan argument = plan;
-  void* arguments[] = {&argument};
-  return cudaLaunchCooperativeKernel(grid_kernel, static_cast<unsigned>(group.blocks),
-                                     static_cast<unsigned>(group.threads), arguments, 0, stream);
+Capacity prepare_kernels() {
+  Capacity capacity{.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount),
+                    .block_threads = cluster_threads,
+                    .most_blocks = prepare_cluster_kernel(),
+                    .region_rows = streamed_rows,
+                    .region_cols = streamed_cols};
+  std::size_t free = 0;
+  check_preparing(cudaMemGetInfo(&free, &capacity.memory_bytes));
+  return capacity;
 }
 
-void prepare_streaming_kernel(PreparedKernels& prepared) {
-  prepared.capacity.region_rows = streamed_rows;
-  prepared.capacity.region_cols = streamed_cols;
-  prepared.kernels.push_back(
-      describe_kernel(reinterpret_cast<const void*>(streaming_kernel<false, false>),
-                      streaming_kernel_name(), streaming_threads, 0));
+cudaError_t launch_cluster_kernel(int blocks, int threads, const ResidentPlan& plan,
+                                  cudaStream_t stream) {
+  const ClusterLaunch launch(blocks, threads, stream);
+  return cudaLaunchKernelEx(&launch.config(), cluster_kernel, plan);
 }
 
 cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& plan,

@@ -6,24 +6,26 @@
 #include "solve/convergence.hpp"
 #include "solve/gpu/tile.hpp"
 
-// The resident kernel: a group of blocks, each thread with one tile in its registers, iterates a
-// plan to its end without touching device memory but to keep a field to go back to. What the
-// threads share, and how they wait for each other, is the Group's matter: a cluster of blocks that
-// write into each other's shared memory, a cooperative grid with its inboxes in device memory, or
-// in tests a crowd of host threads.
+// The resident kernel: the blocks of a cluster, each thread with one tile in its registers, iterate
+// a plan to its end without touching device memory but to keep a field to go back to. What the
+// threads share, and how they wait for each other, is the Group's matter: on a GPU a cluster
+// (cluster.cuh), in tests a crowd of host threads.
 
 namespace wallheat::gpu {
 
-/// A plan on the device. Slot s is thread s % threads of block s / threads of the group. Arrays
-/// have an entry for each slot, those without a tile included. The kernel's tiles are of one shape.
+/// Of a block at most; two such blocks share a multiprocessor, and take nearly all of its
+/// registers: while one plan's threads wait, another's compute.
+constexpr int cluster_threads = 128;
+constexpr int most_blocks_of_a_cluster = 16;
+
+/// A plan on the device. Slot s is thread s % threads of block s / threads. Arrays have an entry
+/// for each slot, those without a tile included.
 struct ResidentPlan {
   double* cells = nullptr;        ///< (slots, cells of a tile), °C; the start, then the answer
   const Pair* inboxes = nullptr;  ///< (slots, inbox_pairs): fixed edges, and others
   const CellMask* interior = nullptr;        ///< (slots)
   const std::int32_t* neighbours = nullptr;  ///< (slots, sides): slots, or no_tile
-  double* kept = nullptr;     ///< (cells of a tile, slots): room for a field to go back to
-  Pair* exchanged = nullptr;  ///< (2, inbox_pairs, slots): a grid's inboxes
-  unsigned long long* maxima = nullptr;  ///< (2), 0: where a grid gathers its largest changes
+  double* kept = nullptr;                    ///< (cells of a tile, slots): a field to go back to
   std::int32_t slots = 0;
   Convergence* convergence = nullptr;  ///< in and out
   std::int64_t sweeps = 0;  ///< stop, to be started again, after so many sweeps or soon after
@@ -55,21 +57,21 @@ struct Agreement {
   }
 };
 
-/// The same number, as if it were new: of one that stays a compiler works out the places of all
-/// kept cells before the first sweep, and has no registers for them.
-WALLHEAT_HOST_DEVICE inline std::ptrdiff_t renewed(std::ptrdiff_t number) {
-#ifdef __CUDA_ARCH__
-  asm volatile("" : "+l"(number));
-#endif
-  return number;
-}
+/// The shared memory of a cluster's block.
+struct BlockMemory {
+  Pair inboxes[2 * cluster_tile.inbox_pairs() * cluster_threads];
+  std::uint64_t arrivals[2];   // of edges from other blocks, for each inbox
+  std::uint32_t edge_bytes;    // of those, in a sweep
+  unsigned long long maximum;  // bits of the largest change
+  Agreement agreement;
+};
 
 /// Copies a tile whose cells lie so far apart; 1 in registers.
-template <int cells>
 WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t from_stride,
                                            double* to, std::ptrdiff_t to_stride) {
   WALLHEAT_UNROLL
-  for (int cell = 0; cell < cells; ++cell) to[cell * to_stride] = from[cell * from_stride];
+  for (int cell = 0; cell < cluster_tile.cells(); ++cell)
+    to[cell * to_stride] = from[cell * from_stride];
 }
 
 /// The life of one thread. A Group has:
@@ -84,19 +86,22 @@ WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t fr
 ///   await_edges(buffer)    waits until the edges that its neighbours give for a sweep are there;
 ///                          the two inboxes take turns
 ///   sync()                 waits for all threads of the group; what was written before is seen
-///   max(value)             the largest of all threads' values; syncs
+///   max(value)             the largest of all threads' values, for those that lead; syncs
 ///   agreement()            shared by the threads of a block
-template <TileShape shape, class Group>
+///   renewed(number)        the same number, as if it were new: of one that stays a compiler works
+///                          out the places of all kept cells before the first sweep, and has no
+///                          registers for them
+template <class Group>
 WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
-  constexpr int tile_cells = shape.cells();
-  constexpr int inbox_pairs = shape.inbox_pairs();
+  constexpr int tile_cells = cluster_tile.cells();
+  constexpr int inbox_pairs = cluster_tile.inbox_pairs();
   const std::int32_t slot = group.slot();
-  const auto interior = static_cast<KernelMask<shape>>(plan.interior[slot]);
+  const CellMask interior = plan.interior[slot];
   double cells[tile_cells];
   typename Group::Neighbour neighbours[sides];
   double* const start_and_answer = plan.cells + static_cast<std::size_t>(slot) * tile_cells;
   double* const kept = plan.kept + slot;
-  copy_tile<tile_cells>(start_and_answer, 1, cells, 1);
+  copy_tile(start_and_answer, 1, cells, 1);
   WALLHEAT_UNROLL
   for (int side = 0; side < sides; ++side)
     neighbours[side] = group.neighbour(plan.neighbours[slot * sides + side]);
@@ -109,12 +114,12 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
     for (std::int32_t remaining = window - 1; remaining > 0; --remaining) {
       group.give(cells, neighbours, buffer);
       group.await_edges(buffer);
-      sweep<shape, false>(cells, interior, received);
+      sweep<cluster_tile, false>(cells, interior, received);
       buffer ^= 1;
     }
     group.give(cells, neighbours, buffer);
     group.await_edges(buffer);
-    const double change = sweep<shape, true>(cells, interior, received);
+    const double change = sweep<cluster_tile, true>(cells, interior, received);
     buffer ^= 1;
     return change;
   };
@@ -123,13 +128,13 @@ WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {
 
   // Every block comes to the same agreement on its own, as it is told the same deltas.
   while (const std::int32_t window = group.agreement().window) {
-    if (window > 1) copy_tile<tile_cells>(cells, 1, kept, renewed(plan.slots));
+    if (window > 1) copy_tile(cells, 1, kept, group.renewed(plan.slots));
     const double delta = group.max(make_sweeps(window));
     if (group.leads()) group.agreement().end_window(plan, delta);
     group.sync();
-    if (group.agreement().go_back) copy_tile<tile_cells>(kept, renewed(plan.slots), cells, 1);
+    if (group.agreement().go_back) copy_tile(kept, group.renewed(plan.slots), cells, 1);
   }
-  copy_tile<tile_cells>(cells, 1, start_and_answer, 1);
+  copy_tile(cells, 1, start_and_answer, 1);
   if (slot == 0) *plan.convergence = group.agreement().convergence;
 }
 

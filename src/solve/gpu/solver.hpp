@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,49 +11,28 @@
 
 namespace wallheat::gpu {
 
-/// Which kernel solves; tests and benchmarks choose, others leave it to the plan's size.
-enum class Kernel { automatic, cluster, grid, streaming };
-/// All but `automatic`.
-inline constexpr std::array every_kernel{Kernel::cluster, Kernel::grid, Kernel::streaming};
-
-/// Whether a device has a kernel.
-[[nodiscard]] bool has(const Capacity& capacity, Kernel kernel);
-
+/// Which kernel solves a plan: a cluster what it holds, streaming the rest, or streaming all.
+enum class Kernel { cluster, streaming };
+inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 [[nodiscard]] std::string to_string(Kernel kernel);
 
-/// What runs differently on a device, and so has to prove itself by itself: a kernel for blocks of
-/// at most so many threads, whether several of them wait for each other, and whether there is a
-/// source.
-struct KernelShape {
-  Kernel kernel = Kernel::streaming;
-  int threads = 0;
-  bool several_blocks = false;
-  bool has_source = false;
-  auto operator<=>(const KernelShape&) const = default;
-};
-[[nodiscard]] std::string to_string(const KernelShape& shape);
+/// A solver on a stream of its own, with memory of its own. Solves as GpuDevice::make_solver says.
+[[nodiscard]] std::unique_ptr<Solver> make_gpu_solver(std::unique_ptr<Stream> stream,
+                                                      Kernel kernel = Kernel::cluster);
 
-/// Whether a kernel may be used for a plan.
-using AdmitKernel = std::function<bool(const KernelShape&)>;
-/// Lets one kernel through, and the streaming one for plans that it does not hold; all if
-/// `automatic`.
-[[nodiscard]] AdmitKernel only(Kernel kernel);
-
-/// A solver on a stream of its own, with device memory of a pool that all solvers of the device
-/// share. Solves as GpuDevice::make_solver says; throws std::bad_alloc if somebody else has the
-/// memory that a plan needs, and DeviceFault if `admit` lets no kernel through that could solve it.
-[[nodiscard]] std::unique_ptr<Solver> make_stream_solver(
-    std::unique_ptr<Stream> stream, std::shared_ptr<MemoryPool> pool,
-    AdmitKernel admit = only(Kernel::automatic));
+/// Lets the kernels of a device solve three generated plans: a cluster of one block and one of
+/// several, and streaming with a source and without. Returns which kernel may be used: streaming,
+/// with a reason to `warn`, if a cluster's answer has not the bits of the reference solver. Throws
+/// DeviceFault if streaming's have not, or the device fails.
+[[nodiscard]] Kernel proven_kernel(
+    const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
+    const std::function<void(const std::string&)>& warn);
 
 /// What open_gpu opens; tests try each of its kernels.
 class DeviceWithKernels : public GpuDevice {
  public:
-  [[nodiscard]] virtual bool has(Kernel kernel) const = 0;
+  [[nodiscard]] virtual bool has_clusters() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Solver> make_solver(Kernel kernel) = 0;
-  [[nodiscard]] std::unique_ptr<Solver> make_solver() final {
-    return make_solver(Kernel::automatic);
-  }
 };
 
 }  // namespace wallheat::gpu

@@ -80,12 +80,14 @@ WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
   };
   // At the region's rim nobody gives anything, and it does not matter what is found there.
   for (int place = 0; place < inbox_pairs; ++place) {
-    group.inbox()[group.offset(0, place)] = Pair{0, 0};
-    group.inbox()[group.offset(1, place)] = Pair{0, 0};
+    group.inbox_of(slot)[group.offset(0, place)] = Pair{0, 0};
+    group.inbox_of(slot)[group.offset(1, place)] = Pair{0, 0};
   }
   group.sync();
   const auto received = [&](int buffer) {
-    return [&group, buffer](int place) { return group.inbox()[group.offset(buffer, place)]; };
+    return [&group, slot, buffer](int place) {
+      return group.inbox_of(slot)[group.offset(buffer, place)];
+    };
   };
   const auto give = [&](int buffer) {
     give_edges<streamed_tile>(cells, [&](Side side, int place, const auto& edge) {

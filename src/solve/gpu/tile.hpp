@@ -29,9 +29,9 @@ struct TileShape {
   bool operator==(const TileShape&) const = default;
 };
 
-// A cluster's tile takes 255 registers a thread and has fewer edges a cell; the other two take 128.
+// A cluster's tile takes 255 registers a thread and has fewer edges a cell; a streamed one takes
+// 128.
 constexpr TileShape cluster_tile{8, 8};
-constexpr TileShape grid_tile{8, 4};
 constexpr TileShape streamed_tile{8, 4};
 
 /// Which cells of a tile are interior, and so updated: bit r * cols + c. Kernels keep as few bits

@@ -15,26 +15,27 @@ constexpr std::int32_t no_tile = -1;
 /// Cells of an interior mask, a word for each tile, over the whole grid of tiles (the last row and
 /// column of tiles may hang over the plan's edge).
 struct TileMask {
-  TileShape shape;
   std::size_t rows = 0;  ///< of tiles
   std::size_t cols = 0;
   std::vector<CellMask> interior;  ///< shape (rows, cols)
 
-  TileMask(const Grid<std::uint8_t>& plan_interior, TileShape tile_shape);
+  TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape);
 };
 
-/// The tiles of a plan that hold interior cells, row by row, and the threads that they are dealt
-/// to: blocks with a slot for each thread, all with the same number of tiles but the last.
+/// The tiles of a cluster's plan that hold interior cells, row by row, and the threads that they
+/// are dealt to: blocks with a slot for each thread, all with the same number of tiles but the
+/// last.
 class Tiling {
  public:
-  explicit Tiling(const TileMask& mask);
+  explicit Tiling(const Grid<std::uint8_t>& plan_interior);
 
-  [[nodiscard]] TileShape shape() const { return shape_; }
   [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
-  /// Gives the tiles to so many blocks, each with as many warps as its tiles need. Returns the
-  /// threads of a block. They stay row by row: so the edges that a warp gives lie beside each other
-  /// in its neighbours' inboxes, and nearly all in different banks of shared memory.
-  int deal(int blocks);
+  /// Gives the tiles to as few blocks of at most so many threads as hold them, each with as many
+  /// warps as its tiles need. They stay row by row: so the edges that a warp gives lie beside each
+  /// other in its neighbours' inboxes, and nearly all in different banks of shared memory.
+  void deal(std::size_t most_threads);
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t threads() const { return threads_; }  ///< of a block
   [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }
 
   /// These write a value or more for each slot; one without a tile has no interior cells, no
@@ -56,14 +57,16 @@ class Tiling {
     std::int32_t neighbours[sides];  ///< tiles, or no_tile
   };
 
+  [[nodiscard]] std::size_t slot_of(std::size_t tile) const {
+    return tile / tiles_of_block_ * threads_ + tile % tiles_of_block_;
+  }
   /// Calls copy(row, column, offset in the slots' cells, number of cells) for what each tile has of
   /// each row of a plan of so many rows and columns.
   template <class Copy>
-  void for_each_row(std::size_t rows, std::size_t cols, Copy copy) const;
+  void for_each_row(std::size_t rows, std::size_t cols, const Copy& copy) const;
 
-  TileShape shape_;
   std::vector<Tile> tiles_;
-  std::vector<std::size_t> slot_of_;  ///< (tiles)
+  std::size_t tiles_of_block_ = 1;
   std::size_t blocks_ = 0;
   std::size_t threads_ = 0;
 };

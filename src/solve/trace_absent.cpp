@@ -1,8 +1,0 @@
-#include "solve/trace.hpp"
-
-namespace wallheat {
-
-TraceRange::TraceRange(const char*) {}
-TraceRange::~TraceRange() = default;
-
-}  // namespace wallheat
