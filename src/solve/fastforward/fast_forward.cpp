@@ -134,9 +134,9 @@ class FastForwardSolver final : public Solver {
     gradients.assign(interior);
     gradients.solve_for_ones([&](const auto&) { return control_->stop.stop_requested(); });
     const ConjugateGradients::Measured w = gradients.measure();
-    stay_ = 4 * error_per_residual(w.answer, w.highest_residual);
+    stay_ = 4 * error_per_residual(w.x, w.residual);
     constexpr double of_rooms = 1.35;  // of the eigenvalue, max(w) and 1 / 4 the product, about
-    return of_rooms / 4 / w.answer;
+    return of_rooms / 4 / w.x;
   }
 
   /// Makes the first iteration.
