@@ -17,6 +17,7 @@
 #include "io/process_setup.hpp"
 #include "isolation/solver_process.hpp"
 #include "mpi/mpi_link.hpp"
+#include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/output_file.hpp"
 #include "view/spelling.hpp"
@@ -216,6 +217,8 @@ int run_one(const std::string& name, Arguments arguments) {
 }  // namespace
 
 int app_main(const Arguments& arguments) {
+  keep_heap_in_huge_pages();
+  leave_out_topology_plugins();
   use_all_gpu_queues();
   prepare_standard_streams();
   survive_size_limit();

@@ -42,34 +42,25 @@ std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(std::string_vi
 }
 
 FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read, bool has_source) {
-  // A thread keeps them from plan to plan, as plans often have one shape: for 512 x 512 the system
-  // may take longer to give 2 MB that were not used before than all the rest takes.
-  thread_local NamedBytes domain, interior, source;
-  const struct LetGoOfMuch {
-    ~LetGoOfMuch() {
-      constexpr std::size_t most_kept = std::size_t{32} << 20;
-      for (NamedBytes* file : {&domain, &interior, &source})
-        if (file->bytes.capacity() > most_kept) file->bytes = {};
-    }
-  } at_the_end;
   FloorPlan plan;
+  NamedBytes file;  // of one after the other
   const auto require_shape_of_domain = [&](const std::string& name, const auto& grid) {
     if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
     throw InputError(name + ": its shape " + shape_text(grid.rows, grid.cols) +
                      " differs from the domain's, " +
                      shape_text(plan.domain.rows, plan.domain.cols));
   };
-  read(PlanFile::domain, domain);
-  plan.domain = npy::read_float(domain);
-  check_values(plan.domain, domain.name);
-  read(PlanFile::interior, interior);
-  plan.interior = npy::read_mask(interior);
-  require_shape_of_domain(interior.name, plan.interior);
+  read(PlanFile::domain, file);
+  plan.domain = npy::read_float(file);
+  check_values(plan.domain, file.name);
+  read(PlanFile::interior, file);
+  plan.interior = npy::read_mask(file);
+  require_shape_of_domain(file.name, plan.interior);
   if (has_source) {
-    read(PlanFile::source, source);
-    plan.source = npy::read_float(source);
-    require_shape_of_domain(source.name, plan.source);
-    check_values(plan.source, source.name);
+    read(PlanFile::source, file);
+    plan.source = npy::read_float(file);
+    require_shape_of_domain(file.name, plan.source);
+    check_values(plan.source, file.name);
   }
   return plan;
 }

@@ -1,17 +1,48 @@
 #include "io/process_setup.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
+
+constexpr std::intptr_t huge_page = 2 << 20;
+
+/// Moves the end of the heap to `distance` before a huge page, and returns that huge page.
+char* move_heap_before_huge_page(std::intptr_t distance) {
+  const auto end = reinterpret_cast<std::intptr_t>(::sbrk(0));
+  (void)::sbrk((-distance - end) & (huge_page - 1));
+  return static_cast<char*>(::sbrk(0)) + distance;
+}
+
+/// True if memory that has not been used yet comes in huge pages: one page fault is enough for what
+/// would be 16 pages. Settings of the system, of the process and of its cgroup may forbid it.
+bool comes_in_huge_pages(volatile char* memory) {
+  constexpr int pages = 16;
+  constexpr int page = 4096;
+  const auto faults = [] {
+    rusage used{};
+    (void)::getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+  };
+  const long before = faults();
+  for (int number = 0; number < pages; ++number) memory[number * page] = 0;
+  return faults() == before + 1;
+}
+
+}  // namespace
 
 void prepare_standard_streams() {
   (void)std::signal(SIGPIPE, SIG_IGN);
@@ -44,6 +75,27 @@ void raise_file_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= enough) return;
   files.rlim_cur = std::min(files.rlim_max, enough);
   (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void keep_heap_in_huge_pages() {
+  constexpr std::intptr_t room = 64 << 20;  // of addresses; what is not used takes no memory
+  // Where malloc writes before the kernel is asked, there are small pages already.
+  constexpr std::intptr_t small = 384 << 10;
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc allows
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  char* const begin = move_heap_before_huge_page(small);
+  // At once: a heap that grows in small steps gets small pages.
+  ::mallopt(M_TOP_PAD, room);
+  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): volatile, so that it is called
+  void* const volatile grown = std::malloc(small / 2);
+  std::free(grown);  // NOLINT(cppcoreguidelines-no-malloc)
+  ::mallopt(M_TOP_PAD, 128 << 10);
+  const bool has_grown = static_cast<char*>(::sbrk(0)) >= begin + room - small;
+  if (has_grown && ::madvise(begin, room - small, MADV_HUGEPAGE) == 0 && comes_in_huge_pages(begin))
+    return;
+  // In small pages fresh memory is better, as calloc() need not clear it.
+  (void)::malloc_trim(0);
 }
 
 }  // namespace wallheat

@@ -30,4 +30,9 @@ void survive_size_limit();
 /// takes two, and a node may have hundreds.
 void raise_file_limit();
 
+/// To be called before threads start. From now on memory that is freed is kept, and comes in huge
+/// pages if the kernel gives them: plans are much alike, and in a virtual machine the small pages
+/// of one plan may cost more than its solution. All threads share one heap.
+void keep_heap_in_huge_pages();
+
 }  // namespace wallheat

@@ -1,7 +1,6 @@
 #include "isolation/solver_process.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -45,13 +44,6 @@ void close_inherited_files(const std::vector<int>& wanted) {
 /// Where memory runs out, this process is to go and not the rank that started it. Where /proc does
 /// not allow it, the kernel takes the largest, which is this one, too.
 void offer_to_the_out_of_memory_killer() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
-
-/// Plans are much alike: what one frees, the next takes, and the kernel need not clear its pages
-/// again. 32 MiB is the most that glibc allows to be kept.
-void keep_freed_memory() {
-  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
-}
 
 /// The other side kills this process when it gets this. It ends itself only where nobody does, so
 /// that the first that is noticed of its end is the reason.
@@ -131,7 +123,6 @@ void serve_lane(MessageChannel& channel, const std::function<PlanJob()>& make_jo
 int serve_plans(const std::function<JobSource(const JobSettings&)>& open) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   offer_to_the_out_of_memory_killer();
-  keep_freed_memory();
   MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   const auto first = channel.receive();
   if (!first) return exit_done;

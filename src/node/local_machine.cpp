@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -52,6 +53,8 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) fail("this host's topology cannot be read", errno);
   Topology topology(raw);
+  // It would go to each cpu to ask it what Linux tells as well, and wait where one is busy.
+  (void)hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   // With the disallowed parts, so that processes in different cgroups count sockets alike. What is
   // allowed comes from the binding: Linux keeps it within the cgroup's cpuset.
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
@@ -125,6 +128,8 @@ std::uint64_t memory_of_host() {
 }
 
 }  // namespace
+
+void leave_out_topology_plugins() { (void)::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0); }
 
 Machine local_machine() {
   const Topology topology = load_topology();

@@ -7,6 +7,11 @@
 
 namespace wallheat {
 
+/// To be called before threads start. hwloc does not load its plugins then (for XML, X11, OpenCL),
+/// which takes longer than all else that local_machine() does, and tells nothing it asks for. A
+/// user's HWLOC_PLUGINS_PATH holds.
+void leave_out_topology_plugins();
+
 /// The cores that this process may use (one entry a core: its hardware threads count once) and the
 /// GPUs that this build can solve on. What mpirun, Slurm, taskset or a cgroup allowed is read from
 /// the binding of the main thread, so call this before that thread is bound. CPU quotas are those

@@ -30,12 +30,12 @@ std::vector<double> gathered(const std::vector<double>& cells,
 void add_mean(const NeedQuestion& question, const Superposition& linear,
               const std::vector<std::uint32_t>& places, RoomNeed& room) {
   const WallInfluence& wall = linear.walls.front();
-  const auto [now, now_bound] = bounded_mean(gathered(linear.now.cells, places), linear.now.bound);
-  const auto [rise, rise_bound] =
+  const BoundedValue now = bounded_mean(gathered(linear.now.cells, places), linear.now.bound);
+  const BoundedValue rise =
       bounded_mean(gathered(wall.per_degree.cells, places), wall.per_degree.bound);
-  room.now = now;
-  room.per_degree = rise;
-  room.needed = needed_temperature({wall.kind, now, now_bound, rise, rise_bound}, question.target);
+  room.now = now.value;
+  room.per_degree = rise.value;
+  room.needed = needed_temperature({wall.kind, now, rise}, question.target);
 }
 
 void add_area(const NeedQuestion& question, const Superposition& linear,

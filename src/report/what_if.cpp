@@ -69,7 +69,7 @@ SettingTotals totals_of(const WhatIf& what_if, std::size_t setting) {
     }
   }
   totals.plans = means.size();
-  const BoundedMean mean = bounded_mean(means, totals.bound);
+  const BoundedValue mean = bounded_mean(means, totals.bound);
   totals.mean = means.empty() ? unknown : mean.value;
   totals.bound = mean.bound;
   return totals;
@@ -290,7 +290,7 @@ Figures figures_of(std::span<const double> values, double bound, const Threshold
   if (values.empty()) return figures;
   figures.lowest = std::accumulate(values.begin(), values.end(), values.front(), smaller);
   figures.highest = std::accumulate(values.begin(), values.end(), values.front(), larger);
-  const BoundedMean mean = bounded_mean(values, bound);
+  const BoundedValue mean = bounded_mean(values, bound);
   figures.mean = mean.value;
   // The deviation is no farther off than the values, and rounds as the mean does, twice.
   figures.bound = bound + 2 * (mean.bound - bound);

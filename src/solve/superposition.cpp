@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/interior_values.hpp"
 #include "core/larger.hpp"
 #include "solve/largest_value.hpp"
 #include "wallheat/statistics.hpp"
@@ -12,6 +13,7 @@ namespace wallheat {
 namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double largest_of(std::span<const double> values) {
   double largest = 0;
@@ -30,7 +32,7 @@ FloorPlan unit_plan(const FloorPlan& plan, double kind) {
 
 BoundedCells solved(const FloorPlan& plan, Solver& steady, const Limits& limits) {
   const Solution solution = *steady.solve(plan, limits, {});
-  return {interior_of(plan, solution.field), solution.bound};
+  return {interior_values(solution.field, plan.interior), solution.bound};
 }
 
 }  // namespace
@@ -70,14 +72,6 @@ Superposition superposition_of(const FloorPlan& plan, const std::vector<double>&
   return result;
 }
 
-std::vector<double> interior_of(const FloorPlan& plan, const Grid<double>& field) {
-  std::vector<double> interior;
-  interior.reserve(static_cast<std::size_t>(count_interior(plan)));
-  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
-    if (plan.interior.cells[cell] != 0) interior.push_back(field.cells[cell]);
-  return interior;
-}
-
 Grid<double> field_of(const FloorPlan& plan, std::span<const double> interior) {
   Grid<double> field = plan.domain;
   std::size_t next = 0;
@@ -86,26 +80,72 @@ Grid<double> field_of(const FloorPlan& plan, std::span<const double> interior) {
   return field;
 }
 
-std::vector<NeededTemperature> needed_of_cells(const Superposition& superposition, std::size_t wall,
-                                               double target) {
-  const auto& [now, now_bound] = superposition.now;
-  const WallInfluence& influence = superposition.walls.at(wall);
-  std::vector<NeededTemperature> needed;
-  needed.reserve(now.size());
-  for (std::size_t i = 0; i < now.size(); ++i)
-    needed.push_back(needed_temperature({influence.kind, now[i], now_bound,
-                                         influence.per_degree.cells[i], influence.per_degree.bound},
-                                        target));
-  return needed;
-}
-
-BoundedMean bounded_mean(std::span<const double> values, double bound) {
+BoundedValue bounded_mean(std::span<const double> values, double bound) {
   const auto count = static_cast<double>(values.size());
   // numpy_sum() adds a value to at most 16 others in its lane, 3 lanes, 7 halves, and one stretch
   // of 8192 after the other (Higham, "Accuracy and stability of numerical algorithms", 2002,
   // section 4.2).
   const double roundings = 32 + count / 8192;
   return {numpy_sum(values) / count, bound + roundings * epsilon * largest_of(values)};
+}
+
+NeededTemperature needed_temperature(const LinearInWall& value, double target) {
+  const auto& [from, now, per_degree] = value;
+  const double lacking = target - now.value;
+  const double lowest = lacking - now.bound;
+  const double highest = lacking + now.bound;
+  // By the maximum principle a warmer wall makes nothing colder.
+  const double gentlest = larger(per_degree.value - per_degree.bound, 0);
+  const double steepest = per_degree.value + per_degree.bound;
+  // Difference, bound, divisor, quotient and sum are rounded.
+  constexpr double roundings = 4;
+  const auto wall = [&](double lack, double slope, double widen) {
+    if (slope == 0 && !std::isnan(lack)) return lack > 0 ? infinite : -infinite;
+    const double warmer = lack / slope;
+    if (std::isinf(warmer)) return warmer;
+    const double size = std::abs(value.from) + std::abs(warmer) +
+                        (std::abs(target) + std::abs(value.now.value)) / slope;
+    return value.from + warmer + widen * roundings * epsilon * size;
+  };
+  return {wall(lacking, larger(per_degree.value, 0), 0),
+          wall(lowest, lowest > 0 ? steepest : gentlest, -1),
+          wall(highest, highest > 0 ? gentlest : steepest, 1)};
+}
+
+std::vector<NeededTemperature> needed_of_cells(const Superposition& superposition, std::size_t wall,
+                                               double target) {
+  const auto& [now, now_bound] = superposition.now;
+  const WallInfluence& influence = superposition.walls.at(wall);
+  const auto& [rise, rise_bound] = influence.per_degree;
+  std::vector<NeededTemperature> needed;
+  needed.reserve(now.size());
+  for (std::size_t i = 0; i < now.size(); ++i)
+    needed.push_back(
+        needed_temperature({influence.kind, {now[i], now_bound}, {rise[i], rise_bound}}, target));
+  return needed;
+}
+
+NeededTemperature needed_for_count(std::span<const NeededTemperature> each, std::size_t count) {
+  std::vector<double> values(each.size());
+  const auto lowest = [&](double NeededTemperature::*part) {
+    std::transform(each.begin(), each.end(), values.begin(),
+                   [&](const NeededTemperature& needed) { return needed.*part; });
+    // If one is not a number, they have no order.
+    if (std::any_of(values.begin(), values.end(), [](double one) { return std::isnan(one); }))
+      return std::numeric_limits<double>::quiet_NaN();
+    const auto place = values.begin() + static_cast<std::ptrdiff_t>(count - 1);
+    std::nth_element(values.begin(), place, values.end());
+    return *place;
+  };
+  return {lowest(&NeededTemperature::value), lowest(&NeededTemperature::least),
+          lowest(&NeededTemperature::most)};
+}
+
+std::size_t count_of_share(double share, std::size_t of) {
+  // 0.07 of 100 is 7, although the product is a little more.
+  constexpr double rounding = 1e-9;
+  const double count = std::ceil(share * static_cast<double>(of) - rounding);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::max(count, 1.0)), 1, of);
 }
 
 }  // namespace wallheat

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "solve/needed_temperature.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/solver.hpp"
 
@@ -45,21 +44,46 @@ struct Superposition {
                                              const std::vector<double>& kinds, Solver& steady,
                                              const Limits& limits);
 
-/// The cells of a grid of the plan's shape that are interior, in row-major order; and back: the
-/// plan's fixed cells with these values at interior cells.
-[[nodiscard]] std::vector<double> interior_of(const FloorPlan& plan, const Grid<double>& field);
+/// The plan's fixed cells, with these values at interior cells, in row-major order.
 [[nodiscard]] Grid<double> field_of(const FloorPlan& plan, std::span<const double> interior);
 
-/// For each interior cell the least temperature of the wall number `wall` with which it is at least
-/// at `target`, while the others are as they are.
+struct BoundedValue {
+  double value = 0;
+  double bound = 0;  ///< it is not farther than that from the true one
+};
+
+/// A mean of values that may all be off by `bound`; its own bound takes in what the sum rounds.
+[[nodiscard]] BoundedValue bounded_mean(std::span<const double> values, double bound);
+
+/// The least temperature of a wall with which a goal is reached, and what it is proven to lie
+/// between, in °C. Infinite: no temperature reaches it; minus infinite: any does.
+struct NeededTemperature {
+  double value = 0;
+  double least = 0;
+  double most = 0;
+};
+
+/// Something in °C that is linear in a wall's temperature.
+struct LinearInWall {
+  double from = 0;          ///< °C: the wall's temperature
+  BoundedValue now;         ///< what it is with that
+  BoundedValue per_degree;  ///< what each °C of the wall adds, which is not negative
+};
+
+/// Which wall makes it at least `target`.
+[[nodiscard]] NeededTemperature needed_temperature(const LinearInWall& value, double target);
+
+/// The same for each interior cell and the wall number `wall`, while the others are as they are.
 [[nodiscard]] std::vector<NeededTemperature> needed_of_cells(const Superposition& superposition,
                                                              std::size_t wall, double target);
 
-/// A mean of bounded values and its own bound: that of the values, and what the sum rounds.
-struct BoundedMean {
-  double value = 0;
-  double bound = 0;
-};
-[[nodiscard]] BoundedMean bounded_mean(std::span<const double> values, double bound);
+/// The `count`-th lowest of these, 1 to as many as there are: with which so many goals are reached.
+/// What is proven of all holds for it, too: if no temperature is less than its `least`, the k-th
+/// lowest is not less than the k-th lowest of these.
+[[nodiscard]] NeededTemperature needed_for_count(std::span<const NeededTemperature> each,
+                                                 std::size_t count);
+
+/// How many of so many a share of them is, at least: 0.95 of 20 is 19, of 21 it is 20.
+[[nodiscard]] std::size_t count_of_share(double share, std::size_t of);
 
 }  // namespace wallheat

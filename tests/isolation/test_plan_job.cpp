@@ -81,7 +81,7 @@ TEST_F(PlanJobTest, tells_how_far_a_steady_state_can_be_off) {
   save("7", plan);
   solver_.kind = SolverKind::steady;
   const PlanResult result = solve("7");
-  EXPECT_EQ(result.solver, "steady 2");
+  EXPECT_EQ(result.solver, "steady 3");
   EXPECT_EQ(result.status, PlanStatus::converged);
   EXPECT_GT(result.error_bound, 0);
   EXPECT_LE(result.error_bound, 1e-8);
@@ -108,7 +108,7 @@ TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {
   save("small", room(20, 30));
   solver_.kind = SolverKind::fastforward;
   const PlanResult large = solve("large");
-  EXPECT_EQ(large.solver, "fastforward 3");
+  EXPECT_EQ(large.solver, "fastforward 4");
   EXPECT_EQ(large.fell_back, 0);
   EXPECT_TRUE(std::isnan(large.error_bound));
   EXPECT_FALSE(std::isnan(large.pct_above_18_least));

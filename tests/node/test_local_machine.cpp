@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
 #include "support/matchers.hpp"
+#include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -104,6 +106,31 @@ TEST(LocalMachine, names_the_host_the_running_system_and_what_it_may_use_unbound
       return bound.host_cores == machine.host_cores && bound.system == machine.system;
     }));
   }
+}
+
+/// What hwloc says of its plugins. The user's path is empty if there is none.
+std::string said_of_plugins(const std::string& users_path) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory / "said").string();
+  EXPECT_TRUE(holds_in_child([&] {
+    setenv("HWLOC_PLUGINS_VERBOSE", "1", 1);
+    unsetenv("HWLOC_PLUGINS_PATH");
+    if (!users_path.empty()) setenv("HWLOC_PLUGINS_PATH", users_path.c_str(), 1);
+    leave_out_topology_plugins();
+    if (std::freopen(file.c_str(), "w", stderr) == nullptr) return false;
+    (void)local_machine();
+    return std::fflush(stderr) == 0;
+  }));
+  return file_text(file);
+}
+
+TEST(LocalMachine, comes_without_plugins_but_for_those_of_the_user) {
+  const std::string said = said_of_plugins("");
+  if (said.empty()) GTEST_SKIP() << "this hwloc was built without plugins";
+  EXPECT_THAT(said, Not(HasSubstr("dlforeach found")));
+  const TemporaryDirectory of_the_user;
+  const std::string path = of_the_user.path().string();
+  EXPECT_THAT(said_of_plugins(path), HasSubstr("Looking under " + path));
 }
 
 /// An imagined /proc/self and /sys/fs/cgroup.

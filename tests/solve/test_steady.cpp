@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/SparseCholesky>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <random>
 
+#include "core/generator.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
 #include "support/farthest_apart.hpp"
@@ -139,13 +142,63 @@ TEST(SteadySolver, takes_few_iterations_whatever_the_rooms_look_like) {
   const auto solver = make_steady_solver(available_isas().back());
   for (const auto& [name, plan] : adversarial_plans(512)) {
     const Solution solution = *solver->solve(plan, {}, {});
-    EXPECT_LE(solution.iterations, 16) << name;
+    EXPECT_LE(solution.iterations, 12) << name;
     std::printf("%-30s %3d iterations, bound %.2g °C\n", name.c_str(),
                 static_cast<int>(solution.iterations), solution.bound);
   }
   for (const auto& [rows, cols] : {std::pair{3, 20000}, {5, 20000}, {20000, 4}, {40000, 9}}) {
     const FloorPlan plan = room(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
     EXPECT_LE(solver->solve(plan, {}, {})->iterations, 16) << rows << " x " << cols;
+  }
+}
+
+/// As many as measured: a slip in the interpolation costs some and does no other harm.
+TEST(SteadySolver, takes_no_more_iterations_than_a_right_interpolation_does) {
+  const auto solver = make_steady_solver(available_isas().back());
+  std::int64_t of_generated = 0;
+  std::int64_t of_random = 0;
+  for (unsigned number = 0; number < 200; ++number) {
+    of_generated += solver->solve(generate_floor_plan(7, number, 96), {}, {})->iterations;
+    of_random += solver->solve(random_plan(90, 90, 95, number), {}, {})->iterations;
+  }
+  EXPECT_LE(of_generated, 1800);
+  EXPECT_LE(of_random, 2035);
+}
+
+/// Else conjugate gradients would not converge as they should.
+TEST(Multigrid, is_a_symmetric_and_positive_operator) {
+  std::mt19937 random(12);
+  auto plans = adversarial_plans(70);
+  for (unsigned seed = 0; seed < 20; ++seed)
+    plans.push_back({std::to_string(seed),
+                     random_plan(1 + random() % 70, 1 + random() % 70, 40 + seed * 3, seed)});
+  for (const auto& [name, plan] : plans) {
+    Multigrid multigrid(steady_kernels_for(available_isas().back()));
+    multigrid.assign(plan.interior);
+    const Level& level = multigrid.finest();
+    std::vector<double> partial(static_cast<std::size_t>(level.stride));
+    const std::size_t size = multigrid.size();
+    // What the cycle makes of two right sides, and their products with it.
+    std::array<std::vector<float>, 2> right;
+    std::array<std::vector<float>, 2> made;
+    for (int which = 0; which < 2; ++which) {
+      for (std::size_t i = 0; i < size; ++i)
+        level.right[i] =
+            level.inverse[0][i] > 0 ? static_cast<float>(random() % 2001) / 1000 - 1 : 0;
+      std::fill(partial.begin(), partial.end(), 0.0);
+      multigrid.cycle(partial.data());
+      right[which].assign(level.right, level.right + size);
+      made[which].assign(level.x, level.x + size);
+      const double own =
+          std::inner_product(right[which].begin(), right[which].end(), made[which].begin(), 0.0);
+      EXPECT_NEAR(std::accumulate(partial.begin(), partial.end(), 0.0), own, 1e-6 * own) << name;
+    }
+    const auto product = [&](int one, int other) {
+      return std::inner_product(right[one].begin(), right[one].end(), made[other].begin(), 0.0);
+    };
+    const double size_of_both = std::sqrt(product(0, 0) * product(1, 1));
+    if (count_interior(plan) > 1) EXPECT_GT(size_of_both, 0) << name;
+    EXPECT_NEAR(product(0, 1), product(1, 0), 2e-6 * size_of_both) << name;
   }
 }
 
@@ -282,9 +335,7 @@ TEST(ConjugateGradients, have_a_residual_of_nan_where_a_wall_is_nan) {
       const auto progress = gradients.iterate(1e-9, 100, {});
       EXPECT_TRUE(std::isnan(progress.residual)) << cell;
       EXPECT_EQ(progress.iterations, 0) << cell;
-      const auto found = gradients.measure();
-      EXPECT_TRUE(std::isnan(found.residual)) << cell;
-      EXPECT_TRUE(std::isnan(found.highest_residual)) << cell;
+      EXPECT_TRUE(std::isnan(gradients.measure().residual)) << cell;
     }
   }
 }

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "core/generator.hpp"
+#include "core/interior_values.hpp"
 #include "core/wall_temperatures.hpp"
-#include "solve/needed_temperature.hpp"
 #include "solve/superposition.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/same_bits.hpp"
@@ -50,7 +50,7 @@ void expect_equal_to_a_solve(const FloorPlan& plan, const Limits& limits,
   const BoundedCells superposed = superposition_of(plan, kinds, steady, limits).at(temperatures);
   const FloorPlan changed = with_walls(plan, kinds, temperatures);
   const Solution solved = *steady.solve(changed, limits, {});
-  EXPECT_LE(farthest_apart(superposed.cells, interior_of(changed, solved.field)),
+  EXPECT_LE(farthest_apart(superposed.cells, interior_values(solved.field, changed.interior)),
             superposed.bound + solved.bound)
       << what;
   EXPECT_LT(superposed.bound, 1e-5) << what;
@@ -86,7 +86,7 @@ TEST(Superposition, leaves_a_plan_as_the_solver_solves_it_where_no_wall_changes)
   const Superposition superposition = superposition_of(plan, {5, 25}, *used, {});
   const Solution fresh = *make_steady_solver(Isa::baseline)->solve(plan, {}, {});
   const std::vector<double> as_it_is{5, 25};
-  EXPECT_EQ(superposition.at(as_it_is).cells, interior_of(plan, fresh.field));
+  EXPECT_EQ(superposition.at(as_it_is).cells, interior_values(fresh.field, plan.interior));
 }
 
 /// The solver keeps what depends on the mask alone.
@@ -110,7 +110,7 @@ double mean_with(const FloorPlan& plan, double wall, Solver& steady, double& bou
   const FloorPlan changed = with_walls(plan, {25}, {wall});
   const Solution solution = *steady.solve(changed, fine, {});
   bound = solution.bound;
-  return bounded_mean(interior_of(changed, solution.field), 0).value;
+  return bounded_mean(interior_values(solution.field, changed.interior), 0).value;
 }
 
 TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
@@ -121,13 +121,12 @@ TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
     const FloorPlan plan = plan_of_many_walls(random);
     if (count_interior(plan) == 0) continue;
     const Superposition linear = superposition_of(plan, {25}, *steady, fine);
-    const auto [now, now_bound] = bounded_mean(linear.now.cells, linear.now.bound);
+    const BoundedValue now = bounded_mean(linear.now.cells, linear.now.bound);
     const auto& each = linear.walls.front().per_degree;
-    const auto [per_degree, per_degree_bound] = bounded_mean(each.cells, each.bound);
+    const BoundedValue per_degree = bounded_mean(each.cells, each.bound);
     const double target = 18;
-    const NeededTemperature needed =
-        needed_temperature({25, now, now_bound, per_degree, per_degree_bound}, target);
-    if (per_degree < 0.01) continue;
+    const NeededTemperature needed = needed_temperature({25, now, per_degree}, target);
+    if (per_degree.value < 0.01) continue;
     ++checked;
     EXPECT_LE(needed.least, needed.value);
     EXPECT_GE(needed.most, needed.value);
@@ -136,7 +135,7 @@ TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
     const double reached = mean_with(plan, needed.most, *steady, bound);
     EXPECT_GE(reached, target - bound) << number;
     const double below = mean_with(plan, needed.least - 1e-6, *steady, bound);
-    EXPECT_LE(below, target - 1e-6 * per_degree / 2 + bound) << number;
+    EXPECT_LE(below, target - 1e-6 * per_degree.value / 2 + bound) << number;
   }
   EXPECT_GT(checked, 150);
 }
@@ -158,7 +157,7 @@ TEST(NeededTemperature, of_a_share_of_cells_is_that_of_the_cell_that_reaches_it_
     const auto warm = [&](double wall, double by) {
       const FloorPlan changed = with_walls(plan, {25}, {wall});
       const Solution solution = *steady->solve(changed, fine, {});
-      const auto values = interior_of(changed, solution.field);
+      const auto values = interior_values(solution.field, changed.interior);
       return static_cast<std::size_t>(
           std::count_if(values.begin(), values.end(),
                         [&](double value) { return value + by * solution.bound >= 18; }));
@@ -176,7 +175,7 @@ TEST(NeededTemperature, of_a_share_of_cells_is_that_of_the_cell_that_reaches_it_
 
 TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
   const auto expect = [](double now, double least, double most) {
-    const NeededTemperature needed = needed_temperature({25, now, 1e-3, 0.5, 1e-4}, 18);
+    const NeededTemperature needed = needed_temperature({25, {now, 1e-3}, {0.5, 1e-4}}, 18);
     EXPECT_DOUBLE_EQ(needed.value, 25 + (18 - now) / 0.5);
     EXPECT_NEAR(needed.least, least, 1e-12);
     EXPECT_NEAR(needed.most, most, 1e-12);
@@ -187,29 +186,24 @@ TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
 }
 
 TEST(NeededTemperature, is_infinite_where_the_wall_does_nothing) {
-  const auto never = needed_temperature({25, 10, 1e-8, 0, 1e-9}, 18);
+  const auto never = needed_temperature({25, {10, 1e-8}, {0, 1e-9}}, 18);
   EXPECT_EQ(never.value, infinite);
   EXPECT_EQ(never.most, infinite);
   EXPECT_GT(never.least, 1e9);  // what the bounds leave open
-  EXPECT_EQ(needed_temperature({25, 10, 1e-8, 0, 0}, 18).least, infinite);
-  EXPECT_EQ(needed_temperature({25, 20, 1e-8, 0, 0}, 18).most, -infinite);
+  EXPECT_EQ(needed_temperature({25, {10, 1e-8}, {0, 0}}, 18).least, infinite);
+  EXPECT_EQ(needed_temperature({25, {20, 1e-8}, {0, 0}}, 18).most, -infinite);
 }
 
 TEST(NeededTemperature, is_not_known_where_something_is_nan) {
   const double nan = std::nan("");
-  const LinearInWall good{25, 10, 1e-8, 0.5, 1e-9};
-  for (const auto part : {&LinearInWall::now, &LinearInWall::per_degree}) {
-    for (const double per_degree : {0.5, 0.0}) {
-      LinearInWall value = good;
-      value.per_degree = per_degree;
-      value.*part = nan;
-      const NeededTemperature needed = needed_temperature(value, 18);
-      EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.least) && std::isnan(needed.most));
-    }
+  for (const LinearInWall& value : {LinearInWall{25, {nan, 1e-8}, {0.5, 1e-9}},
+                                    {25, {nan, 1e-8}, {0, 1e-9}},
+                                    {25, {10, 1e-8}, {nan, 1e-9}}}) {
+    const NeededTemperature needed = needed_temperature(value, 18);
+    EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.least) && std::isnan(needed.most));
   }
-  for (const auto part : {&LinearInWall::now_bound, &LinearInWall::per_degree_bound}) {
-    LinearInWall value = good;
-    value.*part = nan;
+  for (const LinearInWall& value :
+       {LinearInWall{25, {10, nan}, {0.5, 1e-9}}, {25, {10, 1e-8}, {0.5, nan}}}) {
     const NeededTemperature needed = needed_temperature(value, 18);
     EXPECT_TRUE(std::isnan(needed.least) && std::isnan(needed.most));
   }

@@ -76,11 +76,14 @@ class FastForwardSolver final : public Solver {
   explicit FastForwardSolver(Isa isa)
       : sweeps_(sweeps_for(isa)),
         exact_(make_jacobi_solver(isa)),
-        gradients_(steady_kernels_for(isa)) {}
+        steady_(steady_kernels_for(isa)) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
     auto solution = try_to_jump(plan, limits, control);
+    // Room for the next plan's gradients, which do not outlive find_decay(): the peak is not both.
+    blocks_ = {};
+    fields_ = {};
     if (solution || control.stop.stop_requested()) return solution;
     solution = exact_->solve(plan, limits, control);
     if (solution) solution->fell_back = true;
@@ -127,12 +130,13 @@ class FastForwardSolver final : public Solver {
   /// eigenvalue of 1 - J.
   double find_decay(const Grid<std::uint8_t>& interior) {
     const FlushSubnormals flush;
-    gradients_.assign(interior);
-    gradients_.solve_for_ones([&](const auto&) { return control_->stop.stop_requested(); });
-    const ConjugateGradients::Measured w = gradients_.measure();
-    stay_ = 4 * error_per_residual(w.answer, w.highest_residual);
+    ConjugateGradients gradients(steady_);
+    gradients.assign(interior);
+    gradients.solve_for_ones([&](const auto&) { return control_->stop.stop_requested(); });
+    const ConjugateGradients::Measured w = gradients.measure();
+    stay_ = 4 * error_per_residual(w.x, w.residual);
     constexpr double of_rooms = 1.35;  // of the eigenvalue, max(w) and 1 / 4 the product, about
-    return of_rooms / 4 / w.answer;
+    return of_rooms / 4 / w.x;
   }
 
   /// Makes the first iteration.
@@ -308,7 +312,7 @@ class FastForwardSolver final : public Solver {
 
   Sweeps sweeps_;
   std::unique_ptr<Solver> exact_;
-  ConjugateGradients gradients_;
+  SteadyKernels steady_;
   Limits limits_;
   const SolveControl* control_ = nullptr;
   double left_out_ = 0;  ///< of a change by an expansion, in the 2-norm

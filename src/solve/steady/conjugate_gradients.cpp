@@ -1,8 +1,6 @@
 #include "solve/steady/conjugate_gradients.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "core/larger.hpp"
@@ -10,64 +8,75 @@
 namespace wallheat {
 
 void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
-  multigrid_.assign(interior);
-  const Finest& level = multigrid_.finest();
-  if (const GridShape shape{interior.rows, interior.cols}; shape_ != shape) {
-    constexpr std::size_t arrays = 5;
+  const GridShape shape{interior.rows, interior.cols};
+  if (shape != shape_) {
     shape_ = {};
     memory_ = {};  // first, so that the peak is not both
-    memory_ = ZeroedArray<double>(arrays * level.arrays.size());
-    size_ = level.arrays.size();
-    shape_ = shape;
-  } else {  // what is read beyond the strips, too
-    level.arrays.for_each_left([&](std::size_t cell, std::size_t cells) {
-      std::fill_n(vectors().across + cell, cells, 0.0);
-    });
   }
-  columns_.assign(level.arrays.stride(), 0);
-  extremes_.assign(3 * columns_.size(), 0);
+  multigrid_.assign(interior);
+  if (shape != shape_) {
+    const std::size_t size = multigrid_.size();
+    memory_ = ZeroedArray<double>(4 * size);
+    double* const first = memory_.data();
+    vectors_ = {{first, first + size}, first + 2 * size, first + 3 * size, {}};
+    partial_.resize(2 * static_cast<std::size_t>(multigrid_.finest().stride));
+    shape_ = shape;
+  }
+  // What is read beyond the strips may be the last mask's.
+  for (const Strip& strip : multigrid_.touched())
+    std::fill_n(vectors_.black_direction + strip.cell, strip.cells, 0.0);
 }
 
 void ConjugateGradients::solve_for_ones(const std::function<bool(const Progress&)>& stopped) {
-  source_ = {};
-  for (const Strip& strip : multigrid_.finest().halo)
-    for (double* answer : vectors().answer) std::fill_n(answer + strip.cell, strip.cells, 0.0);
-  start(1);
+  for (const Strip& strip : multigrid_.touched())
+    for (double* const x : vectors_.x) std::fill_n(x + strip.cell, strip.cells, 0.0);
+  set_source({}, 0, 1);
+  begin();
   constexpr std::int64_t enough = 200;
   iterate(0.5, enough, stopped);
 }
 
 void ConjugateGradients::start(const Grid<double>& domain, const Grid<double>& source,
                                double factor) {
-  const Finest& level = multigrid_.finest();
-  source_ = {};
-  if (!source.cells.empty()) {
-    source_ = ZeroedArray<double>(2 * size_);
-    for (std::size_t row = 0; row < source.rows; ++row)
-      for (std::size_t col = 0; col < source.cols; ++col)
-        source_.data()[(row + col) % 2 * size_ + level.arrays.cell(row, col / 2)] =
-            factor * source(row, col);
-  }
-  kernels_.begin(level.data, level.halo.begin(), level.halo.end(), domain.cells.data(), factor,
-                 vectors().answer);
-  start(0);
+  const std::vector<Strip>& touched = multigrid_.touched();
+  kernels_.load(multigrid_.finest(), touched.data(), touched.data() + touched.size(),
+                domain.cells.data(), factor, vectors_.x);
+  set_source(source, factor, 0);
+  begin();
 }
 
-void ConjugateGradients::start(double constant) {
+void ConjugateGradients::set_source(const Grid<double>& source, double factor, double constant) {
   constant_ = constant;
-  const Finest& level = multigrid_.finest();
-  kernels_.solve_black(level.data, vectors(), constant);
-  kernels_.take_residual(level.data, vectors(), constant, columns_.data());
-  residual_now_ = largest_of_columns();
-  for (const Strip& strip : level.arrays.strips())
-    std::fill_n(level.direction + strip.cell, strip.cells, 0.0F);
+  source_ = {};
+  vectors_.source[0] = vectors_.source[1] = nullptr;
+  if (source.cells.empty()) return;
+  source_ = ZeroedArray<double>(2 * multigrid_.size());
+  double* const of[2] = {source_.data(), source_.data() + multigrid_.size()};
+  const auto stride = static_cast<std::size_t>(multigrid_.finest().stride);
+  for (std::size_t row = 0; row < source.rows; ++row)
+    for (std::size_t col = 0; col < source.cols; ++col)
+      of[(row + col) % 2][(row + 1) * stride + strip_width + col / 2] = factor * source(row, col);
+  std::copy_n(of, 2, vectors_.source);
+}
+
+void ConjugateGradients::begin() {
+  const Level& level = multigrid_.finest();
+  for (const Strip* strip = level.begin; strip != level.end; ++strip)
+    std::fill_n(level.direction + strip->cell, strip->cells, 0.0F);
+  kernels_.solve_black(level, vectors_, constant_);
+  (void)measure();
 }
 
 ConjugateGradients::Progress ConjugateGradients::iterate(
     double residual, std::int64_t max_iterations,
     const std::function<bool(const Progress&)>& stopped) {
-  const Finest& level = multigrid_.finest();
-  Progress progress{0, residual_now_};
+  const Level& level = multigrid_.finest();
+  const auto cleared = [this] {
+    partial_.assign(partial_.size(), 0);
+    return partial_.data();
+  };
+  const auto sum = [this] { return std::accumulate(partial_.begin(), partial_.end(), 0.0); };
+  Progress progress{0, residual_};
   // Where rounding or the preconditioner has the last word, the residual only wavers.
   constexpr std::int64_t most_without_gain = 30;
   double least = progress.residual;
@@ -75,17 +84,15 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   double before = 0;  // the residual times what multigrid made of it
   while (progress.residual > residual && progress.iterations < max_iterations &&
          since_least < most_without_gain) {
-    multigrid_.cycle(columns_.data());
-    const double now = sum_of_columns();
-    const double beta = before > 0 ? now / before : 0;
+    multigrid_.cycle(cleared());
+    const double now = sum();
+    kernels_.update_direction(level, static_cast<float>(before > 0 ? now / before : 0));
     before = now;
-    kernels_.turn(level.data, level.x, static_cast<float>(beta), level.direction);
-    kernels_.cross(level.data, vectors());
-    kernels_.curvature(level.data, vectors(), columns_.data());
-    const double curvature = sum_of_columns();
+    kernels_.apply(level, vectors_, cleared());
+    const double curvature = sum();
     if (!(curvature > 0)) break;
-    kernels_.advance(level.data, vectors(), now / curvature, columns_.data());
-    progress.residual = largest_of_columns();
+    kernels_.axpy(level, vectors_, now / curvature, cleared());
+    progress.residual = std::accumulate(partial_.begin(), partial_.end(), 0.0, larger);
     ++progress.iterations;
     ++since_least;
     if (progress.residual < 0.9 * least) {
@@ -94,72 +101,30 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
     }
     if (stopped && stopped(progress)) break;
   }
-  if (progress.iterations > 0) kernels_.solve_black(level.data, vectors(), constant_);
+  kernels_.solve_black(level, vectors_, constant_);
   return progress;
 }
 
 ConjugateGradients::Measured ConjugateGradients::measure() {
-  const std::size_t columns = columns_.size();
-  double* residual = extremes_.data();
-  double* highest = residual + columns;
-  double* answer = highest + columns;
-  std::fill(residual, highest, 0.0);
-  std::fill(highest, answer, -std::numeric_limits<double>::infinity());
-  std::fill(answer, answer + columns, 0.0);
-  kernels_.measure(multigrid_.finest().data, vectors(), {residual, highest, answer});
-  const auto largest = [=](const double* begin) {
-    return std::accumulate(begin, begin + columns, *begin, larger);
-  };
-  residual_now_ = largest(residual);
-  return {residual_now_, largest(highest), largest(answer)};
+  partial_.assign(partial_.size(), 0);
+  const auto middle = partial_.begin() + multigrid_.finest().stride;
+  kernels_.residual(multigrid_.finest(), vectors_, constant_, {partial_.data(), &*middle});
+  residual_ = std::accumulate(partial_.begin(), middle, 0.0, larger);
+  return {residual_, std::accumulate(middle, partial_.end(), 0.0, larger)};
 }
 
 void ConjugateGradients::store(double factor, Grid<double>& field) const {
-  const Finest& level = multigrid_.finest();
-  for (const Strip& strip : level.arrays.strips()) {
-    const std::size_t even = strip.row % 2;  // the colour of even columns
-    for (std::size_t colour = 0; colour < 2; ++colour) {
-      const std::size_t offset = colour == even ? 0 : 1;
-      const float* const inverse = level.data.inverse[colour] + strip.cell;
-      const double* const answer = memory_.data() + colour * size_ + strip.cell;
-      const std::size_t first = 2 * strip.col + offset;
-      const std::size_t cells = std::min(strip.cells, (field.cols - first + 1) / 2);
-      double* const target = &field(strip.row, 0) + first;
-      for (std::size_t i = 0; i < cells; ++i)
-        target[2 * i] = inverse[i] > 0 ? factor * answer[i] : target[2 * i];
+  const Level& level = multigrid_.finest();
+  for (const Strip* strip = level.begin; strip != level.end; ++strip) {
+    for (std::ptrdiff_t colour = 0; colour < 2; ++colour) {
+      const float* const inverse = level.inverse[colour] + strip->cell;
+      const double* const x = vectors_.x[colour] + strip->cell;
+      const std::ptrdiff_t first = 2 * strip->col + (strip->row + colour) % 2;
+      double* const target = field.cells.data() + strip->row * level.cols + first;
+      for (std::ptrdiff_t k = 0; k < std::min(strip->cells, (level.cols - first + 1) / 2); ++k)
+        target[2 * k] = inverse[k] > 0 ? factor * x[k] : target[2 * k];
     }
   }
-}
-
-Conjugate ConjugateGradients::vectors() const {
-  const Finest& level = multigrid_.finest();
-  const auto array = [&](std::size_t number) { return memory_.data() + number * size_; };
-  const double* const source = source_.data();
-  return {{array(0), array(1)},
-          array(2),
-          level.right,
-          level.direction,
-          array(3),
-          array(4),
-          {source, source == nullptr ? source : source + size_}};
-}
-
-double ConjugateGradients::sum_of_columns() {
-  double sum = 0;
-  for (double& column : columns_) {
-    sum += column;
-    column = 0;
-  }
-  return sum;
-}
-
-double ConjugateGradients::largest_of_columns() {
-  double largest = 0;
-  for (double& column : columns_) {
-    largest = larger(largest, column);
-    column = 0;
-  }
-  return largest;
 }
 
 }  // namespace wallheat

@@ -2,11 +2,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "solve/steady/multigrid.hpp"
-#include "wallheat/solver.hpp"
 
 namespace wallheat {
 
@@ -40,9 +38,8 @@ class ConjugateGradients {
   void solve_for_ones(const std::function<bool(const Progress&)>& stopped);
 
   struct Measured {
-    double residual = 0;          ///< the largest sum of neighbours + source - 4 u, either way
-    double highest_residual = 0;  ///< the same with its sign
-    double answer = 0;            ///< the largest answer at an interior cell, either way
+    double residual = 0;  ///< the largest, either way
+    double x = 0;         ///< the largest answer at an interior cell, either way
   };
   /// Computes the residual anew from the answer.
   Measured measure();
@@ -50,24 +47,19 @@ class ConjugateGradients {
   void store(double factor, Grid<double>& field) const;
 
  private:
-  [[nodiscard]] Conjugate vectors() const;
-  /// Sets the black cells and sets out from what is then left.
-  void start(double constant);
-  /// Adds up the first columns, or finds their largest; sets them to zero.
-  double sum_of_columns();
-  double largest_of_columns();
+  /// `constant` is added to the source.
+  void set_source(const Grid<double>& source, double factor, double constant);
+  void begin();
 
   SteadyKernels kernels_;
   Multigrid multigrid_;
-  // For red and black cells, as in Conjugate.
+  GridShape shape_;
   ZeroedArray<double> memory_;
-  ZeroedArray<double> source_;    ///< empty where there is none
-  GridShape shape_;               ///< of the arrays
-  std::size_t size_ = 0;          ///< of each
-  std::vector<double> columns_;   ///< what a loop sums up, or the largest it found, by column
-  std::vector<double> extremes_;  ///< the same of measure()
-  double constant_ = 0;           ///< added to the source
-  double residual_now_ = 0;       ///< the largest of red cells, either way
+  ZeroedArray<double> source_;  ///< empty where there is none
+  Vectors vectors_{};
+  double constant_ = 0;          ///< added to the source
+  double residual_ = 0;          ///< the largest, either way
+  std::vector<double> partial_;  ///< what a loop summed up, or the largest it found, by column
 };
 
 }  // namespace wallheat

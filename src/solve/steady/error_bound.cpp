@@ -12,31 +12,24 @@
 namespace wallheat {
 namespace {
 
-/// What the sum of a field's four neighbours and the source is above four times its value, at
-/// interior cells.
-struct Residuals {
-  double largest = 0;  ///< either way
-  double highest = -std::numeric_limits<double>::infinity();
-};
-
-Residuals residuals_of(const Grid<double>& field, const Grid<std::uint8_t>& interior,
-                       const Grid<double>& terms) {
+/// The largest difference between the sum of a field's four neighbours and the source, and four
+/// times its value, at interior cells.
+double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& interior,
+                        const Grid<double>& terms) {
   const auto at = [&](std::size_t row, std::size_t col) {
     return row < field.rows && col < field.cols ? field(row, col) : 0.0;
   };
-  Residuals found;
+  double largest = 0;
   for (std::size_t row = 0; row < field.rows; ++row) {
     for (std::size_t col = 0; col < field.cols; ++col) {
       if (interior(row, col) == 0) continue;
       // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
       double sum = ((at(row, col - 1) + at(row, col + 1)) + at(row - 1, col)) + at(row + 1, col);
       if (!terms.cells.empty()) sum += terms(row, col);
-      const double residual = sum - 4 * field(row, col);
-      found.largest = larger(found.largest, std::abs(residual));
-      found.highest = larger(found.highest, residual);
+      largest = larger(largest, std::abs(sum - 4 * field(row, col)));
     }
   }
-  return found;
+  return largest;
 }
 
 }  // namespace
@@ -48,9 +41,10 @@ double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Gri
   gradients.assign(plan.interior);
   gradients.solve_for_ones({});
   gradients.store(1, w);
+  const Grid<double> ones(w.rows, w.cols, 1);
   const double error =
-      error_per_residual(largest_magnitude(w), residuals_of(w, plan.interior, {}).highest);
-  const double largest = residuals_of(field, plan.interior, terms).largest;
+      error_per_residual(largest_magnitude(w), largest_residual(w, plan.interior, ones));
+  const double largest = largest_residual(field, plan.interior, terms);
   const double bound =
       error_bound_of(error, largest, largest_magnitude(field), largest_magnitude(terms));
   return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "core/larger.hpp"
 #include "solve/steady/kernels.hpp"
 
@@ -11,54 +13,66 @@ namespace wallheat {
 // NOLINTBEGIN(misc-definitions-in-headers): each of those files is to have code of its own
 namespace {
 
-/// Calls body(cell) for all cells of the strips; no call may depend on another.
-template <class Body>
-[[gnu::always_inline]] inline void for_each_cell(const LevelData& level, Body body) {
-  for (const Strip* strip = level.begin; strip != level.end; ++strip) {
-    const auto cell = static_cast<std::ptrdiff_t>(strip->cell);
-    const auto cells = static_cast<std::ptrdiff_t>(strip->cells / strip_width * strip_width);
-#pragma GCC ivdep
-    for (std::ptrdiff_t i = 0; i < cells; ++i) body(cell + i);
-  }
-}
+/// A cell of a strip. On the finest grid the neighbours to the left and right are at `i` and at
+/// `i + side` of the other colour.
+struct Place {
+  std::ptrdiff_t i;
+  std::ptrdiff_t col;
+  std::ptrdiff_t side;
+};
 
-/// Calls body(cell, col, side) for all cells of a colour (0 is red, 1 is black) in the strips; the
-/// neighbours to the left and right are at `cell` and at `cell + side`.
-template <int colour, class Body>
-[[gnu::always_inline]] inline void for_each_of(const FinestData& level, Body body) {
+/// Calls body(place) for all cells of a colour in the strips (0 is red, 1 is black); no call may
+/// depend on another.
+template <int colour = 0, class Body>
+[[gnu::always_inline]] inline void for_each_cell(const Level& level, Body body) {
   for (const Strip* strip = level.begin; strip != level.end; ++strip) {
-    const auto cell = static_cast<std::ptrdiff_t>(strip->cell);
-    const auto col = static_cast<std::ptrdiff_t>(strip->col);
-    const auto cells = static_cast<std::ptrdiff_t>(strip->cells / strip_width * strip_width);
+    const std::ptrdiff_t cell = strip->cell;
+    const std::ptrdiff_t col = strip->col;
+    const std::ptrdiff_t cells = strip->cells / strip_width * strip_width;
     const std::ptrdiff_t side = (strip->row + colour) % 2 == 0 ? -1 : 1;
 #pragma GCC ivdep
-    for (std::ptrdiff_t i = 0; i < cells; ++i) body(cell + i, col + i, side);
+    for (std::ptrdiff_t k = 0; k < cells; ++k) body(Place{cell + k, col + k, side});
   }
 }
 
 template <class Value>
-[[gnu::always_inline]] inline auto sum_of_neighbours(const Value* of, std::ptrdiff_t i,
-                                                     std::ptrdiff_t side, std::ptrdiff_t stride) {
-  return (of[i] + of[i + side]) + (of[i - stride] + of[i + stride]);
+[[gnu::always_inline]] inline auto sum_of_neighbours(const Value* of, Place at,
+                                                     std::ptrdiff_t stride) {
+  const auto beside = of[at.i] + of[at.i + at.side];
+  return (beside + of[at.i - stride]) + of[at.i + stride];
 }
 
-/// The operator of a coarse grid. Places are given by their distance in rows and columns from a
-/// cell that is (0, 0).
-class StoredOperator {
- public:
-  static constexpr bool nine = true;         ///< points, or five
-  static constexpr std::ptrdiff_t step = 2;  ///< from a coarse cell's place to that of the next one
+/// Calls body<row, col>() for the nine places around a cell that is (0, 0).
+template <class Body>
+[[gnu::always_inline]] inline void for_each_place(Body body) {
+  const auto call = [&]<int... number>(std::integer_sequence<int, number...>) {
+    (body.template operator()<number / 3 - 1, number % 3 - 1>(), ...);
+  };
+  call(std::make_integer_sequence<int, 9>());
+}
 
-  explicit StoredOperator(const LevelData& level) : level_(level) {}
-  [[nodiscard]] std::ptrdiff_t stride() const { return level_.stride; }
+constexpr int place_of(int row, int col) { return 3 * (row + 1) + col + 1; }
+constexpr bool is_near(int row, int col) { return row >= -1 && row <= 1 && col >= -1 && col <= 1; }
+
+/// The operator of a coarse grid. Places are given by their distance in rows and columns from the
+/// cell i.
+struct NinePoints {
+  static constexpr std::ptrdiff_t step = 2;  ///< from a coarser cell's place to the next one's
+  static constexpr bool has(int, int) { return true; }
+
+  Level level;
 
   template <int row, int col>
+  [[nodiscard]] std::ptrdiff_t at(std::ptrdiff_t i) const {
+    return i + row * level.stride + col;
+  }
+  template <int row, int col>
   [[nodiscard]] float diagonal(std::ptrdiff_t i) const {
-    return level_.diagonal[i + row * level_.stride + col];
+    return level.diagonal[at<row, col>(i)];
   }
   template <int row, int col>
   [[nodiscard]] float inverse(std::ptrdiff_t i) const {
-    return level_.inverse[i + row * level_.stride + col];
+    return level.inverse[0][at<row, col>(i)];
   }
   /// The coupling between that cell and its neighbour some rows and columns away.
   template <int row, int col, int rows, int cols>
@@ -66,44 +80,34 @@ class StoredOperator {
     if constexpr (rows < 0 || (rows == 0 && cols < 0)) {
       return coupling<row + rows, col + cols, -rows, -cols>(i);
     } else {
-      const float* const of = rows == 0   ? level_.east
-                              : cols == 0 ? level_.south
-                              : cols > 0  ? level_.south_east
-                                          : level_.south_west;
-      return of[i + row * level_.stride + col];
+      const float* const of = rows == 0   ? level.east
+                              : cols == 0 ? level.south
+                              : cols > 0  ? level.south_east
+                                          : level.south_west;
+      return of[at<row, col>(i)];
     }
   }
-
-  /// The sum of a cell's neighbours, each times its coupling.
-  [[nodiscard]] float sum_of_neighbours(const float* x, std::ptrdiff_t i) const {
-    const float* up = x - level_.stride;
-    const float* down = x + level_.stride;
-    const float row = coupling<0, 0, 0, -1>(i) * x[i - 1] + coupling<0, 0, 0, 1>(i) * x[i + 1];
-    const float above = coupling<0, 0, -1, -1>(i) * up[i - 1] + coupling<0, 0, -1, 0>(i) * up[i] +
-                        coupling<0, 0, -1, 1>(i) * up[i + 1];
-    const float below = coupling<0, 0, 1, -1>(i) * down[i - 1] + coupling<0, 0, 1, 0>(i) * down[i] +
-                        coupling<0, 0, 1, 1>(i) * down[i + 1];
-    return row + (above + below);
+  /// That coupling times the neighbour's weight.
+  template <int row, int col, int rows, int cols>
+  [[nodiscard]] float coupled(std::ptrdiff_t i, float weight) const {
+    return coupling<row, col, rows, cols>(i) * weight;
   }
-
- private:
-  LevelData level_;
 };
 
-/// The same of the finest grid; (0, 0) is a red cell of an odd row.
-class FinestOperator {
- public:
-  static constexpr bool nine = false;
+/// The same of the finest grid, where i is a red cell of an odd row.
+struct FivePoints {
   static constexpr std::ptrdiff_t step = 1;
+  static constexpr bool has(int rows, int cols) { return rows * cols == 0; }
 
-  explicit FinestOperator(const FinestData& level) : level_(level) {}
-  [[nodiscard]] std::ptrdiff_t stride() const { return level_.stride; }
+  Level level;
 
   template <int row, int col>
+  [[nodiscard]] std::ptrdiff_t at(std::ptrdiff_t i) const {
+    return i + row * level.stride + (col % 2 == 0 ? col / 2 : (col + 1) / 2);
+  }
+  template <int row, int col>
   [[nodiscard]] float inverse(std::ptrdiff_t i) const {
-    constexpr int black = (row + col) % 2 == 0 ? 0 : 1;
-    constexpr int places = col % 2 == 0 ? col / 2 : (col + 1) / 2;
-    return level_.inverse[black][i + row * level_.stride + places];
+    return level.inverse[(row + col) % 2 == 0 ? 0 : 1][at<row, col>(i)];
   }
   template <int row, int col>
   [[nodiscard]] float diagonal(std::ptrdiff_t i) const {
@@ -113,112 +117,29 @@ class FinestOperator {
   [[nodiscard]] float coupling(std::ptrdiff_t i) const {
     return 16 * (inverse<row, col>(i) * inverse<row + rows, col + cols>(i));
   }
-
- private:
-  FinestData level_;
+  /// The coupling is 1 where neither is a wall; at walls the weights are 0.
+  template <int row, int col, int rows, int cols>
+  [[nodiscard]] float coupled(std::ptrdiff_t, float weight) const {
+    return weight;
+  }
 };
 
 /// Calls body(cell, its place on the finer grid) for the cells of the strips of a coarse grid.
 template <class Operator, class Body>
-[[gnu::always_inline]] inline void for_each_pair(const Operator& fine, const LevelData& coarse,
+[[gnu::always_inline]] inline void for_each_pair(const Operator& fine, const Level& coarse,
                                                  Body body) {
   constexpr std::ptrdiff_t step = Operator::step;
   for (const Strip* strip = coarse.begin; strip != coarse.end; ++strip) {
-    const auto cell = static_cast<std::ptrdiff_t>(strip->cell);
-    const auto place = static_cast<std::ptrdiff_t>(2 * strip->row + 2) * fine.stride() +
-                       static_cast<std::ptrdiff_t>(strip_width) +
-                       (step == 2 ? 2 * static_cast<std::ptrdiff_t>(strip->col) + 1
-                                  : static_cast<std::ptrdiff_t>(strip->col));
-    const auto cells = static_cast<std::ptrdiff_t>(strip->cells / strip_width * strip_width);
+    const std::ptrdiff_t cell = strip->cell;
+    const std::ptrdiff_t place =
+        (2 * strip->row + 2) * fine.level.stride + strip_width + step * strip->col + step - 1;
+    const std::ptrdiff_t cells = strip->cells / strip_width * strip_width;
 #pragma GCC ivdep
-    for (std::ptrdiff_t i = 0; i < cells; ++i) body(cell + i, place + step * i);
+    for (std::ptrdiff_t k = 0; k < cells; ++k) body(cell + k, place + step * k);
   }
 }
 
-void gather(const LevelData& level, const float* x, float* left) {
-  const StoredOperator op(level);
-  for_each_cell(level, [=](std::ptrdiff_t i) { left[i] = op.sum_of_neighbours(x, i); });
-}
-
-void relax(const LevelData& level, const float* x, const float* right, float* target) {
-  const float* inverse = level.inverse;
-  const StoredOperator op(level);
-  for_each_cell(level, [=](std::ptrdiff_t i) {
-    target[i] = inverse[i] * (right[i] + op.sum_of_neighbours(x, i));
-  });
-}
-
-/// The nine weights of a coarse cell.
-struct Weights {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeros first would cost in a hot loop
-  explicit Weights(const LevelData& coarse, std::ptrdiff_t i) {
-    for (int place = 0; place < 9; ++place) at[place] = coarse.weights[place][i];
-  }
-  float at[9];
-};
-
-void restrict_residual(const LevelData& fine, const LevelData& coarse, const float* left,
-                       float* right, float* x) {
-  const float* const inverse = coarse.inverse;
-  const float* const w0 = coarse.weights[0];
-  const float* const w1 = coarse.weights[1];
-  const float* const w2 = coarse.weights[2];
-  const float* const w3 = coarse.weights[3];
-  const float* const w5 = coarse.weights[5];
-  const float* const w6 = coarse.weights[6];
-  const float* const w7 = coarse.weights[7];
-  const float* const w8 = coarse.weights[8];
-  const float* const w4 = coarse.weights[4];
-  const std::ptrdiff_t stride = fine.stride;
-  for_each_pair(StoredOperator(fine), coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const float* up = left - stride;
-    const float* down = left + stride;
-    const float row = (w3[i] * left[f - 1] + w5[i] * left[f + 1]) + w4[i] * left[f];
-    const float above = (w0[i] * up[f - 1] + w2[i] * up[f + 1]) + w1[i] * up[f];
-    const float below = (w6[i] * down[f - 1] + w8[i] * down[f + 1]) + w7[i] * down[f];
-    right[i] = row + (above + below);
-    x[i] = inverse[i] * right[i];
-  });
-}
-
-void add_correction(const LevelData& fine, const LevelData& coarse, const float* correction,
-                    float* x) {
-  const std::ptrdiff_t stride = coarse.stride;
-  const float* const w0 = coarse.weights[0];
-  const float* const w1 = coarse.weights[1];
-  const float* const w2 = coarse.weights[2];
-  const float* const w3 = coarse.weights[3];
-  const float* const w4 = coarse.weights[4];
-  const float* const w5 = coarse.weights[5];
-  const float* const w6 = coarse.weights[6];
-  const float* const w7 = coarse.weights[7];
-  const float* const w8 = coarse.weights[8];
-  for (const Strip* strip = fine.begin; strip != fine.end; ++strip) {
-    const auto half = static_cast<std::ptrdiff_t>(strip->cells / strip_width * (strip_width / 2));
-    // The coarse cell below and to the right of, or at, the first two cells.
-    const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(strip->row / 2 + 1) * stride +
-                                 static_cast<std::ptrdiff_t>(strip_width + strip->col / 2);
-    float* target = x + strip->cell;
-    const float* const e = correction;
-    if (strip->row % 2 == 1) {
-#pragma GCC ivdep
-      for (std::ptrdiff_t k = 0; k < half; ++k) {
-        const std::ptrdiff_t i = place + k;
-        target[2 * k] += w5[i - 1] * e[i - 1] + w3[i] * e[i];
-        target[2 * k + 1] += w4[i] * e[i];
-      }
-    } else {
-#pragma GCC ivdep
-      for (std::ptrdiff_t k = 0; k < half; ++k) {
-        const std::ptrdiff_t i = place + k;
-        const std::ptrdiff_t up = i - stride;
-        target[2 * k] +=
-            (w8[up - 1] * e[up - 1] + w6[up] * e[up]) + (w2[i - 1] * e[i - 1] + w0[i] * e[i]);
-        target[2 * k + 1] += w7[up] * e[up] + w1[i] * e[i];
-      }
-    }
-  }
-}
+// Interpolation (J. E. Dendy, "Black box multigrid", J. Comput. Phys. 48, 1982).
 
 /// In place of a branch where what is divided is 0 if the divisor is; no other divisor changes.
 constexpr float hardly_anything = 1e-30F;
@@ -232,7 +153,7 @@ template <int row, int col, int rows, int cols, class Operator>
   constexpr int c = cols == 0 ? 1 : 0;
   float towards = op.template coupling<row, col, rows, cols>(i);
   float away = op.template coupling<row, col, -rows, -cols>(i);
-  if constexpr (Operator::nine) {
+  if constexpr (Operator::has(1, 1)) {
     towards += op.template coupling<row, col, rows + r, cols + c>(i) +
                op.template coupling<row, col, rows - r, cols - c>(i);
     away += op.template coupling<row, col, -rows + r, -cols + c>(i) +
@@ -254,371 +175,335 @@ template <int row, int col, class Operator>
                                            float above) {
   float sum = op.template coupling<row, col, -row, 0>(i) * above +
               op.template coupling<row, col, 0, -col>(i) * beside;
-  if constexpr (Operator::nine) sum += op.template coupling<row, col, -row, -col>(i);
+  if constexpr (Operator::has(1, 1)) sum += op.template coupling<row, col, -row, -col>(i);
   return sum * op.template inverse<row, col>(i);
 }
 
 template <class Operator>
-[[gnu::always_inline]] inline void interpolate(const Operator& op, const LevelData& coarse) {
-  const float* const active = coarse.inverse;
-  float* const w0 = coarse.weights[0];
-  float* const w1 = coarse.weights[1];
-  float* const w2 = coarse.weights[2];
-  float* const w3 = coarse.weights[3];
-  float* const w4 = coarse.weights[4];
-  float* const w5 = coarse.weights[5];
-  float* const w6 = coarse.weights[6];
-  float* const w7 = coarse.weights[7];
-  float* const w8 = coarse.weights[8];
+[[gnu::always_inline]] inline void make_weights(const Operator& op, const Level& level) {
+  const Level coarse = level;
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const float own = active[i] > 0 ? 1.0F : 0.0F;
+    const float own = coarse.inverse[0][i] > 0 ? 1.0F : 0.0F;
     const float west = own * share<0, -1, 0, 1>(op, f);
     const float east = own * share<0, 1, 0, -1>(op, f);
     const float north = own * share<-1, 0, 1, 0>(op, f);
     const float south = own * share<1, 0, -1, 0>(op, f);
-    w0[i] = own * corner<-1, -1>(op, f, north, west);
-    w1[i] = north;
-    w2[i] = own * corner<-1, 1>(op, f, north, east);
-    w3[i] = west;
-    w4[i] = own;
-    w5[i] = east;
-    w6[i] = own * corner<1, -1>(op, f, south, west);
-    w7[i] = south;
-    w8[i] = own * corner<1, 1>(op, f, south, east);
+    coarse.weights[0][i] = own * corner<-1, -1>(op, f, north, west);
+    coarse.weights[1][i] = north;
+    coarse.weights[2][i] = own * corner<-1, 1>(op, f, north, east);
+    coarse.weights[3][i] = west;
+    coarse.weights[4][i] = own;
+    coarse.weights[5][i] = east;
+    coarse.weights[6][i] = own * corner<1, -1>(op, f, south, west);
+    coarse.weights[7][i] = south;
+    coarse.weights[8][i] = own * corner<1, 1>(op, f, south, east);
   });
 }
 
-constexpr bool within(int row, int col) { return row >= -1 && row <= 1 && col >= -1 && col <= 1; }
-
-/// (A P) at the cell (row, col) away from a coarse cell's place i, in that coarse cell's column.
+/// (A P) at the cell (row, col) away from a coarse cell's place f, in the column of that coarse
+/// cell, which is i.
 template <int row, int col, class Operator>
-[[gnu::always_inline]] inline float product(const Operator& op, std::ptrdiff_t i,
-                                            const Weights& own) {
+[[gnu::always_inline]] inline float product(const Operator& op, const Level& coarse,
+                                            std::ptrdiff_t i, std::ptrdiff_t f) {
   float sum = 0;
-  if constexpr (within(row, col)) {
-    const float weight = own.at[3 * (row + 1) + col + 1];
-    if constexpr (Operator::nine)
-      sum = op.template diagonal<row, col>(i) * weight;
-    else
-      sum = 4 * weight;
-  }
-  const auto take = [&]<int rows, int cols>() {
-    if constexpr (within(row + rows, col + cols) && (Operator::nine || rows * cols == 0)) {
-      const float weight = own.at[3 * (row + rows + 1) + col + cols + 1];
-      // With five points it is 1 where neither is a wall; at walls the weights are 0.
-      if constexpr (Operator::nine)
-        sum -= op.template coupling<row, col, rows, cols>(i) * weight;
-      else
-        sum -= weight;
-    }
-  };
-  take.template operator()<-1, -1>();
-  take.template operator()<-1, 0>();
-  take.template operator()<-1, 1>();
-  take.template operator()<0, -1>();
-  take.template operator()<0, 1>();
-  take.template operator()<1, -1>();
-  take.template operator()<1, 0>();
-  take.template operator()<1, 1>();
+  if constexpr (is_near(row, col))
+    sum = op.template diagonal<row, col>(f) * coarse.weights[place_of(row, col)][i];
+  for_each_place([&]<int rows, int cols>() {
+    constexpr bool is_neighbour = (rows != 0 || cols != 0) && Operator::has(rows, cols);
+    if constexpr (is_neighbour && is_near(row + rows, col + cols))
+      sum -= op.template coupled<row, col, rows, cols>(
+          f, coarse.weights[place_of(row + rows, col + cols)][i]);
+  });
+  return sum;
+}
+
+/// (P^T A P) of the coarse cell i and the one that is (rows, cols) away.
+template <int rows, int cols, class Operator>
+[[gnu::always_inline]] inline float entry(const Operator& op, const Level& coarse, std::ptrdiff_t i,
+                                          std::ptrdiff_t f) {
+  const std::ptrdiff_t other = i + rows * coarse.stride + cols;
+  float sum = 0;
+  for_each_place([&]<int row, int col>() {
+    constexpr int r = 2 * rows + row;
+    constexpr int c = 2 * cols + col;
+    if constexpr (r <= 2 && c <= 2 && c >= -2)
+      sum += coarse.weights[place_of(row, col)][other] * product<r, c>(op, coarse, i, f);
+  });
   return sum;
 }
 
 template <class Operator>
-[[gnu::always_inline]] inline void coarsen_by(const Operator& op, const LevelData& coarse) {
-  interpolate(op, coarse);
-  const LevelData level = coarse;
+[[gnu::flatten]] void coarsen_by(const Operator& op, const Level& level) {
+  make_weights(op, level);
+  const Level coarse = level;
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const Weights own(level, i);
-    const Weights e(level, i + 1);
-    const Weights s(level, i + level.stride);
-    const Weights se(level, i + level.stride + 1);
-    const Weights sw(level, i + level.stride - 1);
-#define WALLHEAT_AT(row, col) product<row, col>(op, f, own)
-    const float nw0 = WALLHEAT_AT(-1, -1);
-    const float n0 = WALLHEAT_AT(-1, 0);
-    const float ne0 = WALLHEAT_AT(-1, 1);
-    const float ne1 = WALLHEAT_AT(-1, 2);
-    const float w0 = WALLHEAT_AT(0, -1);
-    const float c0 = WALLHEAT_AT(0, 0);
-    const float e0 = WALLHEAT_AT(0, 1);
-    const float e1 = WALLHEAT_AT(0, 2);
-    const float sw1 = WALLHEAT_AT(1, -2);
-    const float sw0 = WALLHEAT_AT(1, -1);
-    const float s0 = WALLHEAT_AT(1, 0);
-    const float se0 = WALLHEAT_AT(1, 1);
-    const float se1 = WALLHEAT_AT(1, 2);
-    const float ssw1 = WALLHEAT_AT(2, -2);
-    const float ssw0 = WALLHEAT_AT(2, -1);
-    const float ss0 = WALLHEAT_AT(2, 0);
-    const float sse0 = WALLHEAT_AT(2, 1);
-    const float sse1 = WALLHEAT_AT(2, 2);
-#undef WALLHEAT_AT
-    const float diagonal =
-        (((own.at[0] * nw0 + own.at[1] * n0) + (own.at[2] * ne0 + own.at[3] * w0)) +
-         ((own.at[5] * e0 + own.at[6] * sw0) + (own.at[7] * s0 + own.at[8] * se0))) +
-        own.at[4] * c0;
-    level.diagonal[i] = diagonal;
-    level.inverse[i] = own.at[4] / (diagonal + hardly_anything);
-    level.east[i] = -(((e.at[0] * ne0 + e.at[1] * ne1) + (e.at[3] * e0 + e.at[4] * e1)) +
-                      (e.at[6] * se0 + e.at[7] * se1));
-    level.south[i] = -(((s.at[0] * sw0 + s.at[1] * s0) + (s.at[2] * se0 + s.at[3] * ssw0)) +
-                       (s.at[4] * ss0 + s.at[5] * sse0));
-    level.south_east[i] =
-        -((se.at[0] * se0 + se.at[1] * se1) + (se.at[3] * sse0 + se.at[4] * sse1));
-    level.south_west[i] =
-        -((sw.at[1] * sw1 + sw.at[2] * sw0) + (sw.at[4] * ssw1 + sw.at[5] * ssw0));
+    const float diagonal = entry<0, 0>(op, coarse, i, f);
+    coarse.diagonal[i] = diagonal;
+    coarse.inverse[0][i] = coarse.weights[4][i] / (diagonal + hardly_anything);
+    coarse.east[i] = -entry<0, 1>(op, coarse, i, f);
+    coarse.south[i] = -entry<1, 0>(op, coarse, i, f);
+    coarse.south_east[i] = -entry<1, 1>(op, coarse, i, f);
+    coarse.south_west[i] = -entry<1, -1>(op, coarse, i, f);
   });
 }
 
-void coarsen(const LevelData& fine, const LevelData& coarse) {
-  coarsen_by(StoredOperator(fine), coarse);
+void coarsen(const Level& fine, const Level& coarse) {
+  if (fine.black != nullptr)
+    coarsen_by(FivePoints{fine}, coarse);
+  else
+    coarsen_by(NinePoints{fine}, coarse);
 }
 
-void coarsen_finest(const FinestData& fine, const LevelData& coarse) {
-  coarsen_by(FinestOperator(fine), coarse);
+// The V-cycle. A step of Jacobi before the coarse grid and one after it smooth.
+
+[[gnu::always_inline]] inline float sum_of_neighbours(const NinePoints& op, const float* x,
+                                                      std::ptrdiff_t i) {
+  float of_row[3]{};  // sums that need not wait for each other
+  for_each_place([&]<int row, int col>() {
+    if constexpr (row != 0 || col != 0)
+      of_row[row + 1] += op.coupled<0, 0, row, col>(i, x[op.at<row, col>(i)]);
+  });
+  return of_row[1] + (of_row[0] + of_row[2]);
 }
 
-void spread(const FinestData& level, const float* red, float factor, float* black) {
-  const std::ptrdiff_t stride = level.stride;
-  const float* const inverse = level.inverse[1];
-  for_each_of<1>(level, [=](std::ptrdiff_t i, std::ptrdiff_t, std::ptrdiff_t side) {
-    black[i] = factor * inverse[i] * sum_of_neighbours(red, i, side, stride);
+/// target = x + (right - A x) / diagonal, a step of Jacobi
+[[gnu::flatten]] void relax(const Level& level, const float* x, float* target) {
+  const NinePoints op{level};
+  for_each_cell(level, [=](Place at) {
+    target[at.i] =
+        op.level.inverse[0][at.i] * (op.level.right[at.i] + sum_of_neighbours(op, x, at.i));
   });
 }
 
-void gather_red(const FinestData& level, const float* black, float* left) {
-  const std::ptrdiff_t stride = level.stride;
-  for_each_of<0>(level, [=](std::ptrdiff_t i, std::ptrdiff_t, std::ptrdiff_t side) {
-    left[i] = sum_of_neighbours(black, i, side, stride);
+/// On the coarse grid: right = P^T residual, x = right / diagonal.
+template <class Operator>
+[[gnu::always_inline]] inline void restrict_residual(const Operator& op, const float* residual,
+                                                     const Level& level) {
+  const Level coarse = level;
+  for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
+    float of_row[3]{};
+    for_each_place([&]<int row, int col>() {
+      // The residual of black cells is 0.
+      if constexpr (Operator::has(1, 1) || (row + col) % 2 == 0)
+        of_row[row + 1] +=
+            coarse.weights[place_of(row, col)][i] * residual[op.template at<row, col>(f)];
+    });
+    const float sum = of_row[1] + (of_row[0] + of_row[2]);
+    coarse.right[i] = sum;
+    coarse.x[i] = coarse.inverse[0][i] * sum;
   });
 }
 
-void restrict_red(const FinestData& fine, const LevelData& coarse, const float* left, float* right,
-                  float* x) {
-  const float* const inverse = coarse.inverse;
-  const float* const w0 = coarse.weights[0];
-  const float* const w2 = coarse.weights[2];
-  const float* const w4 = coarse.weights[4];
-  const float* const w6 = coarse.weights[6];
-  const float* const w8 = coarse.weights[8];
-  const float* const up = left - fine.stride;
-  const float* const down = left + fine.stride;
-  for_each_pair(FinestOperator(fine), coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    right[i] = w4[i] * left[f] +
-               ((w0[i] * up[f] + w2[i] * up[f + 1]) + (w6[i] * down[f] + w8[i] * down[f + 1]));
-    x[i] = inverse[i] * right[i];
+/// P x at a cell of the finer grid, in an odd row and column or not; i is the coarse cell there, or
+/// else below it and to the right.
+template <bool odd_row, bool odd_col>
+[[gnu::always_inline]] inline float interpolated(const Level& coarse, const float* x,
+                                                 std::ptrdiff_t i) {
+  float sum = 0;
+  for_each_place([&]<int row, int col>() {
+    if constexpr ((row == 0) == odd_row && (col == 0) == odd_col) {
+      const std::ptrdiff_t other = i - (row > 0 ? coarse.stride : 0) - (col > 0 ? 1 : 0);
+      sum += coarse.weights[place_of(row, col)][other] * x[other];
+    }
   });
+  return sum;
 }
 
-void correct_red(const FinestData& fine, const LevelData& coarse, const float* correction,
-                 const float* right, float* x) {
-  const std::ptrdiff_t stride = coarse.stride;
-  const float* const e = correction;
-  const float* const w0 = coarse.weights[0];
-  const float* const w2 = coarse.weights[2];
-  const float* const w4 = coarse.weights[4];
-  const float* const w6 = coarse.weights[6];
-  const float* const w8 = coarse.weights[8];
+/// Calls body<odd row>(cell, coarse cell) for the cells of the strips, every `step`-th of them, for
+/// whose rows interpolated() takes that coarse cell.
+template <std::ptrdiff_t step, class Body>
+[[gnu::always_inline]] inline void for_each_coarse(const Level& fine, const Level& coarse,
+                                                   Body body) {
   for (const Strip* strip = fine.begin; strip != fine.end; ++strip) {
-    const auto cells = static_cast<std::ptrdiff_t>(strip->cells / strip_width * strip_width);
-    // The coarse cell at the first cell, or below it and to the right.
-    const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(strip->row / 2 + 1) * stride +
-                                 static_cast<std::ptrdiff_t>(strip_width + strip->col);
-    float* const target = x + strip->cell;
-    const float* const inverse = fine.inverse[0] + strip->cell;
-    const float* const from = right + strip->cell;
-    if (strip->row % 2 == 1) {
+    const std::ptrdiff_t cell = strip->cell;
+    const std::ptrdiff_t cells = strip->cells / strip_width * (strip_width / step);
+    const std::ptrdiff_t place =
+        (strip->row / 2 + 1) * coarse.stride + strip_width + strip->col / step;
+    const auto take = [&]<bool odd_row>() {
 #pragma GCC ivdep
       for (std::ptrdiff_t k = 0; k < cells; ++k)
-        target[k] = inverse[k] * from[k] + w4[place + k] * e[place + k];
-    } else {
-#pragma GCC ivdep
-      for (std::ptrdiff_t k = 0; k < cells; ++k) {
-        const std::ptrdiff_t i = place + k;
-        const std::ptrdiff_t up = i - stride;
-        target[k] = inverse[k] * from[k] + ((w8[up - 1] * e[up - 1] + w6[up] * e[up]) +
-                                            (w2[i - 1] * e[i - 1] + w0[i] * e[i]));
-      }
-    }
+        body.template operator()<odd_row>(cell + step * k, place + k);
+    };
+    strip->row % 2 == 1 ? take.template operator()<true>() : take.template operator()<false>();
   }
 }
 
-void relax_red(const FinestData& level, const float* black, const float* right, float* target,
-               double* columns) {
+/// work = an x of a coarse grid that is better than x = right / diagonal
+[[gnu::flatten]] void solve_coarse(const Level* level, const Level* end) {
+  const Level fine = *level;
+  if (level + 1 == end) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      relax(fine, fine.x, fine.work);
+      relax(fine, fine.work, fine.x);
+    }
+  } else {
+    const Level coarse = *(level + 1);
+    const NinePoints op{fine};
+    for_each_cell(fine, [=](Place at) { fine.work[at.i] = sum_of_neighbours(op, fine.x, at.i); });
+    restrict_residual(op, fine.work, coarse);
+    solve_coarse(level + 1, end);
+    for_each_coarse<2>(fine, coarse, [=]<bool odd>(std::ptrdiff_t i, std::ptrdiff_t c) {
+      fine.x[i] += interpolated<odd, false>(coarse, coarse.work, c);
+      fine.x[i + 1] += interpolated<odd, true>(coarse, coarse.work, c);
+    });
+  }
+  relax(fine, fine.x, fine.work);
+}
+
+/// black = factor * a quarter of the sum of the red neighbours
+void spread(const Level& level, const float* red, float factor) {
+  const float* const inverse = level.inverse[1];
+  float* const black = level.black;
   const std::ptrdiff_t stride = level.stride;
-  const float* const inverse = level.inverse[0];
-  for_each_of<0>(level, [=](std::ptrdiff_t i, std::ptrdiff_t col, std::ptrdiff_t side) {
-    const float value = inverse[i] * (right[i] + sum_of_neighbours(black, i, side, stride));
-    target[i] = value;
-    columns[col] += static_cast<double>(right[i]) * static_cast<double>(value);
+  for_each_cell<1>(level, [=](Place at) {
+    black[at.i] = factor * inverse[at.i] * sum_of_neighbours(red, at, stride);
   });
 }
+
+[[gnu::flatten]] void cycle(const Level* levels, std::size_t count, double* partial) {
+  const Level fine = levels[0];
+  spread(fine, fine.right, 0.25F);
+  if (count > 1) {
+    const Level coarse = levels[1];
+    for_each_cell(fine,
+                  [=](Place at) { fine.x[at.i] = sum_of_neighbours(fine.black, at, fine.stride); });
+    restrict_residual(FivePoints{fine}, fine.x, coarse);
+    solve_coarse(levels + 1, levels + count);
+    for_each_coarse<1>(fine, coarse, [=]<bool odd>(std::ptrdiff_t i, std::ptrdiff_t c) {
+      fine.x[i] =
+          fine.inverse[0][i] * fine.right[i] + interpolated<odd, odd>(coarse, coarse.work, c);
+    });
+    spread(fine, fine.x, 1);
+  }
+  for_each_cell(fine, [=](Place at) {
+    const float right = fine.right[at.i];
+    const float x =
+        fine.inverse[0][at.i] * (right + sum_of_neighbours(fine.black, at, fine.stride));
+    fine.x[at.i] = x;
+    partial[at.col] += static_cast<double>(right) * static_cast<double>(x);
+  });
+}
+
+// Conjugate gradients.
 
 double size_of(double value) { return __builtin_fabs(value); }
 
-void begin(const FinestData& level, const Strip* strip, const Strip* end, const double* values,
-           double factor, double* const answer[2]) {
+/// 1 where a cell is active, else 0.
+double one_if_active(float inverse) { return 4 * static_cast<double>(inverse); }
+
+void load(const Level& level, const Strip* strip, const Strip* end, const double* values,
+          double factor, double* const x[2]) {
   for (; strip != end; ++strip) {
-    const double* const from = values + strip->row * level.cols + 2 * strip->col;
-    const std::size_t cols = level.cols - 2 * strip->col;
-    const std::size_t even = strip->row % 2;  // the colour of even columns
-    const auto take = [&](std::size_t colour, std::size_t offset) {
+    for (std::ptrdiff_t colour = 0; colour < 2; ++colour) {
+      const std::ptrdiff_t first = 2 * strip->col + (strip->row + colour) % 2;
+      const std::ptrdiff_t within = (level.cols - first + 1) / 2;
+      const std::ptrdiff_t cells = strip->cells < within ? strip->cells : within;
       const float* const inverse = level.inverse[colour] + strip->cell;
-      double* const to = answer[colour] + strip->cell;
-      const std::size_t within = (cols + 1 - offset) / 2;
-      const std::size_t cells = strip->cells < within ? strip->cells : within;
+      const double* const from = values + strip->row * level.cols + first;
+      double* const to = x[colour] + strip->cell;
 #pragma GCC ivdep
-      for (std::size_t k = 0; k < cells; ++k) {
-        const double value = factor * from[2 * k + offset];  // may be infinite if it is not taken
+      for (std::ptrdiff_t k = 0; k < cells; ++k) {
+        const double value = factor * from[2 * k];  // may be infinite if it is not taken
         to[k] = static_cast<double>(inverse[k]) > 0 ? 0 : value;
       }
-    };
-    take(even, 0);
-    take(1 - even, 1);
+    }
   }
 }
 
-template <bool with_source>
-[[gnu::always_inline]] inline double given(const double* source, std::ptrdiff_t i) {
-  if constexpr (with_source) return source[i];
-  return 0;
+/// Calls body<with a source>().
+template <class Body>
+void with_or_without_source(const Vectors& v, Body body) {
+  v.source[0] != nullptr ? body.template operator()<true>() : body.template operator()<false>();
 }
 
+/// The sum of the neighbours, in the order of proven_error_bound(), and what is added to it.
 template <bool with_source>
-void solve_black(const FinestData& level, const Conjugate& vectors, double constant) {
-  const std::ptrdiff_t stride = level.stride;
-  const float* const inverse = level.inverse[1];
-  const double* const red = vectors.answer[0];
-  double* const black = vectors.answer[1];
-  const double* const source = vectors.source[1];
-  for_each_of<1>(level, [=](std::ptrdiff_t i, std::ptrdiff_t, std::ptrdiff_t side) {
-    const double sum = sum_of_neighbours(red, i, side, stride) + given<with_source>(source, i);
-    const double one = 4 * static_cast<double>(inverse[i]);
-    black[i] = one * (0.25 * (sum + constant)) + (1 - one) * black[i];
+[[gnu::always_inline]] inline double given(const double* across, const double* source, Place at,
+                                           std::ptrdiff_t stride, double constant) {
+  const double sum = sum_of_neighbours(across, at, stride);
+  return (with_source ? sum + source[at.i] : sum) + constant;
+}
+
+void solve_black(const Level& level, const Vectors& v, double constant) {
+  with_or_without_source(v, [&]<bool with_source>() {
+    for_each_cell<1>(level, [=, level = level, v = v](Place at) {
+      const double sum = given<with_source>(v.x[0], v.source[1], at, level.stride, constant);
+      const double one = one_if_active(level.inverse[1][at.i]);
+      v.x[1][at.i] = one * (0.25 * sum) + (1 - one) * v.x[1][at.i];
+    });
   });
-}
-
-void any_solve_black(const FinestData& level, const Conjugate& vectors, double constant) {
-  vectors.source[0] != nullptr ? solve_black<true>(level, vectors, constant)
-                               : solve_black<false>(level, vectors, constant);
-}
-
-template <bool with_source>
-void take_residual(const FinestData& level, const Conjugate& vectors, double constant,
-                   double* columns) {
-  const std::ptrdiff_t stride = level.stride;
-  const float* const inverse = level.inverse[0];
-  const double* const x = vectors.answer[0];
-  const double* const black = vectors.answer[1];
-  const double* const source = vectors.source[0];
-  double* const r = vectors.residual;
-  float* const rounded = vectors.rounded;
-  for_each_of<0>(level, [=](std::ptrdiff_t i, std::ptrdiff_t col, std::ptrdiff_t side) {
-    const double sum = sum_of_neighbours(black, i, side, stride) + given<with_source>(source, i);
-    const double one = 4 * static_cast<double>(inverse[i]);  // 0 where the cell is not active
-    const double left = one * ((sum - 4 * x[i]) + constant);
-    r[i] = left;
-    rounded[i] = static_cast<float>(left);
-    columns[col] = larger(size_of(left), columns[col]);
-  });
-}
-
-void any_take_residual(const FinestData& level, const Conjugate& vectors, double constant,
-                       double* columns) {
-  vectors.source[0] != nullptr ? take_residual<true>(level, vectors, constant, columns)
-                               : take_residual<false>(level, vectors, constant, columns);
 }
 
 template <int colour, bool with_source>
-void measure(const FinestData& level, const Conjugate& vectors, const Extremes& columns) {
-  const std::ptrdiff_t stride = level.stride;
-  const float* const inverse = level.inverse[colour];
-  const double* const x = vectors.answer[colour];
-  const double* const across = vectors.answer[1 - colour];
-  const double* const source = vectors.source[colour];
-  double* const r = vectors.residual;
-  float* const rounded = vectors.rounded;
-  const Extremes largest = columns;
-  for_each_of<colour>(level, [=](std::ptrdiff_t i, std::ptrdiff_t col, std::ptrdiff_t side) {
-    // In the order of proven_error_bound().
-    const double beside = across[i] + across[i + side];
+void residual_of(const Level& grid, const Vectors& vectors, double constant,
+                 const Extremes& extremes) {
+  const Level level = grid;
+  const Vectors v = vectors;
+  const Extremes largest = extremes;
+  for_each_cell<colour>(level, [=](Place at) {
     const double sum =
-        ((beside + across[i - stride]) + across[i + stride]) + given<with_source>(source, i);
-    const double one = 4 * static_cast<double>(inverse[i]);  // 0 where the cell is not active
-    const double left = one * (sum - 4 * x[i]);
+        given<with_source>(v.x[1 - colour], v.source[colour], at, level.stride, constant);
+    const double x = v.x[colour][at.i];
+    const double one = one_if_active(level.inverse[colour][at.i]);
+    const double left = one * (sum - 4 * x);
     if constexpr (colour == 0) {
-      r[i] = left;
-      rounded[i] = static_cast<float>(left);
+      v.residual[at.i] = left;
+      level.right[at.i] = static_cast<float>(left);
     }
-    largest.residual[col] = larger(size_of(left), largest.residual[col]);
-    largest.highest[col] = larger(left - (1 - one) * 1e300, largest.highest[col]);
-    largest.answer[col] = larger(one * size_of(x[i]), largest.answer[col]);
+    largest.residual[at.col] = larger(largest.residual[at.col], size_of(left));
+    largest.x[at.col] = larger(largest.x[at.col], one * size_of(x));
   });
 }
 
-void any_measure(const FinestData& level, const Conjugate& vectors, const Extremes& columns) {
-  const auto both = [&]<bool with_source>() {
-    measure<0, with_source>(level, vectors, columns);
-    measure<1, with_source>(level, vectors, columns);
-  };
-  vectors.source[0] != nullptr ? both.template operator()<true>()
-                               : both.template operator()<false>();
-}
-
-void turn(const FinestData& level, const float* z, float beta, float* direction) {
-  for_each_of<0>(level, [=](std::ptrdiff_t i, std::ptrdiff_t, std::ptrdiff_t) {
-    direction[i] = z[i] + beta * direction[i];
+void residual(const Level& level, const Vectors& v, double constant, const Extremes& largest) {
+  with_or_without_source(v, [&]<bool with_source>() {
+    residual_of<0, with_source>(level, v, constant, largest);
+    residual_of<1, with_source>(level, v, constant, largest);
   });
 }
 
-void cross(const FinestData& level, const Conjugate& vectors) {
-  const std::ptrdiff_t stride = level.stride;
-  const float* const inverse = level.inverse[1];
-  const float* const p = vectors.direction;
-  double* const across = vectors.across;
-  for_each_of<1>(level, [=](std::ptrdiff_t i, std::ptrdiff_t, std::ptrdiff_t side) {
-    const double beside = static_cast<double>(p[i]) + static_cast<double>(p[i + side]);
-    const double along = static_cast<double>(p[i - stride]) + static_cast<double>(p[i + stride]);
-    across[i] = static_cast<double>(inverse[i]) * (beside + along);
+void update_direction(const Level& level, float beta) {
+  const float* const z = level.x;
+  float* const direction = level.direction;
+  for_each_cell(level, [=](Place at) { direction[at.i] = z[at.i] + beta * direction[at.i]; });
+}
+
+/// (S direction) at a red cell
+[[gnu::always_inline]] inline double applied(const Level& level, const Vectors& v, Place at) {
+  return 4 * static_cast<double>(level.direction[at.i]) -
+         sum_of_neighbours(v.black_direction, at, level.stride);
+}
+
+void apply(const Level& grid, const Vectors& vectors, double* partial) {
+  const Level level = grid;
+  const Vectors v = vectors;
+  const float* const p = level.direction;
+  for_each_cell<1>(level, [=](Place at) {
+    const double beside = static_cast<double>(p[at.i]) + static_cast<double>(p[at.i + at.side]);
+    const double along =
+        static_cast<double>(p[at.i - level.stride]) + static_cast<double>(p[at.i + level.stride]);
+    v.black_direction[at.i] = static_cast<double>(level.inverse[1][at.i]) * (beside + along);
+  });
+  for_each_cell(level, [=](Place at) {
+    partial[at.col] += static_cast<double>(p[at.i]) * applied(level, v, at);
   });
 }
 
-void curvature(const FinestData& level, const Conjugate& vectors, double* columns) {
-  const std::ptrdiff_t stride = level.stride;
-  const float* const p = vectors.direction;
-  const double* const across = vectors.across;
-  double* const product = vectors.product;
-  for_each_of<0>(level, [=](std::ptrdiff_t i, std::ptrdiff_t col, std::ptrdiff_t side) {
-    const auto direction = static_cast<double>(p[i]);
-    const double times = 4 * direction - sum_of_neighbours(across, i, side, stride);
-    product[i] = times;
-    columns[col] += direction * times;
+void axpy(const Level& grid, const Vectors& vectors, double alpha, double* largest) {
+  const Level level = grid;
+  const Vectors v = vectors;
+  for_each_cell(level, [=](Place at) {
+    const double one = one_if_active(level.inverse[0][at.i]);
+    const double left = v.residual[at.i] - one * (alpha * applied(level, v, at));
+    v.x[0][at.i] += alpha * static_cast<double>(level.direction[at.i]);
+    v.residual[at.i] = left;
+    level.right[at.i] = static_cast<float>(left);
+    largest[at.col] = larger(largest[at.col], size_of(left));
   });
 }
 
-void advance(const FinestData& level, const Conjugate& vectors, double alpha, double* columns) {
-  const float* const inverse = level.inverse[0];
-  const float* const p = vectors.direction;
-  const double* const product = vectors.product;
-  double* const x = vectors.answer[0];
-  double* const r = vectors.residual;
-  float* const rounded = vectors.rounded;
-  for_each_of<0>(level, [=](std::ptrdiff_t i, std::ptrdiff_t col, std::ptrdiff_t) {
-    const double one = 4 * static_cast<double>(inverse[i]);  // 0 where the cell is not active
-    const double left = r[i] - one * (alpha * product[i]);
-    x[i] += alpha * static_cast<double>(p[i]);
-    r[i] = left;
-    rounded[i] = static_cast<float>(left);
-    columns[col] = larger(size_of(left), columns[col]);
-  });
-}
-
-constexpr SteadyKernels all_kernels = {
-    gather,         relax,      restrict_residual, add_correction,    coarsen,
-    spread,         gather_red, restrict_red,      correct_red,       relax_red,
-    coarsen_finest, begin,      any_solve_black,   any_take_residual, any_measure,
-    turn,           cross,      curvature,         advance,
-};
+constexpr SteadyKernels all_kernels = {coarsen,          cycle, load, solve_black, residual,
+                                       update_direction, apply, axpy};
 
 }  // namespace
 // NOLINTEND(misc-definitions-in-headers)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 // The loops of the steady solver, once per instruction set. What includes this is compiled for
 // different processors: it shares nothing but plain data (see cpu/sweep.hpp).
@@ -9,132 +8,93 @@
 namespace wallheat {
 
 /// Strips begin at a multiple of this many columns and are a multiple of it long.
-inline constexpr std::size_t strip_width = 8;
+inline constexpr std::ptrdiff_t strip_width = 8;
 
 /// Neighbouring cells of a row, among them active ones.
 struct Strip {
-  std::size_t cell;  ///< offset of the first cell
-  std::size_t row;
-  std::size_t col;
-  std::size_t cells;
+  std::ptrdiff_t cell;  ///< offset of the first cell
+  std::ptrdiff_t row;
+  std::ptrdiff_t col;
+  std::ptrdiff_t cells;
 };
 
-/// A coarse grid. Its arrays have `stride` values a row, with a margin of zeros around the grid; in
-/// strips, cells that are not active are zero, too. `cell = (row + 1) * stride + strip_width +
-/// col`.
+/// A grid of the hierarchy. Arrays have `stride` values a row, with a margin of zeros around the
+/// grid: cell = (row + 1) * stride + strip_width + col. What is not active is zero, too.
 ///
-/// The operator is A u = diagonal * u - sum of coupling * neighbour. Of its nine points the lower
+/// On a coarse grid A u = diagonal * u - sum of coupling * neighbour. Of its nine points the lower
 /// half is stored, as it is symmetric.
-struct LevelData {
-  std::size_t rows;
-  std::size_t cols;
+///
+/// On the finest grid A u = 4 u - sum of the active neighbours. Its cells have colours, as on a
+/// chessboard: where row + col is even, they are red. A cell's neighbours are black then: those to
+/// the left and right of number k of a row's red cells are numbers k and k + 1 of its black ones,
+/// or k - 1 and k; those above and below are number k. So each colour has arrays of its own, laid
+/// out like a coarse grid's of half as many columns, with the same strips. Arrays that do not name
+/// a colour are of red cells.
+///
+/// The equations of black cells are taken to hold, so that they are a quarter of the sum of their
+/// red neighbours, and S x = right is left for the red ones: S x = 4 x - sum of the black
+/// neighbours.
+struct Level {
+  std::ptrdiff_t rows, cols;  ///< of the grid; half of its columns are of a colour
   std::ptrdiff_t stride;
   const Strip* begin;
   const Strip* end;
-  float* inverse;  ///< 1 / diagonal; 0 where the cell is not active
+  float* inverse[2];  ///< 1 / diagonal, by colour, red first; 0 where the cell is not active
+  float* right;       ///< of the equation
+  float* x;           ///< its solution
+
+  // Of coarse grids.
+  float* work;  ///< the residual, then a better x
   float* diagonal;
-  float* east;  ///< couplings to the neighbour there
-  float* south;
-  float* south_east;
-  float* south_west;
+  float *east, *south, *south_east, *south_west;  ///< couplings to the neighbour there
   /// By how much a cell of this grid counts at the nine cells (2 row + 1 +- 1, 2 col + 1 +- 1) of
-  /// the next finer one, row by row.
+  /// the next finer one, row by row: the columns of the interpolation P.
   float* weights[9];
+
+  // Of the finest grid.
+  float* black;
+  float* direction;  ///< of conjugate gradients
 };
 
-/// The finest grid, where A u = 4 u - sum of the active neighbours. Its cells have colours, as on a
-/// chessboard: where row + col is even, they are red. A cell's neighbours are of the other colour:
-/// left and right of number k of a row of its colour, they are k and k + 1, or k - 1 and k; above
-/// and below they are k. So each colour has arrays of its own, laid out like those of a coarse grid
-/// of half as many columns; strips hold for both.
-struct FinestData {
-  std::size_t rows;
-  std::size_t cols;
-  std::ptrdiff_t stride;
-  const Strip* begin;
-  const Strip* end;
-  float* inverse[2];  ///< of red and black cells: 1 / 4; 0 where the cell is not active
-};
-
-/// What is left to solve on the finest grid, and the answer so far; of red cells, or of both
-/// colours.
-struct Conjugate {
-  double* answer[2];
-  double* residual;
-  float* rounded;  ///< the residual in single precision
-  float* direction;
-  double* across;           ///< of black cells: what the direction makes of them
-  double* product;          ///< S direction
+/// The vectors of conjugate gradients, in double precision, by colour where there are two.
+struct Vectors {
+  double* x[2];
+  double* residual;         ///< of red cells; rounded it is Level::right
+  double* black_direction;  ///< the direction at black cells
   const double* source[2];  ///< null where there is none
 };
 
-/// What measure() finds, a value for each column; all must be 0 before, `highest` below everything.
+/// A value for each column. Sums and maxima are made column by column, so that their order does not
+/// depend on the width of a vector.
 struct Extremes {
   double* residual;  ///< largest |residual|
-  double* highest;   ///< largest residual of an active cell
-  double* answer;    ///< largest |answer|
+  double* x;         ///< largest |x|
 };
 
+/// All maxima keep a NaN.
 struct SteadyKernels {
-  // On a coarse grid.
-
-  /// left = sum of coupling * neighbour. That is right - A x if x = right / diagonal.
-  void (*gather)(const LevelData&, const float* x, float* left);
-  /// target = x + (right - A x) / diagonal, a step of Jacobi
-  void (*relax)(const LevelData&, const float* x, const float* right, float* target);
-  /// On the coarse grid: right = P^T left, x = right / diagonal.
-  void (*restrict_residual)(const LevelData& fine, const LevelData& coarse, const float* left,
-                            float* right, float* x);
-  /// x += P correction
-  void (*add_correction)(const LevelData& fine, const LevelData& coarse, const float* correction,
-                         float* x);
-  /// The weights of `coarse`, whose strips and `inverse` (not 0 where active) are known, and from
-  /// them its operator P^T A P.
-  void (*coarsen)(const LevelData& fine, const LevelData& coarse);
-
-  // On the finest grid. There, the equations of black cells are taken to hold: what spreads to
-  // them is a quarter of the sum of their red neighbours. With S x = 4 x - the sum of what spreads
-  // from x to the black neighbours, S x = right is left for the red cells.
-
-  /// black = factor * what spreads
-  void (*spread)(const FinestData&, const float* red, float factor, float* black);
-  /// left = sum of the neighbours at active cells, anything at the others. That is right - S x if x
-  /// = right / 4, from which `black` spreads.
-  void (*gather_red)(const FinestData&, const float* black, float* left);
-  /// As that of coarse grids. Where the residual of black cells is zero, and their values do not
-  /// matter, red ones are all of P.
-  void (*restrict_red)(const FinestData&, const LevelData& coarse, const float* left, float* right,
-                       float* x);
-  /// x = right / 4 + P correction
-  void (*correct_red)(const FinestData&, const LevelData& coarse, const float* correction,
-                      const float* right, float* x);
-  /// target = x + (right - S x) / 4, where `black` spreads from x; columns += right target
-  void (*relax_red)(const FinestData&, const float* black, const float* right, float* target,
-                    double* columns);
-  void (*coarsen_finest)(const FinestData&, const LevelData& coarse);
-
-  // Sums and maxima are made column by column, so that their order does not depend on the width of
-  // a vector; `columns` has as many zeros before as a row of the grid has values.
-
-  /// In some strips: answer = 0 at active cells and factor * values at the others, where `values`
-  /// are those of a grid row by row.
-  void (*begin)(const FinestData&, const Strip* begin, const Strip* end, const double* values,
-                double factor, double* const answer[2]);
-  /// Sets the answer at black cells so that their equations hold, with a source of `constant` more.
-  void (*solve_black)(const FinestData&, const Conjugate&, double constant);
-  /// residual = sum of the neighbours + source + constant - 4 answer, where `answer` has its fixed
-  /// values, too; columns = max(columns, |residual|)
-  void (*take_residual)(const FinestData&, const Conjugate&, double constant, double* columns);
-  /// The same without a constant; and what there is to know of both colours.
-  void (*measure)(const FinestData&, const Conjugate&, const Extremes& columns);
-  /// direction = z + beta direction
-  void (*turn)(const FinestData&, const float* z, float beta, float* direction);
-  /// across = a quarter of the sum of the neighbours of the direction
-  void (*cross)(const FinestData&, const Conjugate&);
-  /// product = S direction; columns += direction * S direction
-  void (*curvature)(const FinestData&, const Conjugate&, double* columns);
-  /// answer += alpha direction; residual -= alpha S direction; columns = max(columns, |residual|)
-  void (*advance)(const FinestData&, const Conjugate&, double alpha, double* columns);
+  /// Makes the weights of `coarse`, whose strips and `inverse` (not 0 where active) are known, and
+  /// its operator P^T A P.
+  void (*coarsen)(const Level& fine, const Level& coarse);
+  /// A V-cycle over so many levels from the finest: x = about S^-1 right. Adds right * x to
+  /// `partial`.
+  void (*cycle)(const Level* levels, std::size_t count, double* partial);
+  /// In some strips: x = 0 at active cells, else factor * value, where `values` are those of the
+  /// grid row by row.
+  void (*load)(const Level&, const Strip* begin, const Strip* end, const double* values,
+               double factor, double* const x[2]);
+  /// x = a quarter of the sum of the neighbours, the source and the constant, at black cells.
+  void (*solve_black)(const Level&, const Vectors&, double constant);
+  /// residual = sum of the neighbours + source + constant - 4 x. That of black cells is looked at,
+  /// but not kept.
+  void (*residual)(const Level&, const Vectors&, double constant, const Extremes& largest);
+  /// direction = x + beta * direction
+  void (*update_direction)(const Level&, float beta);
+  /// Adds direction * S direction to `partial`, and leaves the direction's black cells to axpy().
+  void (*apply)(const Level&, const Vectors&, double* partial);
+  /// x += alpha * direction, residual -= alpha * S direction. The largest |residual| goes to
+  /// `largest`.
+  void (*axpy)(const Level&, const Vectors&, double alpha, double* largest);
 };
 
 [[nodiscard]] SteadyKernels baseline_steady_kernels();

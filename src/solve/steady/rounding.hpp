@@ -10,7 +10,7 @@ namespace wallheat {
 /// `largest`: the additions round values up to 2, 3 and 4 times that, each by half an epsilon; and
 /// a half more for good measure. A source up to `largest_source` is spacing^2 f, rounded twice, and
 /// its addition rounds values up to 4 times the largest and itself.
-inline double rounding_of_residual(double largest, double largest_source = 0) {
+inline double rounding_of_residual(double largest, double largest_source) {
   const double with_source = largest_source > 0 ? 2 * largest + 2 * largest_source : 0;
   return std::numeric_limits<double>::epsilon() * (5 * largest + with_source);
 }
@@ -27,10 +27,11 @@ inline double flushed_from_residual(double scale) {
 /// for any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
 /// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A is
 /// an M-matrix). So w, about the solution of A w = 1, need not be precise. Of w are given the
-/// largest value and the highest of its residuals, -A w. Infinite where A w is not positive.
-inline double error_per_residual(double largest_w, double highest_residual) {
+/// largest value and the largest residual, 1 - A w either way. Infinite where A w may not be
+/// positive.
+inline double error_per_residual(double largest_w, double residual) {
   constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
-  const double least = -highest_residual - rounding_of_residual(largest_w);
+  const double least = 1 - residual - rounding_of_residual(largest_w, 1);
   return least > 0 ? largest_w / least * slack : std::numeric_limits<double>::infinity();
 }
 

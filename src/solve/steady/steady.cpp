@@ -70,9 +70,9 @@ class SteadySolver final : public Solver {
     };
     if (is_new) {
       gradients_.solve_for_ones(stopped);
-      const ConjugateGradients::Measured w = gradients_.measure();
-      error_of_residual_ = error_per_residual(w.answer, w.highest_residual);
       if (control.stop.stop_requested()) return std::nullopt;
+      const ConjugateGradients::Measured w = gradients_.measure();
+      error_of_residual_ = error_per_residual(w.x, w.residual);
       interior_ = plan.interior;
     }
     const double error_of_residual = error_of_residual_;
@@ -104,10 +104,9 @@ class SteadySolver final : public Solver {
     }
     Solution result{plan.domain, iterations, found.residual / 4 / scale, false};
     gradients_.store(1 / scale, result.field);
-    result.bound =
-        error_bound_of(error_of_residual, found.residual + flushed,
-                       larger(found.answer, largest_fixed * scale), largest_term * scale) /
-        scale;
+    result.bound = error_bound_of(error_of_residual, found.residual + flushed,
+                                  larger(found.x, largest_fixed * scale), largest_term * scale) /
+                   scale;
     result.uncertainty = result.bound;
     if (!std::isfinite(result.bound))
       throw InputError("no bound of its error is a finite number: its steady state is not proven");
