@@ -157,6 +157,9 @@ TEST(Tiling, deals_the_tiles_row_by_row) {
   EXPECT_EQ(neighbour(0, down), 8);
   EXPECT_EQ(neighbour(21, right), 32) << "in the next block";
   EXPECT_EQ(neighbour(22, left), no_tile) << "a slot without a tile";
+  tiling.deal(128);
+  EXPECT_EQ(tiling.blocks(), 1U);
+  EXPECT_EQ(tiling.threads(), 64U) << "no more warps than the tiles need";
 }
 
 TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {

@@ -131,7 +131,7 @@ TEST_F(MonitoredRun, tells_what_each_kernel_took) {
   PlanResult answer = result(1, 2, PlanStatus::converged);
   answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
   hear({.kind = Event::Kind::stored, .result = answer});
-  EXPECT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
+  ASSERT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
   said_.forget();
   monitor_->finish("run_finished");
   EXPECT_THAT(said_.all(), HasSubstr(monitor_->kernel_table().back()));
