@@ -20,7 +20,7 @@ std::string_view version_of(SolverKind kind) {
     case SolverKind::jacobi:
       return "1";
     case SolverKind::fastforward:
-      return "4";
+      return "3";
     case SolverKind::steady:
       return "3";
   }

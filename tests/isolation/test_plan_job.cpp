@@ -108,7 +108,7 @@ TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {
   save("small", room(20, 30));
   solver_.kind = SolverKind::fastforward;
   const PlanResult large = solve("large");
-  EXPECT_EQ(large.solver, "fastforward 4");
+  EXPECT_EQ(large.solver, "fastforward 3");
   EXPECT_EQ(large.fell_back, 0);
   EXPECT_TRUE(std::isnan(large.error_bound));
   EXPECT_FALSE(std::isnan(large.pct_above_18_least));
