@@ -408,7 +408,7 @@ class Session {
     }
     const bool other_plans = strikes(options_.other_plans);
     workers_[number]->stranger = other_settings || other_plans;
-    parts->sample = [other_plans](const std::string&) { return other_plans ? "other" : "cells"; };
+    parts->sample = [other_plans](const Task&) { return other_plans ? "other" : "cells"; };
     const bool fails = strikes(options_.open_failures);
     const bool hangs = strikes(options_.open_hangs);
     parts->open = [this, rank, fails, hangs, seed = random.next()](const Placement&) {
