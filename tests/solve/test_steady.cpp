@@ -11,6 +11,7 @@
 #include "core/generator.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
+#include "solve/steady/rounding.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
@@ -365,6 +366,13 @@ TEST(Solvers, refuse_a_spacing_whose_square_is_not_a_number) {
       EXPECT_THAT(refusal_of<InputError>([&] { (void)solver->solve(plan, limits, {}); }),
                   HasSubstr("whose square is beyond the range of double precision"));
   }
+}
+
+TEST(ErrorBound, grows_with_what_is_lacking_of_the_field_that_proves_it) {
+  // A w >= 1 - 0.75: w could be 4 times as large.
+  EXPECT_GE(error_per_residual(10, 0.75), 40);
+  EXPECT_LT(error_per_residual(10, 0.75), 40.001);
+  EXPECT_EQ(error_per_residual(10, 1), std::numeric_limits<double>::infinity());
 }
 
 TEST(ErrorBound, of_a_field_with_a_nan_is_infinite) {
