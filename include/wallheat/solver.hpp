@@ -103,8 +103,8 @@ void require_isa(Isa isa);
 [[nodiscard]] std::unique_ptr<Solver> make_steady_solver(Isa isa);
 
 /// The uncertainty of the fastforward solver, in parts of the largest magnitude that an iterate can
-/// have: that of the plan's start field, and what a source can add. Eight
-/// times the most that was measured.
+/// have: that of the plan's start field, and what a source can add. Eight times
+/// the most that was measured.
 inline constexpr double uncertainty_of_jumps = 4e-11;
 
 /// The iterate and the number of iterations of make_jacobi_solver(), from a fraction of the sweeps:

@@ -43,8 +43,39 @@ std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
       std::array{static_cast<std::uint64_t>(file), member.size, std::uint64_t{member.crc32}});
 }
 
-/// The plans that an archive lists: those of one folder, "plans/" or "". What lies in folders below
-/// it does not count, as in a directory.
+/// The folder of an archive that has the plans, "plans/" or "". What lies in folders below it does
+/// not count, as in a directory.
+class PlansFolder {
+ public:
+  /// True if the member tells of another folder than was known. Throws RunError if it is a plan of
+  /// a second one.
+  bool learns_from(const Member& member) {
+    if (!member.name.ends_with(plan_file_ending(PlanFile::domain))) return false;
+    const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
+    if (name_ && found.starts_with(*name_)) return false;
+    if (name_ && !name_->starts_with(found))
+      throw RunError("it holds plans in two folders, '" + *name_ + "' and '" + std::string(found) +
+                     "'");
+    name_ = found;
+    return true;
+  }
+  /// Throws RunError if the archive, all of which was looked at, has none.
+  [[nodiscard]] const std::string& of(const ZipArchive& archive) const {
+    if (name_) return *name_;
+    throw RunError(archive.path().string() +
+                   " holds no floor plan (ID_domain.npy with ID_interior.npy)");
+  }
+  /// The name of a member within it; nothing if it lies elsewhere, or the folder is not known yet.
+  [[nodiscard]] std::optional<std::string_view> name_within(const Member& member) const {
+    if (!name_ || !member.name.starts_with(*name_)) return std::nullopt;
+    return std::string_view(member.name).substr(name_->size());
+  }
+
+ private:
+  std::optional<std::string> name_;
+};
+
+/// The plans that an archive lists.
 class ArchiveIndex {
  public:
   /// Throws RunError if the archive is damaged as a whole, or holds the plans of two directories or
@@ -56,12 +87,10 @@ class ArchiveIndex {
     stamps_.reserve(likely_plans);
     // What comes before the first plan may belong to the plans, too.
     while (!archive.for_each_member([&](const Member& member) { return take(member); })) forget();
-    if (!folder_)
-      throw RunError(archive.path().string() +
-                     " holds no floor plan (ID_domain.npy with ID_interior.npy)");
+    (void)folder_.of(archive);
   }
 
-  [[nodiscard]] const std::string& folder() const { return *folder_; }
+  [[nodiscard]] const PlansFolder& folder() const { return folder_; }
   [[nodiscard]] const std::optional<Member>& ids_file() const { return ids_file_; }
   /// Those that have a start field, in the order of the archive.
   [[nodiscard]] std::vector<std::string> plans() const {
@@ -100,13 +129,12 @@ class ArchiveIndex {
 
   /// False if the member tells of another folder than was known.
   bool take(const Member& member) {
-    if (member.name.ends_with(plan_file_ending(PlanFile::domain)) && finds_folder(member))
-      return false;
-    if (!folder_ || !member.name.starts_with(*folder_)) return true;
-    const std::string_view name = std::string_view(member.name).substr(folder_->size());
-    if (name == ids_name) ids_file_ = member;
-    const auto found = plan_file_of(name);
-    if (!found || name.find('/') != std::string_view::npos) return true;
+    if (folder_.learns_from(member)) return false;
+    const auto name = folder_.name_within(member);
+    if (!name) return true;
+    if (*name == ids_name) ids_file_ = member;
+    const auto found = plan_file_of(*name);
+    if (!found || name->find('/') != std::string_view::npos) return true;
     const auto [file, id] = *found;
     if (member.place >= no_place) throw RunError("its list of members has more than 4 GiB");
     const auto [plan, is_new] = plans_.place_of(id);
@@ -121,16 +149,6 @@ class ArchiveIndex {
     return true;
   }
 
-  bool finds_folder(const Member& member) {
-    const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
-    if (folder_ && found.starts_with(*folder_)) return false;
-    if (folder_ && !folder_->starts_with(found))
-      throw RunError("it holds plans in two folders, '" + *folder_ + "' and '" +
-                     std::string(found) + "'");
-    folder_ = found;
-    return true;
-  }
-
   void forget() {
     ids_file_.reset();
     plans_ = {};
@@ -138,7 +156,7 @@ class ArchiveIndex {
     stamps_.clear();
   }
 
-  std::optional<std::string> folder_;
+  PlansFolder folder_;
   std::optional<Member> ids_file_;
   IdList plans_;  ///< all of which there is a file
   std::vector<Places> places_;
@@ -217,7 +235,7 @@ class ZipSource final : public PlanSource {
       std::copy(plan.places.begin(), plan.places.end(), places.begin());
     } else {
       places = index().places(plan.id);
-      folder = index().folder();
+      folder = index().folder().of(archive_);
     }
     for (const PlanFile file : {PlanFile::domain, PlanFile::interior})
       if (places[number_of_file(file)] == no_place)
@@ -256,12 +274,14 @@ std::optional<std::string> text_beside_plans(const std::filesystem::path& path,
                                              const std::string& name) {
   const ZipArchive archive(path);
   std::vector<Member> found;
+  PlansFolder folder;
   (void)archive.for_each_member([&](const Member& member) {
+    (void)folder.learns_from(member);
     if (member.name.ends_with(name)) found.push_back(member);
     return true;
   });
   if (found.empty()) return std::nullopt;
-  const std::string wanted = ArchiveIndex(archive).folder() + name;
+  const std::string wanted = folder.of(archive) + name;
   for (const Member& member : found)
     if (member.name == wanted) return text_in(archive, member);
   return std::nullopt;

@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-/// Measured as `peak_memory` of generated floor plans with 64 to 4096 cells a side, of which a
+/// Measured as `peak_memory` of generated floor plans with 64 to 1024 cells a side, of which a
 /// third is room. With nothing but room it is up to a half more.
 double solver_bytes(double cells, bool has_source, const JobSettings& job) {
   constexpr double process = 14e6;  // its code and libraries, and a huge page begun
