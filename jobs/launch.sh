@@ -176,22 +176,20 @@ end_mpirun() {
 }
 
 # Rank 0 replaces FILE.status every two seconds, from before it lists the plans until the file is closed.
-# Compared with itself only: clocks may differ.
-sign_of_life() { stat -c '%i %y' "$result.status" 2> /dev/null; }
-is_starting() {
-  local text=''
-  { text=$(< "$result.status"); } 2> /dev/null
-  [[ $text == *'"state": "starting"'* ]]
-}
+# Its text holds the time of writing; compared with itself only: clocks may differ. The loop below starts no
+# process, as bash loses a Ctrl-C that comes while it waits for one.
+look_for_life() { sign=''; IFS= read -rd '' sign < "$result.status"; } 2> /dev/null
+is_starting() { [[ $sign == *'"state": "starting"'* ]]; }
 
-last_sign=$(sign_of_life) heard=$SECONDS began='' asked_at=$SECONDS
+look_for_life
+last_sign=$sign heard=$SECONDS began='' asked_at=$SECONDS
 while running; do
   pause 0.2
   if [ -s "$exit_status_file" ]; then
     wait_for_end $closing_s || end_mpirun 5
     break
   fi
-  sign=$(sign_of_life)
+  look_for_life
   if [ -n "$sign" ] && [ "$sign" != "$last_sign" ]; then
     last_sign=$sign heard=$SECONDS
     : > "$scratch/began"
