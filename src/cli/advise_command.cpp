@@ -42,11 +42,10 @@ struct AdviseOptions {
   Arguments of_run;  ///< the options of 'wallheat run'
 };
 
-/// False where only help was asked for. Throws UsageError.
-bool parse_advise_options(const Arguments& arguments, AdviseOptions& advise) {
-  const auto mark = std::find(arguments.begin(), arguments.end(), "--");
-  Options options(
-      "advise [options] -- --data PLANS --out FILE [options of run]",
+/// Throws UsageError.
+void parse_advise_options(Options& options, AdviseOptions& advise) {
+  options.describe(
+      "[options] -- --data PLANS --out FILE [options of run]",
       "Says where and how to run a campaign: on which partition, on how many nodes, as one job or "
       "as an array, until when it is done, and what it costs. The plans that are left (of --data, "
       "without those that --out has solved) tell the work, the solved ones or three that are "
@@ -81,11 +80,9 @@ bool parse_advise_options(const Arguments& arguments, AdviseOptions& advise) {
   options.add("first,n", value(advise.first, "N", 12), "print so many choices at most");
   options.add("best", flag(advise.best), "print only the best, as options of jobs/submit.sh");
   options.add("json", flag(advise.json), "print one JSON object");
-  Arguments before_mark = arguments;
-  before_mark.resize(static_cast<std::size_t>(mark - arguments.begin()));
-  if (!options.parse(before_mark)) return false;
-  if (mark == arguments.end())
-    throw UsageError("the options of 'wallheat run' are missing; they come after --");
+  auto of_run = options.take_behind_mark();
+  options.parse();
+  if (!of_run) throw UsageError("the options of 'wallheat run' are missing; they come after --");
   if (advise.first < 1) throw UsageError("--first must be at least 1");
   if (advise.most_nodes < 0 || advise.cores_per_node < 0)
     throw UsageError("--most-nodes and --cores-per-node must be at least 0");
@@ -97,9 +94,8 @@ bool parse_advise_options(const Arguments& arguments, AdviseOptions& advise) {
                                       {"core-hours", ChoiceOrder::core_hours},
                                       {"energy", ChoiceOrder::energy},
                                       {"price", ChoiceOrder::price}});
-  advise.of_run.assign(mark + 1, arguments.end());
+  advise.of_run = *std::move(of_run);
   advise.of_run.insert(advise.of_run.end(), {"--shard=none", "--print-out"});
-  return true;
 }
 
 std::vector<Place> places_of(const AdviseOptions& advise) {
@@ -188,21 +184,21 @@ ChoicesReport choices_of(AdviseOptions& advise, const RunOptions& run) {
 
 }  // namespace
 
-int advise_command(const Arguments& arguments) {
+int advise_command(Options& options) {
   AdviseOptions advise;
-  if (!parse_advise_options(arguments, advise)) return exit_done;
-  const auto run = parse_run_options(advise.of_run);
-  if (!run) return exit_done;
-  CommandFiles files;
+  parse_advise_options(options, advise);
+  Options options_of_run("run", advise.of_run);
+  const RunOptions run = parse_run_options(options_of_run);
+  CommandFiles& files = options.files();
   advise.queue.name_files(files);
   if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
   if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
-  files.reads_plans("--data", run->job.data);
-  files.reads("--ids", run->ids_file);
-  files.reads_store("--out", run->out);
+  files.reads_plans("--data", run.job.data);
+  files.reads("--ids", run.ids_file);
+  files.reads_store("--out", run.out);
   files.check();
 
-  const ChoicesReport report = choices_of(advise, *run);
+  const ChoicesReport report = choices_of(advise, run);
   if (advise.json) {
     fmt::print("{}", to_json_text(report));
   } else if (advise.best) {

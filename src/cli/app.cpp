@@ -1,16 +1,20 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <exception>
-#include <filesystem>
+#include <iostream>
+#include <sstream>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "cli/commands.hpp"
-#include "cli/manual.hpp"
 #include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "io/print_error.hpp"
@@ -19,7 +23,6 @@
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
-#include "view/output_file.hpp"
 #include "view/spelling.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -31,11 +34,13 @@ struct Command {
   std::string_view name;
   std::string_view group;  // of the overview; those of one stand together
   std::string_view purpose;
-  int (*function)(const Arguments&);
+  /// Tells what it has to tell by itself, or as a report.
+  std::variant<int (*)(Options&), Report (*)(Options&)> function;
+  const char* figure = nullptr;  ///< what --plot draws of the report; null: nothing
+  bool makes_files = false;      ///< --out is not for the report
 };
 
-int completion_command(const Arguments& arguments);
-int manual_command(const Arguments& arguments);
+Report completion_command(Options& options);
 
 constexpr std::array commands{
     Command{"run", "run", "solve many floor plans into one HDF5 file, under mpirun or alone",
@@ -47,7 +52,7 @@ constexpr std::array commands{
     Command{"need", "ask for other walls",
             "say how warm walls must be so that rooms reach a temperature", need_command},
     Command{"summary", "look at results", "answer the questions that a data set is solved for",
-            summary_command},
+            summary_command, "the histogram of the means"},
     Command{"list", "look at results", "list plans: filtered, sorted, as a table, CSV or JSON",
             list_command},
     Command{"rooms", "look at results", "list rooms: filtered, sorted, as a table, CSV or JSON",
@@ -56,7 +61,6 @@ constexpr std::array commands{
             "draw stored temperature fields: one plan or a sheet of many", plot_command},
     Command{"export", "look at results", "write the results as the reference's CSV, or as JSON",
             export_command},
-    Command{"report", "look at results", "make one HTML page of a run", report_command},
     Command{"compare", "look at results",
             "name what differs between results, and compare programs' times", compare_command},
     Command{"verify", "look at results", "check a result file against its floor plans",
@@ -78,34 +82,16 @@ constexpr std::array commands{
     Command{"monitor", "measure",
             "show how busy this node's cpus and GPUs are, or what was recorded", monitor_command},
     Command{"offload", "measure", "say from how many operations on a transfer to a GPU pays",
-            offload_command},
-    Command{"trace", "more", "write what each thread did when, for Perfetto", trace_command},
+            offload_command, "the time of CPU and GPU over the operations"},
+    Command{"trace", "measure", "write what each thread did when, for Perfetto", trace_command,
+            nullptr, true},
     Command{"completion", "more", "complete commands and options in bash, zsh or fish",
             completion_command},
-    Command{"manual", "more", "print a manual page for man", manual_command},
-    Command{"solver-process", "", "",  // not for people
-            [](const Arguments& arguments) { return solver_process_command(arguments); }},
 };
-
-/// All that are for people.
-std::vector<CommandEntry> entries() {
-  std::vector<CommandEntry> found;
-  for (const Command& command : commands) {
-    if (command.purpose.empty()) continue;
-    CommandEntry entry{std::string(command.name), std::string(command.purpose), {}};
-    Arguments describe;
-    describe.describe = &entry.text;
-    (void)command.function(describe);
-    found.push_back(std::move(entry));
-  }
-  return found;
-}
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names{"help", "version"};
-  for (const Command& command : commands) {
-    if (!command.purpose.empty()) names.emplace_back(command.name);
-  }
+  for (const Command& command : commands) names.emplace_back(command.name);
   return names;
 }
 
@@ -113,76 +99,86 @@ std::string overview() {
   std::string text = "Usage: wallheat COMMAND [options]\n";
   std::string_view group;
   for (const Command& command : commands) {
-    if (command.purpose.empty()) continue;
     if (std::exchange(group, command.group) != command.group)
       text += fmt::format("\n{}:\n", command.group);
     text += fmt::format("  {:<12}{}\n", command.name, command.purpose);
   }
+  text +=
+      "\nTo begin:\n  wallheat generate --out plans --count 8 --size 96\n"
+      "  wallheat run --data plans --out results.h5\n  wallheat summary results.h5\n";
   return folded_for(STDOUT_FILENO, text, 14) +
          folded_for(STDOUT_FILENO,
-                    "\n'wallheat help COMMAND' lists a command's usual options and two examples, "
-                    "'wallheat help "
-                    "COMMAND --all' all options; 'wallheat version' prints the version.\n",
+                    "\n'wallheat help COMMAND' lists a command's options and two examples; "
+                    "'wallheat version' prints the version.\n",
                     0);
 }
 
 /// Throws UsageError if there is no such command.
 const Command& command_named(const std::string& name) {
-  for (const Command& command : commands) {
-    if (command.name == name) return command;
-  }
+  const auto* const found = std::ranges::find(commands, name, &Command::name);
+  if (found != commands.end()) return *found;
   throw UsageError(fmt::format("there is no command '{}'{}", printable(name),
                                did_you_mean(name, command_names())));
 }
 
-int completion_command(const Arguments& arguments) {
+int call(const Command& command, Options& options) {
+  if (const auto* function = std::get_if<int (*)(Options&)>(&command.function))
+    return (*function)(options);
+  Output output(options, !command.makes_files, command.figure);
+  const Report report = std::get<Report (*)(Options&)>(command.function)(options);
+  output.put(report);
+  if (!report.error.empty()) {
+    flush_stdout();
+    print_error("wallheat: {}", printable_message(report.error));
+  }
+  return report.exit_status;
+}
+
+Report completion_command(Options& options) {
   std::string shell;
-  Options options("completion SHELL",
-                  "Prints what completes wallheat's commands and options with the tab key.\n"
-                  "bash: wallheat completion bash > ~/.local/share/bash-completion/completions/"
-                  "wallheat\nzsh: wallheat completion zsh > _wallheat, in a directory of fpath\n"
-                  "fish: wallheat completion fish > ~/.config/fish/completions/wallheat.fish",
-                  {"wallheat completion bash", "wallheat completion zsh"});
+  options.describe("SHELL",
+                   "Prints what makes a shell complete wallheat's commands and options with the "
+                   "tab key.\nbash: wallheat completion bash >> ~/.bashrc\nzsh: wallheat "
+                   "completion zsh >> ~/.zshrc\nfish: wallheat completion fish > "
+                   "~/.config/fish/completions/wallheat.fish",
+                   {"wallheat completion bash", "wallheat completion zsh"});
   options.add("shell", value(shell, "NAME"), "bash, zsh or fish (also as an argument)");
   options.words("shell", {"bash", "zsh", "fish"});
   options.positional("shell", 1);
   options.require({"shell"});
-  if (!options.parse(arguments)) return exit_done;
-  const auto completion = choose<std::string (*)(const std::vector<CommandEntry>&)>(
-      "shell", shell,
-      {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}});
-  fmt::print("{}", completion(entries()));
-  return exit_done;
+  options.parse();
+  const std::string of_bash = "complete -o default -C 'wallheat complete' wallheat";
+  const std::string text =
+      choose<std::string>("shell", shell,
+                          {{"bash", of_bash},
+                           {"zsh", "autoload -U +X bashcompinit && bashcompinit\n" + of_bash},
+                           {"fish",
+                            "complete -c wallheat -a '(COMP_LINE=(commandline -cp | string "
+                            "collect) wallheat complete)'"}});
+  return {.parts = {Note{text}}};
 }
 
-int manual_command(const Arguments& arguments) {
-  std::string name;
-  std::filesystem::path folder;
-  Options options("manual [COMMAND]",
-                  "Prints the manual page of a command, or of the program. To read it: wallheat "
-                  "manual run | man -l -",
-                  {"wallheat manual", "wallheat manual run"});
-  options.add("command", value(name, "NAME"), "the command (also as an argument)");
-  options.add("all", value(folder, "DIR"),
-              "write all pages into this directory, for an installation; replaces them");
-  options.words("command", command_names());
-  options.positional("command", 1);
-  if (!options.parse(arguments)) return exit_done;
-  if (!name.empty()) (void)command_named(name);
-  const auto all = entries();
-  if (!folder.empty()) {
-    const auto write_page = [&](const std::string& of, const std::string& page) {
-      require_replaceable(folder / (of + ".1"), true, page.substr(0, page.find(' ')));
-      write_output(folder / (of + ".1"), page);
-    };
-    write_page("wallheat", manual_page(all));
-    for (const CommandEntry& entry : all) write_page("wallheat-" + entry.name, manual_page(entry));
+/// Prints the words that may stand where the command line of a shell, $COMP_LINE up to $COMP_POINT,
+/// ends, a line each; none if any file may.
+int complete() {
+  const char* line = std::getenv("COMP_LINE");
+  const char* point = std::getenv("COMP_POINT");
+  std::string text = line == nullptr ? "" : line;
+  if (point != nullptr)
+    text.resize(std::min<std::size_t>(text.size(), std::strtoul(point, nullptr, 10)));
+  std::istringstream stream(text);
+  Arguments words{std::istream_iterator<std::string>(stream), {}};
+  if (text.empty() || text.ends_with(' ')) words.emplace_back();
+  if (words.size() <= 2) {
+    for (const std::string& name : command_names())
+      if (name.starts_with(words.back())) fmt::print("{}\n", name);
     return exit_done;
   }
-  if (name.empty()) fmt::print("{}", manual_page(all));
-  for (const CommandEntry& entry : all)
-    if (entry.name == name) fmt::print("{}", manual_page(entry));
-  return exit_done;
+  const auto* const command = std::ranges::find(commands, words[1], &Command::name);
+  if (command == commands.end()) return exit_done;
+  Options options(words[1], {words.begin() + 2, words.end()});
+  options.complete();
+  return call(*command, options);
 }
 
 bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
@@ -190,28 +186,26 @@ bool is_any_of(const std::string& word, std::initializer_list<std::string_view> 
 }
 
 int run_one(const std::string& name, Arguments arguments) {
-  if (is_any_of(name, {"help", "--help", "-h"})) {
-    if (arguments.empty()) {
+  if (is_any_of(name, {"", "help", "--help", "-h"})) {
+    if (arguments.empty() || is_any_of(arguments.front(), {"help", "version"})) {
       fmt::print("{}", overview());
       return exit_done;
     }
-    const std::string& topic = arguments.front();
-    if (is_any_of(topic, {"help", "version"})) return run_one("help", {});
-    const Command& command = command_named(topic);
-    if (command.purpose.empty()) return run_one("help", {});
-    Arguments help{"--help"};
-    help.all_options = arguments.size() > 1 && arguments[1] == "--all";
-    if (arguments.size() > (help.all_options ? 2U : 1U))
-      throw UsageError(fmt::format("help takes a command and maybe --all, not '{}'",
-                                   printable(arguments.back())));
-    return command.function(help);
+    if (arguments.size() > 1)
+      throw UsageError(
+          fmt::format("help takes one command, not '{}'", printable(arguments.back())));
+    return run_one(arguments.front(), {"--help"});
   }
-  if (is_any_of(name, {"version", "--version"})) {
+  if (is_any_of(name, {"version", "--version", "-V"})) {
     fmt::print("wallheat {}\n", version());
     return exit_done;
   }
-  if (name.empty()) throw UsageError("no command given");
-  return command_named(name).function(arguments);
+  // These two are called by programs only.
+  if (name == "solver-process") return solver_process_command(arguments);
+  if (name == "complete") return complete();
+  const Command& command = command_named(name);
+  Options options(name, std::move(arguments));
+  return call(command, options);
 }
 
 }  // namespace
@@ -229,6 +223,9 @@ int app_main(const Arguments& arguments) {
         run_one(name, {arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end()});
     flush_stdout();
     return status;
+  } catch (const Options::Done&) {
+    flush_stdout();
+    return exit_done;
   } catch (const UsageError& error) {
     // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
     // as mpirun would end rank 0 before it has spoken if one of them failed.

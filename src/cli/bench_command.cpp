@@ -132,7 +132,7 @@ void bench_reference(const std::string& id, const std::filesystem::path& data,
 
 }  // namespace
 
-int bench_command(const Arguments& arguments) {
+int bench_command(Options& options) {
   std::filesystem::path data;
   int count = 0;
   int repeat = 0;
@@ -146,8 +146,8 @@ int bench_command(const Arguments& arguments) {
   std::string reference;
   PictureFile picture;
   SolverOptionParser solver_options;
-  Options options(
-      "bench [options]",
+  options.describe(
+      "[options]",
       "Measures the solver on given plans, or on generated ones, against what this core could do "
       "at best: reading, storing and scheduling are left out. Wants an idle machine.\nThe ceiling "
       "is the additions that the core makes a second, divided by the three that an update needs. "
@@ -185,7 +185,7 @@ int bench_command(const Arguments& arguments) {
   options.add("json", flag(json), "print JSON instead of tables");
   solver_options.declare(options);
   options.words("device", {"cpu", "gpu"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   (void)choose<bool>("device", device, {{"cpu", false}, {"gpu", true}});
   if (quick && device != "gpu") throw UsageError("--quick needs --device gpu");
   if (device != "gpu" && picture.wanted() && sizes.empty())
@@ -197,9 +197,9 @@ int bench_command(const Arguments& arguments) {
         "--reference is for a plan of --data on the CPU: leave out --sizes, --solvers");
   if (quick && picture.wanted())
     throw UsageError("--quick leaves out the sizes of plans that --plot draws");
-  CommandFiles files;
+  CommandFiles& files = options.files();
   files.reads_plans("--data", data);
-  picture.check(files);
+  files.check();
   if (count == by_device) count = device == "gpu" ? 64 : 8;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");

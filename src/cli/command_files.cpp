@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -52,6 +53,18 @@ bool is_file_of(const fs::path& file, const fs::path& directory) {
   return false;
 }
 
+/// Throws RunError if a file is there that is no text. Those of plans, results and pictures have
+/// zeros near their beginning.
+void require_text(const fs::path& file) {
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return;
+  std::ifstream in(file, std::ios::binary);
+  std::string beginning(512, ' ');
+  in.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  if (beginning.find('\0') == std::string::npos) return;
+  throw RunError(file.string() + " is no text, so it is not replaced by text; name another file");
+}
+
 }  // namespace
 
 void CommandFiles::reads(const std::string& option, const fs::path& file) {
@@ -67,6 +80,11 @@ void CommandFiles::makes(const std::string& option, const fs::path& file, bool o
   if (file.empty()) return;
   writes(option, file);
   made_.push_back({file, overwrite, std::string(beginning)});
+}
+
+void CommandFiles::makes_text(const std::string& option, const fs::path& file, bool overwrite) {
+  makes(option, file, overwrite, "");
+  if (!file.empty()) made_.back().is_text = true;
 }
 
 void CommandFiles::reads_store(const std::string& option, const fs::path& file) {
@@ -139,7 +157,10 @@ void CommandFiles::check() const {
       check_plans(file);
       check_journals(file);
     }
-  for (const Made& made : made_) require_replaceable(made.file, made.overwrite, made.beginning);
+  for (const Made& made : made_) {
+    require_replaceable(made.file, made.overwrite, made.beginning);
+    if (made.is_text) require_text(made.file);
+  }
 }
 
 }  // namespace wallheat

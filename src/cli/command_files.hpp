@@ -18,6 +18,8 @@ class CommandFiles {
   /// A file that the command makes: see require_replaceable.
   void makes(const std::string& option, const std::filesystem::path& file, bool overwrite,
              std::string_view beginning);
+  /// The same of text, which begins in any way: it replaces none that holds other bytes.
+  void makes_text(const std::string& option, const std::filesystem::path& file, bool overwrite);
   /// A file to which the command adds, or of which it knows by itself whether it may be replaced.
   void writes(const std::string& option, const std::filesystem::path& file);
   /// A result file, with what lies beside it while it is written.
@@ -40,6 +42,7 @@ class CommandFiles {
     std::filesystem::path file;
     bool overwrite;
     std::string beginning;
+    bool is_text = false;
   };
   void add_store(const std::string& option, const std::filesystem::path& file, bool written);
 

@@ -1,35 +1,36 @@
 #pragma once
 
-#include "cli/arguments.hpp"
+#include "cli/options.hpp"
 #include "core/exit_status.hpp"
+#include "report/report.hpp"
 
 namespace wallheat {
 
-// One function a command; each returns an ExitStatus and throws UsageError or RunError.
-int whatif_command(const Arguments& arguments);
-int need_command(const Arguments& arguments);
-int run_command(const Arguments& arguments);
-int solve_command(const Arguments& arguments);
-int generate_command(const Arguments& arguments);
-int export_command(const Arguments& arguments);
-int list_command(const Arguments& arguments);
-int plot_command(const Arguments& arguments);
-int advise_command(const Arguments& arguments);
-int offload_command(const Arguments& arguments);
-int queue_command(const Arguments& arguments);
-int rooms_command(const Arguments& arguments);
-int report_command(const Arguments& arguments);
-int trace_command(const Arguments& arguments);
-int summary_command(const Arguments& arguments);
-int scaling_command(const Arguments& arguments);
-int compare_command(const Arguments& arguments);
-int merge_command(const Arguments& arguments);
-int repair_command(const Arguments& arguments);
-int verify_command(const Arguments& arguments);
-int devices_command(const Arguments& arguments);
-int bench_command(const Arguments& arguments);
-int monitor_command(const Arguments& arguments);
-int status_command(const Arguments& arguments);
+// One function a command: it declares and parses its options and returns what it has to tell, or
+// tells it and returns an ExitStatus. They throw UsageError, RunError and Options::Done.
+int whatif_command(Options& options);
+int need_command(Options& options);
+int run_command(Options& options);
+int solve_command(Options& options);
+int generate_command(Options& options);
+int export_command(Options& options);
+int list_command(Options& options);
+int plot_command(Options& options);
+int advise_command(Options& options);
+Report offload_command(Options& options);
+int queue_command(Options& options);
+int rooms_command(Options& options);
+Report trace_command(Options& options);
+Report summary_command(Options& options);
+int scaling_command(Options& options);
+int compare_command(Options& options);
+int merge_command(Options& options);
+int repair_command(Options& options);
+int verify_command(Options& options);
+int devices_command(Options& options);
+int bench_command(Options& options);
+int monitor_command(Options& options);
+int status_command(Options& options);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.
 int app_main(const Arguments& arguments);

@@ -48,10 +48,10 @@ struct CompareOptions {
   PictureFile picture;
 };
 
-/// False where --help was asked for. Throws UsageError.
-bool parse(const Arguments& arguments, CompareOptions& compare) {
-  Options options(
-      "compare FIRST OTHER ... [options]",
+/// Throws UsageError.
+void parse(Options& options, CompareOptions& compare) {
+  options.describe(
+      "FIRST OTHER ... [options]",
       "Compares answers and times. Each argument is a result file, a CSV of the reference program "
       "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: a "
       "program that took so long for the same plans. All answers are compared with those of the "
@@ -81,7 +81,7 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
   options.add("json", flag(compare.json), "print one JSON object, with all ids");
   options.positional("what", -1);
   options.require({"what"});
-  if (!options.parse(arguments)) return false;
+  options.parse();
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
   for (const auto& [name, value] :
@@ -97,15 +97,13 @@ bool parse(const Arguments& arguments, CompareOptions& compare) {
         "without a result file, --timed-plans must tell for how many plans the times are");
   if (compare.timed_plans > 0 && static_cast<std::size_t>(files) == compare.words.size())
     throw UsageError("--timed-plans needs NAME=SECONDS");
-  return true;
 }
 
 /// Throws where the picture would replace something else.
-void check_files_of_compare(const CompareOptions& compare) {
-  CommandFiles files;
+void check_files_of_compare(const CompareOptions& compare, CommandFiles& files) {
   for (std::size_t i = 0; i < compare.words.size(); ++i)
     if (!compare.given[i]) files.reads_store("WHAT", compare.words[i]);
-  compare.picture.check(files);
+  files.check();
 }
 
 CompareReport report_of(const CompareOptions& compare) {
@@ -163,10 +161,10 @@ void require_equal(const CompareReport& report) {
 
 }  // namespace
 
-int compare_command(const Arguments& arguments) {
+int compare_command(Options& options) {
   CompareOptions compare;
-  if (!parse(arguments, compare)) return exit_done;
-  check_files_of_compare(compare);
+  parse(options, compare);
+  check_files_of_compare(compare, options.files());
   const CompareReport report = report_of(compare);
   if (compare.json) {
     fmt::print("{}", json_text(to_json(report)));

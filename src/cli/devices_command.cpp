@@ -9,16 +9,16 @@
 
 namespace wallheat {
 
-int devices_command(const Arguments& arguments) {
+int devices_command(Options& options) {
   bool json = false;
-  Options options(
-      "devices [--json]",
+  options.describe(
+      "[--json]",
       "Shows what this machine offers to a run, within the cores that this process may "
       "use, what its processors could do at best, and how many generated plans a second "
       "each solver gets done here.",
       {"wallheat devices", "wallheat devices --json"});
   options.add("json", flag(json), "print one JSON object");
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
 
   DevicesReport report;
   report.mpi = mpi_library();

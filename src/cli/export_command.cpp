@@ -80,14 +80,14 @@ void export_xdmf(const std::string& file, const std::string& output, bool overwr
 
 }  // namespace
 
-int export_command(const Arguments& arguments) {
+int export_command(Options& options) {
   std::string file;
   std::string output;
   std::string format;
   std::string field;
   bool overwrite = false;
-  Options options(
-      "export FILE [options]",
+  options.describe(
+      "FILE [options]",
       "Writes the results in the order of the ids: as the reference program's CSV, byte for byte, "
       "or as JSON with the columns of each plan; or an XDMF file, with which ParaView shows the "
       "stored fields where they are. Plans without a result are listed on stderr; exit "
@@ -105,7 +105,7 @@ int export_command(const Arguments& arguments) {
   options.add("field", value(field, "ID"), "write this plan's stored field (float64), to --out");
   options.add("overwrite", flag(overwrite), "replace an output file of the same format");
   options.words("format", {"csv", "plain-csv", "json", "xdmf", "npy", "vti"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
 
   CommandFiles files;
   files.reads_store("FILE", file);

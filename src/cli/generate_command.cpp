@@ -121,7 +121,7 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
 
 }  // namespace
 
-int generate_command(const Arguments& arguments) {
+int generate_command(Options& options) {
   std::filesystem::path out;
   std::int64_t count = 0;
   std::uint64_t seed = 0;
@@ -129,11 +129,12 @@ int generate_command(const Arguments& arguments) {
   std::int64_t size = 0;
   bool overwrite = false;
   bool json = false;
-  Options options("generate --out DIR [options]",
-                  "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
-                  "is the same on every machine and does not depend on --count.",
-                  {"wallheat generate --out plans --count 8 --size 96",
-                   "wallheat generate --out plates --kind poisson --count 2 --size 64"});
+  options.describe(
+      "--out DIR [options]",
+      "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
+      "is the same on every machine and does not depend on --count.",
+      {"wallheat generate --out plans --count 8 --size 96",
+       "wallheat generate --out plates --kind poisson --count 2 --size 64"});
   options.add("kind", value(kind, "NAME", "floorplan"),
               "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
               "one in the middle, plan 00002 everywhere, the others some anywhere)");
@@ -149,7 +150,7 @@ int generate_command(const Arguments& arguments) {
   options.add("json", flag(json), "print what was made as one JSON object");
   options.words("kind", {"floorplan", "poisson"});
   options.require({"out"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   const auto generate = choose<Generate>(
       "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
   if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;

@@ -4,17 +4,18 @@
 
 namespace wallheat {
 
-int list_command(const Arguments& arguments) {
+int list_command(Options& options) {
   std::string file;
   RowChoice choice;
   std::string column_names;
   ListForm form;
-  Options options("list FILE [options]",
-                  "Lists plans of a result file: which are too cold, which failed, which took "
-                  "longest?\nAs a table, as CSV that spreadsheets and pandas read without options, "
-                  "or as JSON.",
-                  {"wallheat list results.h5 --sort mean_temp --first 10",
-                   "wallheat list results.h5 --where 'iterations > 100' -f csv"});
+  options.describe(
+      "FILE [options]",
+      "Lists plans of a result file: which are too cold, which failed, which took "
+      "longest?\nAs a table, as CSV that spreadsheets and pandas read without options, "
+      "or as JSON.",
+      {"wallheat list results.h5 --sort mean_temp --first 10",
+       "wallheat list results.h5 --where 'iterations > 100' -f csv"});
   declare_result_file(options, file);
   declare_rows(options, choice);
   options.add("columns",
@@ -23,7 +24,7 @@ int list_command(const Arguments& arguments) {
                     "iterations,seconds"),
               "separated by commas, or all (temperatures in °C)");
   form.declare(options, "plans");
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   const auto columns = columns_named("columns", column_names);
   form.finish(choice);
 

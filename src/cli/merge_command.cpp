@@ -102,14 +102,14 @@ void print_merge_for_people(const MergeReport& report) {
 
 }  // namespace
 
-int merge_command(const Arguments& arguments) {
+int merge_command(Options& options) {
   std::filesystem::path out;
   std::filesystem::path missing_ids;
   std::vector<std::string> parts;
   MergeOptions merge;
   bool json = false;
-  Options options(
-      "merge --out FILE [options] PART ...",
+  options.describe(
+      "--out FILE [options] PART ...",
       "Gathers the result files of a job array's shards into one. Parts that a run still writes, "
       "or that a kill left, are read as they are by now; no part is changed. Answers of one plan "
       "in several parts must be equal bit for bit.\nExit status: 0 all plans answered, 1 nothing "
@@ -130,7 +130,7 @@ int merge_command(const Arguments& arguments) {
   options.add("json", flag(json), "print what was merged as one JSON object");
   options.positional("part", -1);
   options.require({"out", "part"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   if (!missing_ids.empty() && !merge.allow_missing)
     throw UsageError("--missing-ids needs --allow-missing");
   if (missing_ids.empty()) (missing_ids = out).replace_extension(".missing.txt");

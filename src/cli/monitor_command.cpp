@@ -176,10 +176,10 @@ void check(const MonitorOptions& monitor, const Options& options) {
 
 }  // namespace
 
-int monitor_command(const Arguments& arguments) {
+int monitor_command(Options& options) {
   MonitorOptions monitor;
-  Options options(
-      "monitor [FILE] [options]",
+  options.describe(
+      "[FILE] [options]",
       "Shows what this node does, whatever runs on it: how busy its cpus are (%), memory in use "
       "(ram, MiB), and of each GPU (NVML) what 'nvidia-smi dmon' shows under the same names: power "
       "(pwr, W), temperatures "
@@ -210,13 +210,13 @@ int monitor_command(const Arguments& arguments) {
   monitor.picture.declare(options, "plot",
                           "draw the recording FILE as PNG, SVG or PDF, by the file's ending");
   options.positional("file", 1);
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   check(monitor, options);
 
-  CommandFiles files;
+  CommandFiles& files = options.files();
   files.reads("FILE", monitor.file);
-  files.makes("--csv", monitor.csv, monitor.picture.overwrite(), "time,seconds,");
-  monitor.picture.check(files);
+  files.makes("--csv", monitor.csv, options.overwrite(), "time,seconds,");
+  files.check();
 
   std::vector<SeriesSummary> summaries;
   if (monitor.file.empty()) {

@@ -74,15 +74,15 @@ void check_question(const Options& options, NeedQuestion& question, double area_
   }
 }
 
-/// False where --help was asked for.
-bool parse_need_options(const Arguments& arguments, NeedOptions& need) {
+///
+void parse_need_options(Options& options, NeedOptions& need) {
   std::vector<std::string> walls;
   double area_above = 0;
   std::int64_t min_cells = 0;
   CellSizeOption cell_size;
   NeedQuestion& question = need.question;
-  Options options(
-      "need --data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
+  options.describe(
+      "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
       "Says how warm walls must be so that rooms reach a temperature: the least temperature of one "
       "kind of wall, for each room, each plan and all plans. A plan is solved twice; the answer "
       "follows from the steady state being linear in the walls' temperatures, with a proven "
@@ -118,18 +118,17 @@ bool parse_need_options(const Arguments& arguments, NeedOptions& need) {
                        "draw rooms by the temperature that they need as PNG, SVG or PDF");
   options.add("json", flag(need.json), "print one JSON object");
   options.require({"data", "wall"});
-  if (!options.parse(arguments)) return false;
+  options.parse();
   check_question(options, question, area_above);
   need.door = questions.door();
   if (min_cells < 1) throw UsageError("--min-cells must be at least 1");
   question.min_cells = static_cast<std::size_t>(min_cells);
   question.cell_metres = cell_size.metres();
   choose_walls(walls, need);
-  CommandFiles files;
-  files.makes("--csv", need.csv, need.picture.overwrite(), need_csv_beginning);
+  CommandFiles& files = options.files();
+  files.makes("--csv", need.csv, options.overwrite(), need_csv_beginning);
   need.plans.open(files);
-  need.picture.check(files);
-  return true;
+  files.check();
 }
 
 /// The superposition of the wall that is asked for alone, with the others at their temperatures.
@@ -145,27 +144,25 @@ RoomPlaces one_room(std::size_t cells) {
 
 }  // namespace
 
-int need_command(const Arguments& arguments) {
-  NeedOptions options;
-  if (!parse_need_options(arguments, options)) return exit_done;
-  WallNeed need{options.question, std::vector<PlanNeed>(options.plans.ids().size())};
-  const std::size_t unusable = options.plans.superpose(
-      options.kinds, [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
-        const Superposition linear = of_asked_wall(all, options.temperatures);
+int need_command(Options& options) {
+  NeedOptions asked;
+  parse_need_options(options, asked);
+  WallNeed need{asked.question, std::vector<PlanNeed>(asked.plans.ids().size())};
+  const std::size_t unusable = asked.plans.superpose(
+      asked.kinds, [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
+        const Superposition linear = of_asked_wall(all, asked.temperatures);
         PlanNeed& plan = need.plans[index];
-        plan.id = options.plans.ids()[index];
+        plan.id = asked.plans.ids()[index];
         plan.has_wall = all.walls.front().cells > 0;
         plan.bound = linear.now.bound;
-        plan.rooms =
-            needs_of_rooms(options.question, linear,
-                           options.question.whole_plans ? one_room(linear.now.cells.size())
-                                                        : rooms_of(floor_plan, options.door));
+        plan.rooms = needs_of_rooms(asked.question, linear,
+                                    asked.question.whole_plans ? one_room(linear.now.cells.size())
+                                                               : rooms_of(floor_plan, asked.door));
       });
   std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
-  options.picture.write([&] { return need_plot(need); });
-  if (!options.csv.empty())
-    write_output(options.csv, [&](std::ostream& out) { write_csv(out, need); });
-  if (options.json) {
+  asked.picture.write([&] { return need_plot(need); });
+  if (!asked.csv.empty()) write_output(asked.csv, [&](std::ostream& out) { write_csv(out, need); });
+  if (asked.json) {
     fmt::print("{}", json_text(to_json(need)));
   } else {
     print_wall_need(need);

@@ -3,19 +3,61 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/picture_file.hpp"
-#include "report/offload_report.hpp"
+#include "solve/offload.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
 
-int offload_command(const Arguments& arguments) {
+struct Transfer {
+  const char* name;
+  int bytes;
+};
+constexpr Transfer transfers[]{{"a double, one way", 8},
+                               {"a double, both ways", 16},
+                               {"a float, one way", 4},
+                               {"a float, both ways", 8}};
+
+/// Time over operations by the CPU, and by the GPU with the transfer one way and both ways.
+Figure times_of(const Offload& offload) {
+  Figure figure{"times",
+                fmt::format("B = {:g} GB/s, C = {:g}, G = {:g} Gflop/s", offload.bytes_per_s * 1e-9,
+                            offload.cpu_per_s * 1e-9, offload.gpu_per_s * 1e-9),
+                {"operations a double", Figure::Scale::powers_of_10},
+                {"ns", Figure::Scale::powers_of_10}};
+  const double one_way = break_even_operations(offload, transfers[0].bytes);
+  const double both_ways = break_even_operations(offload, transfers[1].bytes);
+  const bool pays = std::isfinite(both_ways);
+  constexpr double factor = 30;  // to either side
+  constexpr int points = 60;
+  const double middle = pays ? one_way : 1;
+  for (const auto& [name, bytes, rate] : {std::tuple("CPU", 0, offload.cpu_per_s),
+                                          {"GPU, data there", 8, offload.gpu_per_s},
+                                          {"GPU, there and back", 16, offload.gpu_per_s}}) {
+    Figure::Series& series = figure.series.emplace_back();
+    series.name = name;
+    series.mark = Figure::Mark::line;
+    for (int i = -points; i <= points; ++i) {
+      const double operations = middle * std::pow(factor, static_cast<double>(i) / points);
+      series.x.push_back(operations);
+      series.y.push_back(1e9 * (bytes / offload.bytes_per_s + operations / rate));
+    }
+  }
+  if (pays)
+    figure.series.push_back(
+        {fmt::format("break even: {:.3f} and {:.3f}", one_way, both_ways),
+         Figure::Mark::points,
+         {one_way, both_ways},
+         {1e9 * one_way / offload.cpu_per_s, 1e9 * both_ways / offload.cpu_per_s}});
+  return figure;
+}
+
+}  // namespace
+
+Report offload_command(Options& options) {
   Offload offload;
-  PictureFile picture;
-  bool json = false;
-  Options options(
-      "offload --bandwidth B --gpu G --cpu C [options]",
+  options.describe(
+      "--bandwidth B --gpu G --cpu C [options]",
       "Says how many operations on a value make it worth the way to a GPU: from "
       "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
       "'wallheat bench --device gpu' measures the three figures.",
@@ -25,26 +67,27 @@ int offload_command(const Arguments& arguments) {
               "bytes a second between host and GPU, as 15e9");
   options.add("gpu,g", value(offload.gpu_per_s, "G"), "operations a second of the GPU, as 1e12");
   options.add("cpu", value(offload.cpu_per_s, "C"), "operations a second of the CPU, as 1e9");
-  picture.declare(options, "plot",
-                  "draw the time of both over the operations as PNG, SVG or PDF, by the file's "
-                  "ending");
-  options.add("json", flag(json), "print one JSON object");
   options.require({"bandwidth", "gpu", "cpu"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   for (const auto& [name, value] : {std::pair{"bandwidth", offload.bytes_per_s},
                                     {"gpu", offload.gpu_per_s},
                                     {"cpu", offload.cpu_per_s}})
     if (!std::isfinite(value) || value <= 0)
       throw UsageError(fmt::format("--{} must be a number above 0 (a second)", name));
-  picture.check();
-  picture.write([&] { return offload_plot(offload); });
-  if (json) {
-    fmt::print("{}", to_json_text(offload));
-  } else {
-    print_offload(offload);
-    if (picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
+
+  Report report{"from how many operations on a transfer to a GPU pays"};
+  Table& table = report.add(Table{"break_even",
+                                  "",
+                                  {{"moved", "moved"},
+                                   {"bytes", "bytes"},
+                                   {"operations", "operations a value", {Form::decimals, 3}}}});
+  for (const auto& [name, bytes] : transfers) {
+    const double operations = break_even_operations(offload, bytes);
+    table.rows.push_back({name, bytes, std::isinf(operations) ? Value("never") : operations});
   }
-  return exit_done;
+  report.add(Note{"A transfer pays from n* = (bytes / B) / (1 / C - 1 / G) operations on."});
+  report.add(times_of(offload));
+  return report;
 }
 
 }  // namespace wallheat

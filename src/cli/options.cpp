@@ -15,6 +15,7 @@
 #include "cli/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
+#include "report/gnuplot.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -120,7 +121,8 @@ bool looks_like_path(const std::filesystem::path& text) {
   return text.has_parent_path() || text.has_extension() || std::filesystem::exists(text, unknown);
 }
 
-constexpr std::size_t common = 3;  // options that each command has
+constexpr const char* common_heading = "All commands";
+constexpr const char* output_heading = "Output";
 
 /// A command line that a shell takes, on as many lines as it needs.
 std::string folded_example(std::string_view example, std::size_t columns) {
@@ -131,6 +133,13 @@ std::string folded_example(std::string_view example, std::size_t columns) {
   return text + "\n";
 }
 
+/// Of the terminal behind stdout, or behind stderr if stdout goes to a pager.
+std::size_t help_columns() {
+  auto terminal = terminal_columns(STDOUT_FILENO);
+  if (!terminal) terminal = terminal_columns(STDERR_FILENO);
+  return std::clamp<std::size_t>(terminal.value_or(80), 40, 110);
+}
+
 /// "a", "a and b", "a, b and c".
 std::string enumeration(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
@@ -139,40 +148,37 @@ std::string enumeration(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Options::Options(std::string synopsis, std::string purpose, std::vector<std::string> examples)
-    : text_{std::move(synopsis), std::move(purpose), {}, {}, std::move(examples)},
-      parser_(std::make_unique<Parser>()) {
-  add("help,h", flag(help_), "print this and exit");
-  add("config,c", value(config_, "FILE"),
-      "read options from FILE, a line each: name = value; the command line comes first, but a flag "
-      "that FILE sets stays set");
-  add("print-config", flag(print_config_),
-      "print all options with their values as such a FILE, and exit");
-}
+Options::Options(std::string command, Arguments arguments)
+    : command_(std::move(command)),
+      arguments_(std::move(arguments)),
+      parser_(std::make_unique<Parser>()) {}
 Options::~Options() = default;
+
+void Options::describe(std::string synopsis, std::string purpose,
+                       std::vector<std::string> examples) {
+  synopsis_ = std::move(synopsis);
+  purpose_ = std::move(purpose);
+  examples_ = std::move(examples);
+}
 
 void Options::add(const char* name, const OptionValue& value, const char* text) {
   const std::string names = name;
-  const std::size_t comma = names.find(',');
-  OptionText& option = text_.options.emplace_back();
-  option = {names.substr(0, comma),
-            comma < names.size() ? names[comma + 1] : '\0',
-            value.name,
-            value.default_text,
-            text,
-            value.words};
+  const std::size_t comma = std::min(names.find(','), names.size());
+  Option& option = table_.emplace_back(Option{names.substr(0, comma),
+                                              names.substr(std::min(comma + 1, names.size())),
+                                              heading_, value.default_text, text, value});
   const auto declare = [&]<class T>(const T& variable) -> po::value_semantic* {
     if constexpr (std::is_pointer_v<T>) {
-      using Value = std::remove_pointer_t<T>;
-      auto* semantic = po::value(variable)->value_name(value.name);
-      if constexpr (!std::is_same_v<Value, std::vector<std::string>>) {
+      using Type = std::remove_pointer_t<T>;
+      auto* semantic = po::value(variable);
+      if constexpr (!std::is_same_v<Type, std::vector<std::string>>) {
         if (value.has_default && option.usual.empty())
           for (const std::string& usual : texts_of(*variable)) option.usual = usual;
         if (value.has_default) semantic->default_value(*variable, option.usual);
       }
       return semantic;
     } else {
-      auto* semantic = po::value<std::string>()->value_name(value.name);
+      auto* semantic = po::value<std::string>();
       semantic->default_value(value.default_text);
       if (!value.without_value.empty()) semantic->implicit_value(value.without_value);
       return semantic->notifier(
@@ -184,56 +190,80 @@ void Options::add(const char* name, const OptionValue& value, const char* text) 
   parser_->options.add_options()(name, semantic, text);
 }
 
-OptionText& Options::named(const std::string& name) {
-  return *std::find_if(text_.options.begin(), text_.options.end(),
-                       [&](const OptionText& option) { return option.name == name; });
+Options::Option& Options::named(const std::string& name) {
+  return *std::ranges::find(table_, name, &Option::name);
 }
 
 void Options::positional(const char* name, int max_count) {
-  text_.positional = name;
+  positional_ = name;
   max_unnamed_ =
       max_count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(max_count);
 }
 
 void Options::words(const char* name, std::vector<std::string> words) {
-  named(name).words = std::move(words);
+  named(name).value.words = std::move(words);
 }
-
-void Options::fold(const char* name) { named(name).folded = true; }
 
 void Options::require(std::vector<std::string> names) { required_ = std::move(names); }
 
-bool Options::parse(const Arguments& arguments) {
-  if (arguments.describe != nullptr) {
-    *arguments.describe = text_;
-    return false;
-  }
+std::optional<Arguments> Options::take_behind_mark() {
+  const auto mark = std::ranges::find(arguments_, "--");
+  if (mark == arguments_.end()) return std::nullopt;
+  Arguments behind(mark + 1, arguments_.end());
+  arguments_.erase(mark, arguments_.end());
+  return behind;
+}
+
+void Options::parse() {
+  const auto makes_a_file = [](const Option& option) {
+    return option.value.role == FileRole::made || option.value.role == FileRole::picture;
+  };
+  const bool is_declared = std::ranges::count(table_, "overwrite", &Option::name) > 0;
+  if (std::ranges::count(table_, output_heading, &Option::heading) > 0) heading_ = output_heading;
+  if (std::ranges::any_of(table_, makes_a_file) && !is_declared)
+    add("overwrite", flag(overwrite_), "replace a file that is there");
+  std::stable_partition(table_.begin(), table_.end(),
+                        [](const Option& option) { return option.heading != output_heading; });
+  heading_ = common_heading;
+  add("config,c", value(config_, "FILE"),
+      "read options from FILE, a line each: name = value; a line that begins with # is a comment; "
+      "the command line comes first, but a flag that FILE sets stays set");
+  add("print-config", flag(print_config_), "print all options as such a FILE, and exit");
+  add("help,h", flag(help_), "print this and exit");
   std::string given;
-  for (const std::string& argument : arguments) given += argument + "\n";
+  for (const std::string& argument : arguments_) given += argument + "\n";
+  std::string answer;
   try {
-    read_command_line(arguments);
-    const auto& values = parser_->values;
-    if (values["help"].as<bool>()) {
-      print_help(arguments.all_options);
-      return false;
+    if (is_completion_) {
+      answer = completions();
+    } else {
+      read_command_line();
+      const auto& values = parser_->values;
+      if (values["help"].as<bool>()) {
+        answer = help();
+      } else {
+        if (values.contains("config")) read_configuration(values["config"].as<std::string>());
+        if (values["print-config"].as<bool>()) answer = commented_configuration();
+      }
     }
-    if (values.contains("config")) read_configuration(values["config"].as<std::string>());
-    if (values["print-config"].as<bool>()) {
-      print_configuration();
-      return false;
+    if (!answer.empty() || is_completion_) {
+      std::fputs(answer.c_str(), stdout);
+      throw Done();
     }
     check_presence();
+    check_values();
     po::notify(parser_->values);
   } catch (const po::error& error) {
     throw UsageError(sentence(error, given));
   }
-  return true;
+  for (const auto& refuse : checks_) refuse();
+  check_files();
 }
 
-void Options::read_command_line(const std::vector<std::string>& arguments) {
+void Options::read_command_line() {
   po::options_description all;
   all.add(parser_->options);
-  for (const std::string& argument : arguments) {
+  for (const std::string& argument : arguments_) {
     if (argument == "--") break;
     // "-data x" is "-d" with the value "ata", and x, to Boost, but a slip to anybody else.
     const bool one_dash = argument.size() > 2 && argument[0] == '-' && argument[1] != '-';
@@ -250,13 +280,13 @@ void Options::read_command_line(const std::vector<std::string>& arguments) {
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
   try {
     auto parsed =
-        po::command_line_parser(arguments).options(all).positional(positions).style(style).run();
+        po::command_line_parser(arguments_).options(all).positional(positions).style(style).run();
     std::vector<po::option> kept;
     for (po::option& option : parsed.options) {
       if (option.position_key >= 0) {
         unnamed_.insert(unnamed_.end(), option.value.begin(), option.value.end());
         if (unnamed_.size() > max_unnamed_) continue;
-        option.string_key = text_.positional;
+        option.string_key = positional_;
       }
       kept.push_back(std::move(option));
     }
@@ -274,10 +304,9 @@ void Options::read_configuration(const std::string& file) {
     for (const Setting& setting : settings_in(text)) {
       if (setting.name == "config")
         throw UsageError("a configuration file cannot name another one, so leave config out");
-      const bool known =
-          std::any_of(text_.options.begin() + common, text_.options.end(),
-                      [&](const OptionText& option) { return option.name == setting.name; });
-      if (!known) refuse_unknown(setting.name, "");
+      const auto known = std::ranges::find(table_, setting.name, &Option::name);
+      if (known == table_.end() || setting.name == "help" || setting.name == "print-config")
+        refuse_unknown(setting.name, "");
       parsed.options.emplace_back(setting.name, std::vector{setting.value});
     }
     po::store(parsed, parser_->values);
@@ -290,7 +319,7 @@ void Options::read_configuration(const std::string& file) {
 
 void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
   std::vector<std::string> names;
-  for (const OptionText& option : text_.options) names.push_back(dashes + option.name);
+  for (const Option& option : table_) names.push_back(dashes + option.name);
   const std::string option = name.substr(0, name.find('='));  // Boost gives the value, too
   throw UsageError(
       fmt::format("there is no option '{}'{}", printable(option), did_you_mean(option, names)));
@@ -312,11 +341,10 @@ bool Options::was_given(const std::string& name) const {
 void Options::check_presence() const {
   std::vector<std::string> missing;
   for (const std::string& name : required_) {
-    if (!is_given(name))
-      missing.push_back(name == text_.positional ? in_capitals(name) : "--" + name);
+    if (!is_given(name)) missing.push_back(name == positional_ ? in_capitals(name) : "--" + name);
   }
   const bool too_many = unnamed_.size() > max_unnamed_;
-  const bool expected = std::find(required_.begin(), required_.end(), text_.positional) !=
+  const bool expected = std::find(required_.begin(), required_.end(), positional_) !=
                         required_.end();  // arguments without a name
   std::vector<std::string> strays;        // that may be the value of an option
   if (too_many)
@@ -349,50 +377,118 @@ void Options::check_presence() const {
   throw UsageError(text);
 }
 
-void Options::print_help(bool all_options) {
-  constexpr std::size_t widest = 110;
-  constexpr std::size_t narrowest = 40;
-  auto terminal = terminal_columns(STDOUT_FILENO);
-  if (!terminal) terminal = terminal_columns(STDERR_FILENO);  // as behind a pager
-  const std::size_t columns = std::clamp(terminal.value_or(widest), narrowest, widest);
-  po::options_description shown("Options", static_cast<unsigned>(columns),
-                                static_cast<unsigned>(std::min(columns / 2, narrowest)));
-  std::string others;
-  for (std::size_t k = 0; k < text_.options.size(); ++k) {
-    const OptionText& option = text_.options[k];
-    if (all_options || (k >= common && !option.folded)) shown.add(parser_->options.options()[k]);
-    if (option.folded) others += "--" + option.name + ", ";
+/// What a line of a configuration file could not say is refused at once.
+void Options::check_values() const {
+  for (const Option& option : table_) {
+    if (!parser_->values.contains(option.name)) continue;
+    for (const std::string& text : texts_of(parser_->values[option.name].value()))
+      if (!can_be_set(text))
+        throw UsageError(fmt::format(
+            "--{} '{}': a value has no line break, and no blank at its beginning or end",
+            option.name, printable(text)));
   }
-  others = all_options
-               ? ""
-               : folded(fmt::format("\nAlso: {}--config, --print-config and --help; 'wallheat help "
-                                    "{} --all' tells of them.\n",
-                                    others, command()),
-                        columns, 2);
-  std::ostringstream text;
-  text << folded("Usage: wallheat " + text_.synopsis + "\n\n" + text_.purpose, columns, 0)
-       << "\n\n";
-  if (!shown.options().empty()) text << shown;
-  text << others;
-  if (!text_.examples.empty()) text << "\nExamples:\n";
-  for (const std::string& example : text_.examples) text << folded_example(example, columns);
-  std::fputs(text.str().c_str(), stdout);
 }
 
-std::string Options::command() const { return text_.synopsis.substr(0, text_.synopsis.find(' ')); }
+void Options::check_files() {
+  const auto named_by = [](const auto& variable) -> std::vector<std::filesystem::path> {
+    if (const auto* path = std::get_if<std::filesystem::path*>(&variable)) return {**path};
+    if (const auto* text = std::get_if<std::string*>(&variable)) return {**text};
+    const auto& list = *std::get<std::vector<std::string>*>(variable);
+    return {list.begin(), list.end()};
+  };
+  files_.reads("--config", config_);
+  for (const Option& option : table_) {
+    if (option.value.role == FileRole::none) continue;
+    const std::string name =
+        option.name == positional_ ? in_capitals(option.name) : "--" + option.name;
+    for (const std::filesystem::path& file : named_by(option.value.variable)) {
+      switch (option.value.role) {
+        case FileRole::read:
+          files_.reads(name, file);
+          break;
+        case FileRole::plans:
+          if (!file.empty()) files_.reads_plans(name, file);
+          break;
+        case FileRole::result:
+          files_.reads_store(name, file);
+          break;
+        case FileRole::made:
+          files_.makes(name, file, overwrite_, option.value.beginning);
+          break;
+        case FileRole::picture:
+          if (!file.empty())
+            files_.makes(name, file, overwrite_, beginning_of(plot_format(option.name, file)));
+          break;
+        case FileRole::text:
+          files_.makes_text(name, file, overwrite_);
+          break;
+        case FileRole::written:
+          files_.writes(name, file);
+          break;
+        case FileRole::none:
+          break;
+      }
+    }
+  }
+  files_.check();
+}
+
+std::string Options::help() const {
+  const std::size_t columns = help_columns();
+  constexpr std::size_t margin = 24;
+  std::string text = folded(
+      fmt::format("Usage: wallheat {} {}\n\n{}\n", command_, synopsis_, purpose_), columns, 0);
+  std::string heading;
+  for (const Option& option : table_) {
+    if (heading != option.heading) text += fmt::format("\n{}:\n", heading = option.heading);
+    std::string names = option.letter.empty() ? "      " : fmt::format("  -{}, ", option.letter);
+    names += "--" + option.name;
+    if (!option.value.name.empty()) names += " " + option.value.name;
+    std::string said = option.text;
+    if (!option.usual.empty()) said += fmt::format(" [default: {}]", option.usual);
+    const std::string filled = fmt::format("{:<{}}", names, margin - 1);
+    const std::string body = folded(std::string(margin, ' ') + said, columns, margin);
+    text += filled.size() < margin ? filled + ' ' + body.substr(margin) : filled + '\n' + body;
+    text += '\n';
+  }
+  if (!examples_.empty()) text += "\nExamples:\n";
+  for (const std::string& example : examples_) text += folded_example(example, columns);
+  return text;
+}
+
+std::string Options::completions() {
+  const std::string word = arguments_.empty() ? "" : arguments_.back();
+  const std::string before = arguments_.size() > 1 ? arguments_[arguments_.size() - 2] : "";
+  const auto is_before = [&](const Option& option) {
+    return before == "--" + option.name ||
+           (!option.letter.empty() && before == "-" + option.letter);
+  };
+  const auto option = std::ranges::find_if(table_, is_before);
+  std::vector<std::string> words;
+  if (option != table_.end() && !option->value.name.empty()) {
+    words = option->value.words;
+  } else if (word.starts_with('-')) {
+    for (const Option& each : table_) words.push_back("--" + each.name);
+  } else if (!positional_.empty()) {
+    words = named(positional_).value.words;
+  }
+  std::string text;
+  for (const std::string& each : words)
+    if (each.starts_with(word)) text += each + "\n";
+  return text;
+}
 
 std::string Options::configuration() const {
   std::string text;
-  for (std::size_t k = common; k < text_.options.size(); ++k) {
-    const std::string& name = text_.options[k].name;
-    if (!parser_->values.contains(name)) continue;
-    for (const std::string& value : texts_of(parser_->values[name].value()))
-      text += line_of(name, value);
+  for (const Option& option : table_) {
+    if (option.heading == common_heading || !parser_->values.contains(option.name)) continue;
+    for (const std::string& value : texts_of(parser_->values[option.name].value()))
+      text += line_of(option.name, value);
   }
   return text;
 }
 
-void Options::print_configuration() const {
+std::string Options::commented_configuration() const {
   constexpr std::size_t columns = 98;
   const auto commented = [](std::string_view text) {
     std::istringstream lines(folded(text, columns, 0));
@@ -403,9 +499,9 @@ void Options::print_configuration() const {
   std::string text = commented(
       fmt::format("Options of 'wallheat {}', for --config FILE. A line that begins with #NAME "
                   "shows a default, or what the value stands for; take the # away to set it.",
-                  command()));
-  for (std::size_t k = common; k < text_.options.size(); ++k) {
-    const OptionText& option = text_.options[k];
+                  command_));
+  for (const Option& option : table_) {
+    if (option.heading == common_heading) continue;
     text += "\n" + commented(option.text);
     const auto& values = parser_->values;
     const bool has_value = values.contains(option.name);
@@ -414,9 +510,9 @@ void Options::print_configuration() const {
         has_value ? texts_of(values[option.name].value()) : std::vector<std::string>{};
     for (const std::string& value : texts)
       text += (is_set ? "" : "#") + line_of(option.name, value);
-    if (texts.empty()) text += fmt::format("#{} = {}\n", option.name, option.value);
+    if (texts.empty()) text += fmt::format("#{} = {}\n", option.name, option.value.name);
   }
-  std::fputs(text.c_str(), stdout);
+  return text;
 }
 
 }  // namespace wallheat

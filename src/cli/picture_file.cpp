@@ -16,8 +16,8 @@ void PictureFile::declare(Options& options, const char* option, const char* help
                           const char* size_option) {
   size_option_ = size_option;
   option_ = std::string(option).substr(0, std::string(option).find(','));
-  options.add(option, value(path_, "FILE"), help);
-  options.add("overwrite", flag(overwrite_), "replace an existing file");
+  options.add(option, file(path_, FileRole::picture), help);
+  options.check([this] { check(); });
   options.add("title", value(titles_, "TEXT"), "of the picture, in place of its own; '' for none");
   options.add(size_option, value(size_, "WxH"), "of the picture in pixels, as 1200x800");
   options.add(
@@ -25,9 +25,7 @@ void PictureFile::declare(Options& options, const char* option, const char* help
       "dots an inch of a PNG: 300 makes all of it, text and lines too, 300/96 times as large");
 }
 
-void PictureFile::check(CommandFiles files) const {
-  files.writes("--" + option_, path_);
-  files.check();
+void PictureFile::check() const {
   if (!wanted()) return;
   const PlotFormat format = plot_format(option_, path_);
   (void)size();
@@ -37,7 +35,6 @@ void PictureFile::check(CommandFiles files) const {
     throw UsageError(fmt::format("--dpi must be {} to {}", least, most));
   if (dpi_ != usual_dpi && format != PlotFormat::png)
     throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
-  require_replaceable(path_, overwrite_, beginning_of(format));
 }
 
 std::optional<std::pair<int, int>> PictureFile::size() const {
@@ -52,6 +49,11 @@ std::optional<std::pair<int, int>> PictureFile::size() const {
     throw UsageError(fmt::format("--{} must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'",
                                  size_option_, least, most, printable(size_)));
   return std::pair(width, height);
+}
+
+PictureStyle PictureFile::style() const {
+  const auto [width, height] = size().value_or(std::pair(0, 0));
+  return {title(), width, height, dpi_};
 }
 
 std::optional<std::string> PictureFile::title() const {

@@ -210,13 +210,13 @@ struct PlotOptions {
   }
 };
 
-/// False where --help was asked for. Throws UsageError.
-bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
+/// Throws UsageError.
+void parse_plot_options(Options& options, PlotOptions& plot) {
   std::vector<std::string> names;
   std::string show_names;
   std::string range;
-  Options options(
-      "plot FILE [ID ...] --out PICTURE [options]",
+  options.describe(
+      "FILE [ID ...] --out PICTURE [options]",
       "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
       "solved, unless a field is not stored and --data is given; that is said.",
       {"wallheat plot results.h5 --out sheet.png",
@@ -248,7 +248,7 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
   options.words("show", {"start", "mask", "field", "rooms", "difference"});
   options.words("cmap", colour_maps());
   options.require({"file", "out"});
-  if (!options.parse(arguments)) return false;
+  options.parse();
   plot.file = names.front();
   plot.ids.assign(names.begin() + 1, names.end());
   if (plot.first < 1) throw UsageError("--first must be at least 1");
@@ -270,12 +270,11 @@ bool parse_plot_options(const Arguments& arguments, PlotOptions& plot) {
     throw UsageError("--show difference needs the other result file: name it by --minus");
   if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
   if (!range.empty()) plot.range = range_in(range);
-  CommandFiles files;
+  CommandFiles& files = options.files();
   files.reads_store("FILE", plot.file);
   files.reads_store("--minus", plot.minus);
   files.reads_plans("--data", plot.data);
-  plot.picture.check(files);
-  return true;
+  files.check();
 }
 
 /// Those that are named, else the first of those that are chosen. Returns how many there are.
@@ -310,9 +309,9 @@ std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
 
 }  // namespace
 
-int plot_command(const Arguments& arguments) {
+int plot_command(Options& options) {
   PlotOptions plot;
-  if (!parse_plot_options(arguments, plot)) return exit_done;
+  parse_plot_options(options, plot);
   const bool is_one = plot.ids.size() == 1;
   const SharedPlanSource plans = plot.data.empty() ? nullptr : open_plan_source(plot.data);
   Fields fields(plot.file, plans);

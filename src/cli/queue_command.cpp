@@ -45,7 +45,7 @@ std::string replay_line(const QueueRow& row, const JobRecord& job, const Wait& w
 
 }  // namespace
 
-int queue_command(const Arguments& arguments) {
+int queue_command(Options& options) {
   QueueSource source;
   std::string partitions;
   std::string cpu_hours;
@@ -55,8 +55,8 @@ int queue_command(const Arguments& arguments) {
   std::filesystem::path replay;
   PictureFile picture;
   bool json = false;
-  Options options(
-      "queue [options]",
+  options.describe(
+      "[options]",
       "Forecasts how long a job waits in the queue of a Slurm or LSF cluster, from how long others "
       "waited: upper bounds that half, 75 % and 95 % of the jobs keep, with 95 % confidence, and "
       "the chance to start soon. For each partition, all jobs and classes of sizes.\nThe wait is "
@@ -83,14 +83,14 @@ int queue_command(const Arguments& arguments) {
                   "draw the 95 % bounds and medians, or with --means the means, as PNG, SVG or "
                   "PDF, by the file's ending");
   options.add("json", flag(json), "print one JSON object");
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   if (means && json) throw UsageError("--json has the means, too, so leave out --means");
   const SizeClasses classes = classes_of(cpu_hours, memory);
   const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
-  CommandFiles files;
+  CommandFiles& files = options.files();
   source.name_files(files);
-  files.makes("--replay", replay, picture.overwrite(), replay_head);
-  picture.check(files);
+  files.makes("--replay", replay, options.overwrite(), replay_head);
+  files.check();
 
   const JobListing listing = source.read();
   if (listing.jobs.empty())

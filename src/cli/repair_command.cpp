@@ -33,19 +33,20 @@ void print_repair_for_people(const std::string& file, const RepairReport& report
 
 }  // namespace
 
-int repair_command(const Arguments& arguments) {
+int repair_command(Options& options) {
   std::string file;
   bool json = false;
-  Options options("repair FILE [options]",
-                  "Makes the result file of a killed run whole without a run: folds its log in, "
-                  "compares every row and field with its checksum, and leaves one plain HDF5 file. "
-                  "What is damaged is taken from the log where it still is; else its plan becomes "
-                  "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
-                  "it cannot be done, 2 wrong usage, 75 whole with plans pending.",
-                  {"wallheat repair results.h5", "wallheat repair results.h5 --json"});
+  options.describe(
+      "FILE [options]",
+      "Makes the result file of a killed run whole without a run: folds its log in, "
+      "compares every row and field with its checksum, and leaves one plain HDF5 file. "
+      "What is damaged is taken from the log where it still is; else its plan becomes "
+      "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
+      "it cannot be done, 2 wrong usage, 75 whole with plans pending.",
+      {"wallheat repair results.h5", "wallheat repair results.h5 --json"});
   declare_result_file(options, file);
   options.add("json", flag(json), "print what was found as one JSON object");
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
 
   require_result_file(file);
   const RepairReport report = repair_results(file);

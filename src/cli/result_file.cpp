@@ -33,7 +33,8 @@ bool holds_plans(const std::filesystem::path& place) {
 }  // namespace
 
 void declare_result_file(Options& options, std::string& file) {
-  options.add("file", value(file, "FILE"), "the result file (also as an argument)");
+  options.add("file", wallheat::file(file, FileRole::result),
+              "the result file (also as an argument)");
   options.positional("file", 1);
   options.require({"file"});
 }

@@ -35,16 +35,17 @@ RoomRows chosen_rooms(const ResultReader& reader, const RoomRows& rooms,
 
 }  // namespace
 
-int rooms_command(const Arguments& arguments) {
+int rooms_command(Options& options) {
   std::string file;
   RowChoice choice;
   ListForm form;
   CellSizeOption cell_size;
-  Options options("rooms FILE [options]",
-                  "Lists the rooms of a result file whose run had --rooms: which are too cold?\nAs "
-                  "a table, as CSV that spreadsheets and pandas read without options, or as JSON.",
-                  {"wallheat rooms steady.h5 --where 'mean_temp < 12' --sort mean_temp",
-                   "wallheat rooms steady.h5 --sort -max_temp --first 3 -f csv"});
+  options.describe(
+      "FILE [options]",
+      "Lists the rooms of a result file whose run had --rooms: which are too cold?\nAs "
+      "a table, as CSV that spreadsheets and pandas read without options, or as JSON.",
+      {"wallheat rooms steady.h5 --where 'mean_temp < 12' --sort mean_temp",
+       "wallheat rooms steady.h5 --sort -max_temp --first 3 -f csv"});
   declare_result_file(options, file);
   options.add("where", value(choice.where, "FORMULA"),
               "only rooms for which this holds, as 'mean_temp < 18 and cells > 100' or "
@@ -56,7 +57,7 @@ int rooms_command(const Arguments& arguments) {
   std::vector<std::string> names;
   for (const RoomColumn& column : room_columns(true)) names.push_back(column.name);
   options.words("sort", names);
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   form.finish(choice);
   const double metres = cell_size.metres();
 

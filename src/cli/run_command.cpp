@@ -81,27 +81,27 @@ std::optional<Shard> open_shard(const RunOptions& options) {
 
 }  // namespace
 
-int run_command(const Arguments& arguments) {
-  std::optional<RunOptions> options;
+int run_command(Options& options) {
+  RunOptions run_options;
   try {
-    options = parse_run_options(arguments);
+    run_options = parse_run_options(options);
   } catch (const UsageError&) {
-    if (launched_rank() == 0) write_exit_status(exit_status_file_among(arguments), exit_usage);
+    if (launched_rank() == 0)
+      write_exit_status(exit_status_file_among(options.arguments()), exit_usage);
     throw;
   }
-  if (!options) return exit_done;
-  if (options->print_out) {
-    fmt::print("{}\n", result_path(options->out).string());
+  if (run_options.print_out) {
+    fmt::print("{}\n", result_path(run_options.out).string());
     return exit_done;
   }
-  if (options->print_open_shard) {
-    if (const auto shard = open_shard(*options)) fmt::print("{}\n", shard->text());
+  if (run_options.print_open_shard) {
+    if (const auto shard = open_shard(run_options)) fmt::print("{}\n", shard->text());
     return exit_done;
   }
-  if (launched_rank() == 0) check_files_of_run(*options);
-  if (options->check != CheckFor::nothing)
-    return launched_rank() == 0 ? print_readiness(*options) : exit_done;
-  return run(*options);
+  if (launched_rank() == 0) check_files_of_run(run_options);
+  if (run_options.check != CheckFor::nothing)
+    return launched_rank() == 0 ? print_readiness(run_options) : exit_done;
+  return run(run_options);
 }
 
 }  // namespace wallheat

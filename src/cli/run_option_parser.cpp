@@ -88,9 +88,6 @@ void SolverOptionParser::declare(Options& options) {
                       {"avx2", Isa::avx2},
                       {"baseline", Isa::baseline}}),
               "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
-  for (const char* name :
-       {"tolerance", "norm", "spacing", "accuracy", "max-iterations", "solver-backend", "isa"})
-    options.fold(name);
 }
 
 SolverOptions SolverOptionParser::finish(const std::filesystem::path& plans) const {
@@ -295,13 +292,13 @@ void choose_device(RunOptions& run) {
 
 }  // namespace
 
-std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
+RunOptions parse_run_options(Options& options) {
   RunOptions run;
   RunWords words;
   SolverOptionParser solver;
   QuestionOptions questions;
-  Options options(
-      "run --data PLANS --out FILE [options] [ID ...]",
+  options.describe(
+      "--data PLANS --out FILE [options] [ID ...]",
       "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
       "and writes, the other ranks solve; without mpirun one process does both.\nExit "
       "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
@@ -312,14 +309,14 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
   questions.declare(options);
   solver.declare(options);
   declare_session(options, run, words);
-  if (!options.parse(arguments)) return std::nullopt;
+  options.parse();
   refuse_contradictions(run, words);
   run.first = static_cast<std::size_t>(words.first);
   run.job.solver = solver.finish(run.job.data);
   questions.finish(run.job.solver);
   choose_shard_and_end(run, words);
   choose_device(run);
-  run.command_line = joined(arguments);
+  run.command_line = joined(options.arguments());
   run.configuration = options.configuration();
   return run;
 }

@@ -1,21 +1,18 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
-#include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "run/run_options.hpp"
 
 namespace wallheat {
 
-/// Nothing where --help was asked for. Throws UsageError.
-[[nodiscard]] std::optional<RunOptions> parse_run_options(const Arguments& arguments);
+/// Of 'wallheat run'. Throws UsageError.
+[[nodiscard]] RunOptions parse_run_options(Options& options);
 
 /// What --exit-status-file names among arguments that may be wrong otherwise; empty where none
 /// does, or another one names the same file.
 [[nodiscard]] std::filesystem::path exit_status_file_among(const Arguments& arguments);
-
-class Options;
 
 /// Declares the options that choose a solver; call finish() after parsing, while these live.
 class SolverOptionParser {

@@ -302,10 +302,10 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
   return scalings;
 }
 
-/// False where --help was asked for. Throws UsageError.
-bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) {
-  Options options(
-      "scaling (--data PLANS | FILE ... | --replay FILE | --times LIST) [options]",
+/// Throws UsageError.
+void parse_scaling_options(Options& options, ScalingOptions& scaling) {
+  options.describe(
+      "(--data PLANS | FILE ... | --replay FILE | --times LIST) [options]",
       "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to "
       "what was measured. A worker is a thread that solves one plan at a time, or a GPU.\n"
       "--data PLANS runs the plans for each number of workers, on the cores of this machine, each "
@@ -351,7 +351,7 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
   options.add("json", flag(scaling.json), "print one JSON object");
   options.words("schedule", {"static", "dynamic", "longest-first"});
   options.positional("file", -1);
-  if (!options.parse(arguments)) return false;
+  options.parse();
 
   scaling.source = source_of(options);
   if (options.was_given("plans") && options.was_given("first"))
@@ -360,13 +360,12 @@ bool parse_scaling_options(const Arguments& arguments, ScalingOptions& scaling) 
   if (scaling.first < 0) throw UsageError("--first must be at least 0");
   (void)solver.finish({});
   scaling.solver = solver.arguments();
-  CommandFiles files;
+  CommandFiles& files = options.files();
   for (const std::string& file : scaling.files) files.reads_store("FILE", file);
   files.reads_store("--replay", scaling.replay);
   if (scaling.source == Source::runs) files.reads_plans("--data", scaling.data);
   files.reads("--ids", scaling.ids);
-  scaling.picture.check(files);
-  return true;
+  files.check();
 }
 
 /// What the scalings are of, for people, and they themselves.
@@ -406,9 +405,9 @@ int plan_counts_command(const ScalingOptions& scaling) {
 
 }  // namespace
 
-int scaling_command(const Arguments& arguments) {
+int scaling_command(Options& options) {
   ScalingOptions scaling;
-  if (!parse_scaling_options(arguments, scaling)) return exit_done;
+  parse_scaling_options(options, scaling);
   if (!scaling.plan_counts.empty()) return plan_counts_command(scaling);
   const auto [text, scalings] = scalings_of(scaling);
   scaling.picture.write([&, &text = text, &scalings = scalings] {

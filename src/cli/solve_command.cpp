@@ -132,7 +132,7 @@ void print_solve_as_json(const PlanResult& result, bool with_rooms, double cell_
 
 }  // namespace
 
-int solve_command(const Arguments& arguments) {
+int solve_command(Options& options) {
   std::string id;
   std::filesystem::path data;
   std::filesystem::path png;
@@ -142,10 +142,9 @@ int solve_command(const Arguments& arguments) {
   SolverOptionParser solver_options;
   QuestionOptions questions;
   CellSizeOption cell_size;
-  Options options("solve ID --data PLANS [options]",
-                  "Solves one floor plan and prints its statistics.",
-                  {"wallheat solve 00001 --data plans",
-                   "wallheat solve 00001 --data plans --solver steady --png plan.png"});
+  options.describe("ID --data PLANS [options]", "Solves one floor plan and prints its statistics.",
+                   {"wallheat solve 00001 --data plans",
+                    "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   options.add("data,d", value(data, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a zip "
@@ -159,14 +158,14 @@ int solve_command(const Arguments& arguments) {
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
   std::string ending = png.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char letter) { return std::tolower(letter); });
   if (!png.empty() && ending != ".png")
     throw UsageError(fmt::format(
         "--png draws a PNG picture, so name a file that ends in .png, not {}", png.string()));
-  CommandFiles files;
+  CommandFiles& files = options.files();
   files.reads_plans("--data", data);
   files.makes("--png", png, overwrite, "\x89PNG\r\n\x1a\n");
   files.makes("--npy", npy, overwrite, npy::beginning);

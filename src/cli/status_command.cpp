@@ -71,14 +71,14 @@ int show_reasons(const fs::path& file, bool json) {
 
 }  // namespace
 
-int status_command(const Arguments& arguments) {
+int status_command(Options& options) {
   std::vector<std::string> names;
   bool json = false;
   bool watch = false;
   bool why = false;
   double interval_s = 0;
-  Options options(
-      "status FILE ... [options]",
+  options.describe(
+      "FILE ... [options]",
       "Looks at a result file from outside, whether its run lives, has ended or was killed, "
       "without changing anything. Of an array it looks at all parts, where FILE, into which they "
       "belong, is not there yet, or at those that are named.\nExit status: 0 finished, 3 finished "
@@ -95,7 +95,7 @@ int status_command(const Arguments& arguments) {
   options.add("interval", value(interval_s, "SECONDS", 2), "between two looks of --watch");
   options.positional("file", -1);
   options.require({"file"});
-  if (!options.parse(arguments)) return exit_done;
+  options.parse();
 
   if (why && (watch || names.size() > 1)) throw UsageError("--why looks once, at one file");
   if (watch && json) throw UsageError("give either --watch or --json");

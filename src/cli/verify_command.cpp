@@ -37,10 +37,10 @@ struct VerifyOptions {
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
 };
 
-std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
+VerifyOptions parse_verify_options(Options& options) {
   VerifyOptions verify;
-  Options options(
-      "verify FILE --data PLANS [options]",
+  options.describe(
+      "FILE --data PLANS [options]",
       "Checks a result file: checksums and decoding of all rows and fields, that inputs are what "
       "they were, that no temperature is impossible, that a stored steady state is within its "
       "error bound; and solves some plans again, with the file's "
@@ -61,7 +61,7 @@ std::optional<VerifyOptions> parse_verify_options(const Arguments& arguments) {
               "vector (fast) or reference (plain and sequential, to compare with)");
   options.add("json", flag(verify.json), "print what was found as one JSON object");
   options.positional("file", 1);
-  if (!options.parse(arguments)) return std::nullopt;
+  options.parse();
   if (verify.file.empty())
     throw UsageError(verify.data.empty() && verify.recomputes() ? "FILE and --data are missing"
                                                                 : "FILE is missing");
@@ -225,13 +225,12 @@ void print_verify_for_people(const Verification& verification) {
 
 }  // namespace
 
-int verify_command(const Arguments& arguments) {
-  const auto options = parse_verify_options(arguments);
-  if (!options) return exit_done;
-  require_result_file(options->file);
-  const ResultReader reader(options->file);
-  const SolverOptions made_with = recorded_options(reader, *options);
-  const SharedPlanSource plans = options->data.empty() ? nullptr : open_plan_source(options->data);
+int verify_command(Options& all_options) {
+  const VerifyOptions options = parse_verify_options(all_options);
+  require_result_file(options.file);
+  const ResultReader reader(options.file);
+  const SolverOptions made_with = recorded_options(reader, options);
+  const SharedPlanSource plans = options.data.empty() ? nullptr : open_plan_source(options.data);
 
   std::vector<std::size_t> answered;
   std::size_t failed = 0;
@@ -242,17 +241,17 @@ int verify_command(const Arguments& arguments) {
     ++index;
   });
   const std::uint64_t seed =
-      options->seed >= 0 ? static_cast<std::uint64_t>(options->seed) : std::random_device()();
-  const auto sample = sampled(answered, *options, seed);
+      options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
+  const auto sample = sampled(answered, options, seed);
   if (!sample.empty()) {
     print_error("solving {} of {} answered plan(s) again", sample.size(), answered.size());
   }
   const Findings findings =
       examine_all(Verifier(reader, plans, made_with), answered, sample, made_with);
 
-  const Verification verification{*options,        reader, made_with, findings,
+  const Verification verification{options,         reader, made_with, findings,
                                   answered.size(), failed, seed};
-  if (options->json) {
+  if (options.json) {
     print_verify_json(verification);
   } else {
     print_verify_for_people(verification);

@@ -89,7 +89,6 @@ void LinearPlans::declare(Options& options) {
   options.add("spacing", value(spacing_, "LENGTH"),
               "distance between neighbouring cells, as for 'wallheat solve'; matters to plans with "
               "ID_source.npy only");
-  for (const char* name : {"ids", "threads", "accuracy", "spacing"}) options.fold(name);
   options.positional("id", -1);
 }
 

@@ -57,11 +57,11 @@ void choose_settings(const std::vector<std::string>& words, WhatIf& asked) {
   std::move(combinations.begin(), combinations.end(), std::back_inserter(asked.settings));
 }
 
-/// False where --help was asked for.
-bool parse_what_if_options(const Arguments& arguments, WhatIfOptions& what_if) {
+///
+void parse_what_if_options(Options& options, WhatIfOptions& what_if) {
   std::vector<std::string> walls;
-  Options options(
-      "whatif --data PLANS --wall KIND=DEGREES [options] [ID ...]",
+  options.describe(
+      "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
       "Says what plans would be with walls of other temperatures. A plan is solved once as it is "
       "and once for each kind of wall; any temperatures follow by superposition, each number with "
       "a proven bound of its error.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered "
@@ -89,19 +89,18 @@ bool parse_what_if_options(const Arguments& arguments, WhatIfOptions& what_if) {
                           "setting, as PNG, SVG or PDF");
   options.add("json", flag(what_if.json), "print one JSON object");
   options.require({"data", "wall"});
-  if (!options.parse(arguments)) return false;
+  options.parse();
   what_if.asked.thresholds = questions.thresholds({});
   what_if.asked.cell_metres = cell_size.metres();
   if (options.was_given("door") && !rooms) throw UsageError("--door goes with --rooms");
   if (rooms) what_if.door = questions.door();
   choose_settings(walls, what_if.asked);
-  CommandFiles files;
-  files.makes("--csv", what_if.csv, what_if.picture.overwrite(), what_if_csv_beginning);
+  CommandFiles& files = options.files();
+  files.makes("--csv", what_if.csv, options.overwrite(), what_if_csv_beginning);
   what_if.plans.open(files);
-  what_if.picture.check(files);
+  files.check();
   if (what_if.picture.wanted() && !what_if.plans.is_one() && what_if.asked.settings.size() == 2)
     throw UsageError("--plot of several plans needs a range, as --wall 25=18:30:1");
-  return true;
 }
 
 /// A plan's figures with each setting.
@@ -145,36 +144,35 @@ FieldPicture fields_picture(const std::string& id, const WhatIf& asked, const Fl
 
 }  // namespace
 
-int whatif_command(const Arguments& arguments) {
-  WhatIfOptions options;
-  if (!parse_what_if_options(arguments, options)) return exit_done;
-  const LinearPlans& plans = options.plans;
-  const bool fields =
-      options.picture.wanted() && plans.is_one() && options.asked.settings.size() == 2;
+int whatif_command(Options& options) {
+  WhatIfOptions asked;
+  parse_what_if_options(options, asked);
+  const LinearPlans& plans = asked.plans;
+  const bool fields = asked.picture.wanted() && plans.is_one() && asked.asked.settings.size() == 2;
   FieldPicture drawn;
-  WhatIf what_if = options.asked;
+  WhatIf what_if = asked.asked;
   what_if.plans.resize(plans.ids().size());
   const std::size_t unusable = plans.superpose(
       what_if.walls,
       [&](std::size_t index, const FloorPlan& plan, const Superposition& superposition) {
         WhatIfPlan& one = what_if.plans[index];
         one.id = plans.ids()[index];
-        add_figures(options.asked, superposition,
-                    options.door ? rooms_of(plan, *options.door) : RoomPlaces(), one);
-        if (fields) drawn = fields_picture(one.id, options.asked, plan, superposition);
+        add_figures(asked.asked, superposition,
+                    asked.door ? rooms_of(plan, *asked.door) : RoomPlaces(), one);
+        if (fields) drawn = fields_picture(one.id, asked.asked, plan, superposition);
       });
   std::erase_if(what_if.plans, [](const WhatIfPlan& plan) { return plan.id.empty(); });
   if (fields) {
-    drawn.title = options.picture.title().value_or(drawn.title);
-    drawn.size = options.picture.size();
-    options.picture.write_bytes(
-        [&](PlotFormat format) { return drawn.draw(format, options.picture.dpi()); });
+    drawn.title = asked.picture.title().value_or(drawn.title);
+    drawn.size = asked.picture.size();
+    asked.picture.write_bytes(
+        [&](PlotFormat format) { return drawn.draw(format, asked.picture.dpi()); });
   } else {
-    options.picture.write([&] { return what_if_plot(what_if); });
+    asked.picture.write([&] { return what_if_plot(what_if); });
   }
-  if (!options.csv.empty())
-    write_output(options.csv, [&](std::ostream& out) { write_csv(out, what_if); });
-  if (options.json) {
+  if (!asked.csv.empty())
+    write_output(asked.csv, [&](std::ostream& out) { write_csv(out, what_if); });
+  if (asked.json) {
     fmt::print("{}", json_text(to_json(what_if)));
   } else {
     print_what_if(what_if);

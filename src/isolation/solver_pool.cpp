@@ -176,7 +176,7 @@ class SolverPool::Impl {
       process.send(place.lane, encode(Assign{{task}}));
       SilenceLeft left = std::min(start_limit, plan_limit_);  // it has nothing to load any more
       const SolverEvent event = process.wait(place.lane, stop, left);
-      const auto* report = message_in<Report>(event);
+      const auto* report = message_in<WorkerReport>(event);
       if (report != nullptr && report->started == std::vector{task.index}) {
         failed_starts_ = 0;
         return place;
@@ -297,7 +297,7 @@ class SolverPool::Impl {
     PlanProgress last;
     for (;;) {
       SolverEvent event = place.child->process->wait(place.lane, control.stop, left);
-      auto* report = message_in<Report>(event);
+      auto* report = message_in<WorkerReport>(event);
       if (report != nullptr && report->results.size() == 1 &&
           report->results.front().index == task.index) {
         result = std::move(report->results.front());

@@ -85,15 +85,15 @@ void solve(MessageChannel& channel, const PlanJob& job, const JobSettings& setti
     next_s = now_s + interval_s;
     say(Heartbeat{{{task.index, iterations, delta, now_s}}});
   };
-  say(Report{{task.index}, {}});
+  say(WorkerReport{{task.index}, {}});
   try {
-    say(Report{{}, {job(task, {nobody_listens.get_token(), progress})}});
+    say(WorkerReport{{}, {job(task, {nobody_listens.get_token(), progress})}});
   } catch (const std::bad_alloc&) {
     PlanResult result = pending_result(settings, task);
     result.status = PlanStatus::failed;
     result.may_pass = true;
     result.error = fmt::format("plan {}: there is not enough memory for its result", task.id);
-    say(Report{{}, {std::move(result)}});
+    say(WorkerReport{{}, {std::move(result)}});
   }
 }
 

@@ -304,7 +304,7 @@ class Coordinator {
     join(joined);
   }
 
-  void on(int rank, Report& report) {
+  void on(int rank, WorkerReport& report) {
     std::erase_if(report.started, [&](std::uint32_t plan) { return !answers_.is_known(plan); });
     for (const std::uint32_t plan : report.started) answers_.started(rank, plan);
     if (ranks_.stage(rank) == Stage::working && !report.started.empty())

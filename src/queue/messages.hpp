@@ -13,7 +13,7 @@
 #include "wallheat/plan_result.hpp"
 
 // What ranks say to each other: two types of messages, one for each direction. A worker begins with
-// Hello, is Placed, and says Ready; then it gets Assign and Retract and answers with Report and
+// Hello, is Placed, and says Ready; then it gets Assign and Retract and answers with WorkerReport and
 // Returned, until Finish, which it answers with Goodbye; Leave is the end. Stop makes it abandon
 // everything at hand: it is Leaving, gives back what it has, and says Farewell. Both sides send a
 // heartbeat every now and then: MPI does not tell when a rank is gone, so silence must.
@@ -55,7 +55,7 @@ struct Ready {
     visit(self.host, self.device, self.threads, self.bound_cpus, self.samples, self.peak_memory);
   }
 };
-struct Report {
+struct WorkerReport {
   std::vector<std::uint32_t> started;
   std::vector<PlanResult> results;
   static void fields(auto& visit, auto& self) { visit(self.started, self.results); }
@@ -126,7 +126,7 @@ struct Leave {
 };
 
 using FromWorker =
-    std::variant<Hello, Ready, Report, Heartbeat, Returned, Leaving, Farewell, Goodbye>;
+    std::variant<Hello, Ready, WorkerReport, Heartbeat, Returned, Leaving, Farewell, Goodbye>;
 using ToWorker = std::variant<Placed, Assign, Retract, CoordinatorHeartbeat, Stop, Finish, Leave>;
 
 [[nodiscard]] Bytes encode(const FromWorker& message);

@@ -176,7 +176,7 @@ class Worker {
         pool_ == nullptr || !pool_->busy();  // before news(), so that none can slip between
     if (pool_) {
       TaskPool::News news = pool_->news();
-      Report report{std::move(news.started), {}};
+      WorkerReport report{std::move(news.started), {}};
       std::size_t size_bytes = 0;
       for (PlanResult& result : news.results) {
         size_bytes += result.field.size();

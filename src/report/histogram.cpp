@@ -70,6 +70,25 @@ Histogram histogram_of(const std::vector<double>& values, double unit) {
   return histogram;
 }
 
+Table table_of(const Histogram& histogram, const std::string& key, const std::string& name,
+               int digits) {
+  Table table{key,
+              name,
+              {{"from", "from", {Form::digits, digits, "°C"}},
+               {"to", "to", {Form::digits, digits, "°C"}},
+               {"plans", "plans"},
+               {"", " "}}};
+  std::size_t highest = 1;
+  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.plans);
+  for (const auto& [from, to, plans] : histogram.bins) {
+    constexpr std::size_t width = 30;
+    // Round up: a bin with a plan in it shows at least one mark.
+    const std::size_t bar = (plans * width + highest - 1) / highest;
+    table.rows.push_back({from, to, plans, std::string(bar, '#')});
+  }
+  return table;
+}
+
 void print_histogram(const Histogram& histogram, int digits) {
   std::size_t highest = 1;
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.plans);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/report.hpp"
 #include "view/json_forward.hpp"
 
 namespace wallheat {
@@ -25,7 +26,10 @@ struct Histogram {
 /// three quarters of the numbers at least are in bins, whatever they are.
 [[nodiscard]] Histogram histogram_of(const std::vector<double>& values, double unit = 1);
 
-/// For people: a line a bin, with so many digits of its borders.
+/// A row a bin, with so many digits of its borders and a bar for people.
+[[nodiscard]] Table table_of(const Histogram& histogram, const std::string& key,
+                             const std::string& name, int digits);
+/// For people.
 void print_histogram(const Histogram& histogram, int digits);
 /// An array of the bins.
 [[nodiscard]] Json to_json(const Histogram& histogram);

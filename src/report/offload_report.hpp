@@ -6,17 +6,8 @@
 #include "bench/gpu_bench.hpp"
 #include "bench/solver_bench.hpp"
 #include "report/gnuplot.hpp"
-#include "solve/offload.hpp"
 
 namespace wallheat {
-
-/// For people: from how many operations a value on a transfer to a GPU pays.
-void print_offload(const Offload& offload);
-/// One JSON object.
-[[nodiscard]] std::string to_json_text(const Offload& offload);
-/// Time over operations for a double, by the CPU and by the GPU with the transfer one way and both
-/// ways, both axes logarithmic; the crossings are marked.
-[[nodiscard]] Plot offload_plot(const Offload& offload);
 
 /// Plans a second of a GPU and the CPU over the side of plans, both axes logarithmic; the side from
 /// which on the GPU is ahead is marked where it is not NaN. `heading` is the title.

@@ -17,6 +17,7 @@
 #include "core/version.hpp"
 #include "report/attributes.hpp"
 #include "report/field_picture.hpp"
+#include "report/figure.hpp"
 #include "report/gnuplot.hpp"
 #include "report/html.hpp"
 #include "report/row_table.hpp"
@@ -297,19 +298,6 @@ std::string ledger_table(const TimeLedger& ledger) {
   return table("lrr", rows);
 }
 
-Json ledgers_json(const std::vector<TimeLedger>& ledgers) {
-  Json json = Json::array();
-  for (const TimeLedger& ledger : ledgers) {
-    Json entry{{"session", ledger.session},
-               {"threads", ledger.threads},
-               {"wall_s", ledger.wall_s},
-               {"cpu_s", ledger.cpu_s}};
-    for (const auto& [name, seconds] : ledger.entries) entry["thread_seconds"][name] = seconds;
-    json.push_back(std::move(entry));
-  }
-  return json;
-}
-
 std::string facts(const Summary& summary, const WallTime& wall, const ResultReader& reader) {
   std::vector<std::vector<std::string>> rows{{"", ""}};
   rows.push_back({"plans", std::to_string(summary.plans)});
@@ -517,7 +505,8 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
     out << section("Compared with " + other->name, comparison_html(run, *other));
   if (!summary.means.empty()) {
     out << section("Mean temperatures",
-                   inline_plot(histogram_plot(summary, "plans by mean temperature"), 480));
+                   inline_svg(draw(histogram_figure(summary, "plans by mean temperature"), PlotFormat::svg,
+                                    {{}, 900, 480})));
     out << section("Mean and spread of each plan", scatter(points.temperatures));
     out << section("Coldest and warmest plans", extremes(points, reader));
   }
@@ -537,28 +526,6 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
   for (const std::string& sentence : reader.damage())
     out << fmt::format("<p>{}</p>\n", escaped(sentence));
   out << fmt::format("<p class=small>wallheat {}</p>\n", version()) << page_end();
-}
-
-std::string report_json(const Answers& run, const Answers* other) {
-  const ResultReader& reader = *run.reader;
-  const WallTime wall = wall_time(reader.sessions());
-  const Summary summary = summary_of(reader, rows_of(reader), recorded_thresholds(reader));
-  Json json{{"file", run.name}};
-  json["summary"] = to_json(summary, &wall, reader.closed_well());
-  json["settings"] = reader.settings();
-  json["sessions"] = reader.sessions();
-  const std::vector<Lane> lanes = lanes_of(rows_of(reader));
-  json["ledgers"] = ledgers_json(ledgers_of(lanes, reader.sessions()));
-  json["lanes"] = Json::array();
-  for (const Lane& lane : lanes)
-    json["lanes"].push_back({{"session", lane.session},
-                             {"rank", lane.rank},
-                             {"thread", lane.thread},
-                             {"host", lane.host},
-                             {"device", lane.device},
-                             {"plans", lane.plans.size()}});
-  if (other != nullptr) json["comparison"] = comparison_json(run, *other);
-  return json_text(json);
 }
 
 namespace {

@@ -14,9 +14,6 @@ namespace wallheat {
 /// `other` is damaged, as compare.
 void write_report_page(const Answers& run, const Answers* other, std::ostream& out);
 
-/// Its data as one JSON object.
-[[nodiscard]] std::string report_json(const Answers& run, const Answers* other = nullptr);
-
 /// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing: a
 /// process a rank of a session, a thread a solver thread. The solve of a plan in `on_gpus` is
 /// divided into what host and GPU did, one after the other: when within the solve is not known.

@@ -84,13 +84,13 @@ class Expression<Record>::Impl {
  private:
   template <class Of>
   void declare(const char* name, Of of) {
-    using Value = decltype(of(std::declval<const Record&>()));
+    using Type = decltype(of(std::declval<const Record&>()));
     names_.emplace_back(name);
-    if constexpr (is_text<Value>) {
+    if constexpr (is_text<Type>) {
       Text& text = texts_.emplace_back(Text{name, ""});
       takes_.emplace_back([of, &text](const Record& row) { text.value = of(row); });
       parser_.DefineFunUserData(name, contains, &text, false);
-    } else if constexpr (is_number<Value>) {
+    } else if constexpr (is_number<Type>) {
       double& number = numbers_.emplace_back(0);
       takes_.emplace_back(
           [of, &number](const Record& row) { number = static_cast<double>(of(row)); });

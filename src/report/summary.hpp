@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "report/report.hpp"
 #include "report/room_table.hpp"
 #include "report/row_table.hpp"
 #include "view/gpu_text.hpp"
-#include "view/json_forward.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -93,18 +92,13 @@ struct Summary {
 /// "23.4 MB, for plan 00007": what the largest plan took; empty where that is unknown.
 [[nodiscard]] std::string peak_memory_text(const Summary& summary);
 
-/// For people; `wall` only where the summary is of all rows. With areas where the width of a cell
-/// is known, in metres.
-void print_summary(const Summary& summary, const WallTime* wall, bool closed_well,
-                   double cell_metres = 0);
-/// One JSON object.
-[[nodiscard]] Json to_json(const Summary& summary, const WallTime* wall, bool closed_well,
-                           double cell_metres = 0);
+/// `wall` only if the summary is of all rows. With areas if the width of a cell is known, in metres.
+[[nodiscard]] Report report_of(const Summary& summary, const WallTime* wall, bool closed_well,
+                               double cell_metres = 0);
 
-/// The histogram of the means in so many bins, with lines at mean and median and the two shares. 0:
-/// bins of 1 °C; of a power of ten that makes 3 to 100 of them where these were too few or too
-/// many. Throws RunError where no plan counts.
-[[nodiscard]] Plot histogram_plot(const Summary& summary, const std::string& title,
-                                  std::size_t bins = 0);
+/// The means in so many bins, with lines at mean and median; without data if no plan counts. 0:
+/// bins of 1 °C; of a power of ten that makes 3 to 100 of them if these were too few or too many.
+[[nodiscard]] Figure histogram_figure(const Summary& summary, const std::string& title,
+                                      std::size_t bins = 0);
 
 }  // namespace wallheat

@@ -59,7 +59,7 @@ std::vector<std::string> seeds() {
   const Machine machine{"node", {{0, 0, 0}, {1, 0, 1}}, {{0, "gpu", "uuid", 1 << 30, 0}}};
   const std::vector<Bytes> messages{encode(Hello{machine}),
                                     encode(Ready{"node", "cpu", 2, {0, 1}}),
-                                    encode(Report{{1, 2}, {result, result}}),
+                                    encode(WorkerReport{{1, 2}, {result, result}}),
                                     encode(Heartbeat{{{7, 100, 0.5, 2.5}}}),
                                     encode(Heartbeat{{}, GpuSample{.utilisation_pct = 97}}),
                                     encode(Returned{{1, 2, 3}}),

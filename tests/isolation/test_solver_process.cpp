@@ -61,8 +61,8 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 /// Names the fields of two results that differ, but for the time they took.
 bool same(const PlanResult& a, const PlanResult& b) {
-  return encode(FromWorker(Report{{}, {without_times(a)}})) ==
-         encode(FromWorker(Report{{}, {without_times(b)}}));
+  return encode(FromWorker(WorkerReport{{}, {without_times(a)}})) ==
+         encode(FromWorker(WorkerReport{{}, {without_times(b)}}));
 }
 
 class IsolatedJobTest : public testing::Test {

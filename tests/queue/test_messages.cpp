@@ -52,7 +52,7 @@ std::vector<FromWorker> from_worker() {
                  {{17, 2.5}},
                  5'000'000'000}},
           Ready{"node7", "cpu avx512", 3, {0, 1, 2}, {}, 31244288},
-          Report{{4, 5}, {full_result(), PlanResult{}}},
+          WorkerReport{{4, 5}, {full_result(), PlanResult{}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}},
           Heartbeat{{{4, 256, 0.5, 1.25}}, full_sample(), 31244288},
           Returned{{1, 2, 3}},
@@ -102,8 +102,8 @@ TEST(Messages, are_refused_in_the_wrong_direction) {
 
 TEST(Messages, carry_every_column_of_a_result) {
   const PlanResult expected = full_result();
-  const auto message = decode_from_worker(encode(Report{{}, {expected}}));
-  const PlanResult result = std::get<Report>(message).results.at(0);
+  const auto message = decode_from_worker(encode(WorkerReport{{}, {expected}}));
+  const PlanResult result = std::get<WorkerReport>(message).results.at(0);
   for_each_column([&](const auto& column) {
     EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
   });

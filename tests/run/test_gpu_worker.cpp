@@ -78,8 +78,8 @@ class GpuWorkerTest : public testing::Test {
     JobSettings cpu = settings();
     cpu.solver.gpu.reset();
     const PlanResult expected = make_plan_job(cpu)({result.index, result.id}, {});
-    EXPECT_TRUE(encode(FromWorker(Report{{}, {without_times(result)}})) ==
-                encode(FromWorker(Report{{}, {without_times(expected)}})))
+    EXPECT_TRUE(encode(FromWorker(WorkerReport{{}, {without_times(result)}})) ==
+                encode(FromWorker(WorkerReport{{}, {without_times(expected)}})))
         << result.id << ": " << result.error;
   }
 
@@ -305,7 +305,7 @@ class FakeGpuRun : public testing::Test {
     return rows;
   }
   static std::string bytes_of(const PlanResult& row) {
-    const Bytes bytes = encode(FromWorker(Report{{}, {row}}));
+    const Bytes bytes = encode(FromWorker(WorkerReport{{}, {row}}));
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 

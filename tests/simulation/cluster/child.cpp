@@ -98,7 +98,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     result.status = PlanStatus::failed;
     result.error = fmt::format("plan {}: {}", task.id, reason);
     result.may_pass = may_pass;
-    say(lane, Report{{}, {result}});
+    say(lane, WorkerReport{{}, {result}});
   }
 
   void answer(std::size_t lane, const Task& task, Seconds took) {
@@ -113,7 +113,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     result.iterations = 100;
     result.seconds = took;
     campaign_.answer_given(task.index, result.statistics.mean_temp, process_.world().now());
-    say(lane, Report{{}, {result}});
+    say(lane, WorkerReport{{}, {result}});
   }
 
   /// What nobody has asked for: a message out of place, or the answer to another plan.
@@ -121,7 +121,7 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     if (random_.chance(0.5)) return say(lane, Leaving{});
     PlanResult result = pending_result(settings_, {task.index + 1, "another"});
     result.status = PlanStatus::converged;
-    say(lane, Report{{}, {result}});
+    say(lane, WorkerReport{{}, {result}});
   }
 
   /// The same progress again and again.
@@ -136,11 +136,11 @@ class SolverSimulation : public std::enable_shared_from_this<SolverSimulation> {
     const Options& options = campaign_.options();
     World& world = process_.world();
     PlanResult away = pending_result(settings_, task);
-    say(lane, Report{{task.index}, {}});
+    say(lane, WorkerReport{{task.index}, {}});
     if (world.now() >= worker_.source_away_from) {
       campaign_.reached("the plans are out of reach");
       away.error = "the plans are out of reach";
-      return in(begin_s, [this, lane, away] { say(lane, Report{{}, {away}}); });
+      return in(begin_s, [this, lane, away] { say(lane, WorkerReport{{}, {away}}); });
     }
     const Seconds takes =
         plan_seconds(campaign_, worker_, task.index) * (1 + 0.02 * random_.fraction());

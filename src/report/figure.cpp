@@ -1,0 +1,169 @@
+#include "report/figure.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/printable.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr std::string_view marks_of_time =
+    "('1 ms' 0.001, '10 ms' 0.01, '0.1 s' 0.1, '1 s' 1, '10 s' 10, '1 min' 60, '10 min' 600, '1 h' "
+    "3600, '6 h' 21600, '1 d' 86400, '1 week' 604800)";
+
+/// The least and the largest number along an axis; nothing if there is none.
+struct Extent {
+  double least = INFINITY;
+  double largest = -INFINITY;
+  void add(const std::vector<double>& numbers) {
+    for (const double number : numbers) {
+      if (!std::isfinite(number)) continue;
+      least = std::min(least, number);
+      largest = std::max(largest, number);
+    }
+  }
+  [[nodiscard]] bool is_empty() const { return !(least <= largest); }
+};
+
+bool is_logarithmic(const Figure::Axis& axis) { return axis.scale != Figure::Scale::linear; }
+
+/// `letter` is that of the axis to gnuplot.
+void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, bool has_bars) {
+  plot.add("unset logscale {0}; set format {0} '%g'; set {0}tics autofreq", letter);
+  plot.add("set {}label {}", letter, Plot::quoted(axis.name));
+  if (range.is_empty()) return;
+  if (axis.scale == Figure::Scale::powers_of_2) plot.add("set logscale {} 2", letter);
+  if (axis.scale == Figure::Scale::powers_of_10) plot.add("set logscale {}", letter);
+  if (axis.scale == Figure::Scale::time)
+    plot.add("set logscale {0}; set {0}tics {1}", letter, marks_of_time);
+  if (!axis.names.empty()) {
+    std::vector<std::pair<std::string, double>> ticks;
+    std::size_t letters = 0;
+    for (const std::string& name : axis.names) {
+      ticks.emplace_back(name, ticks.size());
+      letters += name.size() + 1;
+    }
+    constexpr std::size_t most_side_by_side = 90;
+    plot.add("set {}tics {} rotate by {}", letter, Plot::ticks(ticks),
+             letter == 'x' && letters > most_side_by_side ? -25 : 0);
+  }
+  // gnuplot itself would end an axis on its next mark, which for one value leaves it without any.
+  double room = is_logarithmic(axis) ? 1.15 : 0.04 * (range.largest - range.least);
+  if (!axis.names.empty()) room = 0.6;
+  if (room == 0) room = range.largest == 0 ? 1 : 0.1 * std::abs(range.largest);
+  double from = is_logarithmic(axis) ? range.least / room : range.least - room;
+  double to = is_logarithmic(axis) ? range.largest * room : range.largest + room;
+  if (has_bars && !is_logarithmic(axis)) {
+    from = letter == 'y' ? 0 : range.least;
+    to = letter == 'y' ? 1.15 * range.largest : range.largest;
+    if (letter == 'x' && !axis.names.empty()) from -= 0.1, to += 0.1;
+  }
+  plot.add("set {}range [{:.10g}:{:.10g}]", letter, axis.from.value_or(from), axis.to.value_or(to));
+}
+
+std::string style_of(const Figure::Series& series, std::size_t number) {
+  const std::string line =
+      fmt::format("linetype {}{}", number, series.is_dashed ? " dashtype 2" : "");
+  switch (series.mark) {
+    case Figure::Mark::points:
+      return "using 1:2 with points pointsize 1.3 " + line;
+    case Figure::Mark::line:
+      return "using 1:2 with lines " + line;
+    case Figure::Mark::points_and_line:
+      return "using 1:2 with linespoints pointsize 1.1 " + line;
+    case Figure::Mark::bars:
+      break;
+  }
+  return "using (($1+$3)/2):2:(($3-$1)*0.92) with boxes " + line;
+}
+
+/// The title is the script's `title_of_panel`.
+void add_panel(Plot& plot, const Figure& figure) {
+  Extent along_x;
+  Extent along_y;
+  bool has_bars = false;
+  for (const Figure::Series& series : figure.series) {
+    along_x.add(series.x);
+    along_x.add(series.x_end);
+    along_y.add(series.y);
+    has_bars = has_bars || series.mark == Figure::Mark::bars;
+  }
+  plot.add("set title title_of_panel");
+  add_axis(plot, 'x', figure.x, along_x, has_bars);
+  add_axis(plot, 'y', figure.y, along_y, has_bars);
+  std::vector<std::string> curves;
+  for (const Figure::Series& series : figure.series) {
+    std::vector<std::vector<double>> rows;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      rows.push_back({series.x[i], series.y.at(i)});
+      if (!series.x_end.empty()) rows.back().push_back(series.x_end.at(i));
+    }
+    const std::string title =
+        series.name.empty() ? "notitle" : "title " + Plot::quoted(series.name);
+    curves.push_back(
+        fmt::format("{} {} {}", plot.add_data(rows), style_of(series, curves.size() + 1), title));
+    for (std::size_t i = 0; i < series.labels.size(); ++i)
+      if (std::isfinite(series.y[i]))
+        plot.add(
+            "set label {} at {:.10g},{:.10g} center offset 0,0.7", Plot::quoted(series.labels[i]),
+            series.x_end.empty() ? series.x[i] : (series.x[i] + series.x_end[i]) / 2, series.y[i]);
+  }
+  plot.add("set key outside below center horizontal");
+  plot.add(fmt::format("plot {}", fmt::join(curves, ", ")));
+  plot.add("unset label");
+}
+
+bool has_data(const Figure& figure) {
+  return std::ranges::any_of(figure.series, [](const auto& series) {
+    return std::ranges::any_of(series.y, [](double y) { return std::isfinite(y); });
+  });
+}
+
+std::string draw_all(const std::vector<const Figure*>& figures, PlotFormat format,
+                     const PictureStyle& style) {
+  if (figures.empty()) throw RunError("there is nothing to draw");
+  Plot plot;
+  const bool is_one = figures.size() == 1;
+  const std::size_t columns = std::min<std::size_t>(figures.size(), 2);
+  const std::size_t rows = (figures.size() + columns - 1) / columns;
+  plot.set_heading(style.title.value_or(is_one ? figures.front()->name : ""));
+  if (!is_one) {
+    // An empty title would take room, too.
+    const std::string layout = fmt::format("set multiplot layout {},{}", rows, columns);
+    plot.add("if (heading eq '') {{ {0} }} else {{ {0} title heading font ',14' }}", layout);
+  }
+  for (const Figure* figure : figures) {
+    plot.add("title_of_panel = {}", is_one ? "heading" : Plot::quoted(figure->name));
+    add_panel(plot, *figure);
+  }
+  if (!is_one) plot.add("unset multiplot");
+  constexpr int usual_width = 960;
+  constexpr int usual_height = 600;
+  const int width = is_one ? usual_width : 1120;
+  const int height = is_one ? usual_height : 560 * static_cast<int>(rows);
+  return plot.draw(format, style.width > 0 ? style.width : width,
+                   style.height > 0 ? style.height : height, style.dpi);
+}
+
+}  // namespace
+
+std::string draw(const Report& report, PlotFormat format, const PictureStyle& style) {
+  std::vector<const Figure*> figures;
+  for (const auto& part : report.parts)
+    if (const auto* figure = std::get_if<Figure>(&part); figure && has_data(*figure))
+      figures.push_back(figure);
+  return draw_all(figures, format, style);
+}
+
+std::string draw(const Figure& figure, PlotFormat format, const PictureStyle& style) {
+  if (!has_data(figure)) return draw_all({}, format, style);
+  return draw_all({&figure}, format, style);
+}
+
+}  // namespace wallheat

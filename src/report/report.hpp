@@ -1,0 +1,141 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace wallheat {
+
+/// A value as it was computed, or nothing if nobody knows it: JSON has null for that, as for NaN
+/// and infinity, and people read "-".
+struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::string> {
+  Value() = default;
+  Value(bool is) : variant(is) {}
+  Value(std::integral auto number) : variant(static_cast<std::int64_t>(number)) {}
+  Value(double number) : variant(number) {}
+  Value(std::string text) : variant(std::move(text)) {}
+  Value(std::string_view text) : variant(std::string(text)) {}
+  Value(const char* text) : variant(std::string(text)) {}
+  template <class T>
+  Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}
+
+  [[nodiscard]] bool is_known() const { return index() != 0; }
+};
+
+/// How people read a number. JSON and CSV have all its digits.
+enum class Form {
+  digits,    ///< so many significant ones
+  decimals,  ///< so many
+  seconds,   ///< five digits at least, never with an exponent
+  duration,  ///< "3 min 20 s"
+  bytes      ///< "23.4 MB"
+};
+struct Style {
+  Form form = Form::digits;
+  int digits = 6;
+  std::string unit = {};
+};
+/// For people: without control characters.
+[[nodiscard]] std::string text_of(const Value& value, const Style& style = {});
+
+/// A named value.
+struct Fact {
+  std::string key;   ///< in JSON; empty: for people only
+  std::string name;  ///< for people, with blanks in front if it is a part of the one before; empty:
+                     ///< in JSON only
+  Value value;
+  Style style = {};
+  std::string more = {};  ///< goes on behind the value, for people
+};
+
+/// The same values of many things.
+struct Table {
+  using Row = std::vector<Value>;
+  struct Column {
+    std::string key;   ///< in JSON and CSV; empty: for people only
+    std::string name;  ///< for people, who see its unit behind it; empty: not for them
+    Style style = {};
+  };
+  std::string key, name;  ///< an empty name: no heading
+  std::vector<Column> columns;
+  std::vector<Row> rows = {};
+  /// In place of `rows` if there may be millions: hands over one after the other, and begins anew
+  /// at each call.
+  std::function<void(const std::function<void(const Row&)>& take)> source = {};
+  std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
+
+  void for_each(const std::function<void(const Row&)>& take) const;
+};
+
+/// A sentence for people.
+struct Note {
+  std::string text;
+};
+
+/// What is drawn over two axes.
+struct Figure {
+  enum class Mark { points, line, points_and_line, bars };
+  enum class Scale { linear, powers_of_2, powers_of_10, time };  ///< time: logarithmic, in s
+  struct Axis {
+    std::string name = {};
+    Scale scale = Scale::linear;
+    std::vector<std::string> names = {};  ///< of the places 0, 1, 2, ... in place of numbers
+    std::optional<double> from = {}, to = {};
+  };
+  struct Series {
+    std::string name = {};  ///< empty: not in the legend
+    Mark mark = Mark::points;
+    std::vector<double> x, y;              ///< NaN: not drawn
+    std::vector<double> x_end = {};        ///< of bars, which begin at x
+    std::vector<std::string> labels = {};  ///< above the points
+    bool is_dashed = false;
+  };
+  std::string key, name;
+  Axis x = {}, y = {};
+  std::vector<Series> series = {};
+};
+
+/// All that a command tells, once, in the order in which people read it. Keys of one report differ.
+struct Report {
+  std::string title = {};  ///< of its page
+  std::vector<std::variant<Fact, Table, Note, Figure>> parts = {};
+  /// Its page, in place of one of its parts.
+  std::function<void(std::ostream&)> own_page = {};
+  int exit_status = 0;     ///< an ExitStatus
+  std::string error = {};  ///< said on stderr behind all else; empty: none
+
+  template <class Part>
+  Part& add(Part part) {
+    return std::get<Part>(parts.emplace_back(std::move(part)));
+  }
+  /// ", 12.3 %" of a whole; for Fact::more.
+  [[nodiscard]] static std::string share(double part, double whole);
+  /// The first one of its kind; null if there is none.
+  template <class Part>
+  [[nodiscard]] const Part* first() const {
+    for (const auto& part : parts)
+      if (const auto* found = std::get_if<Part>(&part)) return found;
+    return nullptr;
+  }
+};
+
+/// For people: facts with their values in one column, tables as wide as what stands in them. Lines
+/// are folded at so many columns, if any.
+void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns = {});
+/// One object: a member for each fact, an array of objects for each table, and `figures` with the
+/// data of each figure.
+void write_json(const Report& report, std::ostream& out);
+/// With a line of keys; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
+/// spreadsheets and pandas read them without options.
+void write_csv(const Table& table, std::ostream& out);
+
+}  // namespace wallheat

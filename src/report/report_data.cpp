@@ -1,0 +1,104 @@
+#include <cmath>
+#include <ostream>
+
+#include "core/python_float.hpp"
+#include "forecast/listing_line.hpp"
+#include "report/report.hpp"
+#include "view/json.hpp"
+
+namespace wallheat {
+namespace {
+
+Json json_of(const Value& value) {
+  return std::visit(
+      []<class T>(const T& known) {
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return Json();
+        else
+          return Json(known);
+      },
+      value);
+}
+
+/// Members of an object, one after the other, as there may be too many for memory.
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::ostream& out) : out_(out) {}
+  void key(const std::string& name) {
+    out_ << (any_ ? ",\n " : "{\n ") << json_line(name) << ": ";
+    any_ = true;
+  }
+  void member(const std::string& name, const Json& value) {
+    key(name);
+    out_ << json_line(value);
+  }
+  void member(const Table& table) {
+    key(table.key);
+    const char* separator = "[\n  ";
+    table.for_each([&](const Table::Row& row) {
+      out_ << std::exchange(separator, ",\n  ");
+      const char* comma = "{";
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (const std::string& name = table.columns.at(i).key; !name.empty())
+          out_ << std::exchange(comma, ", ") << json_line(name) << ": "
+               << json_line(json_of(row[i]));
+      out_ << '}';
+    });
+    out_ << (*separator == '[' ? "[]" : "\n ]");
+  }
+  void end() { out_ << (any_ ? "\n}\n" : "{}\n"); }
+
+ private:
+  std::ostream& out_;
+  bool any_ = false;
+};
+
+Json json_of(const Figure& figure) {
+  Json series = Json::array();
+  for (const Figure::Series& one : figure.series) {
+    Json data{{"name", one.name}, {"x", one.x}, {"y", one.y}};
+    if (!one.x_end.empty()) data["x_end"] = one.x_end;
+    series.push_back(std::move(data));
+  }
+  return series;
+}
+
+std::string csv_text(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value))
+    return std::isnan(*number) ? "" : python_float(*number);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* is = std::get_if<bool>(&value)) return *is ? "true" : "false";
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? "" : csv_cell(*text);
+}
+
+}  // namespace
+
+void write_json(const Report& report, std::ostream& out) {
+  JsonWriter json(out);
+  Json figures = Json::object();
+  for (const auto& part : report.parts) {
+    if (const auto* fact = std::get_if<Fact>(&part); fact && !fact->key.empty())
+      json.member(fact->key, json_of(fact->value));
+    if (const auto* table = std::get_if<Table>(&part); table && !table->key.empty())
+      json.member(*table);
+    if (const auto* figure = std::get_if<Figure>(&part)) figures[figure->key] = json_of(*figure);
+  }
+  if (!figures.empty()) json.member("figures", figures);
+  json.end();
+}
+
+void write_csv(const Table& table, std::ostream& out) {
+  const auto write_line = [&](const auto& cell_of) {
+    const char* separator = "";
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (!table.columns[i].key.empty()) out << std::exchange(separator, ",") << cell_of(i);
+    out << '\n';
+  };
+  write_line([&](std::size_t i) { return table.columns[i].key; });
+  table.for_each([&](const Table::Row& row) {
+    write_line([&](std::size_t i) { return csv_text(row.at(i)); });
+  });
+}
+
+}  // namespace wallheat

@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "core/printable.hpp"
+#include "report/report.hpp"
+#include "view/bytes_text.hpp"
+#include "view/terminal.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+std::string number_text(double number, const Style& style) {
+  if (std::isnan(number)) return "-";
+  switch (style.form) {
+    case Form::digits:
+      return fmt::format("{:.{}g}", number, style.digits);
+    case Form::decimals:
+      return fmt::format("{:.{}f}", number, style.digits);
+    case Form::seconds:
+      return seconds_text(number);
+    case Form::duration:
+      return duration_text(number);
+    case Form::bytes:
+      break;
+  }
+  return bytes_text(number);
+}
+
+/// Whole numbers are shown as they are, unless they are bytes or a stretch of time.
+std::string number_text(std::int64_t number, const Style& style) {
+  const bool as_it_is = style.form != Form::bytes && style.form != Form::duration;
+  return as_it_is ? fmt::format("{}", number) : number_text(static_cast<double>(number), style);
+}
+
+class TextWriter {
+ public:
+  TextWriter(std::ostream& out, std::optional<std::size_t> columns)
+      : out_(out), columns_(columns) {}
+
+  void line(std::string_view text, std::size_t indent) {
+    const std::string shown = printable(text);
+    out_ << (columns_ ? folded(shown, *columns_, indent) : shown) << '\n';
+    any_ = true;
+  }
+  void blank_line() {
+    if (any_) out_ << '\n';
+  }
+
+ private:
+  std::ostream& out_;
+  std::optional<std::size_t> columns_;
+  bool any_ = false;
+};
+
+/// The columns of a table that people see, and how wide they are.
+class Widths {
+ public:
+  explicit Widths(const Table& table) : table_(table) {
+    std::vector<std::string> heads;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const auto& [key, name, style] = table.columns[i];
+      if (name.empty()) continue;
+      shown_.push_back(i);
+      heads_.push_back(style.unit.empty() ? name : name + ' ' + style.unit);
+      widths_.push_back(columns_of(heads_.back()));
+      are_text_.push_back(false);
+    }
+  }
+
+  [[nodiscard]] bool are_none() const { return shown_.empty(); }
+  void make_room(const Table::Row& row) {
+    for (std::size_t k = 0; k < shown_.size(); ++k) {
+      const Value& value = row.at(shown_[k]);
+      widths_[k] = std::max(widths_[k], columns_of(cell(value, shown_[k])));
+      if (std::holds_alternative<std::string>(value)) are_text_[k] = true;
+    }
+  }
+  [[nodiscard]] std::string heads() const { return line(heads_); }
+  [[nodiscard]] std::string line_of(const Table::Row& row) const {
+    std::vector<std::string> cells;
+    for (const std::size_t i : shown_) cells.push_back(cell(row.at(i), i));
+    return line(cells);
+  }
+
+ private:
+  [[nodiscard]] std::string cell(const Value& value, std::size_t column) const {
+    Style style = table_.columns[column].style;
+    style.unit.clear();  // it stands in the head
+    return text_of(value, style);
+  }
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
+    std::string line;
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+      const std::string padding(widths_[k] - columns_of(cells[k]), ' ');
+      if (k > 0) line += "  ";
+      line += are_text_[k] ? cells[k] + padding : padding + cells[k];
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    return line;
+  }
+
+  const Table& table_;
+  std::vector<std::size_t> shown_;
+  std::vector<std::string> heads_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> are_text_;
+};
+
+void write(const Table& table, TextWriter& out) {
+  Widths widths(table);
+  std::size_t rows = 0;
+  table.for_each([&](const Table::Row& row) {
+    if (rows++ < table.most_shown) widths.make_room(row);
+  });
+  if (rows == 0 || widths.are_none()) return;
+  const std::string margin(table.name.empty() ? 0 : 2, ' ');
+  out.blank_line();
+  if (!table.name.empty()) out.line(table.name, 2);
+  out.line(margin + widths.heads(), margin.size() + 4);
+  std::size_t shown = 0;
+  table.for_each([&](const Table::Row& row) {
+    if (shown++ < table.most_shown) out.line(margin + widths.line_of(row), margin.size() + 4);
+  });
+  if (rows > table.most_shown)
+    out.line(fmt::format("{}and {} more", margin, rows - table.most_shown), 4);
+}
+
+}  // namespace
+
+std::string text_of(const Value& value, const Style& style) {
+  const auto with_unit = [&](std::string text) {
+    return style.unit.empty() || text == "-" ? text : text + ' ' + style.unit;
+  };
+  if (const auto* number = std::get_if<double>(&value))
+    return with_unit(number_text(*number, style));
+  if (const auto* number = std::get_if<std::int64_t>(&value))
+    return with_unit(number_text(*number, style));
+  if (const auto* is = std::get_if<bool>(&value)) return *is ? "yes" : "no";
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? "-" : printable(*text);
+}
+
+std::string Report::share(double part, double whole) {
+  return whole > 0 ? fmt::format(", {:.1f} %", 100 * part / whole) : "";
+}
+
+void Table::for_each(const std::function<void(const Row&)>& take) const {
+  if (source) return source(take);
+  for (const Row& row : rows) take(row);
+}
+
+void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns) {
+  constexpr std::size_t widest_name = 40;
+  std::size_t column = 0;
+  for (const auto& part : report.parts)
+    if (const auto* fact = std::get_if<Fact>(&part))
+      if (const std::size_t width = columns_of(fact->name); width <= widest_name)
+        column = std::max(column, width + 2);
+  TextWriter writer(out, columns);
+  bool is_below_table = false;
+  for (const auto& part : report.parts) {
+    if (const auto* table = std::get_if<Table>(&part)) {
+      write(*table, writer);
+      is_below_table = true;
+    }
+    if (const auto* fact = std::get_if<Fact>(&part)) {
+      if (fact->name.empty() || !fact->value.is_known()) continue;
+      if (std::exchange(is_below_table, false)) writer.blank_line();
+      const std::size_t width = columns_of(fact->name);
+      const std::string padding(width + 2 <= column ? column - width : 2, ' ');
+      writer.line(fact->name + padding + text_of(fact->value, fact->style) + fact->more, column);
+    }
+    if (const auto* note = std::get_if<Note>(&part)) {
+      if (std::exchange(is_below_table, false)) writer.blank_line();
+      writer.line(note->text, 2);
+    }
+  }
+}
+
+}  // namespace wallheat

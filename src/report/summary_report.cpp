@@ -1,0 +1,293 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "core/answer.hpp"
+#include "report/attributes.hpp"
+#include "report/summary.hpp"
+#include "report/unknown.hpp"
+#include "view/advice.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+const Style celsius{Form::decimals, 3, "°C"};
+
+std::string side_text(const char* side, double threshold) {
+  return fmt::format("{} {} °C", side, threshold);
+}
+
+void add_plans(const Summary& summary, Report& report) {
+  report.add(Fact{"plans", "plans", summary.plans});
+  for (const PlanStatus status :
+       {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
+        PlanStatus::failed}) {
+    const auto found = summary.by_status.find(status);
+    const bool any = found != summary.by_status.end();
+    const std::string name{to_string(status)};
+    report.add(Fact{name, any ? "  " + name : "", any ? found->second : 0});
+  }
+  report.add(Fact{"with_temperature", "", summary.means.size()});
+}
+
+void add_temperatures(const Summary& summary, Report& report) {
+  const auto [above, below] = summary.thresholds;
+  const auto solved = static_cast<double>(summary.means.size());
+  const bool any = solved > 0;
+  const auto name = [&](const std::string& text) { return any ? text : ""; };
+  report.add(
+      Fact{"mean_of_means", name("average mean temperature"), summary.mean_of_means, celsius});
+  report.add(Fact{"median_of_means", name("  median"), summary.median_of_means, celsius});
+  report.add(Fact{"std_of_means",
+                  name("  standard deviation"),
+                  summary.std_of_means,
+                  {Form::decimals, 4, "°C"},
+                  ", of the means (population; pandas: ddof=0)"});
+  report.add(Fact{"mean_of_stds", name("average standard deviation"), summary.mean_of_stds, celsius,
+                  ", within a plan (population)"});
+  report.add(Fact{"above", "", above});
+  report.add(Fact{"below", "", below});
+  for (const auto& [key, side, threshold, plans] :
+       {std::tuple("half_above", "above", above, summary.half_above),
+        {"half_below", "below", below, summary.half_below}})
+    report.add(Fact{key,
+                    name("at least 50 % " + side_text(side, threshold)),
+                    plans,
+                    {.unit = "plans"},
+                    Report::share(static_cast<double>(plans), solved)});
+}
+
+void add_areas(const Summary& summary, double cell_metres, Report& report) {
+  if (cell_metres == 0 || summary.means.empty()) return;
+  const auto [above, below] = summary.thresholds;
+  for (const auto& [key, name, cells] :
+       {std::tuple("area_m2", std::string("area"), summary.interior_cells),
+        {"area_above_m2", "  " + side_text("above", above), summary.cells_above},
+        {"area_below_m2", "  " + side_text("below", below), summary.cells_below}}) {
+    const auto count = static_cast<double>(cells);
+    report.add(Fact{
+        key,
+        name,
+        count * cell_metres * cell_metres,
+        {Form::digits, 5, "m²"},
+        name == "area" ? "" : Report::share(count, static_cast<double>(summary.interior_cells))});
+  }
+}
+
+void add_rooms(const RoomSummary& rooms, const Thresholds& thresholds, Report& report) {
+  report.add(Fact{"rooms", "rooms", rooms.rooms});
+  for (const auto& [key, side, threshold, count] :
+       {std::tuple("rooms_above", "above", thresholds.above, rooms.above),
+        {"rooms_below", "below", thresholds.below, rooms.below}})
+    report.add(Fact{key,
+                    "  mean " + side_text(side, threshold),
+                    count,
+                    {.unit = "rooms"},
+                    Report::share(static_cast<double>(count), static_cast<double>(rooms.rooms))});
+}
+
+/// How the answers were found, and how sure they are.
+void add_solver(const Summary& summary, Report& report) {
+  const bool any = !summary.solver.empty();
+  report.add(Fact{"solver", any ? "solver" : "", summary.solver});
+  const double bound = summary.means.empty() ? unknown : summary.largest_error_bound;
+  report.add(Fact{"largest_error_bound",
+                  std::isnan(bound) ? "" : "largest error bound",
+                  bound,
+                  {Form::digits, 3, "°C"}});
+  const auto if_any = [](auto count, const char* name) { return count > 0 ? name : ""; };
+  report.add(Fact{"largest_error_estimate",
+                  if_any(summary.largest_error_estimate, "largest error estimate"),
+                  summary.largest_error_estimate,
+                  {Form::digits, 2, "°C"}});
+  report.add(Fact{"far_from_steady",
+                  if_any(summary.far_from_steady, "stopped early"),
+                  summary.far_from_steady,
+                  {.unit = "plans"},
+                  std::string(", ") + far_from_steady});
+  report.add(Fact{"fell_back",
+                  if_any(summary.fell_back, "fell back to jacobi"),
+                  summary.fell_back,
+                  {.unit = "plans"}});
+  report.add(
+      Fact{"cells_in_doubt",
+           if_any(summary.cells_in_doubt, "cells in doubt"),
+           summary.cells_in_doubt,
+           {},
+           fmt::format(", near {} or {} °C", summary.thresholds.below, summary.thresholds.above)});
+}
+
+void add_costs(const Summary& summary, const WallTime* wall, Report& report) {
+  report.add(Fact{"", "time of solver threads", summary.spent.text()});
+  report.add(Fact{"thread_seconds", "", summary.spent.seconds()});
+  report.add(Fact{"cpu_seconds", "", summary.spent.cpu_seconds()});
+  const auto memory = [](std::int64_t bytes) { return bytes > 0 ? Value(bytes) : Value(); };
+  report.add(Fact{"peak_memory",
+                  "peak memory of a solver",
+                  memory(summary.peak_memory),
+                  {Form::bytes},
+                  ", for plan " + summary.peak_memory_id});
+  report.add(Fact{"peak_memory_id", "",
+                  summary.peak_memory > 0 ? Value(summary.peak_memory_id) : Value()});
+  if (wall == nullptr) return;
+  report.add(Fact{"rank_memory",
+                  "peak memory of a rank",
+                  memory(wall->rank_memory),
+                  {Form::bytes},
+                  fmt::format(", of rank {}", wall->rank)});
+  report.add(Fact{"rank_memory_rank", "", wall->rank_memory > 0 ? Value(wall->rank) : Value()});
+  std::string more = ", " + rate_text(wall->plans / wall->seconds);
+  if (wall->all_sessions > 1)
+    more += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
+                        wall->sessions, wall->all_sessions);
+  report.add(Fact{
+      "wall_seconds", wall->seconds > 0 ? "wall time" : "", wall->seconds, {Form::duration}, more});
+  report.add(Fact{"sessions", "", wall->all_sessions});
+  report.add(Fact{"sessions_with_figures", "", wall->sessions});
+}
+
+/// Bins with a bar for people, and those that lie far from the others.
+void add_histogram(const Summary& summary, Report& report) {
+  constexpr int all_digits = 15;
+  report.add(table_of(summary.histogram, "histogram", "plans by mean temperature", all_digits));
+  Table& outliers = report.add(Table{
+      "outliers", "far from the others", {{"id", "plan"}, {"mean_temp", "mean", {.unit = "°C"}}}});
+  outliers.most_shown = 10;
+  for (const std::size_t i : summary.histogram.outliers)
+    outliers.rows.push_back({summary.ids[i], summary.means[i]});
+}
+
+Table table_of_seconds(const char* key, const char* name,
+                       const std::vector<std::pair<std::string, double>>& entries) {
+  Table table{key,
+              name,
+              {{"name", "where"},
+               {"seconds", "time", {Form::duration}},
+               {"", "share", {Form::decimals, 1, "%"}}}};
+  double all = 0;
+  for (const auto& [entry, seconds] : entries) all += seconds;
+  if (!(all > 0)) return table;
+  for (const auto& [entry, seconds] : entries)
+    table.rows.push_back({entry, seconds, 100 * seconds / all});
+  return table;
+}
+
+void add_gpus(const WallTime& wall, Report& report) {
+  std::vector<std::pair<std::string, double>> entries;
+  constexpr std::array names{"the host's work", "upload", "kernels", "download",
+                             "waiting for the driver"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    entries.emplace_back(names.at(i), wall.on_gpus.*gpu_seconds_names.at(i).second);
+  report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went", entries));
+  std::istringstream kernels(wall.kernels);
+  for (std::string line; std::getline(kernels, line);) report.add(Note{line});
+}
+
+void add_plans_to_name(const Summary& summary, Report& report) {
+  Table& slowest = report.add(Table{"slowest",
+                                    "slowest plans",
+                                    {{"id", "plan"},
+                                     {"seconds", "time", {Form::duration}},
+                                     {"iterations", "iterations"},
+                                     {"interior_cells", "interior cells"},
+                                     {"device", "device"},
+                                     {"host", "host"}}});
+  for (const PlanResult& row : summary.slowest)
+    slowest.rows.push_back(
+        {row.id, row.seconds, row.iterations, row.interior_cells, row.device, row.host});
+  if (summary.rooms) {
+    Table& rooms = report.add(Table{
+        "coldest_rooms",
+        "coldest rooms",
+        {{"id", "plan"}, {"room", "room"}, {"mean_temp", "mean", celsius}, {"cells", "cells"}}});
+    rooms.most_shown = 5;
+    for (const auto& [id, room, metres] : summary.rooms->coldest)
+      rooms.rows.push_back({id, room.room, room.mean_temp, room.cells});
+  }
+  Table& failed = report.add(Table{"failed_plans",
+                                   "failed plans",
+                                   {{"id", "plan"}, {"attempts", "attempts"}, {"error", "why"}}});
+  for (const FailedPlan& plan : summary.failed)
+    failed.rows.push_back({plan.id, plan.attempts, plan.error});
+}
+
+}  // namespace
+
+Report report_of(const Summary& summary, const WallTime* wall, bool closed_well,
+                 double cell_metres) {
+  Report report;
+  add_plans(summary, report);
+  add_temperatures(summary, report);
+  add_areas(summary, cell_metres, report);
+  if (summary.rooms) add_rooms(*summary.rooms, summary.thresholds, report);
+  add_solver(summary, report);
+  add_costs(summary, wall, report);
+  report.add(Fact{"closed_well", "", closed_well});
+  if (!closed_well)
+    report.add(
+        Note{"the file is still being written, or its writer was killed: go on with --resume"});
+  add_histogram(summary, report);
+  report.add(table_of_seconds("phases", "where the time of solver threads went", summary.phases));
+  if (wall != nullptr) add_gpus(*wall, report);
+  add_plans_to_name(summary, report);
+  return report;
+}
+
+Figure histogram_figure(const Summary& summary, const std::string& title, std::size_t wanted_bins) {
+  std::vector<double> means = summary.means;
+  std::erase_if(means, [](double mean) { return !std::isfinite(mean); });
+  Figure figure{"histogram",
+                fmt::format("{}: {} plans", title, summary.means.size()),
+                {"mean temperature of a plan, °C"}};
+  if (means.empty()) return figure;
+  const auto [low, high] = std::ranges::minmax(means);
+  const double span = high - low;
+  // Narrower bins would be lost in the last digits of their borders.
+  const double least = 1e-9 * std::max(std::abs(low), std::abs(high));
+  double width = 1;
+  double origin = 0;  // of the bins
+  if (wanted_bins > 0 && span > least) {
+    width = span / static_cast<double>(wanted_bins);
+    origin = low;
+  } else {
+    constexpr double most_bins = 100;
+    constexpr double fewest_bins = 3;
+    while (span / width > most_bins) width *= 10;
+    while (span > least && span / width < fewest_bins) width /= 10;
+  }
+  std::map<double, double> bins;
+  for (const double mean : means) {
+    double bin = std::floor((mean - origin) / width);
+    if (wanted_bins > 0 && mean > low) bin = std::min(bin, static_cast<double>(wanted_bins - 1));
+    ++bins[bin];
+  }
+  figure.y.name = fmt::format("plans in {:.3g} °C", width);
+  Figure::Series bars{"plans", Figure::Mark::bars};
+  double highest = 0;
+  for (const auto& [number, count] : bins) {
+    bars.x.push_back(origin + number * width);
+    bars.x_end.push_back(origin + (number + 1) * width);
+    bars.y.push_back(count);
+    highest = std::max(highest, count);
+  }
+  figure.series.push_back(std::move(bars));
+  const auto add_line = [&](const char* name, double at, bool is_dashed) {
+    figure.series.push_back({fmt::format("{} {:#.4g} °C", name, at),
+                             Figure::Mark::line,
+                             {at, at},
+                             {0, 1.08 * highest},
+                             {},
+                             {},
+                             is_dashed});
+  };
+  add_line("mean", summary.mean_of_means, false);
+  add_line("median", summary.median_of_means, true);
+  return figure;
+}
+
+}  // namespace wallheat
