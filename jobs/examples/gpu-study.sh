@@ -64,7 +64,7 @@ fi
 
 task 3 "Where the time went"
 text steps "By step, of all threads and GPUs" "$wallheat" summary run.h5
-made run.html "$wallheat" report run.h5 --out @OUT@
+made run.html "$wallheat" summary run.h5 --page @OUT@
 made trace.json "$wallheat" trace run.h5 --out @OUT@
 note "run.html shows every thread over time and each GPU's kernels; trace.json is for ui.perfetto.dev."
 

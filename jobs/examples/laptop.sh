@@ -13,4 +13,4 @@ data=${1:-plans} out=${2:-results.h5}
 "$wallheat" run --data "$data" --out "$out" --save-fields --resume
 "$wallheat" summary "$out"
 "$wallheat" list "$out" --sort mean_temp --first 5      # the coldest
-"$wallheat" report "$out" --out "${out%.h5}.html" --overwrite
+"$wallheat" summary "$out" --page "${out%.h5}.html" --overwrite

@@ -136,7 +136,7 @@ text digits "jacobi, fastforward and steady" \
 
 task 10 "Where a run spends its time"
 made trace.json "$wallheat" trace all.h5 --out @OUT@
-made run.html "$wallheat" report all.h5 --out @OUT@
+made run.html "$wallheat" summary all.h5 --page @OUT@
 note "run.html shows every thread over time, trace.json is for ui.perfetto.dev."
 text ledger "The whole run" "$wallheat" summary all.h5
 

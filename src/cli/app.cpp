@@ -104,8 +104,8 @@ std::string overview() {
     text += fmt::format("  {:<12}{}\n", command.name, command.purpose);
   }
   text +=
-      "\nTo begin:\n  wallheat generate --out plans --count 8 --size 96\n"
-      "  wallheat run --data plans --out results.h5\n  wallheat summary results.h5\n";
+      "\nTo begin:\n    wallheat generate --out plans --count 8 --size 96\n"
+      "    wallheat run --data plans --out results.h5\n    wallheat summary results.h5\n";
   return folded_for(STDOUT_FILENO, text, 14) +
          folded_for(STDOUT_FILENO,
                     "\n'wallheat help COMMAND' lists a command's options and two examples; "
@@ -178,7 +178,11 @@ int complete() {
   if (command == commands.end()) return exit_done;
   Options options(words[1], {words.begin() + 2, words.end()});
   options.complete();
-  return call(*command, options);
+  try {
+    return call(*command, options);
+  } catch (const Options::Done&) {
+    return exit_done;
+  }
 }
 
 bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
@@ -205,7 +209,11 @@ int run_one(const std::string& name, Arguments arguments) {
   if (name == "complete") return complete();
   const Command& command = command_named(name);
   Options options(name, std::move(arguments));
-  return call(command, options);
+  try {
+    return call(command, options);
+  } catch (const Options::Done&) {
+    return exit_done;
+  }
 }
 
 }  // namespace
@@ -223,9 +231,6 @@ int app_main(const Arguments& arguments) {
         run_one(name, {arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end()});
     flush_stdout();
     return status;
-  } catch (const Options::Done&) {
-    flush_stdout();
-    return exit_done;
   } catch (const UsageError& error) {
     // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
     // as mpirun would end rank 0 before it has spoken if one of them failed.

@@ -157,7 +157,7 @@ int bench_command(Options& options) {
       {"wallheat bench --plans 1 --size 96 --repeat 1 --scaling false",
        "wallheat bench --solvers --plans 1 --size 96 --repeat 1"});
   options.add("device", value(device, "NAME", "cpu"), "cpu or gpu");
-  options.add("data,d", value(data, "PLANS"),
+  options.add("data,d", file(data, FileRole::plans, "PLANS"),
               "directory or zip archive of plans to use; default: generated ones (seed 1)");
   constexpr int by_device = std::numeric_limits<int>::min();
   options.add("plans", value(count, "N", by_device, "8, on a GPU 64"), "the first N plans");
@@ -197,9 +197,6 @@ int bench_command(Options& options) {
         "--reference is for a plan of --data on the CPU: leave out --sizes, --solvers");
   if (quick && picture.wanted())
     throw UsageError("--quick leaves out the sizes of plans that --plot draws");
-  CommandFiles& files = options.files();
-  files.reads_plans("--data", data);
-  files.check();
   if (count == by_device) count = device == "gpu" ? 64 : 8;
   if (count < 1) throw UsageError("--plans must be at least 1");
   if (repeat < 1) throw UsageError("--repeat must be at least 1");

@@ -63,7 +63,7 @@ void parse(Options& options, CompareOptions& compare) {
       "wrong usage.",
       {"wallheat compare results.h5 steady.h5",
        "wallheat compare results.h5 numpy=36111 --plans 4571"});
-  options.add("what", value(compare.words, "WHAT"),
+  options.add("what", file(compare.words, FileRole::result, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
               "for how many plans to tell seconds and hours");
@@ -97,13 +97,6 @@ void parse(Options& options, CompareOptions& compare) {
         "without a result file, --timed-plans must tell for how many plans the times are");
   if (compare.timed_plans > 0 && static_cast<std::size_t>(files) == compare.words.size())
     throw UsageError("--timed-plans needs NAME=SECONDS");
-}
-
-/// Throws where the picture would replace something else.
-void check_files_of_compare(const CompareOptions& compare, CommandFiles& files) {
-  for (std::size_t i = 0; i < compare.words.size(); ++i)
-    if (!compare.given[i]) files.reads_store("WHAT", compare.words[i]);
-  files.check();
 }
 
 CompareReport report_of(const CompareOptions& compare) {
@@ -164,7 +157,6 @@ void require_equal(const CompareReport& report) {
 int compare_command(Options& options) {
   CompareOptions compare;
   parse(options, compare);
-  check_files_of_compare(compare, options.files());
   const CompareReport report = report_of(compare);
   if (compare.json) {
     fmt::print("{}", json_text(to_json(report)));

@@ -16,6 +16,7 @@
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "report/gnuplot.hpp"
+#include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -416,8 +417,7 @@ void Options::check_files() {
           files_.makes(name, file, overwrite_, option.value.beginning);
           break;
         case FileRole::picture:
-          if (!file.empty())
-            files_.makes(name, file, overwrite_, beginning_of(plot_format(option.name, file)));
+          files_.writes(name, file);  // what its name means is looked at when no other file has it
           break;
         case FileRole::text:
           files_.makes_text(name, file, overwrite_);
@@ -431,6 +431,11 @@ void Options::check_files() {
     }
   }
   files_.check();
+  for (const Option& option : table_)
+    if (option.value.role == FileRole::picture)
+      for (const std::filesystem::path& file : named_by(option.value.variable))
+        if (!file.empty())
+          require_replaceable(file, overwrite_, beginning_of(plot_format(option.name, file)));
 }
 
 std::string Options::help() const {

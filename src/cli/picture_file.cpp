@@ -27,13 +27,12 @@ void PictureFile::declare(Options& options, const char* option, const char* help
 
 void PictureFile::check() const {
   if (!wanted()) return;
-  const PlotFormat format = plot_format(option_, path_);
   (void)size();
   constexpr int least = 24;
   constexpr int most = 1200;
   if (dpi_ < least || dpi_ > most)
     throw UsageError(fmt::format("--dpi must be {} to {}", least, most));
-  if (dpi_ != usual_dpi && format != PlotFormat::png)
+  if (dpi_ != usual_dpi && plot_format(option_, path_) != PlotFormat::png)
     throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
 }
 

@@ -224,14 +224,17 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
   options.add("file", value(names, "FILE"),
               "the result file, then the plans to draw (also as arguments)");
   options.positional("file", -1);
-  options.add("data,d", value(plot.data, "PLANS"),
+  options.check([&] {
+    if (!names.empty()) options.files().reads_store("FILE", names.front());
+  });
+  options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
               "the floor plans: for start fields and masks, and to solve what is not stored");
   options.add(
       "show", value(show_names, "NAMES"),
       "of each plan: start, mask, source, field, rooms (with numbers and means), difference, "
       "separated by commas; default: start and field of one plan with --data, else field, or the "
       "difference with --minus");
-  options.add("minus", value(plot.minus, "FILE"),
+  options.add("minus", file(plot.minus, FileRole::result),
               "another result file of the same plans, whose fields are taken away");
   declare_rows(options, plot.choice);
   options.add("first,n", value(plot.first, "N", 25), "so many plans at most, if none is named");
@@ -270,11 +273,6 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
     throw UsageError("--show difference needs the other result file: name it by --minus");
   if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
   if (!range.empty()) plot.range = range_in(range);
-  CommandFiles& files = options.files();
-  files.reads_store("FILE", plot.file);
-  files.reads_store("--minus", plot.minus);
-  files.reads_plans("--data", plot.data);
-  files.check();
 }
 
 /// Those that are named, else the first of those that are chosen. Returns how many there are.

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <limits>
 
-#include "cli/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
@@ -118,8 +117,7 @@ void tell_thresholds(const std::string& file, const ResultReader& reader) {
 std::filesystem::path plans_of(const std::string& file, const ResultReader& reader) {
   std::filesystem::path plans;
   for (const Attributes& session : reader.sessions())
-    for (const Setting& setting : settings_in(text_in(session, "configuration", "")))
-      if (setting.name == "data") plans = setting.value;
+    if (const std::string data = text_in(session, "data", ""); !data.empty()) plans = data;
   std::error_code unknown;
   if (plans.empty() || !std::filesystem::exists(plans, unknown))
     throw RunError(fmt::format("{} was made from plans {}: name them by --data", file,

@@ -317,17 +317,19 @@ void parse_scaling_options(Options& options, ScalingOptions& scaling) {
       "solving, so that one run predicts all; what limits that is the longest plan.\n"
       "--times analyses figures, as those of a paper.",
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
-  options.add("file", value(scaling.files, "FILE"),
+  options.add("file", file(scaling.files, FileRole::result),
               "a result file of a finished run (also as an argument); any number");
-  options.add("data,d", value(scaling.data, "PLANS"), "directory or zip archive of plans to solve");
-  options.add("replay", value(scaling.replay, "FILE"), "the result file whose plans are scheduled");
+  options.add("data,d", file(scaling.data, FileRole::plans, "PLANS"),
+              "directory or zip archive of plans to solve");
+  options.add("replay", file(scaling.replay, FileRole::result),
+              "the result file whose plans are scheduled");
   options.add("times", value(scaling.times, "LIST"), "workers=seconds, as 1=212,2=140,3=110");
   options.add("workers,w", value(scaling.workers, "LIST"),
               "with --data and --replay: numbers of workers, as 1,2,4; default: 1, 2, 4, ... to "
               "this machine's cores, with --replay to 1024");
   options.add("repeat", value(scaling.repeat, "N", 3),
               "with --data: runs for each number of workers, of which the fastest counts");
-  options.add("ids", value(scaling.ids, "FILE"), "with --data: file with one id a line");
+  options.add("ids", file(scaling.ids, FileRole::read), "with --data: file with one id a line");
   options.add("plans", value(scaling.plan_counts, "LIST"),
               "with --data: in place of more workers, more plans: the first 10,32,64 of them, with "
               "the most workers; what a plan takes of each number");
@@ -360,12 +362,6 @@ void parse_scaling_options(Options& options, ScalingOptions& scaling) {
   if (scaling.first < 0) throw UsageError("--first must be at least 0");
   (void)solver.finish({});
   scaling.solver = solver.arguments();
-  CommandFiles& files = options.files();
-  for (const std::string& file : scaling.files) files.reads_store("FILE", file);
-  files.reads_store("--replay", scaling.replay);
-  if (scaling.source == Source::runs) files.reads_plans("--data", scaling.data);
-  files.reads("--ids", scaling.ids);
-  files.check();
 }
 
 /// What the scalings are of, for people, and they themselves.

@@ -53,8 +53,8 @@ Report summary_command(Options& options) {
   if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, plans);
   const WallTime wall = wall_time(reader->sessions());
   // The sessions' time is that of all plans.
-  Report report = report_of(summary, where.empty() ? &wall : nullptr, reader->closed_well(),
-                            cell_size.metres());
+  Report report =
+      report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_size.metres());
   report.title = std::filesystem::path(file).filename().string();
   report.add(histogram_figure(summary, report.title, static_cast<std::size_t>(bins)));
   report.own_page = [reader, file](std::ostream& out) {

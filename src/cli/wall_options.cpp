@@ -76,10 +76,10 @@ WallChange wall_change_in(const std::string& text) {
 }
 
 void LinearPlans::declare(Options& options) {
-  options.add("data,d", value(data_, "PLANS"),
+  options.add("data,d", file(data_, FileRole::plans, "PLANS"),
               "the floor plans: a directory or a zip archive, as for 'wallheat run'");
   options.add("id", value(ids_, "ID"), "a plan (also as an argument); default: all of --ids");
-  options.add("ids", value(ids_file_, "FILE"),
+  options.add("ids", file(ids_file_, FileRole::read),
               "file with one id a line, # begins a comment (default: building_ids.txt of a "
               "directory or zip archive; all its plans if it has none)");
   options.add("first,n", value(first_, "N", 0), "only the first N ids; 0: all");
@@ -101,8 +101,6 @@ void LinearPlans::open(CommandFiles& files) {
     throw UsageError("--accuracy must be a number above 0 (°C)");
   if (!std::isfinite(spacing_) || spacing_ < 0)
     throw UsageError("--spacing must be a number above 0");
-  files.reads_plans("--data", data_);
-  files.reads("--ids", ids_file_);
   files.check();
   source_ = open_plan_source(data_);
   const PlanIds plans =

@@ -92,9 +92,10 @@ struct Summary {
 /// "23.4 MB, for plan 00007": what the largest plan took; empty where that is unknown.
 [[nodiscard]] std::string peak_memory_text(const Summary& summary);
 
-/// `wall` only if the summary is of all rows. With areas if the width of a cell is known, in metres.
-[[nodiscard]] Report report_of(const Summary& summary, const WallTime* wall, bool closed_well,
-                               double cell_metres = 0);
+/// `wall` only if the summary is of all rows; `reader` of the file that they are from, or null.
+/// With areas if the width of a cell is known, in metres.
+[[nodiscard]] Report report_of(const Summary& summary, const WallTime* wall = nullptr,
+                               const ResultReader* reader = nullptr, double cell_metres = 0);
 
 /// The means in so many bins, with lines at mean and median; without data if no plan counts. 0:
 /// bins of 1 °C; of a power of ten that makes 3 to 100 of them if these were too few or too many.

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <utility>
 
-#include "core/answer.hpp"
+#include "core/number_of.hpp"
 #include "report/attributes.hpp"
 #include "report/summary.hpp"
 #include "report/unknown.hpp"
@@ -147,7 +149,6 @@ void add_costs(const Summary& summary, const WallTime* wall, Report& report) {
                         wall->sessions, wall->all_sessions);
   report.add(Fact{
       "wall_seconds", wall->seconds > 0 ? "wall time" : "", wall->seconds, {Form::duration}, more});
-  report.add(Fact{"sessions", "", wall->all_sessions});
   report.add(Fact{"sessions_with_figures", "", wall->sessions});
 }
 
@@ -216,10 +217,30 @@ void add_plans_to_name(const Summary& summary, Report& report) {
     failed.rows.push_back({plan.id, plan.attempts, plan.error});
 }
 
+/// Not for people, who have a page for them.
+void add_record(const ResultReader& reader, Report& report) {
+  Table& settings = report.add(Table{"settings", "", {{"name", ""}, {"value", ""}}});
+  for (const auto& [name, setting] : reader.settings()) settings.rows.push_back({name, setting});
+  constexpr std::array names{"started_utc", "ended_utc",     "end",        "command_line",
+                             "restored",    "solved",        "failed",     "seconds",
+                             "threads",     "plans_at_once", "rank_memory"};
+  Table& sessions = report.add(Table{"sessions", "", {}});
+  for (const char* name : names) sessions.columns.push_back({name, ""});
+  for (const Attributes& session : reader.sessions()) {
+    Table::Row& row = sessions.rows.emplace_back();
+    for (const char* name : names) {
+      const auto found = session.find(name);
+      const auto number = found == session.end() ? std::nullopt : number_of<double>(found->second);
+      row.push_back(found == session.end() ? Value() : number ? Value(*number) : found->second);
+    }
+  }
+}
+
 }  // namespace
 
-Report report_of(const Summary& summary, const WallTime* wall, bool closed_well,
+Report report_of(const Summary& summary, const WallTime* wall, const ResultReader* reader,
                  double cell_metres) {
+  const bool closed_well = reader == nullptr || reader->closed_well();
   Report report;
   add_plans(summary, report);
   add_temperatures(summary, report);
@@ -235,6 +256,7 @@ Report report_of(const Summary& summary, const WallTime* wall, bool closed_well,
   report.add(table_of_seconds("phases", "where the time of solver threads went", summary.phases));
   if (wall != nullptr) add_gpus(*wall, report);
   add_plans_to_name(summary, report);
+  if (reader != nullptr) add_record(*reader, report);
   return report;
 }
 

@@ -22,6 +22,11 @@
 namespace wallheat {
 namespace {
 
+int verified(const Arguments& arguments) {
+  Options options("verify", arguments);
+  return verify_command(options);
+}
+
 using testing::ContainsRegex;
 
 /// Four plans (one without rooms), their true results, and a file of what became of them.
@@ -94,7 +99,7 @@ class VerifyTest : public testing::Test {
     Arguments arguments{file(), "--data", directory_.path().string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     testing::internal::CaptureStdout();
-    const int status = verify_command(arguments);
+    const int status = verified(arguments);
     std::fflush(stdout);
     return {status, testing::internal::GetCapturedStdout()};
   }
@@ -186,8 +191,7 @@ TEST_F(VerifyTest, takes_any_setting_that_a_run_takes) {
   for (const char* wrong : {"inf", "nan", "-1", "1e999", ""}) {
     settings_["tolerance"] = wrong;
     write();
-    EXPECT_THROW((void)verify_command({file(), "--data", directory_.path().string()}), RunError)
-        << wrong;
+    EXPECT_THROW((void)verified({file(), "--data", directory_.path().string()}), RunError) << wrong;
   }
 }
 
@@ -201,8 +205,8 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_files_of_the_other_solvers) {
     const Outcome outcome = verify();
     EXPECT_EQ(outcome.status, exit_done) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("ok: 4 plan(s) solved again"));
-    EXPECT_THROW((void)verify_command({file(), "--data", directory_.path().string(),
-                                       "--solver-backend", "reference"}),
+    EXPECT_THROW((void)verified({file(), "--data", directory_.path().string(), "--solver-backend",
+                                 "reference"}),
                  RunError);
   }
 }
@@ -352,18 +356,18 @@ TEST_F(VerifyTest, solves_as_many_plans_as_asked_and_the_same_for_the_same_seed)
 TEST_F(VerifyTest, checks_a_file_without_its_plans) {
   write();
   testing::internal::CaptureStdout();
-  const int status = verify_command({file(), "--sample", "0"});
+  const int status = verified({file(), "--sample", "0"});
   std::fflush(stdout);
   EXPECT_EQ(status, exit_done);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("not checked, as there is no"));
-  EXPECT_THROW((void)verify_command({file()}), UsageError);
+  EXPECT_THROW((void)verified({file()}), UsageError);
 }
 
 TEST_F(VerifyTest, refuses_to_compare_with_another_solver) {
   settings_["solver_version"] = "0";
   write();
   EXPECT_THAT(refusal_of<RunError>([&] {
-                (void)verify_command({file(), "--data", directory_.path().string()});
+                (void)verified({file(), "--data", directory_.path().string()});
               }),
               HasSubstr("was solved by jacobi 0, and this wallheat has jacobi"));
   EXPECT_EQ(verify({"--sample", "0"}).status, exit_done);

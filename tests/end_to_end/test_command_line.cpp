@@ -85,8 +85,7 @@ TEST_F(NewUser, is_told_what_is_no_result_file) {
                                     "export FILE",
                                     "export FILE --field 1 -o x",
                                     "export FILE --format xdmf -o x",
-                                    "report FILE --out x",
-                                    "report r.h5 --compare FILE --json",
+                                    "summary FILE --page x.html",
                                     "trace FILE --out x",
                                     "verify FILE --data plans",
                                     "status FILE",
@@ -176,7 +175,6 @@ TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
            {"status results.h5", "results.h5"},
            {"verify results.h5 --data plans", "results.h5"},
            {"compare results.h5 results.h5", "results.h5"},
-           {"report results.h5", shown},
            {"scaling --replay results.h5", "results.h5"},
            {"solve " + id + " --data plans", shown},
            {"bench --reference " + id + " --data plans", shown},
@@ -252,7 +250,7 @@ TEST_F(NewUser, sees_a_short_summary_of_any_temperatures) {
   save_floor_plan(directory_ / "plans", "00003", plan);
   shell(run);
   const Finished summary = shell("wallheat summary results.h5");
-  EXPECT_LT(std::count(summary.out.begin(), summary.out.end(), '\n'), 45);
+  EXPECT_LT(std::count(summary.out.begin(), summary.out.end(), '\n'), 50);
   const std::string outliers = summary.out.substr(summary.out.find("far from the others"));
   EXPECT_THAT(outliers.substr(0, outliers.find("slowest")), HasSubstr("00003"));
 }

@@ -149,7 +149,7 @@ TEST_F(Looking, writes_a_field_as_an_array) {
 }
 
 TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
-  shell("wallheat report r.h5 --out run.html");
+  shell("wallheat summary r.h5 --page run.html");
   const std::string page = bytes("run.html");
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
@@ -164,69 +164,23 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   const std::size_t lines = page.find("<pre id=plans-all hidden>");
   ASSERT_NE(lines, std::string::npos);
   EXPECT_THAT(page.substr(lines), AllOf(HasSubstr("\n00001\tconverged\t"), HasSubstr("\n00006\t")));
-  EXPECT_THAT(shell("wallheat report r.h5 --json").out, HasSubstr("\"thread_seconds\""));
+  EXPECT_THAT(shell("wallheat summary r.h5 --json").out,
+              HasSubstr("\"command_line\": \"wallheat run --data plans"));
   EXPECT_THAT(shell("wallheat summary r.h5").out,
               AllOf(HasSubstr("peak memory of a solver"), HasSubstr("peak memory of a rank")));
   EXPECT_THAT(shell("wallheat list r.h5 --where 'peak_memory > 1000000'").out, HasSubstr("00001"));
-  expect_refusal("report r.h5 --out run.html", 1, "run.html exists");
-  expect_refusal("report r.h5", 2, "either --out or --json");
-  expect_refusal("report plans/building_ids.txt --out x.html", 1, "building_ids.txt");
+  expect_refusal("summary r.h5 --page run.html", 1, "run.html exists");
+  expect_refusal("summary plans/building_ids.txt --page x.html", 1, "building_ids.txt");
 }
 
 TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
   shell(
       "wallheat run --data plans --out one.h5 --threads 1 &&"
-      "wallheat report one.h5 --out one.html");
+      "wallheat summary one.h5 --page one.html");
   const std::string page = bytes("one.html");
   const std::size_t begin = page.find("<h2>Threads over time");
   const std::string timeline = page.substr(begin, page.find("</section>", begin) - begin);
   EXPECT_THAT(timeline.substr(timeline.find("rank 1 thread 0")), HasSubstr("<polygon"));
-}
-
-TEST_F(Looking, puts_another_run_beside_the_page) {
-  shell("wallheat report r.h5 --compare coarse.h5 --out both.html");
-  const std::string page = bytes("both.html");
-  std::size_t place = 0;  // settings come first
-  for (const char* part :
-       {"Compared with coarse.h5", "what differs", "tolerance", "s a plan",
-        "identical to the last bit", "largest in plan", "thread time", "Mean temperatures"}) {
-    place = page.find(part, place);
-    EXPECT_NE(place, std::string::npos) << part;
-  }
-  const auto json =
-      nlohmann::json::parse(shell("wallheat report r.h5 --compare coarse.h5 --json").out);
-  const auto& comparison = json["comparison"];
-  EXPECT_EQ(comparison["file"], "coarse.h5");
-  EXPECT_EQ(comparison["comparisons"][0]["settings"][0]["name"], "tolerance");
-  EXPECT_EQ(comparison["comparisons"][0]["compared"], 6);
-  EXPECT_EQ(comparison["times"].size(), 2U);
-  EXPECT_GT(comparison["other_thread_seconds"]["solving"], 0);
-  double thread_seconds = 0;
-  for (const auto& [name, seconds] : comparison["thread_seconds"].items())
-    thread_seconds += seconds.get<double>();
-  const auto& ledger = json["ledgers"][0];
-  EXPECT_NEAR(thread_seconds, ledger["threads"].get<double>() * ledger["wall_s"].get<double>(),
-              1e-9);
-  EXPECT_FALSE(
-      nlohmann::json::parse(shell("wallheat report r.h5 --json").out).contains("comparison"));
-  shell("wallheat report r.h5 --compare r.h5 --out same.html");
-  EXPECT_THAT(bytes("same.html"), HasSubstr("Settings, version and devices are the same"));
-  expect_refusal("report r.h5 --compare coarse.h5 --out both.html", 1, "both.html exists");
-  expect_refusal("report r.h5 --compare coarse.h5 --overwrite --out coarse.h5", 2,
-                 "--compare and --out are one file");
-  expect_refusal("report r.h5 --compare none.h5 --out x.html", 1, "none.h5");
-  expect_refusal("report r.h5 --compare plans/building_ids.txt --out x.html", 1,
-                 "building_ids.txt");
-}
-
-TEST_F(Looking, puts_a_killed_run_beside_the_page) {
-  shell("cp '" WALLHEAT_TEST_DATA
-        "/killed.h5' k.h5;"
-        "cp '" WALLHEAT_TEST_DATA
-        "/killed.h5.wal0' k.h5.wal0;"
-        "wallheat report r.h5 --compare k.h5 --out x.html");
-  EXPECT_THAT(bytes("x.html"), AllOf(HasSubstr("No session of k.h5 left its wall time"),
-                                     HasSubstr("k.h5 does not tell where its time went")));
 }
 
 TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
@@ -234,7 +188,7 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
       "echo rubbish > plans/00002_domain.npy;"
       "wallheat run --data plans --out failed.h5 --max-attempts 1",
       3);
-  shell("wallheat report failed.h5 --out failed.html");
+  shell("wallheat summary failed.h5 --page failed.html");
   EXPECT_THAT(bytes("failed.html"),
               AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("ID_domain.npy"),
                     HasSubstr("--out failed.h5 --resume --retry-failed")));
@@ -242,7 +196,7 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
         "/killed.h5' k.h5;"
         "cp '" WALLHEAT_TEST_DATA
         "/killed.h5.wal0' k.h5.wal0;"
-        "wallheat report k.h5 --out killed.html");
+        "wallheat summary k.h5 --page killed.html");
   EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
 }
 

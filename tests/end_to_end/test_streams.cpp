@@ -66,12 +66,12 @@ TEST_F(Streams, make_every_command_fail_that_cannot_print) {
       [ $full = 1 ] && [ $closed = 1 ] && grep -q 'written to stdout' full &&
         grep -q 'written to stdout' closed || echo "$full $closed $*"
     }
-    try help; try version; try run --help; try manual; try completion bash; try devices
+    try help; try version; try run --help; try completion bash; try devices
     try run --data plans --out new.h5 --check; try run --data plans --out new.h5 --print-out
     try export results.h5; try export results.h5 --format json
     try list results.h5; try list results.h5 --json; try summary results.h5
     try status results.h5; try status results.h5 --json; try status --watch results.h5
-    try compare results.h5 other.h5; try report results.h5 --json
+    try compare results.h5 other.h5; try summary results.h5 --json
     try scaling --times 1=212,2=140; try scaling --replay results.h5
     try merge --overwrite --out all.h5 other.h5; try repair results.h5
     try verify results.h5 --data plans; try solve 00001 --data plans --json

@@ -95,7 +95,7 @@ TEST_F(Wallheat, prints_the_binding_table_and_says_how_many_plans_it_solved) {
               AllOf(HasSubstr("rank  host"), HasSubstr("CPU time  busy"), HasSubstr("cpu "),
                     HasSubstr("restored 0, solved 24, failed 0"), HasSubstr("[rank 0 ")));
   // Of each rank the memory that it held is known.
-  EXPECT_THAT(shell("wallheat report results.h5 --json").out,
+  EXPECT_THAT(shell("wallheat summary results.h5 --json").out,
               testing::ContainsRegex("\"rank_memory\": \"0:[0-9]+ 1:[0-9]+ 2:[0-9]+\""));
 }
 
@@ -152,7 +152,7 @@ TEST_F(Wallheat, fails_a_plan_whose_id_is_too_long_and_no_other) {
   EXPECT_THAT(shell(run, 3).err,
               AllOf(HasSubstr("has more than the 127 bytes"), HasSubstr("solved 3, failed 1")));
   EXPECT_THAT(shell(run + "--resume", 3).err, HasSubstr("restored 3, solved 0, failed 1"));
-  EXPECT_THAT(shell("wallheat summary results.h5").out, HasSubstr("failed                     1"));
+  EXPECT_THAT(shell("wallheat summary results.h5").out, testing::ContainsRegex("failed +1\n"));
 }
 
 TEST_F(Wallheat, leaves_nothing_behind_if_it_is_refused_before_the_first_plan) {
@@ -357,7 +357,6 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"bench --reference nothing --data plans", 1, "plans has no plan 'nothing'"},
       {"bench --device gpu --quick --plot x.png", 2, "--quick leaves out the sizes"},
       {"conquer", 2, "there is no command 'conquer'"},
-      {"", 2, "no command"},
   };
   for (const Case& wrong : cases) {
     const Finished finished = shell(std::string("wallheat ") + wrong.words, wrong.status);

@@ -34,14 +34,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   write_file(file, text_of(data, size));
   const auto start = std::chrono::steady_clock::now();
   accepts<UsageError>([&] {
-    const auto run = parse_run_options({"--config", file.string()});
-    require(run.has_value(), "a file asked for help");
-    require(!run->job.data.empty() && !run->out.empty(), "a run without data or result file");
-    require(run->job.solver.limits.tolerance >= 0, "a tolerance that no solver meets");
-    require(run->job.solver.limits.max_iterations >= 1, "a run without iterations");
-    require(run->shard.number >= 1 && run->shard.number <= run->shard.count, "no such shard");
-    require(!run->end || *run->end >= start, "a time limit before the start");
-    require(!run->configuration.empty(), "a run that records no options");
+    Options options("run", {"--config", file.string()});
+    const RunOptions run = parse_run_options(options);
+    require(!run.job.data.empty() && !run.out.empty(), "a run without data or result file");
+    require(run.job.solver.limits.tolerance >= 0, "a tolerance that no solver meets");
+    require(run.job.solver.limits.max_iterations >= 1, "a run without iterations");
+    require(run.shard.number >= 1 && run.shard.number <= run.shard.count, "no such shard");
+    require(!run.end || *run.end >= start, "a time limit before the start");
+    require(!run.configuration.empty(), "a run that records no options");
   });
   return 0;
 }

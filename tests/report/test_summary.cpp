@@ -1,11 +1,15 @@
+#include <stdexcept>
+
+#include "report/figure.hpp"
 #include "report/summary.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
-#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
+
+using testing::AllOf;
 
 PlanResult solved(const std::string& id, double mean, double std, double above, double below) {
   PlanResult row;
@@ -38,29 +42,39 @@ TEST_F(OfFivePlans, tells_the_spread_of_the_means_from_that_within_a_plan) {
   EXPECT_EQ(summary.half_below, 2U);
 }
 
-TEST_F(OfFivePlans, says_the_same_as_json) {
-  const Json json = to_json(summary_of(rows_of(rows_)), nullptr, true);
-  EXPECT_EQ(json["by_status"]["converged"], 3);
-  EXPECT_EQ(json["by_status"]["pending"], 0);
-  EXPECT_EQ(json["mean_of_means"], 15);
-  EXPECT_EQ(json["slowest"][0]["id"], "c");
-  EXPECT_EQ(json["failed"][0]["error"], "its file is damaged");
-  EXPECT_FALSE(json.contains("wall_seconds"));
-  const Json none = to_json(summary_of([](const auto&) {}), nullptr, true);
-  EXPECT_THAT(json_text(none), HasSubstr("\"mean_of_means\": null"));
+/// What a report says under a key; nothing if it does not have it.
+Value value_of(const Report& report, const std::string& key) {
+  for (const auto& part : report.parts)
+    if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
+  return {};
+}
+
+const Table& table_of(const Report& report, const std::string& key) {
+  for (const auto& part : report.parts)
+    if (const auto* table = std::get_if<Table>(&part); table && table->key == key) return *table;
+  throw std::out_of_range(key);
+}
+
+TEST_F(OfFivePlans, reports_answers_and_names_plans) {
+  const Report report = report_of(summary_of(rows_of(rows_)));
+  EXPECT_EQ(value_of(report, "converged"), Value(3));
+  EXPECT_EQ(value_of(report, "pending"), Value(0));
+  EXPECT_EQ(value_of(report, "mean_of_means"), Value(15.0));
+  EXPECT_EQ(value_of(report, "half_above"), Value(2));
+  EXPECT_EQ(table_of(report, "slowest").rows.at(0).at(0), Value("c"));
+  EXPECT_EQ(table_of(report, "failed_plans").rows.at(0).at(2), Value("its file is damaged"));
+  EXPECT_FALSE(value_of(report, "wall_seconds").is_known());
+  EXPECT_FALSE(value_of(report, "peak_memory").is_known()) << "no row tells";
 }
 
 TEST_F(OfFivePlans, names_the_plan_whose_solver_held_the_most_memory) {
-  EXPECT_EQ(peak_memory_text(summary_of(rows_of(rows_))), "") << "no row tells";
-  EXPECT_TRUE(to_json(summary_of(rows_of(rows_)), nullptr, true)["peak_memory"].is_null());
   rows_[0].peak_memory = 23'400'000;
   rows_[3].id = "d";
   rows_[3].peak_memory = 1'250'000'000;  // of a plan that failed, too
-  const Summary summary = summary_of(rows_of(rows_));
-  EXPECT_EQ(peak_memory_text(summary), "1.25 GB, for plan d");
-  const Json json = to_json(summary, nullptr, true)["peak_memory"];
-  EXPECT_EQ(json["bytes"], 1'250'000'000);
-  EXPECT_EQ(json["id"], "d");
+  const Report report = report_of(summary_of(rows_of(rows_)));
+  EXPECT_EQ(value_of(report, "peak_memory"), Value(1'250'000'000));
+  EXPECT_EQ(value_of(report, "peak_memory_id"), Value("d"));
+  EXPECT_EQ(peak_memory_text(summary_of(rows_of(rows_))), "1.25 GB, for plan d");
 }
 
 TEST(WallTime, names_the_rank_that_held_the_most_memory) {
@@ -70,20 +84,23 @@ TEST(WallTime, names_the_rank_that_held_the_most_memory) {
   EXPECT_EQ(rank_memory_text(wall_time({silent, Attributes()})), "");
   const WallTime time = wall_time({first, second, silent});
   EXPECT_EQ(rank_memory_text(time), "50 MB, of rank 12");
-  const Json json = to_json(summary_of([](const auto&) {}), &time, true)["rank_memory"];
-  EXPECT_EQ(json["bytes"], 50'000'000);
-  EXPECT_EQ(json["rank"], 12);
+  const Report report = report_of(summary_of([](const auto&) {}), &time);
+  EXPECT_EQ(value_of(report, "rank_memory"), Value(50'000'000));
+  EXPECT_EQ(value_of(report, "rank_memory_rank"), Value(12));
 }
 
 TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
-  const std::string svg = histogram_plot(summary_of(rows_of(rows_)), "results \"of\" `today`\\n")
-                              .draw(PlotFormat::svg, 800, 500);
-  EXPECT_THAT(svg, StartsWith(beginning_of(PlotFormat::svg)));
-  for (const char* part :
-       {"mean 15.00 °C", "median 14.00 °C", "below 15 °C: 66.7 %, above 18 °C: 66.7 %", "3 plans",
-        "`today`\\n", "plans in 1 °C"})
-    EXPECT_THAT(svg, HasSubstr(part));
-  EXPECT_THROW((void)histogram_plot(summary_of([](const auto&) {}), "none"), RunError);
+  const Summary summary = summary_of(rows_of(rows_));
+  const Figure figure = histogram_figure(summary, "results \"of\" `today`\\n");
+  EXPECT_EQ(figure.y.name, "plans in 1 °C");
+  EXPECT_THAT(figure.series.at(0).x, ElementsAre(12, 14, 19));
+  EXPECT_THAT(figure.series.at(0).y, ElementsAre(1, 1, 1));
+  EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "the mean";
+  EXPECT_THAT(draw(figure, PlotFormat::svg),
+              AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans"),
+                    HasSubstr("`today`\\n")));
+  EXPECT_THAT(histogram_figure(summary, "", 2).series.at(0).x, ElementsAre(12, 15.5));
+  EXPECT_THAT(histogram_figure(summary_of([](const auto&) {}), "none").series, IsEmpty());
 }
 
 TEST(Plot, comes_in_three_formats_by_the_files_ending) {

@@ -1,0 +1,160 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/figure.hpp"
+#include "report/report.hpp"
+#include "report/report_page.hpp"
+#include "support/matchers.hpp"
+#include "support/refusal.hpp"
+#include "wallheat/error.hpp"
+
+// One report, each form of it.
+
+namespace wallheat {
+namespace {
+
+using testing::AllOf;
+
+Report houses() {
+  Report report{"houses <of> \"today\""};
+  report.add(Fact{"mean", "average temperature", 1.0 / 3, {Form::decimals, 2, "°C"}, ", of 3"});
+  report.add(Fact{"count", "  houses", std::size_t{3}});
+  report.add(Fact{"closed", "", true});
+  report.add(Fact{"", "for people", "a\x1b[31m"});
+  report.add(Fact{"nobody_knows", "not known", Value()});
+  report.add(Fact{"no_number", "no number", std::nan("")});
+  Table& table = report.add(Table{"houses",
+                                  "by house",
+                                  {{"id", "house"},
+                                   {"seconds", "time", {Form::duration}},
+                                   {"bytes", "memory", {Form::bytes}},
+                                   {"warm", "", {}},
+                                   {"", "bar", {}}}});
+  table.rows = {{"a, \"b\"", 200.0, 23'400'000, true, "##"},
+                {"\xC3\xA9", std::nan(""), Value(), false, ""},
+                {"last", 0.5, 7, true, "#"}};
+  table.most_shown = 2;
+  report.add(Note{"That is all."});
+  report.add(Figure{"times",
+                    "over <time>",
+                    {"s"},
+                    {"°C"},
+                    {{"of a", Figure::Mark::points_and_line, {1, 2, 3}, {4, NAN, 6}}}});
+  return report;
+}
+
+std::string text_of(const Report& report, std::optional<std::size_t> columns = {}) {
+  std::ostringstream out;
+  write_text(report, out, columns);
+  return out.str();
+}
+std::string json_of(const Report& report) {
+  std::ostringstream out;
+  write_json(report, out);
+  return out.str();
+}
+
+TEST(Report, has_its_values_in_one_column_for_people) {
+  EXPECT_EQ(text_of(houses()),
+            "average temperature  0.33 °C, of 3\n"
+            "  houses             3\n"
+            "for people           a\\x1b[31m\n"
+            "no number            -\n"
+            "\n"
+            "by house\n"
+            "  house         time   memory  bar\n"
+            "  a, \"b\"  3 min 20 s  23.4 MB  ##\n"
+            "  é                -        -\n"
+            "  and 1 more\n"
+            "\n"
+            "That is all.\n");
+  EXPECT_THAT(text_of(houses(), 30), HasSubstr("0.33 °C,\n               of 3\n"));
+}
+
+TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
+  const auto json = nlohmann::json::parse(json_of(houses()));
+  EXPECT_EQ(json["mean"].get<double>(), 1.0 / 3);
+  EXPECT_EQ(json["count"], 3);
+  EXPECT_EQ(json["closed"], true);
+  EXPECT_TRUE(json["nobody_knows"].is_null());
+  EXPECT_TRUE(json["no_number"].is_null());
+  EXPECT_FALSE(json.contains("for people"));
+  ASSERT_EQ(json["houses"].size(), 3U) << "not only those that people see";
+  EXPECT_EQ(json["houses"][0],
+            nlohmann::json::parse(
+                R"({"id": "a, \"b\"", "seconds": 200.0, "bytes": 23400000, "warm": true})"));
+  EXPECT_TRUE(json["houses"][1]["seconds"].is_null());
+  EXPECT_EQ(json["figures"]["times"][0]["y"][2], 6);
+  EXPECT_EQ(json_of({}), "{}\n");
+  Report empty;
+  empty.add(Table{"none", "none", {{"id", "id"}}});
+  EXPECT_EQ(nlohmann::json::parse(json_of(empty)), nlohmann::json::parse(R"({"none": []})"));
+  EXPECT_EQ(text_of(empty), "");
+}
+
+TEST(Report, is_a_table_that_spreadsheets_read) {
+  std::ostringstream csv;
+  write_csv(*houses().first<Table>(), csv);
+  EXPECT_EQ(csv.str(),
+            "id,seconds,bytes,warm\n"
+            "\"a, \"\"b\"\"\",200.0,23400000,true\n"
+            "é,,,false\n"
+            "last,0.5,7,true\n");
+}
+
+TEST(Report, may_have_rows_that_are_made_as_they_are_told) {
+  Table table{"plans", "", {{"number", "number"}}};
+  table.source = [](const auto& take) {
+    for (int i = 0; i < 3; ++i) take({i});
+  };
+  Report report;
+  report.add(table);
+  EXPECT_EQ(text_of(report), "number\n     0\n     1\n     2\n");
+  EXPECT_EQ(nlohmann::json::parse(json_of(report))["plans"].size(), 3U);
+}
+
+TEST(Report, is_a_page_on_which_texts_are_no_marks) {
+  std::ostringstream page;
+  write_page(houses(), page);
+  EXPECT_THAT(
+      page.str(),
+      AllOf(StartsWith("<!doctype html>\n"), HasSubstr("houses &lt;of&gt; &quot;today&quot;"),
+            HasSubstr("0.33 °C, of 3"), HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
+            HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
+}
+
+TEST(Figure, is_drawn_whatever_it_holds) {
+  Figure figure = *houses().first<Figure>();
+  const auto svg = [&] { return draw(figure, PlotFormat::svg, {}); };
+  EXPECT_THAT(svg(), AllOf(StartsWith(beginning_of(PlotFormat::svg)), HasSubstr("of a"),
+                           HasSubstr("over &lt;time")));
+  using enum Figure::Scale;
+  for (const auto scale : {linear, powers_of_2, powers_of_10, time}) {
+    for (const auto mark : {Figure::Mark::points, Figure::Mark::line, Figure::Mark::bars}) {
+      figure.x.scale = figure.y.scale = scale;
+      figure.series = {{"", mark, {2, 4}, {1, 8}, {}, {"low", "high"}, true}};
+      if (mark == Figure::Mark::bars) figure.series[0].x_end = {4, 8};
+      EXPECT_THAT(svg(), AllOf(HasSubstr("low"), HasSubstr("high")));
+      figure.series[0].x = figure.series[0].y = {3, 3};  // a range of no width
+      EXPECT_THAT(svg(), HasSubstr("<svg"));
+    }
+  }
+  figure.x = {"place", linear, {"here", "\"there\" `ls`"}};
+  figure.series = {{"", Figure::Mark::bars, {-0.4, 0.6}, {1, 0}, {0.4, 1.4}}};
+  EXPECT_THAT(svg(), AllOf(HasSubstr("here"), HasSubstr("\"there\" `ls`")));
+  figure.series = {{"none", Figure::Mark::line, {NAN}, {NAN}}};
+  EXPECT_EQ(refusal_of<RunError>([&] { (void)svg(); }), "there is nothing to draw");
+  EXPECT_THROW((void)draw(Report(), PlotFormat::svg), RunError);
+}
+
+TEST(Figure, stands_beside_the_others_of_its_report) {
+  Report report = houses();
+  report.add(*houses().first<Figure>()).name = "another";
+  EXPECT_THAT(
+      draw(report, PlotFormat::svg, {"all of them"}),
+      AllOf(HasSubstr("over &lt;time"), HasSubstr("another"), HasSubstr("all of them")));
+}
+
+}  // namespace
+}  // namespace wallheat
