@@ -12,8 +12,8 @@
 // queue/messages.hpp: over the first lane the process gets its JobSettings, which name the sockets
 // of the others, and says Ready with the number of lanes that it serves, or Farewell with the
 // reason why not. Over each lane it gets Assign with one task and says WorkerReport with that task
-// started, Heartbeat while it solves, and WorkerReport with the result; or Farewell with the reason where
-// the device failed, upon which the other side kills it. It leaves by closing the first lane.
+// started, Heartbeat while it solves, and WorkerReport with the result; or Farewell with the reason
+// where the device failed, upon which the other side kills it. It leaves by closing the first lane.
 
 namespace wallheat {
 

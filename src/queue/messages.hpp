@@ -13,10 +13,10 @@
 #include "wallheat/plan_result.hpp"
 
 // What ranks say to each other: two types of messages, one for each direction. A worker begins with
-// Hello, is Placed, and says Ready; then it gets Assign and Retract and answers with WorkerReport and
-// Returned, until Finish, which it answers with Goodbye; Leave is the end. Stop makes it abandon
-// everything at hand: it is Leaving, gives back what it has, and says Farewell. Both sides send a
-// heartbeat every now and then: MPI does not tell when a rank is gone, so silence must.
+// Hello, is Placed, and says Ready; then it gets Assign and Retract and answers with WorkerReport
+// and Returned, until Finish, which it answers with Goodbye; Leave is the end. Stop makes it
+// abandon everything at hand: it is Leaving, gives back what it has, and says Farewell. Both sides
+// send a heartbeat every now and then: MPI does not tell when a rank is gone, so silence must.
 
 namespace wallheat {
 

@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-Json json_of(const Value& value) {
+Json json_value(const Value& value) {
   return std::visit(
       []<class T>(const T& known) {
         if constexpr (std::is_same_v<T, std::monostate>)
@@ -41,7 +41,7 @@ class JsonWriter {
       for (std::size_t i = 0; i < row.size(); ++i)
         if (const std::string& name = table.columns.at(i).key; !name.empty())
           out_ << std::exchange(comma, ", ") << json_line(name) << ": "
-               << json_line(json_of(row[i]));
+               << json_line(json_value(row[i]));
       out_ << '}';
     });
     out_ << (*separator == '[' ? "[]" : "\n ]");
@@ -53,7 +53,7 @@ class JsonWriter {
   bool any_ = false;
 };
 
-Json json_of(const Figure& figure) {
+Json json_value(const Figure& figure) {
   Json series = Json::array();
   for (const Figure::Series& one : figure.series) {
     Json data{{"name", one.name}, {"x", one.x}, {"y", one.y}};
@@ -63,7 +63,7 @@ Json json_of(const Figure& figure) {
   return series;
 }
 
-std::string csv_text(const Value& value) {
+std::string csv_field(const Value& value) {
   if (const auto* number = std::get_if<double>(&value))
     return std::isnan(*number) ? "" : python_float(*number);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
@@ -79,10 +79,10 @@ void write_json(const Report& report, std::ostream& out) {
   Json figures = Json::object();
   for (const auto& part : report.parts) {
     if (const auto* fact = std::get_if<Fact>(&part); fact && !fact->key.empty())
-      json.member(fact->key, json_of(fact->value));
+      json.member(fact->key, json_value(fact->value));
     if (const auto* table = std::get_if<Table>(&part); table && !table->key.empty())
       json.member(*table);
-    if (const auto* figure = std::get_if<Figure>(&part)) figures[figure->key] = json_of(*figure);
+    if (const auto* figure = std::get_if<Figure>(&part)) figures[figure->key] = json_value(*figure);
   }
   if (!figures.empty()) json.member("figures", figures);
   json.end();
@@ -97,7 +97,7 @@ void write_csv(const Table& table, std::ostream& out) {
   };
   write_line([&](std::size_t i) { return table.columns[i].key; });
   table.for_each([&](const Table::Row& row) {
-    write_line([&](std::size_t i) { return csv_text(row.at(i)); });
+    write_line([&](std::size_t i) { return csv_field(row.at(i)); });
   });
 }
 

@@ -105,7 +105,7 @@ printf 'wallheat=("%s")\n' "$wallheat" > "$scratch/here.sh"
 here_submit=(--site "$scratch/here.sh" --scheduler slurm --dry-run)
 refused "wallheat: --out is missing" "${here_submit[@]}" -- --data plans
 refused "wallheat: there is no option '--sav-fields'; did you mean '--save-fields'?" "${here_submit[@]}" "${plans[@]}" --sav-fields
-printf 'data = plans\nout = "from config.h5"\noverwrite = true\n' > "$scratch/overwrite.cfg"
+printf 'data = plans\nout = from config.h5\noverwrite = true\n' > "$scratch/overwrite.cfg"
 refused "exclude each other" "${here_submit[@]}" -- -c "$scratch/overwrite.cfg"
 "$wallheat" generate --out "$scratch/plans" --count 13 --size 32 > /dev/null
 mkdir -p "$scratch/out"

@@ -174,8 +174,9 @@ int flood(wallheat::MpiSession& mpi) {
   bool sound = true;
   for (int k = 0; k < 2 * count; ++k) sound = wait_for(link).message.size() == size && sound;
   const int most = most_memory_mib();
-  std::printf("%s, %s\n", sound ? "all is there" : "nonsense",
-              most < bounded_mib ? "in bounded memory" : ("in " + std::to_string(most) + " MiB").c_str());
+  std::printf(
+      "%s, %s\n", sound ? "all is there" : "nonsense",
+      most < bounded_mib ? "in bounded memory" : ("in " + std::to_string(most) + " MiB").c_str());
   let_go(link);
   return 0;
 }

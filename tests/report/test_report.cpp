@@ -151,9 +151,8 @@ TEST(Figure, is_drawn_whatever_it_holds) {
 TEST(Figure, stands_beside_the_others_of_its_report) {
   Report report = houses();
   report.add(*houses().first<Figure>()).name = "another";
-  EXPECT_THAT(
-      draw(report, PlotFormat::svg, {"all of them"}),
-      AllOf(HasSubstr("over &lt;time"), HasSubstr("another"), HasSubstr("all of them")));
+  EXPECT_THAT(draw(report, PlotFormat::svg, {"all of them"}),
+              AllOf(HasSubstr("over &lt;time"), HasSubstr("another"), HasSubstr("all of them")));
 }
 
 }  // namespace
