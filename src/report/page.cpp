@@ -505,8 +505,8 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
     out << section("Compared with " + other->name, comparison_html(run, *other));
   if (!summary.means.empty()) {
     out << section("Mean temperatures",
-                   inline_svg(draw(histogram_figure(summary, "plans by mean temperature"), PlotFormat::svg,
-                                    {{}, 900, 480})));
+                   inline_svg(draw(histogram_figure(summary, "plans by mean temperature"),
+                                   PlotFormat::svg, {{}, 900, 480})));
     out << section("Mean and spread of each plan", scatter(points.temperatures));
     out << section("Coldest and warmest plans", extremes(points, reader));
   }
