@@ -85,6 +85,8 @@ constexpr std::array commands{
             offload_command, "the time of CPU and GPU over the operations"},
     Command{"trace", "measure", "write what each thread did when, for Perfetto", trace_command,
             nullptr, true},
+    Command{"page", "more", "make one HTML page of what commands printed with --json", page_command,
+            nullptr, true},
     Command{"completion", "more", "complete commands and options in bash, zsh or fish",
             completion_command},
 };

@@ -18,6 +18,7 @@ int list_command(Options& options);
 int plot_command(Options& options);
 int advise_command(Options& options);
 Report offload_command(Options& options);
+Report page_command(Options& options);
 int queue_command(Options& options);
 int rooms_command(Options& options);
 Report trace_command(Options& options);

@@ -62,7 +62,7 @@ Report offload_command(Options& options) {
       "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
       "'wallheat bench --device gpu' measures the three figures.",
       {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
-       "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --json"});
+       "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --out offload.json"});
   options.add("bandwidth,b", value(offload.bytes_per_s, "B"),
               "bytes a second between host and GPU, as 15e9");
   options.add("gpu,g", value(offload.gpu_per_s, "G"), "operations a second of the GPU, as 1e12");

@@ -131,11 +131,16 @@ struct Report {
 /// For people: facts with their values in one column, tables as wide as what stands in them. Lines
 /// are folded at so many columns, if any.
 void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns = {});
-/// One object: a member for each fact, an array of objects for each table, and `figures` with the
-/// data of each figure.
+/// One object: a member for each fact, an array of objects for each table, `figures` with the data
+/// of each figure, and last `layout`: the order, names and styles, by which report_in() finds the
+/// report again.
 void write_json(const Report& report, std::ostream& out);
 /// With a line of keys; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
 /// spreadsheets and pandas read them without options.
 void write_csv(const Table& table, std::ostream& out);
+
+/// The report that write_json() wrote, without the columns that only people see. Throws RunError,
+/// which names the file, if the text is none.
+[[nodiscard]] Report report_in(const std::string& file, const std::string& json);
 
 }  // namespace wallheat

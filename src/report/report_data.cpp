@@ -53,6 +53,35 @@ class JsonWriter {
   bool any_ = false;
 };
 
+// The layout: an array for each part.
+
+Json layout_of(const Style& style) {
+  return {static_cast<int>(style.form), style.digits, style.unit};
+}
+Json layout_of(const Figure::Axis& axis) {
+  return {axis.name, static_cast<int>(axis.scale), axis.names};
+}
+Json layout_of(const Fact& fact) {
+  Json layout{"fact", fact.key, fact.name, layout_of(fact.style), fact.more};
+  if (fact.key.empty()) layout.push_back(json_value(fact.value));
+  return layout;
+}
+Json layout_of(const Table& table) {
+  Json columns = Json::array();
+  for (const auto& [key, name, style] : table.columns)
+    if (!key.empty()) columns.push_back({key, name, layout_of(style)});
+  const auto most = static_cast<std::int64_t>(table.most_shown);  // -1: all
+  return {"table", table.key, table.name, most, std::move(columns)};
+}
+Json layout_of(const Note& note) { return {"note", note.text}; }
+Json layout_of(const Figure& figure) {
+  Json marks = Json::array();
+  for (const Figure::Series& series : figure.series)
+    marks.push_back({static_cast<int>(series.mark), series.labels, series.is_dashed});
+  return {"figure",        figure.key, figure.name, layout_of(figure.x), layout_of(figure.y),
+          std::move(marks)};
+}
+
 Json json_value(const Figure& figure) {
   Json series = Json::array();
   for (const Figure::Series& one : figure.series) {
@@ -85,6 +114,12 @@ void write_json(const Report& report, std::ostream& out) {
     if (const auto* figure = std::get_if<Figure>(&part)) figures[figure->key] = json_value(*figure);
   }
   if (!figures.empty()) json.member("figures", figures);
+  if (!report.parts.empty()) {
+    Json layout = Json::array({report.title});
+    for (const auto& part : report.parts)
+      layout.push_back(std::visit([](const auto& one) { return layout_of(one); }, part));
+    json.member("layout", layout);
+  }
   json.end();
 }
 

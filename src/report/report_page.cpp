@@ -32,11 +32,7 @@ std::string html_of(const Table& of) {
   return of.name.empty() ? html : section(of.name, html);
 }
 
-}  // namespace
-
-void write_page(const Report& report, std::ostream& out) {
-  if (report.own_page) return report.own_page(out);
-  out << page_beginning(report.title);
+void write_parts(const Report& report, std::ostream& out) {
   std::vector<std::vector<std::string>> facts;
   const auto put_facts = [&] {
     if (facts.size() > 1) out << table("ll", facts);
@@ -58,7 +54,28 @@ void write_page(const Report& report, std::ostream& out) {
       out << section(figure->name, inline_svg(draw(*figure, PlotFormat::svg, {"", 900, height})));
   }
   put_facts();
+}
+
+void end_page(std::ostream& out) {
   out << fmt::format("<p class=small>wallheat {}</p>\n", version()) << page_end();
+}
+
+}  // namespace
+
+void write_page(const Report& report, std::ostream& out) {
+  if (report.own_page) return report.own_page(out);
+  out << page_beginning(report.title);
+  write_parts(report, out);
+  end_page(out);
+}
+
+void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out) {
+  out << page_beginning(title);
+  for (const Report& report : reports) {
+    out << fmt::format("<h1>{}</h1>\n", escaped(report.title));
+    write_parts(report, out);
+  }
+  end_page(out);
 }
 
 }  // namespace wallheat

@@ -89,8 +89,26 @@ TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
   EXPECT_EQ(json_of({}), "{}\n");
   Report empty;
   empty.add(Table{"none", "none", {{"id", "id"}}});
-  EXPECT_EQ(nlohmann::json::parse(json_of(empty)), nlohmann::json::parse(R"({"none": []})"));
+  EXPECT_EQ(nlohmann::json::parse(json_of(empty))["none"], nlohmann::json::array());
   EXPECT_EQ(text_of(empty), "");
+}
+
+TEST(Report, is_found_again_in_its_json) {
+  Report report = houses();
+  const Report again = report_in("houses.json", json_of(report));
+  EXPECT_EQ(json_of(again), json_of(report));
+  EXPECT_EQ(text_of(again).substr(0, 34), text_of(report).substr(0, 34));
+  std::ostringstream page;
+  write_page("two", {report, again}, page);
+  const std::string text = page.str();
+  const std::size_t first = text.find("houses &lt;of&gt;");
+  EXPECT_NE(text.find("houses &lt;of&gt;", first + 1), std::string::npos);
+  for (const std::string wrong :
+       {"", "{}", "[]", R"({"layout": ["", ["fact", "a", "", [0, 6, ""], ""]]})",
+        R"({"layout": ["", ["table", "a", "", -1, [["id", "", [99, 6, ""]]]], "a": []})"})
+    EXPECT_THAT(refusal_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
+                HasSubstr("houses.json"))
+        << wrong;
 }
 
 TEST(Report, is_a_table_that_spreadsheets_read) {
