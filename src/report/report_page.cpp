@@ -16,6 +16,7 @@ std::string html_of(const Table& of) {
   std::vector<std::vector<std::string>> rows(1);
   for (const auto& [key, name, style] : of.columns)
     if (!name.empty()) rows.front().push_back(style.unit.empty() ? name : name + ", " + style.unit);
+  if (rows.front().empty()) return "";
   std::string alignment(rows.front().size(), 'r');
   of.for_each([&](const Table::Row& row) {
     if (rows.size() > of.most_shown) return;

@@ -169,7 +169,7 @@ Table table_of_seconds(const char* key, const char* name,
               name,
               {{"name", "where"},
                {"seconds", "time", {Form::duration}},
-               {"", "share", {Form::decimals, 1, "%"}}}};
+               {"percent", "share", {Form::decimals, 1, "%"}}}};
   double all = 0;
   for (const auto& [entry, seconds] : entries) all += seconds;
   if (!(all > 0)) return table;
