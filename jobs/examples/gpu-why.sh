@@ -24,7 +24,7 @@ if has_gpu; then
   picture measured "Plans a second over their size"
 else
   left_out "measurements of a GPU" "there is none here that this wallheat can use"
-  text sizes "The solvers on one core" "$wallheat" bench --sizes 64,128,256,512 --repeat 1 --plot sizes.svg --overwrite
+  text sizes "The solvers on one core" "$wallheat" bench --solvers --plans 1 --sizes 64,128,256,512 --repeat 1 --plot sizes.svg --overwrite
   picture sizes "A plan's time over its size, on one core"
 fi
 

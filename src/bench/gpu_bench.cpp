@@ -5,7 +5,6 @@
 #include <barrier>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -145,14 +144,6 @@ class Measurement {
   SolverFactory gpu_solver_ = [this](std::size_t) { return device_.make_solver(); };
 };
 
-/// printf's formats, as a bare machine has no library for better ones.
-template <class... Value>
-std::string formatted(const char* format, Value... values) {
-  char line[256];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
-
 }  // namespace
 
 double break_even_side(const std::vector<SideRate>& rates) {
@@ -187,26 +178,6 @@ GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings) {
   GpuBench bench = measure_gpu(*device, settings);
   bench.name = gpu.name + ", " + gpu.uuid;
   return bench;
-}
-
-std::string to_text(const GpuBench& bench) {
-  std::string text = "device    " + bench.name + "\n";
-  text += formatted("compared  %zu plans: every bit as the CPU's\n\nplans from memory\n",
-                    bench.compared);
-  text += formatted("%9s  %11s  %8s\n", "in flight", "G updates/s", "plans/s");
-  for (const Flow& flow : bench.flows)
-    text += formatted("%9zu  %11.1f  %8.1f\n", flow.in_flight, flow.updates_per_s() * 1e-9,
-                      flow.plans_per_s());
-  if (bench.sides.empty()) return text;
-  text += formatted("\nthe GPU against %zu core(s)\n%12s  %12s  %12s  %8s\n", bench.cpu_cores,
-                    "side, cells", "GPU plans/s", "CPU plans/s", "GPU/CPU");
-  for (const SideRate& rate : bench.sides)
-    text += formatted("%12zu  %12.1f  %12.1f  %8.2f\n", rate.side, rate.gpu_plans_per_s,
-                      rate.cpu_plans_per_s, rate.gpu_plans_per_s / rate.cpu_plans_per_s);
-  return text + (std::isnan(bench.break_even_side)
-                     ? "the GPU is behind up to the largest of these\n"
-                     : formatted("the GPU is ahead from %.0f x %.0f cells on\n",
-                                 bench.break_even_side, bench.break_even_side));
 }
 
 std::vector<FloorPlan> generate_floor_plans(std::size_t count, std::size_t side) {

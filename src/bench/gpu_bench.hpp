@@ -74,9 +74,6 @@ struct GpuBench {
 /// Opens and measures it.
 [[nodiscard]] GpuBench measure_gpu(const Gpu& gpu, const GpuBenchSettings& settings);
 
-/// A table for people.
-[[nodiscard]] std::string to_text(const GpuBench& bench);
-
 /// Generated plans (seed 1) of one side, made by all cores.
 [[nodiscard]] std::vector<FloorPlan> generate_floor_plans(std::size_t count, std::size_t side);
 

@@ -76,7 +76,9 @@ constexpr std::array commands{
     Command{"scaling", "measure",
             "see what more workers bring: measured, or predicted from one run", scaling_command},
     Command{"bench", "measure", "measure the solver against what this machine could do at best",
-            bench_command},
+            bench_command,
+            "with --solvers the solvers' times, with --device gpu GPU against CPU, over sizes of "
+            "plans"},
     Command{"devices", "measure", "show what this machine offers: cores, instruction sets, GPUs",
             devices_command},
     Command{"monitor", "measure",

@@ -29,7 +29,7 @@ int merge_command(Options& options);
 int repair_command(Options& options);
 int verify_command(Options& options);
 int devices_command(Options& options);
-int bench_command(Options& options);
+Report bench_command(Options& options);
 int monitor_command(Options& options);
 int status_command(Options& options);
 

@@ -75,8 +75,6 @@ TEST_F(MeasureGpu, measures_1_2_4_plans_in_flight_and_as_many_as_the_gpu_likes) 
   ASSERT_EQ(bench.sides.size(), 2U);
   EXPECT_EQ(bench.sides[1].side, 24U);
   EXPECT_TRUE(device_.has_solved_24);
-  for (const char* part : {"compared  4 plans", "in flight", "2 core(s)", "the GPU is "})
-    EXPECT_THAT(to_text(bench), HasSubstr(part));
 }
 
 TEST_F(MeasureGpu, counts_updates_of_interior_cells) {

@@ -57,11 +57,14 @@ TEST_F(Looking, measures_over_the_number_and_the_size_of_plans) {
   EXPECT_EQ(counts.at("points").at(1).at("plans"), 6);
   expect_refusal("scaling --data plans --plans 7", 2, "up to 6");
   expect_refusal("scaling --data plans --plans 2 --first 2", 2, "exclude each other");
-  const auto sizes =
-      nlohmann::json::parse(shell("wallheat bench --sizes 16,32 --repeat 1 --json").out);
-  EXPECT_EQ(sizes.at("plans").at(1).at("id"), "32 x 32");
-  shell("wallheat bench --sizes 16,32 --repeat 1 --plot sizes.svg");
+  const std::string bench = "wallheat bench --solvers --plans 1 --sizes 16,32 --repeat 1";
+  const auto sizes = nlohmann::json::parse(shell(bench + " --json --plot sizes.svg").out);
+  const auto& last = sizes.at("solvers").at(5);
+  EXPECT_EQ(last.at("id"), "32 x 32, 00001");
+  EXPECT_EQ(last.at("solver"), "steady");
+  EXPECT_LE(last.at("error_bound"), 1e-8);
   EXPECT_THAT(bytes("sizes.svg"), HasSubstr("fastforward"));
+  expect_refusal("bench --plot b.svg", 2, "--plot needs --device gpu, or --solvers");
   expect_refusal("bench --sizes 8", 2, "from 16 to 16384");
 }
 

@@ -77,7 +77,7 @@ TEST_F(Streams, make_every_command_fail_that_cannot_print) {
     try verify results.h5 --data plans; try solve 00001 --data plans --json
     try generate --out more --count 1 --size 32 --overwrite; try generate --out p.zip --count 1 --size 32 --overwrite
     try monitor --samples 1 --interval 0.01; try offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9
-    try bench --reference 00001 --data plans; try bench --plans 1 --size 32 --repeat 1 --scaling false
+    try bench --reference 00001 --data plans; try bench --plans 1 --sizes 32 --repeat 1 --scaling false
     try queue --sacct jobs)");
   EXPECT_EQ(finished.out, "");
 }

@@ -353,7 +353,7 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"generate --out x --size 3", 2, "16 to 16384"},
       {"bench --solver steady", 2, "--solvers shows all"},
       {"bench --reference 00001", 2, "--reference is for a plan of --data"},
-      {"bench --reference 00001 --data plans --solvers", 2, "leave out --sizes, --solvers"},
+      {"bench --reference 00001 --data plans --solvers", 2, "leave out --device, --solvers"},
       {"bench --reference nothing --data plans", 1, "plans has no plan 'nothing'"},
       {"bench --device gpu --quick --plot x.png", 2, "--quick leaves out the sizes"},
       {"conquer", 2, "there is no command 'conquer'"},
@@ -607,19 +607,10 @@ TEST_F(Wallheat, warns_of_plans_that_may_not_fit_into_memory) {
   expect_refusal("run --data plans --out x.h5 --memory -1", 2, "--memory");
 }
 
-TEST_F(Wallheat, compares_its_solvers) {
-  const std::string few = "wallheat bench --solvers --plans 1 --size 64 --repeat 1";
-  EXPECT_THAT(shell(few).out, AllOf(HasSubstr("jacobi"), HasSubstr("fastforward"),
-                                    HasSubstr("steady"), HasSubstr("bound")));
-  EXPECT_THAT(shell(few + " --json").out,
-              AllOf(HasSubstr("\"error_bound\""), HasSubstr("\"times_as_fast\"")));
-}
-
 TEST_F(Wallheat, shows_where_the_published_algorithm_spends_its_time) {
   generate(1, 32);
   const std::string shown = shell("wallheat bench --reference 00001 --data plans").out;
-  EXPECT_THAT(shown, AllOf(HasSubstr("plan 00001: "), HasSubstr("us a hit"),
-                           HasSubstr("for the same bits: ")));
+  EXPECT_THAT(shown, AllOf(HasSubstr("us a hit"), HasSubstr("for the same bits: ")));
   const std::string other = " --data plans --solver fastforward --json";
   EXPECT_THAT(shell("wallheat bench --reference 00001" + other).out, HasSubstr("\"steps\""));
 }

@@ -1,0 +1,207 @@
+#include "report/bench_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace wallheat {
+namespace {
+
+const Style giga{Form::decimals, 2};
+const Style percent{Form::decimals, 0, "%"};
+const Style rate{Form::decimals, 1};
+
+/// Plans a second of both over the size of plans.
+Figure crossover_of(const GpuBench& bench) {
+  Figure::Series gpu{"GPU", Figure::Mark::points_and_line, {}, {}};
+  Figure::Series cpu{"CPU", Figure::Mark::points_and_line, {}, {}};
+  double least = INFINITY;
+  double largest = 0;
+  for (const SideRate& side : bench.sides) {
+    for (const auto& [series, plans_per_s] :
+         {std::pair(&gpu, side.gpu_plans_per_s), {&cpu, side.cpu_plans_per_s}}) {
+      series->x.push_back(static_cast<double>(side.side));
+      series->y.push_back(plans_per_s);
+      least = std::min(least, plans_per_s);
+      largest = std::max(largest, plans_per_s);
+    }
+  }
+  Figure figure{"crossover",
+                fmt::format("{} against {} cores", bench.name, bench.cpu_cores),
+                {"cells along a side", Figure::Scale::powers_of_2},
+                {"plans a second", Figure::Scale::powers_of_10},
+                {gpu, cpu}};
+  if (const double side = bench.break_even_side; !std::isnan(side))
+    figure.series.push_back({.name = fmt::format("the GPU is ahead from {:.0f} on", side),
+                             .mark = Figure::Mark::line,
+                             .x = {side, side},
+                             .y = {least, largest},
+                             .is_dashed = true});
+  return figure;
+}
+
+/// The solvers' times over the size of plans.
+Figure times_of(std::vector<SolverComparison> comparisons, const std::string& device) {
+  std::ranges::sort(comparisons, {}, &SolverComparison::interior_cells);
+  Figure figure{"times",
+                "a plan on one core of " + device,
+                {"interior cells", Figure::Scale::powers_of_10},
+                {"seconds", Figure::Scale::powers_of_10}};
+  for (const SolverComparison& plan : comparisons) {
+    figure.series.resize(plan.times.size());
+    for (std::size_t i = 0; i < plan.times.size(); ++i) {
+      Figure::Series& series = figure.series[i];
+      series.name = to_string(plan.times[i].solver);
+      series.mark = Figure::Mark::points_and_line;
+      series.x.push_back(static_cast<double>(plan.interior_cells));
+      series.y.push_back(plan.times[i].seconds);
+    }
+  }
+  return figure;
+}
+
+}  // namespace
+
+Report report_of(const CpuBench& bench) {
+  const double ceiling = bench.ceiling_updates_per_s;
+  const double share_of_core = bench.share_of_core();
+  Report report{"the solver against what one core could do at best"};
+  report.add(Fact{"device", "device", bench.device});
+  report.add(Fact{"ceiling_giga_updates_per_s",
+                  "ceiling",
+                  ceiling * 1e-9,
+                  {Form::decimals, 2, "G cell updates/s"},
+                  ": the additions that this core makes a second, by the three of an update"});
+  report.add(Fact{"share_of_core", "", share_of_core});
+  constexpr double idle = 0.9;
+  if (share_of_core < idle)
+    report.add(Note{fmt::format(
+        "This machine is not idle: the solver had its core for {:.0f} % of the time. Rates of one "
+        "thread are by CPU time, those of several are not.",
+        100 * share_of_core)});
+  const Style seconds{Form::decimals, 4};
+  Table& plans = report.add(Table{"plans",
+                                  "one thread, a plan at a time",
+                                  {{"id", "plan"},
+                                   {"interior_cells", "interior"},
+                                   {"density", "density", {Form::decimals, 2}},
+                                   {"iterations", "iterations"},
+                                   {"cpu_seconds", "CPU s", seconds},
+                                   {"cpu_seconds_median", "median", seconds},
+                                   {"cpu_seconds_max", "max", seconds},
+                                   {"seconds", "", seconds},
+                                   {"giga_updates_per_s", "G updates/s", giga},
+                                   {"percent_of_ceiling", "of ceiling", percent}}});
+  for (const PlanRate& plan : bench.plans)
+    plans.rows.push_back({plan.id, plan.interior_cells, plan.density, plan.iterations,
+                          plan.cpu_s.min, plan.cpu_s.median, plan.cpu_s.max, plan.wall_s.min,
+                          plan.giga_updates_per_s(), plan.giga_updates_per_s() * 1e11 / ceiling});
+  Table& scaling = report.add(Table{"scaling",
+                                    "all plans on each thread",
+                                    {{"threads", "threads"},
+                                     {"giga_updates_per_s", "G updates/s", giga},
+                                     {"speedup", "speed-up", {Form::decimals, 2}},
+                                     {"percent_efficiency", "efficiency", percent}}});
+  for (const ThreadRate& rate : bench.scaling)
+    scaling.rows.push_back({rate.threads, rate.updates_per_s * 1e-9, rate.speedup,
+                            100 * rate.speedup / static_cast<double>(rate.threads)});
+  return report;
+}
+
+Report report_of(const GpuBench& bench) {
+  Report report{"a GPU against the cores"};
+  report.add(Fact{"device", "device", bench.name});
+  report.add(Fact{
+      "compared_plans", "compared", bench.compared, {.unit = "plans"}, ": every bit as the CPU's"});
+  Table& flows = report.add(Table{"flows",
+                                  "plans from memory",
+                                  {{"in_flight", "in flight"},
+                                   {"plans", ""},
+                                   {"seconds", ""},
+                                   {"giga_updates_per_s", "G updates/s", rate},
+                                   {"plans_per_s", "plans/s", rate}}});
+  for (const Flow& flow : bench.flows)
+    flows.rows.push_back({flow.in_flight, flow.plans, flow.seconds, flow.updates_per_s() * 1e-9,
+                          flow.plans_per_s()});
+  report.add(Fact{"cpu_cores", "", bench.cpu_cores});
+  Table& sides = report.add(Table{"sides",
+                                  fmt::format("the GPU against {} core(s)", bench.cpu_cores),
+                                  {{"side", "side", {.unit = "cells"}},
+                                   {"gpu_plans_per_s", "GPU plans/s", rate},
+                                   {"cpu_plans_per_s", "CPU plans/s", rate},
+                                   {"", "GPU/CPU", {Form::decimals, 2}}}});
+  for (const SideRate& side : bench.sides)
+    sides.rows.push_back({side.side, side.gpu_plans_per_s, side.cpu_plans_per_s,
+                          side.gpu_plans_per_s / side.cpu_plans_per_s});
+  const double ahead = bench.break_even_side;
+  report.add(Fact{"break_even_side", "", ahead});
+  if (!bench.sides.empty())
+    report.add(Note{std::isnan(ahead)
+                        ? "The GPU is behind up to the largest of these."
+                        : fmt::format("The GPU is ahead from {0:.0f} x {0:.0f} cells on.", ahead)});
+  report.add(crossover_of(bench));
+  return report;
+}
+
+Report report_of(const std::vector<SolverComparison>& comparisons, const std::string& device) {
+  Report report{"the solvers on one core"};
+  report.add(Fact{"device", "device", device});
+  const Style celsius{Form::digits, 2, "°C"};
+  Table& solvers = report.add(Table{"solvers",
+                                    "",
+                                    {{"id", "plan"},
+                                     {"interior_cells", "interior"},
+                                     {"solver", "solver"},
+                                     {"iterations", "iterations"},
+                                     {"sweeps", "sweeps", {Form::decimals, 0}},
+                                     {"milliseconds", "time", {Form::decimals, 2, "ms"}},
+                                     {"times_as_fast", "times as fast", {Form::decimals, 1}},
+                                     {"error", "error", celsius},
+                                     {"error_bound", "bound", celsius},
+                                     {"fell_back", "fell back"}}});
+  for (const SolverComparison& plan : comparisons)
+    for (const SolverTime& time : plan.times)
+      solvers.rows.push_back({plan.id, plan.interior_cells, to_string(time.solver), time.iterations,
+                              time.sweeps, 1e3 * time.seconds,
+                              plan.times.front().seconds / time.seconds, time.error, time.bound,
+                              time.fell_back});
+  report.add(Note{
+      "One thread, the solvers in turns; the least time. Error: the largest difference to steady's "
+      "field. Bound: the proven distance from the steady state."});
+  report.add(times_of(comparisons, device));
+  return report;
+}
+
+Report report_of(const ReferenceProfile& profile, const std::string& id,
+                 const std::string& solver) {
+  Report report{"where the published algorithm spends its time"};
+  report.add(Fact{"id", "plan", id});
+  report.add(Fact{"iterations",
+                  "iterations",
+                  profile.iterations,
+                  {},
+                  " of the published algorithm, on one core"});
+  report.add(Fact{"converged", "", profile.converged});
+  const Style seconds{Form::decimals, 4, "s"};
+  report.add(Fact{"seconds", "all steps", profile.seconds, seconds});
+  report.add(Fact{"solver_seconds", solver, profile.solver_seconds, seconds,
+                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup())});
+  report.add(Fact{"solver", "", solver});
+  report.add(Fact{"speedup", "", profile.speedup()});
+  Table& steps = report.add(Table{"steps",
+                                  "",
+                                  {{"step", "step"},
+                                   {"hits", "hits"},
+                                   {"seconds", "seconds", {Form::decimals, 4}},
+                                   {"", "us a hit", {Form::decimals, 2}},
+                                   {"percent", "share", {Form::decimals, 1, "%"}},
+                                   {"numpy", "as NumPy says it"}}});
+  for (const ProfiledStep& step : profile.steps)
+    steps.rows.push_back({step.name, step.hits, step.seconds,
+                          1e6 * step.seconds / static_cast<double>(step.hits),
+                          100 * step.seconds / profile.seconds, step.what});
+  return report;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,32 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/bench_report.hpp"
+#include "support/matchers.hpp"
+
+namespace wallheat {
+namespace {
+
+TEST(BenchReport, says_from_which_size_on_a_gpu_is_ahead) {
+  GpuBench bench;
+  bench.flows = {{1, 10, 2, 1e12}};
+  bench.sides = {{64, 10, 20}, {256, 20, 10}};
+  bench.break_even_side = 128;
+  std::ostringstream json;
+  write_json(report_of(bench), json);
+  const auto value = nlohmann::json::parse(json.str());
+  EXPECT_EQ(value["flows"][0]["giga_updates_per_s"], 500);
+  EXPECT_EQ(value["flows"][0]["plans_per_s"], 5);
+  EXPECT_EQ(value["break_even_side"], 128);
+  std::ostringstream text;
+  write_text(report_of(bench), text);
+  EXPECT_THAT(text.str(), HasSubstr("ahead from 128 x 128 cells on"));
+  bench.break_even_side = std::nan("");
+  text.str("");
+  write_text(report_of(bench), text);
+  EXPECT_THAT(text.str(), HasSubstr("behind up to the largest"));
+}
+
+}  // namespace
+}  // namespace wallheat
