@@ -28,7 +28,7 @@ int compare_command(Options& options);
 int merge_command(Options& options);
 int repair_command(Options& options);
 int verify_command(Options& options);
-int devices_command(Options& options);
+Report devices_command(Options& options);
 Report bench_command(Options& options);
 int monitor_command(Options& options);
 int status_command(Options& options);

@@ -1,49 +1,182 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
 #include "bench/solver_bench.hpp"
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
+#include "core/version.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
+#include "node/processor.hpp"
 #include "queue/placement.hpp"
+#include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
-#include "view/devices_report.hpp"
 
 namespace wallheat {
+namespace {
 
-int devices_command(Options& options) {
-  bool json = false;
+/// Nothing in place of the 0 or the empty text that stands for what the system does not tell.
+template <class T>
+Value if_told(const T& value) {
+  return value == T{} ? Value() : Value(value);
+}
+
+std::string binary_size(std::size_t bytes) {
+  if (bytes >= std::size_t{1} << 20) return fmt::format("{} MiB", bytes >> 20);
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+std::string caches_text(const Processor& processor) {
+  std::string text;
+  if (processor.first_cache_bytes > 0)
+    text = fmt::format("{} and {} a core", binary_size(processor.first_cache_bytes),
+                       binary_size(processor.second_cache_bytes));
+  if (processor.third_cache_bytes > 0)
+    text += (text.empty() ? "" : ", ") + binary_size(processor.third_cache_bytes) + " shared";
+  return text;
+}
+
+/// Doubles in a vector register.
+int doubles_a_vector(Isa isa) {
+  switch (isa) {
+    case Isa::avx512:
+      return 8;
+    case Isa::avx2:
+      return 4;
+    case Isa::baseline:
+      break;
+  }
+  return 2;  // SSE2, NEON
+}
+
+void add_processor(const Machine& machine, Report& report) {
+  const Processor processor = local_processor();
+  report.add(Fact{"processor", "processor", if_told(processor.model)});
+  report.add(Fact{"clock_hz", "", if_told(processor.clock_hz)});
+  report.add(Fact{"", "caches", if_told(caches_text(processor))});
+  report.add(Fact{"first_cache_bytes", "", if_told(processor.first_cache_bytes)});
+  report.add(Fact{"second_cache_bytes", "", if_told(processor.second_cache_bytes)});
+  report.add(Fact{"third_cache_bytes", "", if_told(processor.third_cache_bytes)});
+  const std::vector<Isa> isas = available_isas();
+  std::string names;
+  for (const Isa isa : isas) names += (names.empty() ? "" : " ") + std::string(to_string(isa));
+  const std::string_view used = to_string(isas.back());
+  const int doubles = doubles_a_vector(isas.back());
+  report.add(
+      Fact{"instruction_sets", "instruction sets", names, {}, fmt::format(" (used: {})", used)});
+  report.add(Fact{"instruction_set", "", used});
+  report.add(Fact{"vector_doubles", "vectors", doubles, {.unit = "doubles"}});
+  // A multiplication and an addition in each lane and cycle.
+  const double per_s =
+      2.0 * static_cast<double>(machine.cores.size()) * processor.clock_hz * doubles;
+  report.add(
+      Fact{"fp64_tflops_of_one_vector_unit_a_core",
+           "peak FP64",
+           if_told(per_s * 1e-12),
+           {Form::digits, 3, "TFLOP/s"},
+           fmt::format(": {} cores x {:.2f} GHz x {} doubles x 2, for one vector unit a core "
+                       "(many have two)",
+                       machine.cores.size(), processor.clock_hz * 1e-9, doubles)});
+}
+
+void add_cores(const Machine& machine, Report& report) {
+  std::set<int> sockets;
+  std::map<std::pair<int, int>, std::vector<int>> places;
+  for (const Core& core : machine.cores) {
+    sockets.insert(core.socket);
+    places[{core.socket, core.numa}].push_back(core.cpu);
+  }
+  const bool all = static_cast<int>(machine.cores.size()) >= machine.host_cores;
+  report.add(
+      Fact{"cores",
+           "cores",
+           machine.cores.size(),
+           {},
+           all ? "" : fmt::format(" of {}: this process was bound to them", machine.host_cores)});
+  report.add(Fact{"host_cores", "", if_told(machine.host_cores)});
+  report.add(Fact{"sockets", "sockets", sockets.size()});
+  Table& table = report.add(Table{
+      "places",
+      "cores by socket and NUMA node",
+      {{"socket", "socket"}, {"numa", "NUMA node"}, {"cores", "cores"}, {"cpus", "numbers"}}});
+  for (const auto& [place, cpus] : places)
+    table.rows.push_back(
+        {place.first, place.second, cpus.size(), fmt::format("{}", fmt::join(cpus, " "))});
+}
+
+/// How fast each solver is here: one thread is measured.
+void add_solvers(int threads, Report& report) {
+  Table& table =
+      report.add(Table{"solvers",
+                       fmt::format("plans of {0} x {0} cells on {1} thread(s), from one that was "
+                                   "measured; GPUs have jacobi alone",
+                                   sample_side, threads),
+                       {{"solver", "solver"}, {"plans_per_s", "plans/s", {Form::digits, 4}}}});
+  for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
+    SolverOptions solver;
+    solver.isa = available_isas().back();
+    solver.kind = kind;
+    table.rows.push_back({to_string(kind), threads / measure_sample_plan_s(*solver.make())});
+  }
+}
+
+void add_gpus(const GpuSupport& support, Report& report) {
+  Table& table = report.add(Table{"gpus",
+                                  "GPUs",
+                                  {{"ordinal", "GPU"},
+                                   {"name", "name"},
+                                   {"memory_bytes", "memory", {Form::bytes}},
+                                   {"numa", "NUMA node"},
+                                   {"compute_capability", "capability"},
+                                   {"multiprocessors", "multiprocessors"},
+                                   {"clock_ghz", "clock", {Form::decimals, 2, "GHz"}},
+                                   {"memory_tb_per_s", "memory", {Form::decimals, 2, "TB/s"}},
+                                   {"uuid", "UUID"}}});
+  for (const Gpu& gpu : support.gpus) {
+    const GpuProperties properties = gpu_properties(gpu.ordinal);
+    const int capability = properties.capability;
+    table.rows.push_back(
+        {gpu.ordinal, gpu.name, gpu.memory_bytes, gpu.numa < 0 ? Value() : Value(gpu.numa),
+         capability == 0 ? Value() : Value(fmt::format("{}.{}", capability / 10, capability % 10)),
+         if_told(properties.multiprocessors), if_told(properties.clock_hz / 1e9),
+         if_told(properties.memory_bytes_per_second / 1e12), gpu.uuid});
+  }
+}
+
+}  // namespace
+
+Report devices_command(Options& options) {
   options.describe(
-      "[--json]",
+      "[options]",
       "Shows what this machine offers to a run, within the cores that this process may "
       "use, what its processors could do at best, and how many generated plans a second "
       "each solver gets done here.",
       {"wallheat devices", "wallheat devices --json"});
-  options.add("json", flag(json), "print one JSON object");
   options.parse();
 
-  DevicesReport report;
-  report.mpi = mpi_library();
-  report.machine = local_machine();
-  report.processor = local_processor();
-  const Placement placement = place_workers({report.machine}, DeviceChoice::cpu, 0).front();
-  report.threads = placement.threads.value_or(static_cast<int>(report.machine.cores.size()));
-  if (placement.threads) report.thread_limit = placement.limit;
-  report.isas = available_isas();
-  for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
-    SolverOptions solver;
-    solver.isa = report.isas.back();
-    solver.kind = kind;
-    report.solvers.push_back({kind, report.threads / measure_sample_plan_s(*solver.make())});
-  }
-  const GpuSupport support = gpu_support();
-  for (const Gpu& gpu : support.gpus) report.gpus.push_back({gpu, gpu_properties(gpu.ordinal)});
-  report.gpu_driver = gpu_driver();
-  if (!support.can_solve) report.no_gpu = support.reason;
-  if (json) {
-    print_json(report);
-  } else {
-    print_text(report);
-  }
-  return exit_done;
+  const Machine machine = local_machine();
+  const Placement placement = place_workers({machine}, DeviceChoice::cpu, 0).front();
+  const int threads = placement.threads.value_or(static_cast<int>(machine.cores.size()));
+  const GpuSupport gpus = gpu_support();
+  Report report{machine.host};
+  report.add(Fact{"host", "host", machine.host});
+  report.add(Fact{"wallheat", "wallheat", version()});
+  report.add(Fact{"mpi", "MPI", mpi_library()});
+  add_processor(machine, report);
+  report.add(Fact{"threads",
+                  "threads of a run",
+                  threads,
+                  {},
+                  placement.threads && !placement.limit.empty() ? ": " + placement.limit : ""});
+  report.add(Fact{"gpu_driver_cuda", "GPU driver for CUDA", if_told(gpu_driver())});
+  report.add(Fact{"no_gpu", "GPUs not used", gpus.can_solve ? Value() : Value(gpus.reason)});
+  add_cores(machine, report);
+  add_solvers(threads, report);
+  add_gpus(gpus, report);
+  return report;
 }
 
 }  // namespace wallheat
