@@ -131,14 +131,14 @@ ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& no
 }
 
 /// How long jobs wait, with a note on what that is from.
-QueueReport waits_in_queue(QueueSource& queue, std::vector<std::string>& notes) {
+QueueForecast waits_in_queue(QueueSource& queue, std::vector<std::string>& notes) {
   JobListing listing;
   try {
     listing = queue.read();
   } catch (const NoAccounting& error) {
     notes.push_back(fmt::format("waits are not known: {}", error.what()));
   }
-  QueueReport waits = queue_report(listing, {}, {}, {});
+  QueueForecast waits = queue_forecast(listing, {}, {}, {});
   waits.wide = wide_waits(listing);
   if (queue.own_jobs())
     notes.push_back(fmt::format("waits are from your {} own jobs", waits.counts.started));
@@ -158,7 +158,7 @@ ChoicesReport choices_of(AdviseOptions& advise, const RunOptions& run) {
   const std::vector<Place> places = places_of(advise);
   ChoicesReport report;
   const ChoiceLimits limits = limits_of(advise, report.notes);
-  const QueueReport waits = waits_in_queue(advise.queue, report.notes);
+  const QueueForecast waits = waits_in_queue(advise.queue, report.notes);
   const RemainingWork left = work_left(run);
   report.plans = left.updates.size();
   report.now_s = std::time(nullptr);
@@ -190,7 +190,6 @@ int advise_command(Options& options) {
   Options options_of_run("run", advise.of_run);
   const RunOptions run = parse_run_options(options_of_run);
   CommandFiles& files = options.files();
-  advise.queue.name_files(files);
   if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
   if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
   files.reads_plans("--data", run.job.data);

@@ -19,7 +19,7 @@ int plot_command(Options& options);
 int advise_command(Options& options);
 Report offload_command(Options& options);
 Report page_command(Options& options);
-int queue_command(Options& options);
+Report queue_command(Options& options);
 int rooms_command(Options& options);
 Report trace_command(Options& options);
 Report summary_command(Options& options);

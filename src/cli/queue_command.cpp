@@ -2,10 +2,8 @@
 
 #include <cmath>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/picture_file.hpp"
 #include "cli/queue_source.hpp"
 #include "core/number_of.hpp"
 #include "report/queue_report.hpp"
@@ -45,7 +43,7 @@ std::string replay_line(const QueueRow& row, const JobRecord& job, const Wait& w
 
 }  // namespace
 
-int queue_command(Options& options) {
+Report queue_command(Options& options) {
   QueueSource source;
   std::string partitions;
   std::string cpu_hours;
@@ -53,8 +51,6 @@ int queue_command(Options& options) {
   std::string qos;
   bool means = false;
   std::filesystem::path replay;
-  PictureFile picture;
-  bool json = false;
   options.describe(
       "[options]",
       "Forecasts how long a job waits in the queue of a Slurm or LSF cluster, from how long others "
@@ -64,6 +60,7 @@ int queue_command(Options& options) {
       "count once. Where waits change, older ones are not used. No user names are read.",
       {"wallheat queue --sacct jobs.txt",
        "wallheat queue --sacct jobs.txt --means --partition medium"});
+  options.heading("What is shown");
   options.add("partition,p", value(partitions, "NAMES"),
               "only these partitions (LSF: queues), separated by commas");
   options.add("cpu-hours", value(cpu_hours, "BOUND,FACTOR", "4,4"),
@@ -72,53 +69,28 @@ int queue_command(Options& options) {
   options.add("memory,m", flag(memory),
               "classes of GB hours with these bounds in place of core hours");
   options.add("qos", value(qos, "NAME"), "only jobs of this quality of service");
-  source.declare(options);
   options.add("means", flag(means),
-              "print the mean waits and numbers of jobs as a table in place of that: waits are "
+              "show the mean waits and numbers of jobs as a table in place of that: waits are "
               "skewed, so a mean says little of the next one");
-  options.add("replay", value(replay, "FILE"),
+  options.add("replay", made_file(replay, replay_head),
               "also write as CSV what each job would have been told when it became eligible: "
               "median and bounds in s");
-  picture.declare(options, "plot",
-                  "draw the 95 % bounds and medians, or with --means the means, as PNG, SVG or "
-                  "PDF, by the file's ending");
-  options.add("json", flag(json), "print one JSON object");
+  options.heading("Where the waits are from");
+  source.declare(options);
   options.parse();
-  if (means && json) throw UsageError("--json has the means, too, so leave out --means");
   const SizeClasses classes = classes_of(cpu_hours, memory);
   const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
-  CommandFiles& files = options.files();
-  source.name_files(files);
-  files.makes("--replay", replay, options.overwrite(), replay_head);
-  files.check();
 
   const JobListing listing = source.read();
   if (listing.jobs.empty())
     throw RunError("no job is in the listing; with more --days sacct looks back further");
-  std::string told = replay_head;
+  std::string stated = replay_head;
   StatedWaitSink tell;
-  if (!replay.empty()) tell = [&](const auto&... what) { told += replay_line(what...); };
-  QueueReport report;
-  try {
-    report = queue_report(listing, classes, names, qos, tell);
-  } catch (const UnknownPartition&) {
-    if (!means) throw;
-    // The published table has this sentence in its place.
-    fmt::print("error - please call_sacct_for existing partition(s)\n");
-    return exit_failed;
-  }
-  report.own_jobs = source.own_jobs();
-  if (!replay.empty()) write_output(replay, told);
-  picture.write([&] { return queue_plot(report, means); });
-  if (json) {
-    fmt::print("{}", to_json_text(report));
-  } else if (means) {
-    print_mean_waits(report);
-  } else {
-    print_queue_report(report);
-  }
-  if (!json && picture.wanted()) fmt::print("\npicture  {}\n", picture.path().string());
-  return exit_done;
+  if (!replay.empty()) tell = [&](const auto&... what) { stated += replay_line(what...); };
+  QueueForecast forecast = queue_forecast(listing, classes, names, qos, tell);
+  forecast.own_jobs = source.own_jobs();
+  if (!replay.empty()) write_output(replay, stated);
+  return means ? means_report(forecast) : report_of(forecast);
 }
 
 }  // namespace wallheat

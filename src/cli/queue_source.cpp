@@ -36,30 +36,26 @@ std::ptrdiff_t lines_in(const std::string& text) {
 }  // namespace
 
 void QueueSource::declare(Options& options) {
-  options.add("sacct", value(sacct_, "FILE"),
+  options.add("sacct", file(sacct_, FileRole::read),
               "read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "
               "FIELDS' printed, with the FIELDS JobIDRaw,JobID,Partition,QOS,State,Submit,"
               "Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES; - is stdin; "
               "default: call it");
-  options.add("lsf", value(lsf_, "FILE"),
+  options.add("lsf", file(lsf_, FileRole::read),
               "read what LSF's 'bhist -l' printed, or 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o "
               "FIELDS' with the FIELDS jobid jobindex queue stat submit_time start_time "
               "finish_time nreq_slot runtimelimit delimiter='|'; - is stdin");
   options.add("own", flag(own_), "the listing has only jobs of your own");
   options.add("days", value(days_, "N", 30), "ask sacct for the last N days");
-  options.add("history", value(history_, "FILE"),
+  options.add("history", file(history_, FileRole::written),
               "keep what was read in FILE, and use all that it holds: accounting forgets");
-}
-
-void QueueSource::name_files(CommandFiles& files) const {
-  if (sacct_ != "-") files.reads("--sacct", sacct_);
-  if (lsf_ != "-") files.reads("--lsf", lsf_);
-  files.writes("--history", history_);
+  options.check([this] {
+    if (!sacct_.empty() && !lsf_.empty()) throw UsageError("--sacct and --lsf exclude each other");
+    if (days_ < 1) throw UsageError("--days must be at least 1");
+  });
 }
 
 JobListing QueueSource::read() {
-  if (!sacct_.empty() && !lsf_.empty()) throw UsageError("--sacct and --lsf exclude each other");
-  if (days_ < 1) throw UsageError("--days must be at least 1");
   const auto name = [](const std::string& file) { return file == "-" ? "stdin" : file; };
   JobListing listing;
   if (!sacct_.empty()) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_files.hpp"
 #include "cli/options.hpp"
 #include "forecast/job_listing.hpp"
 #include "wallheat/error.hpp"
@@ -20,10 +19,10 @@ struct NoAccounting : RunError {
 /// Where the history of a queue comes from: the options that commands share which forecast waits.
 class QueueSource {
  public:
+  /// This must live as long as the Options.
   void declare(Options& options);
-  void name_files(CommandFiles& files) const;
   /// Asks the scheduler, or reads what is named, and keeps it where that is wanted. Throws
-  /// UsageError, NoAccounting, and RunError for a broken listing.
+  /// NoAccounting, and RunError for a broken listing.
   [[nodiscard]] JobListing read();
   /// Whether read() saw no jobs of other users.
   [[nodiscard]] bool own_jobs() const { return own_; }

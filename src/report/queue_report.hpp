@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "forecast/job_waits.hpp"
-#include "report/gnuplot.hpp"
-#include "wallheat/error.hpp"
+#include "report/report.hpp"
 
 namespace wallheat {
 
@@ -26,27 +25,23 @@ struct WideWaits {
   WaitForecast forecast;
 };
 
-struct QueueReport {
+struct QueueForecast {
   SizeClasses classes;
   bool own_jobs = false;        ///< no jobs of others were to be seen
   JobWaits counts;              ///< without its partitions
   std::vector<QueueRow> rows;   ///< of each partition: all jobs, then each class
-  std::vector<WideWaits> wide;  ///< not of queue_report
+  std::vector<WideWaits> wide;  ///< not of queue_forecast
 };
 
 /// What a job was told when it became eligible.
 using StatedWaitSink =
     std::function<void(const QueueRow& row, const JobRecord& job, const Wait&, const StatedWait&)>;
 
-/// No job in the listing was in a partition that was asked for.
-struct UnknownPartition : RunError {
-  using RunError::RunError;
-};
-
-/// `partitions`: only these, in this order; empty: all. Throws UnknownPartition.
-[[nodiscard]] QueueReport queue_report(const JobListing& listing, const SizeClasses& classes,
-                                       const std::vector<std::string>& partitions,
-                                       const std::string& qos, const StatedWaitSink& tell = {});
+/// `partitions`: only these, in this order; empty: all. Throws RunError if no
+/// job in the listing was in one of them.
+[[nodiscard]] QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& classes,
+                                           const std::vector<std::string>& partitions,
+                                           const std::string& qos, const StatedWaitSink& tell = {});
 
 /// The waits of jobs on at least 2, 4, 8, ... nodes, as far as there is history enough for the 95 %
 /// bound. Such a job must find all its nodes free at a time.
@@ -55,20 +50,14 @@ struct UnknownPartition : RunError {
 /// The forecast for jobs on so many nodes (a power of two), of so many core hours: of those on at
 /// least as many nodes, or half as many; else of their class of sizes; else of the partition; the
 /// first that has history enough for the 95 % bound. Null where the partition has none.
-[[nodiscard]] const WaitForecast* forecast_for(const QueueReport& report,
+[[nodiscard]] const WaitForecast* forecast_for(const QueueForecast& report,
                                                const std::string& partition, std::size_t nodes,
                                                double core_hours);
 
-/// For people.
-void print_queue_report(const QueueReport& report);
-/// One JSON object.
-[[nodiscard]] std::string to_json_text(const QueueReport& report);
+[[nodiscard]] Report report_of(const QueueForecast& queues);
 /// A row a partition, a column a class: "8.2 m (40150)", the mean wait and the number of jobs; NA
-/// where there are none.
-void print_mean_waits(const QueueReport& report);
-/// A group of bars a partition, a bar a class, over a logarithmic axis: mean waits, or the 95 %
-/// bounds with the medians as points.
-[[nodiscard]] Plot queue_plot(const QueueReport& report, bool means);
+/// if there are none.
+[[nodiscard]] Report means_report(const QueueForecast& queues);
 
 /// "0.9 s", "8.2 m", "14.6 h".
 [[nodiscard]] std::string short_duration_text(double seconds);

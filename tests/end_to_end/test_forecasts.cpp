@@ -36,9 +36,8 @@ TEST_F(Forecasts, prints_the_published_table_of_means) {
             "int        1.0 s (3)      NA                NA                 NA\n");
   EXPECT_THAT(shell("wallheat queue --sacct a.txt --means -m").out,
               AllOf(HasSubstr("4 - 16 GB hours"), HasSubstr("1.0 s (3)")));
-  EXPECT_EQ(shell("wallheat queue --sacct a.txt --means -p somewhere", 1).out,
-            "error - please call_sacct_for existing partition(s)\n");
-  expect_refusal("queue --sacct a.txt -p somewhere", 1, "'somewhere'; there are int, medium");
+  expect_refusal("queue --sacct a.txt --means -p mediun", 1,
+                 "'mediun'; there are int, medium; did you mean 'medium'?");
 }
 
 TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
@@ -51,13 +50,13 @@ TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
   EXPECT_EQ(json["own_jobs"], true);
   EXPECT_EQ(json["started"], 104);
   const auto& queues = json["queues"];
-  ASSERT_EQ(queues.size(), 10U) << "all and four sizes of each";
+  ASSERT_EQ(queues.size(), 4U) << "all, and the one size that jobs had, of each";
   EXPECT_EQ(queues[0]["partition"], "int");
   EXPECT_EQ(queues[0]["median_bound_s"], nullptr);
-  EXPECT_EQ(queues[5]["bound_95_s"], 99);
-  EXPECT_EQ(queues[7]["size"], "4 - 16 CPU hours");
-  EXPECT_EQ(queues[7]["median_bound_s"], 59);
-  EXPECT_EQ(queues[7]["chance_15_min"], 1);
+  EXPECT_EQ(queues[2]["bound_95_s"], 99);
+  EXPECT_EQ(queues[3]["size"], "4 - 16 CPU hours");
+  EXPECT_EQ(queues[3]["median_bound_s"], 59);
+  EXPECT_EQ(queues[3]["percent_in_15_min"], 100);
   EXPECT_THAT(shell("wallheat queue --sacct a.txt --own --plot q.svg").out,
               AllOf(HasSubstr("from your 104 own jobs"), HasSubstr("1 min 39 s"),
                     HasSubstr("not enough history")));
