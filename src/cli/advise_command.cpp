@@ -34,11 +34,9 @@ struct AdviseOptions {
   std::int64_t most_nodes = 0;
   std::int64_t cores_per_node = 0;
   double start_up_s = 0;
-  std::string order_name;
   ChoiceOrder order = ChoiceOrder::bound;
   std::int64_t first = 0;
   bool best = false;
-  bool json = false;
   Arguments of_run;  ///< the options of 'wallheat run'
 };
 
@@ -49,37 +47,45 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
       "Says where and how to run a campaign: on which partition, on how many nodes, as one job or "
       "as an array, until when it is done, and what it costs. The plans that are left (of --data, "
       "without those that --out has solved) tell the work, the solved ones or three that are "
-      "solved "
-      "here the speed of a core, and the queue's history how long jobs wait ('wallheat queue').\n"
+      "solved here the speed of a core, and the queue's history how long jobs wait ('wallheat "
+      "queue').\n"
       "After -- stand the options of 'wallheat run'.",
       {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
        "--out next.h5",
        "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
        "-- "
        "--data plans --out next.h5"});
+  options.heading("What is wanted");
+  options.add("by",
+              choice(advise.order, "NAME", "bound",
+                     {{"bound", ChoiceOrder::bound},
+                      {"median", ChoiceOrder::median},
+                      {"core-hours", ChoiceOrder::core_hours},
+                      {"energy", ChoiceOrder::energy},
+                      {"price", ChoiceOrder::price}}),
+              "what makes a choice the best: bound (95 % of such campaigns are done by then), "
+              "median, core-hours, energy or price");
+  options.add("most-nodes", value(advise.most_nodes, "N", 0),
+              "take no more nodes than N, over all jobs; 0: as many as a partition has");
+  options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
+              "cores of a node that a job takes; 0: all");
+  options.add("first,n", value(advise.first, "N", 12), "show so many choices at most");
+  options.add("best", flag(advise.best), "print only the best, as options of jobs/submit.sh");
+  options.heading("The cluster");
   options.add(
       "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),
       "a partition to look at (again for more; default: all that sinfo tells), with what is known "
       "of it: core, gpu (cell updates a second of a core, of a GPU), watts (of a busy node without "
       "GPUs), gpu-watts, core-price, gpu-price (of an hour), and in place of what sinfo tells "
       "nodes, cores, gpus (of a node), limit (hours)");
-  options.add("sinfo", value(advise.sinfo, "FILE"),
+  options.add("sinfo", file(advise.sinfo, FileRole::read),
               "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s'\" printed; default: call it");
-  options.add("scontrol", value(advise.scontrol, "FILE"),
+  options.add("scontrol", file(advise.scontrol, FileRole::read),
               "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
-  advise.queue.declare(options);
-  options.add("most-nodes", value(advise.most_nodes, "N", 0),
-              "take no more nodes than N, over all jobs; 0: as many as a partition has");
-  options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
-              "cores of a node that a job takes; 0: all");
   options.add("start-up", value(advise.start_up_s, "SECONDS", 5),
               "what each start of a job takes beside solving");
-  options.add("by", value(advise.order_name, "NAME", "bound"),
-              "what makes a choice the best: bound (95 % of such campaigns are done by then), "
-              "median, core-hours, energy or price");
-  options.add("first,n", value(advise.first, "N", 12), "print so many choices at most");
-  options.add("best", flag(advise.best), "print only the best, as options of jobs/submit.sh");
-  options.add("json", flag(advise.json), "print one JSON object");
+  options.heading("Where the waits are from");
+  advise.queue.declare(options);
   auto of_run = options.take_behind_mark();
   options.parse();
   if (!of_run) throw UsageError("the options of 'wallheat run' are missing; they come after --");
@@ -88,12 +94,6 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
     throw UsageError("--most-nodes and --cores-per-node must be at least 0");
   if (!std::isfinite(advise.start_up_s) || advise.start_up_s < 0)
     throw UsageError("--start-up must be at least 0 (seconds)");
-  advise.order = choose<ChoiceOrder>("by", advise.order_name,
-                                     {{"bound", ChoiceOrder::bound},
-                                      {"median", ChoiceOrder::median},
-                                      {"core-hours", ChoiceOrder::core_hours},
-                                      {"energy", ChoiceOrder::energy},
-                                      {"price", ChoiceOrder::price}});
   advise.of_run = *std::move(of_run);
   advise.of_run.insert(advise.of_run.end(), {"--shard=none", "--print-out"});
 }
@@ -154,60 +154,51 @@ RemainingWork work_left(const RunOptions& run) {
   return remaining_work(run, solved);
 }
 
-ChoicesReport choices_of(AdviseOptions& advise, const RunOptions& run) {
+Advice advice_of(AdviseOptions& advise, const RunOptions& run) {
   const std::vector<Place> places = places_of(advise);
-  ChoicesReport report;
-  const ChoiceLimits limits = limits_of(advise, report.notes);
-  const QueueForecast waits = waits_in_queue(advise.queue, report.notes);
+  Advice advice;
+  const ChoiceLimits limits = limits_of(advise, advice.notes);
+  const QueueForecast waits = waits_in_queue(advise.queue, advice.notes);
   const RemainingWork left = work_left(run);
-  report.plans = left.updates.size();
-  report.now_s = std::time(nullptr);
-  report.speed_source = left.speed_source;
+  advice.plans = left.updates.size();
+  advice.now_s = std::time(nullptr);
+  advice.speed_source = left.speed_source;
   if (left.updates.empty()) {
     if (advise.best) throw RunError("all plans are solved: there is nothing to submit");
-    report.reason = "All plans are solved: there is nothing to submit.";
-    return report;
+    advice.reason = "All plans are solved: there is nothing to submit.";
+    return advice;
   }
   const auto core_s = [&](double updates) { return left.core.predict_s(updates); };
-  for (const double updates : left.updates) report.core_hours += core_s(updates) / 3600;
-  report.choices = campaign_choices(
+  for (const double updates : left.updates) advice.core_hours += core_s(updates) / 3600;
+  advice.choices = campaign_choices(
       {left.updates, core_s}, places, limits,
       [&](const std::string& partition, std::size_t nodes, double core_hours) {
         return forecast_for(waits, partition, nodes, core_hours);
       },
       advise.order);
-  if (report.choices.empty())
+  if (advice.choices.empty())
     throw RunError("no partition has a core, nor a GPU of known speed, to solve on");
-  report.reason = reason_for_first(report.choices, advise.order);
-  return report;
+  advice.reason = reason_for_first(advice.choices, advise.order);
+  return advice;
 }
 
 }  // namespace
 
-int advise_command(Options& options) {
+Report advise_command(Options& options) {
   AdviseOptions advise;
   parse_advise_options(options, advise);
   Options options_of_run("run", advise.of_run);
   const RunOptions run = parse_run_options(options_of_run);
   CommandFiles& files = options.files();
-  if (advise.sinfo != "-") files.reads("--sinfo", advise.sinfo);
-  if (advise.scontrol != "-") files.reads("--scontrol", advise.scontrol);
   files.reads_plans("--data", run.job.data);
   files.reads("--ids", run.ids_file);
   files.reads_store("--out", run.out);
   files.check();
 
-  const ChoicesReport report = choices_of(advise, run);
-  if (advise.json) {
-    fmt::print("{}", to_json_text(report));
-  } else if (advise.best) {
-    fmt::print("{}\n", submit_options(report.choices.front()));
-  } else if (report.choices.empty()) {
-    fmt::print("{}\n", report.reason);
-  } else {
-    print_choices(report, static_cast<std::size_t>(advise.first));
-  }
-  return exit_done;
+  const Advice advice = advice_of(advise, run);
+  if (!advise.best) return report_of(advice, static_cast<std::size_t>(advise.first));
+  const std::string best = submit_options(advice.choices.front());
+  return {.parts = {Note{best}, Fact{"submit_options", "", best}}};
 }
 
 }  // namespace wallheat

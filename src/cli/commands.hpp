@@ -16,7 +16,7 @@ int generate_command(Options& options);
 int export_command(Options& options);
 int list_command(Options& options);
 int plot_command(Options& options);
-int advise_command(Options& options);
+Report advise_command(Options& options);
 Report offload_command(Options& options);
 Report page_command(Options& options);
 Report queue_command(Options& options);

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "forecast/campaign_choices.hpp"
+#include "report/report.hpp"
 
 namespace wallheat {
 
 /// The ways to run a campaign, and what they were foreseen from.
-struct ChoicesReport {
+struct Advice {
   std::size_t plans = 0;           ///< left to solve
   double core_hours = 0;           ///< that they take on the cores that were measured; NaN: unknown
   std::string speed_source;        ///< where the speed of a core is from, for people
@@ -20,11 +21,9 @@ struct ChoicesReport {
   std::vector<std::string> notes;  ///< what was not known, a sentence each
 };
 
-/// For people; the first `first` choices. Times in the local time of this machine.
-void print_choices(const ChoicesReport& report, std::size_t first);
-/// One JSON object.
-[[nodiscard]] std::string to_json_text(const ChoicesReport& report);
-/// The best choice as options of jobs/submit.sh, on one line.
+/// People see the first `first` choices, and times in the local time of this machine.
+[[nodiscard]] Report report_of(const Advice& advice, std::size_t first);
+/// A choice as options of jobs/submit.sh, on one line.
 [[nodiscard]] std::string submit_options(const Choice& choice);
 
 }  // namespace wallheat
