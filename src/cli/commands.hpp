@@ -30,7 +30,7 @@ int repair_command(Options& options);
 int verify_command(Options& options);
 Report devices_command(Options& options);
 Report bench_command(Options& options);
-int monitor_command(Options& options);
+Report monitor_command(Options& options);
 int status_command(Options& options);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.

@@ -3,13 +3,12 @@
 
 #include <chrono>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <thread>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/picture_file.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/process_setup.hpp"
@@ -38,7 +37,6 @@ struct MonitorOptions {
   fs::path csv;
   bool json = false;
   bool processes = false;
-  PictureFile picture;
 };
 
 double seconds_now() {
@@ -59,7 +57,7 @@ double interval_seconds(const std::string& text) {
   return seconds;
 }
 
-/// False where a stop was asked for.
+/// False if a stop was asked for.
 bool wait_until(double then_s) {
   constexpr double look_s = 0.1;
   while (!stop_requested()) {
@@ -71,9 +69,9 @@ bool wait_until(double then_s) {
 }
 
 /// Where the samples go: to a CSV, as JSON to stdout, or as lines to people.
-class Output {
+class SampleOutput {
  public:
-  explicit Output(const MonitorOptions& options)
+  explicit SampleOutput(const MonitorOptions& options)
       : options_(options), at_terminal_(terminal_columns(STDOUT_FILENO).has_value()) {
     if (!options.csv.empty()) csv_.open(options.csv, std::ios::trunc);
     check();
@@ -129,7 +127,7 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
           ? std::numeric_limits<double>::infinity()
           : start_s + static_cast<double>(parse_duration(options.duration).count());
   catch_stop_signals();
-  Output output(options);
+  SampleOutput output(options);
   NodeTelemetry node(start_s);
   const auto tell_problems = [&] {
     for (const std::string& sentence : node.take_problems())
@@ -157,86 +155,68 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   return summaries;
 }
 
-/// Throws UsageError where options of a recording and of one that is to be made stand together.
+/// Throws UsageError if options of a recording and of one that is to be made stand together.
 void check(const MonitorOptions& monitor, const Options& options) {
-  if (monitor.file.empty()) {
-    if (monitor.picture.wanted())
-      throw UsageError("--plot draws a recording; make one with --csv and name it");
-    if (options.was_given("samples") && monitor.samples < 1)
-      throw UsageError("--samples must be at least 1");
-    if (monitor.json && !monitor.csv.empty()) throw UsageError("give either --csv or --json");
-    if (monitor.processes && !monitor.csv.empty())
-      throw UsageError("a recording has no processes, so leave out --processes or --csv");
-    return;
-  }
-  for (const char* option : {"interval", "duration", "samples", "csv", "processes"})
-    if (options.was_given(option))
-      throw UsageError(fmt::format("--{} has no meaning for a recording that is there", option));
+  const auto refuse = [&](std::initializer_list<const char*> names, const char* why) {
+    for (const char* name : names)
+      if (options.was_given(name)) throw UsageError(fmt::format("--{} {}", name, why));
+  };
+  if (!monitor.file.empty())
+    return refuse({"interval", "duration", "samples", "csv", "processes"},
+                  "has no meaning for a recording that is there");
+  refuse({"plot"}, "draws a recording; make one with --csv and name it");
+  refuse({"format"}, "is for a recording; of what is watched there is --json");
+  if (options.was_given("samples") && monitor.samples < 1)
+    throw UsageError("--samples must be at least 1");
+  if (monitor.processes && !monitor.csv.empty())
+    throw UsageError("a recording has no processes, so leave out --processes or --csv");
 }
 
 }  // namespace
 
-int monitor_command(Options& options) {
+Report monitor_command(Options& options) {
   MonitorOptions monitor;
   options.describe(
       "[FILE] [options]",
       "Shows what this node does, whatever runs on it: how busy its cpus are (%), memory in use "
       "(ram, MiB), and of each GPU (NVML) what 'nvidia-smi dmon' shows under the same names: power "
-      "(pwr, W), temperatures "
-      "(gtemp, mtemp, C), time with a kernel at work (sm, %), with memory at work (mem, %), video "
-      "codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). It ends by Ctrl-C "
-      "or SIGTERM, with means and largest values.\n"
+      "(pwr, W), temperatures (gtemp, mtemp, C), time with a kernel at work (sm, %), with memory "
+      "at work (mem, %), video codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, "
+      "MiB). It ends by Ctrl-C or SIGTERM, with means and largest values. With --json each sample "
+      "is an object on a line of its own, and the summary is the last one.\n"
       "monitor FILE tells these of a recording: what --csv wrote, or a listing of 'nvidia-smi "
       "dmon' or 'nvidia-smi stats'.",
       {"wallheat monitor --samples 2 --interval 0.1",
        "wallheat monitor --duration 1s --interval 0.2 --csv node.csv"});
-  options.add("file", value(monitor.file, "FILE"), "a recording (also as an argument)");
+  options.add("file", file(monitor.file, FileRole::read), "a recording (also as an argument)");
   options.add("interval,i", value(monitor.interval, "TIME", "1s"),
               "between samples, as 0.5, 1s or 1m");
   options.add("duration", value(monitor.duration, "TIME"),
               "end after so long, as 90s, 30m or 1h30m; default: never");
   options.add("samples", value(monitor.samples, "N", 0, "without end"),
               "end after so many samples");
-  options.add("csv", value(monitor.csv, "FILE"),
+  options.add("csv", made_file(monitor.csv, "time,seconds,"),
               "write the samples to a CSV file, a row each, instead of showing them; with a column "
               "also for the energy of each GPU since the start (J)");
   options.add("processes", flag(monitor.processes),
               "also tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does: "
-              "time with their kernels "
-              "at work (sm, %), memory at work (mem, %), video codecs (enc, dec, %), memory they "
-              "hold (fb, MiB)");
-  options.add("json", flag(monitor.json),
-              "print one JSON object a line: the samples, then the summary");
-  monitor.picture.declare(options, "plot",
-                          "draw the recording FILE as PNG, SVG or PDF, by the file's ending");
+              "time with their kernels at work (sm, %), memory at work (mem, %), video codecs "
+              "(enc, dec, %), memory they hold (fb, MiB)");
   options.positional("file", 1);
   options.parse();
   check(monitor, options);
+  monitor.json = options.was_given("json");
 
-  CommandFiles& files = options.files();
-  files.reads("FILE", monitor.file);
-  files.makes("--csv", monitor.csv, options.overwrite(), "time,seconds,");
-  files.check();
-
-  std::vector<SeriesSummary> summaries;
   if (monitor.file.empty()) {
-    summaries = watch(monitor);
-  } else {
-    const Recording recording = read_recording(monitor.file);
-    summaries = summary_of(recording);
-    if (monitor.picture.wanted()) {
-      constexpr int width = 960;
-      const RecordingPlot picture = recording_plot(recording, monitor.file.filename().string());
-      monitor.picture.write([&] { return picture.plot; }, width, picture.height);
-    }
+    auto summaries = watch(monitor);
+    if (summaries.empty()) return {.parts = {Note{"no sample was taken"}}};
+    return report_of(std::move(summaries));
   }
-  if (monitor.json) {
-    fmt::print("{}", to_json_text(summaries));
-  } else {
-    print_summary(summaries);
-    if (monitor.picture.wanted()) fmt::print("\npicture  {}\n", monitor.picture.path().string());
-  }
-  return exit_done;
+  const Recording recording = read_recording(monitor.file);
+  Report report = report_of(summary_of(recording));
+  report.title = monitor.file.filename().string();
+  for (Figure& figure : figures_of(recording)) report.add(std::move(figure));
+  return report;
 }
 
 }  // namespace wallheat

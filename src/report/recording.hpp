@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/gpu_usage.hpp"
-#include "report/gnuplot.hpp"
+#include "report/report.hpp"
 
 namespace wallheat {
 
@@ -40,17 +40,10 @@ struct SeriesSummary {
   void add(double value);
 };
 [[nodiscard]] std::vector<SeriesSummary> summary_of(const Recording& recording);
-/// For people: those that were known once, without single cpus.
-void print_summary(const std::vector<SeriesSummary>& summaries);
-/// {"summary": ...} on one line.
-[[nodiscard]] std::string to_json_text(const std::vector<SeriesSummary>& summaries);
+/// A row a series. People see those that were known once, without single cpus.
+[[nodiscard]] Report report_of(std::vector<SeriesSummary> summaries);
 
-/// A panel over time for each unit; single cpus and energies are left out.
-struct RecordingPlot {
-  Plot plot;
-  int height = 0;
-};
-/// Throws RunError where there is nothing to draw.
-[[nodiscard]] RecordingPlot recording_plot(const Recording& recording, const std::string& title);
+/// One over time for each unit; single cpus, energies and what was never known are left out.
+[[nodiscard]] std::vector<Figure> figures_of(const Recording& recording);
 
 }  // namespace wallheat

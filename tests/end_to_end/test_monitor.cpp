@@ -18,6 +18,13 @@ class Monitor : public ShellTest {
     return ShellTest::shell("export LD_LIBRARY_PATH=$PWD/driver:$LD_LIBRARY_PATH; " + script,
                             status);
   }
+  /// Those on lines of their own, then the summary.
+  static std::vector<nlohmann::json> objects_in(const std::string& out) {
+    std::istringstream stream(out);
+    std::vector<nlohmann::json> objects;
+    while (stream >> std::ws && !stream.eof()) stream >> objects.emplace_back();
+    return objects;
+  }
   void expect_refusal(const std::string& command, int status, const std::string& sentence) const {
     const Finished refused = shell("wallheat monitor " + command, status);
     EXPECT_THAT(refused.err, HasSubstr(sentence)) << command;
@@ -41,8 +48,7 @@ TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
   const std::string csv = bytes("m.csv");
   EXPECT_THAT(csv, StartsWith("time,seconds,cpu,ram,gpu0_pwr,"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
-  EXPECT_THAT(shell("wallheat monitor m.csv --plot m.svg").out,
-              AllOf(HasSubstr("512.5"), HasSubstr("picture  m.svg")));
+  EXPECT_THAT(shell("wallheat monitor m.csv --plot m.svg").out, HasSubstr("512.5"));
   EXPECT_THAT(bytes("m.svg"), HasSubstr("gpu0_pwr"));
   expect_refusal("m.csv --plot m.svg", 1, "m.svg exists");
   expect_refusal("--samples 1 --csv m.csv", 1, "m.csv exists");
@@ -54,16 +60,14 @@ TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
 }
 
 TEST_F(Monitor, prints_an_object_a_line) {
-  std::istringstream lines(shell("wallheat monitor --interval 0.01 --samples 2 --json").out);
-  std::vector<nlohmann::json> objects;
-  for (std::string line; std::getline(lines, line);) objects.push_back(nlohmann::json::parse(line));
+  const auto objects = objects_in(shell("wallheat monitor --interval 0.01 --samples 2 --json").out);
   ASSERT_EQ(objects.size(), 3U);
   EXPECT_EQ(objects[0]["gpu0_pclk"], 1980);
   EXPECT_EQ(objects[0]["gpu1_sm"], nullptr);
   EXPECT_LT(objects[0]["seconds"], objects[1]["seconds"]);
   EXPECT_EQ(objects[2]["summary"][0]["name"], "cpu");
   EXPECT_THAT(shell("wallheat monitor '" WALLHEAT_TEST_DATA "/gpu_util.txt' --json").out,
-              HasSubstr(R"("samples":31)"));
+              HasSubstr(R"("samples": 31)"));
 }
 
 TEST_F(Monitor, tells_who_uses_the_gpus) {
@@ -73,9 +77,7 @@ TEST_F(Monitor, tells_who_uses_the_gpus) {
                                    "    0         9    4    0    3    5       -  -\n"
                                    "    0      4711    -    -    -    -       -  -\n"
                                    "    0      4712   97   40    0    0    2861  wallheat\n"));
-  std::istringstream lines(shell(command + " --json").out);
-  std::vector<nlohmann::json> objects;
-  for (std::string line; std::getline(lines, line);) objects.push_back(nlohmann::json::parse(line));
+  const auto objects = objects_in(shell(command + " --json").out);
   ASSERT_EQ(objects.size(), 3U);
   EXPECT_EQ(objects[1]["processes"][2]["command"], "wallheat");
   EXPECT_EQ(objects[1]["processes"][1]["sm"], nullptr);
@@ -117,7 +119,7 @@ TEST_F(Monitor, refuses_what_it_cannot_do) {
   expect_refusal("--interval 0.001", 2, "--interval must be from 0.01 s to a day");
   expect_refusal("--interval soon", 2, "'soon' is no stretch of time");
   expect_refusal("--samples 0", 2, "--samples must be at least 1");
-  expect_refusal("--csv x.csv --json", 2, "either --csv or --json");
+  expect_refusal("--format csv", 2, "--format is for a recording");
   expect_refusal("--plot x.png", 2, "--plot draws a recording");
   expect_refusal("'" WALLHEAT_TEST_DATA "/dmon.txt' --interval 1", 2, "--interval has no meaning");
   expect_refusal("'" WALLHEAT_TEST_DATA "/plain.json'", 1, "plain.json is neither a CSV");

@@ -1,6 +1,6 @@
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/recording.hpp"
 #include "support/matchers.hpp"
@@ -61,9 +61,9 @@ TEST_F(Recordings, of_this_program_are_read_with_what_was_unknown) {
   EXPECT_THAT(recording.series[1].seconds, ElementsAre(1, 3.5));
   EXPECT_TRUE(std::isnan(recording.series[1].values[0]));
   EXPECT_EQ(recording.series[1].values[1], 200.5);
-  const auto json = nlohmann::json::parse(to_json_text(summary_of(recording)));
-  EXPECT_EQ(json["summary"][1]["samples"], 1);
-  EXPECT_EQ(json["summary"][0]["mean"], 37.5);
+  const SeriesSummary cpu = summary_of(recording)[0];
+  EXPECT_EQ(cpu.values.mean(), 37.5);
+  EXPECT_EQ(summary_of(recording)[1].samples, 1U);
 }
 
 TEST_F(Recordings, of_several_gpus_have_headings_again_and_again) {
@@ -116,17 +116,32 @@ TEST_F(Recordings, that_are_none_are_refused) {
   EXPECT_THROW((void)read_recording(directory_ / "none.txt"), RunError);
 }
 
-TEST_F(Recordings, are_drawn_in_a_panel_for_each_unit) {
+TEST_F(Recordings, show_first_what_people_look_for) {
   const Recording recording = read(
-      "time,seconds,cpu,gpu0_pwr,gpu0_enc,gpu0_mtemp,cpu_energy,cpu0\n"
-      "T,1,50,100,0,,7,5\nT,2,60,200,0,,9,7\n");
-  const RecordingPlot picture = recording_plot(recording, "r.txt");
-  const std::string svg = picture.plot.draw(PlotFormat::svg, 800, picture.height);
-  for (const char* name : {"busy, %", "power, W", "gpu0_pwr", "cpu"})
-    EXPECT_THAT(svg, HasSubstr(name));
-  for (const char* name : {"gpu0_enc", "temperature", "energy", "cpu0<"})
-    EXPECT_THAT(svg, Not(HasSubstr(name)));
-  EXPECT_THROW((void)recording_plot(read("time,seconds,gpu0_pwr\nT,1,\n"), ""), RunError);
+      "time,seconds,cpu0,gpu0_mtemp,cpu,gpu0_energy\n"
+      "T,1,5,,50,7\nT,2,7,,60,9\n");
+  const Report report = report_of(summary_of(recording));
+  const Table& table = std::get<Table>(report.parts.at(0));
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(table.most_shown, 2U) << "neither a single cpu nor what was never known";
+  EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "gpu0_energy");
+  std::ostringstream text;
+  write_text(report, text);
+  EXPECT_THAT(text.str(), HasSubstr("gpu0_energy  J           2     -      9.0")) << "no mean";
+}
+
+TEST_F(Recordings, are_drawn_in_a_panel_for_each_unit) {
+  const auto figures =
+      figures_of(read("time,seconds,cpu,gpu0_pwr,gpu0_enc,gpu0_mtemp,gpu0_energy,cpu0\n"
+                      "T,1,50,100,0,,7,5\nT,2,60,200,0,,9,7\n"));
+  ASSERT_EQ(figures.size(), 2U);
+  EXPECT_EQ(figures[0].name, "busy, %");
+  ASSERT_EQ(figures[0].series.size(), 1U) << "neither an idle codec nor a single cpu";
+  EXPECT_EQ(figures[0].series[0].name, "cpu");
+  ASSERT_EQ(figures[1].series.size(), 1U);
+  EXPECT_EQ(figures[1].series[0].name, "gpu0_pwr");
+  EXPECT_THAT(figures[1].series[0].y, ElementsAre(100, 200));
+  EXPECT_THAT(figures_of(read("time,seconds,gpu0_pwr\nT,1,\n")), IsEmpty());
 }
 
 }  // namespace
