@@ -8,7 +8,7 @@
 # Slurm does not answer, and no listing is given, it takes a made-up one, and says so.
 #   --partitions NAMES   default: all of the listing
 #   --sacct FILE         what sacct printed, as 'wallheat help queue' tells (default: sacct is asked)
-#   --sinfo FILE         what "sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'" printed (default: sinfo is asked)
+#   --sinfo FILE         what "sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'" printed (default: sinfo is asked)
 #   --classes B,F        the first bound of the classes in core hours and GB hours, and the factor (default: 4,4)
 #   --bandwidth B        bytes a second between host and GPU (default: 15e9)
 #   --core C, --gpu G    operations a second of a core, of a GPU (default: 1e9, 1e12)
@@ -38,7 +38,7 @@ made_up_jobs() {
     } }'
 }
 made_up_nodes() {
-  printf '%s\n' 'medium|up|100|40|(null)|2-00:00:00|192000' 'gpu|up|12|24|gpu:4|2-00:00:00|384000' 'int|up|4|4|(null)|12:00:00|16000'
+  printf '%s\n' 'medium|up|100|40|(null)|2-00:00:00|1-infinite|192000' 'gpu|up|12|24|gpu:4|2-00:00:00|1-infinite|384000' 'int|up|4|4|(null)|12:00:00|1-infinite|16000'
 }
 # asked NAME COMMAND...    what Slurm answers; where it does not, made_up_NAME, and the reason in NAME-why.txt
 asked() {
@@ -71,7 +71,7 @@ listing() {
 }
 export SLURM_TIME_FORMAT=%s
 fields=JobIDRaw,JobID,Partition,QOS,State,Submit,Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES
-listing nodes "$sinfo" sinfo -h -o '%R|%a|%D|%c|%G|%l|%m'
+listing nodes "$sinfo" sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'
 listing jobs "$sacct" sacct -X -D -n -P --allusers -S now-30days -o "$fields"
 waits=(--sacct jobs.txt)
 [ "$partitions" = all ] || waits+=(--partition "$partitions")
@@ -88,22 +88,10 @@ head=partition table bounds "Half, three quarters and 95 % of the jobs wait no l
 figure bounds-plot "Bounds by partition and size" "$wallheat" queue "${waits[@]}" --cpu-hours "$classes" --plot @OUT@
 
 task 3 "The partitions, and from where on a GPU pays"
-# break_even C G    operations on a double that pay for both ways
-break_even() {
-  "$wallheat" offload --bandwidth "$bandwidth" --cpu "$1" --gpu "$2" --json |
-    sed -n 's/^ *"double_both_ways": \([^,]*\),$/\1/p'
-}
+# partition_rows    those that were chosen
 partition_rows() {
-  local name up nodes cores gres limit memory gpus
-  echo "partition  nodes  cores a node  memory a node GB  GPUs a node  time limit  operations a double"
-  while IFS='|' read -r name up nodes cores gres limit memory; do
-    [ "$up" = up ] || continue
-    [[ $partitions = all || ,$partitions, == *",$name,"* ]] || continue
-    gpus=$(sed -n 's/.*gpu[^,]*:\([0-9]\{1,\}\).*/\1/p' <<< "$gres")
-    cores=${cores%+} memory=${memory%+}
-    echo "$name  $nodes  $cores  $((memory / 1000))  ${gpus:-0}  $limit  $(
-      if [ "${gpus:-0}" = 0 ]; then echo -; else break_even "$(awk "BEGIN { print $core * $cores }")" "$(awk "BEGIN { print $gpu * $gpus }")"; fi)"
-  done < nodes.txt
+  awk -F '|' -v names="$partitions" 'names == "all" || index("," names ",", "," $1 ",")' nodes.txt |
+    "$wallheat" offload --bandwidth "$bandwidth" --cpu "$core" --gpu "$gpu" --sinfo -
 }
 note "The last column: so many operations on a double pay for its way to the node's GPUs and back, by n* = (bytes / B) /\
  (1 / C - 1 / G), with B = $bandwidth bytes/s, C = $core operations/s a core and G = $gpu a GPU. Fewer are done sooner by the\

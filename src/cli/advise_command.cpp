@@ -79,7 +79,7 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
       "GPUs), gpu-watts, core-price, gpu-price (of an hour), and in place of what sinfo tells "
       "nodes, cores, gpus (of a node), limit (hours)");
   options.add("sinfo", file(advise.sinfo, FileRole::read),
-              "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s'\" printed; default: call it");
+              "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
   options.add("scontrol", file(advise.scontrol, FileRole::read),
               "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
   options.add("start-up", value(advise.start_up_s, "SECONDS", 5),

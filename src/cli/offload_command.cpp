@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
+#include "forecast/cluster.hpp"
+#include "forecast/job_listing.hpp"
 #include "solve/offload.hpp"
 #include "wallheat/error.hpp"
 
@@ -17,6 +19,10 @@ constexpr Transfer transfers[]{{"a double, one way", 8},
                                {"a double, both ways", 16},
                                {"a float, one way", 4},
                                {"a float, both ways", 8}};
+
+Value pays_from(double operations) {
+  return std::isinf(operations) ? Value("never") : Value(operations);
+}
 
 /// Time over operations by the CPU, and by the GPU with the transfer one way and both ways.
 Figure times_of(const Offload& offload) {
@@ -52,10 +58,37 @@ Figure times_of(const Offload& offload) {
   return figure;
 }
 
+/// What pays on each partition's nodes: all their GPUs against all their cores.
+Table partitions_of(const std::string& sinfo, const Offload& offload) {
+  Table table{"partitions",
+              "",
+              {{"partition", "partition"},
+               {"nodes", "nodes"},
+               {"cores", "cores a node"},
+               {"memory_bytes", "memory a node", {Form::bytes}},
+               {"gpus", "GPUs a node"},
+               {"time_limit_s", "time limit", {Form::duration}},
+               {"operations", "operations a double", {Form::decimals, 3}}}};
+  const auto if_any = [](auto number) { return number == 0 ? Value() : Value(number); };
+  for (const Partition& partition : parse_sinfo(sinfo, text_of(sinfo))) {
+    const Offload node{.bytes_per_s = offload.bytes_per_s,
+                       .cpu_per_s = offload.cpu_per_s * static_cast<double>(partition.cores),
+                       .gpu_per_s = offload.gpu_per_s * static_cast<double>(partition.gpus)};
+    Value operations;
+    if (partition.gpus > 0) operations = pays_from(break_even_operations(node, transfers[1].bytes));
+    table.rows.push_back({partition.name, partition.nodes, partition.cores,
+                          if_any(partition.memory_bytes), partition.gpus, if_any(partition.limit_s),
+                          operations});
+  }
+  if (table.rows.empty()) throw RunError(sinfo + " tells of no partition that is up");
+  return table;
+}
+
 }  // namespace
 
 Report offload_command(Options& options) {
   Offload offload;
+  std::string sinfo;
   options.describe(
       "--bandwidth B --gpu G --cpu C [options]",
       "Says how many operations on a value make it worth the way to a GPU: from "
@@ -67,6 +100,11 @@ Report offload_command(Options& options) {
               "bytes a second between host and GPU, as 15e9");
   options.add("gpu,g", value(offload.gpu_per_s, "G"), "operations a second of the GPU, as 1e12");
   options.add("cpu", value(offload.cpu_per_s, "C"), "operations a second of the CPU, as 1e9");
+  options.add("sinfo", file(sinfo, FileRole::read),
+              "show in place of that each partition of what \"sinfo -h -o "
+              "'%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin), and from how many operations on a "
+              "double the way to a node's GPUs and back pays; --gpu and --cpu are then those of "
+              "one GPU and one core");
   options.require({"bandwidth", "gpu", "cpu"});
   options.parse();
   for (const auto& [name, value] : {std::pair{"bandwidth", offload.bytes_per_s},
@@ -76,6 +114,10 @@ Report offload_command(Options& options) {
       throw UsageError(fmt::format("--{} must be a number above 0 (a second)", name));
 
   Report report{"from how many operations on a transfer to a GPU pays"};
+  if (!sinfo.empty()) {
+    report.add(partitions_of(sinfo, offload));
+    return report;
+  }
   Table& table = report.add(Table{"break_even",
                                   "",
                                   {{"moved", "moved"},
@@ -83,7 +125,7 @@ Report offload_command(Options& options) {
                                    {"operations", "operations a value", {Form::decimals, 3}}}});
   for (const auto& [name, bytes] : transfers) {
     const double operations = break_even_operations(offload, bytes);
-    table.rows.push_back({name, bytes, std::isinf(operations) ? Value("never") : operations});
+    table.rows.push_back({name, bytes, pays_from(operations)});
   }
   report.add(Note{"A transfer pays from n* = (bytes / B) / (1 / C - 1 / G) operations on."});
   report.add(times_of(offload));

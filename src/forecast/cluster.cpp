@@ -31,6 +31,12 @@ std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
   return days * 86400 + seconds;
 }
 
+/// "24+" if some nodes have more than 24.
+std::string_view least_of(std::string_view number) {
+  if (number.ends_with('+')) number.remove_suffix(1);
+  return number;
+}
+
 /// "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1" has 6.
 std::size_t gpus_in(std::string_view resources) {
   std::size_t gpus = 0;
@@ -67,21 +73,22 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
   for (std::string_view line; lines.next(line);) {
     if (line.empty()) continue;
     split(line, '|', fields);
-    constexpr std::size_t width = 7;
-    if (fields.size() != width)
+    constexpr std::size_t width = 8;
+    if (fields.size() != width && fields.size() != width - 1)
       lines.refuse(fmt::format("{} fields in place of {}; make the listing with sinfo -h -o '{}'",
                                fields.size(), width, sinfo_format));
     if (fields[1] != "up") continue;
     Partition partition;
     partition.name = fields[0];
     partition.nodes = lines.number<std::size_t>(fields[2], "number of nodes");
-    std::string_view cores = fields[3];
-    if (cores.ends_with('+')) cores.remove_suffix(1);  // some nodes have more
-    partition.cores = lines.number<std::size_t>(cores, "number of cores");
+    partition.cores = lines.number<std::size_t>(least_of(fields[3]), "number of cores");
     partition.gpus = gpus_in(fields[4]);
     partition.limit_s = duration_in(lines, fields[5]);
     const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
     if (most != "infinite") partition.most_nodes = lines.number<std::size_t>(most, "job size");
+    if (fields.size() == width)
+      partition.memory_bytes =
+          lines.number<std::int64_t>(least_of(fields[7]), "memory") * 1'000'000;
     const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));

@@ -204,6 +204,12 @@ TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {
   EXPECT_THAT(bytes("o.svg"), HasSubstr("0.534 and 1.068"));
   EXPECT_THAT(shell("wallheat offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9").out,
               HasSubstr("never"));
+  // Eight cores against two GPUs: 16 / 15e9 / (1 / 8e9 - 1 / 2e12).
+  write("sinfo.txt", "c|up|4|8|(null)|2:00:00|1|64000\ng|up|2|8|gpu:2|infinite|1|64000\n");
+  const auto json = nlohmann::json::parse(shell(offload + "--sinfo sinfo.txt --json").out);
+  EXPECT_EQ(json["partitions"][0]["operations"], nullptr);
+  EXPECT_NEAR(json["partitions"][1]["operations"].get<double>(), 8.568, 0.0005);
+  EXPECT_EQ(json["partitions"][1]["memory_bytes"], 64'000'000'000);
   expect_refusal("offload --bandwidth 0 --gpu 1 --cpu 1", 2,
                  "--bandwidth must be a number above 0");
   expect_refusal("offload --bandwidth 1", 2, "--gpu and --cpu are missing");

@@ -8,21 +8,21 @@ namespace {
 
 TEST(Sinfo, tells_nodes_cores_gpus_and_limits) {
   const auto partitions = parse_sinfo("sinfo",
-                                      "medium|up|20|32|(null)|2-12:30:00|1-infinite\n"
+                                      "medium|up|20|32|(null)|2-12:30:00|1-infinite|192000+\n"
                                       "medium|up|3|64+|(null)|2-12:30:00|1-infinite\n"
                                       "gpu|up|4|16|gpu:a100:4(S:0-1,3),lustre:1|1-00:00:00|1-2\n"
                                       "mixed|up|4|16|gpu:v100:1,gpu:a100:2|30:00|1\n"
                                       "old|down|9|8|(null)|infinite|1-infinite\n"
                                       "free|up|1|8|gpu|infinite|1-infinite\n");
   ASSERT_EQ(partitions.size(), 4U);
-  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0}));
+  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0, 192'000'000'000}));
   EXPECT_EQ(partitions[1], (Partition{"gpu", 4, 16, 4, 86'400, 2}));
   EXPECT_EQ(partitions[2], (Partition{"mixed", 4, 16, 3, 1800, 1}));
   EXPECT_EQ(partitions[3], (Partition{"free", 1, 8, 1, 0, 0}));
 }
 
 TEST(Sinfo, names_the_line_that_is_broken) {
-  for (const auto& [text, part] : {std::pair{"a|up|1|2\n", "sinfo, line 1: 4 fields in place of 7"},
+  for (const auto& [text, part] : {std::pair{"a|up|1|2\n", "sinfo, line 1: 4 fields in place of 8"},
                                    {"a|up|x|2|(null)|1:00:00|1\n", "number of nodes is 'x'"},
                                    {"a|up|1|2|(null)|1:00:xx|1\n", "time limit is 'xx'"}})
     EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)parse_sinfo("sinfo", text); }),
