@@ -26,7 +26,7 @@ int scaling_command(Options& options);
 int compare_command(Options& options);
 int merge_command(Options& options);
 int repair_command(Options& options);
-int verify_command(Options& options);
+Report verify_command(Options& options);
 int devices_command(Options& options);
 int bench_command(Options& options);
 int monitor_command(Options& options);
