@@ -67,7 +67,7 @@ constexpr std::array commands{
     Command{"advise", "cluster",
             "say where to run a campaign: until when it is done, what it costs", advise_command},
     Command{"merge", "cluster", "gather the result files of a job array's shards into one",
-            merge_command},
+            merge_command, nullptr, true},
     Command{"repair", "cluster", "make a killed or damaged result file whole without a run",
             repair_command},
     Command{"scaling", "measure",
