@@ -46,7 +46,7 @@ constexpr std::array commands{
     Command{"run", "run", "solve many floor plans into one HDF5 file, under mpirun or alone",
             run_command},
     Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
-    Command{"generate", "run", "make synthetic floor plans", generate_command},
+    Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr, true},
     Command{"whatif", "ask for other walls",
             "say what plans would be with walls of other temperatures", whatif_command},
     Command{"need", "ask for other walls",

@@ -12,7 +12,7 @@ int whatif_command(Options& options);
 int need_command(Options& options);
 int run_command(Options& options);
 Report solve_command(Options& options);
-int generate_command(Options& options);
+Report generate_command(Options& options);
 int export_command(Options& options);
 Report list_command(Options& options);
 int plot_command(Options& options);
