@@ -15,7 +15,7 @@ Report solve_command(Options& options);
 Report generate_command(Options& options);
 int export_command(Options& options);
 Report list_command(Options& options);
-int plot_command(Options& options);
+Report plot_command(Options& options);
 int advise_command(Options& options);
 Report offload_command(Options& options);
 Report page_command(Options& options);
