@@ -32,7 +32,6 @@ if [ "${1:-}" = tests ]; then
   packages+=(pybind11-dev python3-dev python3-pandas)        # the Python module
   packages+=(python3-pip python3-setuptools python3-wheel)   # install it
   packages+=(python3-xarray python3-h5netcdf python3-netcdf4 python3-tables netcdf-bin)  # open result files as they are
-  packages+=(python3-vtk9)                                   # opens an exported field
   packages+=(dpkg-dev file)                                  # cpack -G DEB asks them what the program needs
   packages+=(python3-yaml)                                   # reads the recipe for conda
   packages+=(python3-nbconvert python3-ipykernel python3-matplotlib)  # the notebook

@@ -20,7 +20,6 @@
 #include "plans/plan_source.hpp"
 #include "plans/zip_writer.hpp"
 #include "run/signals.hpp"
-#include "view/json.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -121,14 +120,13 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
 
 }  // namespace
 
-int generate_command(Options& options) {
+Report generate_command(Options& options) {
   std::filesystem::path out;
   std::int64_t count = 0;
   std::uint64_t seed = 0;
   std::string kind;
   std::int64_t size = 0;
   bool overwrite = false;
-  bool json = false;
   options.describe(
       "--out DIR [options]",
       "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
@@ -147,7 +145,6 @@ int generate_command(Options& options) {
               "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add("overwrite", flag(overwrite),
               "replace the plans of a directory that has some, or the archive");
-  options.add("json", flag(json), "print what was made as one JSON object");
   options.words("kind", {"floorplan", "poisson"});
   options.require({"out"});
   options.parse();
@@ -163,18 +160,18 @@ int generate_command(Options& options) {
                     spacing};
   const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
   (is_archive ? write_zip : write_directory)(plans, out, overwrite);
-  if (json) {
-    fmt::print("{}", json_text({{"plans", out.string()},
-                                {"count", count},
-                                {"height", size},
-                                {"width", size},
-                                {"spacing", spacing ? Json(*spacing) : Json()}}));
-    return exit_done;
-  }
-  fmt::print("{} floor plan(s) of {} x {} cells in {}\n", count, size, size, out.string());
+  Report report{out.string()};
+  report.add(Note{
+      fmt::format("{} floor plan(s) of {} x {} cells in {}", count, size, size, out.string())});
   if (spacing)
-    fmt::print("their cells are {} apart, which is stored with them\n", python_float(*spacing));
-  return exit_done;
+    report.add(Note{fmt::format("their cells are {} apart, which is stored with them",
+                                python_float(*spacing))});
+  report.add(Fact{"plans", "", out.string()});
+  report.add(Fact{"count", "", count});
+  report.add(Fact{"height", "", size});
+  report.add(Fact{"width", "", size});
+  report.add(Fact{"spacing", "", spacing});
+  return report;
 }
 
 }  // namespace wallheat

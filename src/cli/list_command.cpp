@@ -1,42 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/question_options.hpp"
 #include "cli/result_file.hpp"
+#include "report/room_table.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
 
-int list_command(Options& options) {
+using SharedReader = std::shared_ptr<const ResultReader>;
+
+Table plans_of_file(const std::string& file, const SharedReader& reader, const RowChoice& choice,
+                    const std::vector<RowColumn>& columns) {
+  tell_thresholds(file, *reader);
+  const auto selected = selected_rows(file, *reader, choice);
+  const bool all_in_order = selected.size() == reader->count() && choice.sort.empty();
+  if (all_in_order)
+    return table_of("plans", Rows([reader](const auto& take) { reader->for_each_row(take); }),
+                    columns);
+  return table_of("plans", Rows([reader, selected](const auto& take) {
+                    for (const std::size_t row : selected) take(reader->row(row));
+                  }),
+                  columns);
+}
+
+/// The chosen rooms in their order. If they are not sorted, no more than their numbers are in
+/// memory.
+RoomRows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen,
+                      double cell_metres) {
+  return [reader, chosen = std::move(chosen), cell_metres](const auto& take) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> places;  // row, room
+    rooms_of (*reader)(
+        [&](const RoomRow& row) { places.emplace_back(row.room.plan, row.room.room); });
+    std::size_t read = SIZE_MAX;
+    PlanResult plan;
+    for (const std::size_t k : chosen) {
+      const auto [row, room] = places[k];
+      if (read != row) {
+        read = row;
+        plan = reader->row(row);
+        plan.rooms = reader->rooms(row);
+      }
+      take({plan.id, plan.rooms.at(room - 1), cell_metres});
+    }
+  };
+}
+
+Table rooms_of_file(const std::string& file, const SharedReader& reader, const RowChoice& choice,
+                    double cell_metres, const std::vector<RoomColumn>& columns) {
+  if (!reader->has_rooms()) throw RunError(fmt::format("{} has no rooms: run with --rooms", file));
+  auto chosen = chosen_rows(rooms_of(*reader, cell_metres), choice);
+  if (chosen.empty() && !choice.where.empty())
+    throw RunError(fmt::format("--where '{}' holds for no room of {}", choice.where, file));
+  return table_of("rooms", chosen_rooms(reader, std::move(chosen), cell_metres), columns);
+}
+
+}  // namespace
+
+Report list_command(Options& options) {
   std::string file;
   RowChoice choice;
   std::string column_names;
-  ListForm form;
+  bool rooms = false;
+  std::int64_t first = 0;
+  CellSizeOption cell_size;
   options.describe(
       "FILE [options]",
-      "Lists plans of a result file: which are too cold, which failed, which took "
-      "longest?\nAs a table, as CSV that spreadsheets and pandas read without options, "
-      "or as JSON.",
+      "Lists plans of a result file: which are too cold, which failed, which took longest? Or its "
+      "rooms, if its run had --rooms.",
       {"wallheat list results.h5 --sort mean_temp --first 10",
-       "wallheat list results.h5 --where 'iterations > 100' -f csv"});
+       "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
   declare_result_file(options, file);
   declare_rows(options, choice);
-  options.add("columns",
-              value(column_names, "NAMES",
-                    "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
-                    "iterations,seconds"),
-              "separated by commas, or all (temperatures in °C)");
-  form.declare(options, "plans");
+  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+  options.add("first,n", value(first, "N", all, "all"), "so many at most");
+  options.add("columns", value(column_names, "NAMES"),
+              "separated by commas, or all (temperatures in °C); default: id, status, statistics, "
+              "iterations and seconds; of rooms all");
+  options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
+  cell_size.declare(options);
+  std::vector<std::string> names = all_column_names();
+  for (const RoomColumn& column : room_columns(true))
+    if (std::ranges::find(names, column.head.key) == names.end()) names.push_back(column.head.key);
+  options.words("sort", names);
   options.parse();
-  const auto columns = columns_named("columns", column_names);
-  form.finish(choice);
+  if (first < 1) throw UsageError("--first must be at least 1");
+  choice.first = static_cast<std::size_t>(first);
+  if (column_names.empty())
+    column_names =
+        rooms ? "all" : "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,seconds";
+  const double metres = cell_size.metres();
+  if (metres > 0 && !rooms) throw UsageError("--cell-size goes with --rooms");
 
-  const ResultReader reader = open_result_file(file);
-  tell_thresholds(file, reader);
-  const auto selected = selected_rows(file, reader, choice);
-  const bool all_in_order = selected.size() == reader.count() && choice.sort.empty();
-  const Rows rows = all_in_order ? rows_of(reader) : Rows([&](const auto& take) {
-    for (const std::size_t row : selected) take(reader.row(row));
-  });
-  form.print(rows, columns);
-  return exit_done;
+  Report report{std::filesystem::path(file).filename().string()};
+  const auto open = [&] { return std::make_shared<const ResultReader>(open_result_file(file)); };
+  if (rooms) {
+    const auto columns = columns_named("columns", column_names, room_columns(metres > 0));
+    report.add(rooms_of_file(file, open(), choice, metres, columns));
+  } else {
+    const auto columns = columns_named("columns", column_names, all_columns());
+    report.add(plans_of_file(file, open(), choice, columns));
+  }
+  return report;
 }
 
 }  // namespace wallheat

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <unordered_set>
 
@@ -8,12 +8,9 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
-#include "core/printable.hpp"
 #include "core/version.hpp"
-#include "io/print_error.hpp"
 #include "store/merge.hpp"
 #include "store/result_path.hpp"
-#include "view/json.hpp"
 #include "view/output_file.hpp"
 #include "view/run_status.hpp"
 #include "view/time_text.hpp"
@@ -21,11 +18,12 @@
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t longest_list = 10;
 
-void write_ids_file(const std::filesystem::path& file, const std::vector<std::string>& ids) {
+void write_ids_file(const fs::path& file, const std::vector<std::string>& ids) {
   std::string lines;
   for (const std::string& id : ids) lines += id + '\n';
   try {
@@ -36,8 +34,8 @@ void write_ids_file(const std::filesystem::path& file, const std::vector<std::st
 }
 
 /// Throws RunError where a list that is to be replaced names anything but plans of this campaign.
-void require_list_of_plans(const std::filesystem::path& file, const std::string& part) {
-  if (!std::filesystem::is_regular_file(file)) return;  // a pipe or a device is not replaced
+void require_list_of_plans(const fs::path& file, const std::string& part) {
+  if (!fs::is_regular_file(file)) return;  // a pipe or a device is not replaced
   std::ifstream list(file);
   std::string line;
   if (!std::getline(list, line)) return;  // missing, or empty
@@ -53,8 +51,8 @@ void require_list_of_plans(const std::filesystem::path& file, const std::string&
 }
 
 /// Throws if the command would write over a part, or over a list that is there already.
-void check_files_of_merge(const std::filesystem::path& out, const std::vector<std::string>& parts,
-                          const std::filesystem::path& missing_ids, const MergeOptions& merge) {
+void check_files_of_merge(const fs::path& out, const std::vector<std::string>& parts,
+                          const fs::path& missing_ids, const MergeOptions& merge) {
   CommandFiles files;
   for (const std::string& part : parts) {
     require_result_file(part);
@@ -67,47 +65,54 @@ void check_files_of_merge(const std::filesystem::path& out, const std::vector<st
   if (merge.allow_missing && merge.overwrite) require_list_of_plans(missing_ids, parts.front());
 }
 
-void print_merge_json(const std::filesystem::path& out, const MergeReport& report,
-                      const std::filesystem::path& missing_ids) {
-  const bool has_list = report.written && !report.missing.empty();
-  const Json json{{"file", out.string()},
-                  {"written", report.written},
-                  {"plans", report.plans},
-                  {"done", report.done},
-                  {"failed", report.failed},
-                  {"duplicates", report.duplicates},
-                  {"missing", report.missing},
-                  {"missing_ids_file", has_list ? Json(missing_ids.string()) : Json()},
-                  {"conflicts", report.conflicts},
-                  {"warnings", report.warnings}};
-  fmt::print("{}", json_text(json));
-}
-
-void print_list(const char* what, const std::vector<std::string>& lines) {
-  for (std::size_t i = 0; i < std::min(lines.size(), longest_list); ++i)
-    print_error("{}: {}", what, printable(lines[i]));
-  if (lines.size() > longest_list)
-    print_error("{}: and {} more", what, lines.size() - longest_list);
-}
-
-void print_merge_for_people(const MergeReport& report) {
-  for (const std::string& sentence : report.warnings)
-    print_error("wallheat: warning: {}", printable(sentence));
-  print_list("conflict", report.conflicts);
-  print_list("missing", report.missing);
-  fmt::print("{} of {}, {} missing, {} duplicates, {} conflicts{}\n", report.done, report.plans,
-             report.missing.size(), report.duplicates, report.conflicts.size(),
-             report.failed > 0 ? fmt::format(", {} failed", report.failed) : "");
+Report report_of_merge(const fs::path& out, const MergeReport& merged,
+                       const fs::path& missing_ids) {
+  Report report{out.filename().string()};
+  report.add(Fact{"file", "", out.string()});
+  report.add(Fact{"written", "", merged.written});
+  report.add(Fact{"plans", "", merged.plans});
+  report.add(Fact{"done", "", merged.done});
+  report.add(Fact{"failed", "", merged.failed});
+  report.add(Fact{"duplicates", "", merged.duplicates});
+  report.add(Note{fmt::format("{} of {}, {} missing, {} duplicates, {} conflicts{}", merged.done,
+                              merged.plans, merged.missing.size(), merged.duplicates,
+                              merged.conflicts.size(),
+                              merged.failed > 0 ? fmt::format(", {} failed", merged.failed) : "")});
+  const auto list = [&](const char* key, const char* column, const char* name,
+                        const std::vector<std::string>& lines) {
+    Table& table = report.add(Table{key, "", {{column, name}}});
+    table.most_shown = longest_list;
+    for (const std::string& line : lines) table.rows.push_back({line});
+  };
+  list("warnings", "warning", "warning", merged.warnings);
+  list("conflicts", "conflict", "conflict", merged.conflicts);
+  list("missing", "id", "missing", merged.missing);
+  const bool has_list = merged.written && !merged.missing.empty();
+  report.add(Fact{"missing_ids_file", has_list ? "ids of missing plans" : "",
+                  has_list ? Value(missing_ids.string()) : Value()});
+  if (has_list)
+    report.add(Note{fmt::format(
+        "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string())});
+  report.exit_status = !merged.written           ? exit_failed
+                       : !merged.missing.empty() ? exit_work_left
+                       : merged.failed > 0       ? exit_some_plans_failed
+                                                 : exit_done;
+  if (!merged.written)
+    report.error =
+        out.string() + " was not written: " +
+        (merged.conflicts.empty() ? "plans are missing; run their shards again with --resume, or "
+                                    "merge with --allow-missing and resume the merged file"
+                                  : "parts contradict each other; find out which is wrong");
+  return report;
 }
 
 }  // namespace
 
-int merge_command(Options& options) {
-  std::filesystem::path out;
-  std::filesystem::path missing_ids;
+Report merge_command(Options& options) {
+  fs::path out;
+  fs::path missing_ids;
   std::vector<std::string> parts;
   MergeOptions merge;
-  bool json = false;
   options.describe(
       "--out FILE [options] PART ...",
       "Gathers the result files of a job array's shards into one. Parts that a run still writes, "
@@ -127,7 +132,6 @@ int merge_command(Options& options) {
               "with --allow-missing: where to list the ids of missing plans, one a line "
               "(default: that of --out with .missing.txt for its extension)");
   options.add("overwrite", flag(merge.overwrite), "replace an existing result file and list");
-  options.add("json", flag(json), "print what was merged as one JSON object");
   options.positional("part", -1);
   options.require({"out", "part"});
   options.parse();
@@ -140,30 +144,10 @@ int merge_command(Options& options) {
                    {"hdf5_library", hdf5_library()},
                    {"end", "merged"},
                    {"started_utc", utc_now()}};
-  const MergeReport report = merge_results(out, {parts.begin(), parts.end()}, merge);
+  const MergeReport merged = merge_results(out, {parts.begin(), parts.end()}, merge);
   remove_run_status(status_file(out));  // of a run whose file was there before
-  if (json) {
-    print_merge_json(out, report, missing_ids);
-  } else {
-    print_merge_for_people(report);
-  }
-  if (!report.written) {
-    throw RunError(out.string() + " was not written: " +
-                   (report.conflicts.empty()
-                        ? "plans are missing; run their shards again with --resume, or "
-                          "merge with --allow-missing and resume the merged file"
-                        : "parts contradict each other; find out which is wrong"));
-  }
-  if (!report.missing.empty()) {
-    write_ids_file(missing_ids, report.missing);
-    if (json) return exit_work_left;
-    fmt::print(
-        "the ids of the missing plans are in {}; 'wallheat run --data PLANS --resume --out {}' "
-        "solves them\n",
-        missing_ids.string(), out.string());
-    return exit_work_left;
-  }
-  return report.failed > 0 ? exit_some_plans_failed : exit_done;
+  if (merged.written && !merged.missing.empty()) write_ids_file(missing_ids, merged.missing);
+  return report_of_merge(out, merged, missing_ids);
 }
 
 }  // namespace wallheat

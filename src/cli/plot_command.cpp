@@ -13,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_file.hpp"
@@ -307,7 +306,7 @@ std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
 
 }  // namespace
 
-int plot_command(Options& options) {
+Report plot_command(Options& options) {
   PlotOptions plot;
   parse_plot_options(options, plot);
   const bool is_one = plot.ids.size() == 1;
@@ -343,9 +342,13 @@ int plot_command(Options& options) {
   drawn.size = plot.picture.size();
   plot.picture.write_bytes(
       [&](PlotFormat format) { return drawn.draw(format, plot.picture.dpi()); });
-  fmt::print("{} plan(s), {} panel(s): {}\n", plot.ids.size(), count,
-             printable(plot.picture.path().string()));
-  return exit_done;
+  const std::string picture = plot.picture.path().string();
+  Report report{drawn.title};
+  report.add(Note{fmt::format("{} plan(s), {} panel(s): {}", plot.ids.size(), count, picture)});
+  report.add(Fact{"plans", "", plot.ids.size()});
+  report.add(Fact{"panels", "", count});
+  report.add(Fact{"picture", "", picture});
+  return report;
 }
 
 }  // namespace wallheat

@@ -1,41 +1,31 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
-#include "core/printable.hpp"
 #include "store/repair.hpp"
-#include "view/json.hpp"
 #include "view/run_status.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-void print_repair_json(const std::string& file, const RepairReport& report) {
-  const Json json{{"file", file},
-                  {"changed", report.changed},
-                  {"done", report.done},
-                  {"failed", report.failed},
-                  {"pending", report.pending},
-                  {"findings", report.sentences},
-                  {"lost", report.lost}};
-  fmt::print("{}", json_text(json));
-}
-
-void print_repair_for_people(const std::string& file, const RepairReport& report) {
-  for (const std::string& sentence : report.sentences) fmt::print("{}\n", printable(sentence));
-  for (const std::string& id : report.lost) fmt::print("lost: {}\n", printable(id));
-  fmt::print("{} {}: {} done, {} failed, {} pending\n", printable(file),
-             report.changed ? "is whole" : "needed nothing", report.done, report.failed,
-             report.pending);
+Table list_of(const char* key, const char* column, const char* name,
+              const std::vector<std::string>& lines) {
+  Table table{key, "", {{column, name}}};
+  table.most_shown = 20;
+  for (const std::string& line : lines) table.rows.push_back({line});
+  return table;
 }
 
 }  // namespace
 
-int repair_command(Options& options) {
+Report repair_command(Options& options) {
   std::string file;
-  bool json = false;
   options.describe(
       "FILE [options]",
       "Makes the result file of a killed run whole without a run: folds its log in, "
@@ -45,18 +35,25 @@ int repair_command(Options& options) {
       "it cannot be done, 2 wrong usage, 75 whole with plans pending.",
       {"wallheat repair results.h5", "wallheat repair results.h5 --json"});
   declare_result_file(options, file);
-  options.add("json", flag(json), "print what was found as one JSON object");
   options.parse();
 
   require_result_file(file);
-  const RepairReport report = repair_results(file);
-  if (json) {
-    print_repair_json(file, report);
-  } else {
-    print_repair_for_people(file, report);
-  }
+  const RepairReport repaired = repair_results(file);
   remove_run_status(status_file(file));  // of the run that died
-  return report.pending > 0 ? exit_work_left : exit_done;
+
+  const auto& [changed, sentences, lost, done, failed, pending] = repaired;
+  Report report{std::filesystem::path(file).filename().string()};
+  report.add(Fact{"file", "", file});
+  report.add(Fact{"changed", "", changed});
+  report.add(list_of("findings", "finding", "found and repaired", sentences));
+  report.add(list_of("lost", "id", "lost", lost));
+  report.add(Note{fmt::format("{} {}: {} done, {} failed, {} pending", file,
+                              changed ? "is whole" : "needed nothing", done, failed, pending)});
+  report.add(Fact{"done", "", done});
+  report.add(Fact{"failed", "", failed});
+  report.add(Fact{"pending", "", pending});
+  report.exit_status = pending > 0 ? exit_work_left : exit_done;
+  return report;
 }
 
 }  // namespace wallheat

@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <iostream>
-#include <limits>
-
-#include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "plans/plan_source.hpp"
 #include "report/attributes.hpp"
 #include "report/compare.hpp"
-#include "report/room_table.hpp"
 #include "report/thresholds.hpp"
 #include "run/catalogue.hpp"
 #include "wallheat/error.hpp"
@@ -50,23 +44,6 @@ void declare_rows(Options& options, RowChoice& choice) {
   options.add("sort", value(choice.sort, "FORMULA"),
               "ascending by this column or formula; with a - in front, descending");
   options.words("sort", all_column_names());
-}
-
-void ListForm::declare(Options& options, const std::string& records) {
-  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-  options.add("first,n", value(first_, "N", all, "all"),
-              fmt::format("so many {} at most", records).c_str());
-  options.add("format,f",
-              choice(format_, "NAME", "table",
-                     {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}}),
-              "table, csv or json");
-  options.add("json", flag(json_), "the same as --format json");
-}
-
-void ListForm::finish(RowChoice& choice) {
-  if (json_) format_ = Format::json;
-  if (first_ < 1) throw UsageError("--first must be at least 1");
-  choice.first = static_cast<std::size_t>(first_);
 }
 
 void require_result_file(const std::filesystem::path& file) {
@@ -138,21 +115,5 @@ std::vector<std::size_t> selected_rows(const std::string& file, const ResultRead
   if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.count());
   return rows;
 }
-
-template <class Record>
-void ListForm::print(const Records<Record>& rows,
-                     const std::vector<Column<Record>>& columns) const {
-  switch (format_) {
-    case Format::table:
-      return print_rows(rows, columns);
-    case Format::csv:
-      return write_csv(std::cout, rows, columns);
-    case Format::json:
-      return write_json(std::cout, rows, columns);
-  }
-}
-
-template void ListForm::print(const Rows& rows, const std::vector<RowColumn>& columns) const;
-template void ListForm::print(const RoomRows& rows, const std::vector<RoomColumn>& columns) const;
 
 }  // namespace wallheat

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,24 +19,6 @@ void declare_result_file(Options& options, std::string& file);
 void declare_where(Options& options, std::string& where);
 /// Declares --where and --sort.
 void declare_rows(Options& options, RowChoice& choice);
-
-/// How many of the chosen rows a command lists, and in which form.
-class ListForm {
- public:
-  /// Declares --first, --format and --json; `records` are what is listed.
-  void declare(Options& options, const std::string& records);
-  /// After parsing. Throws UsageError.
-  void finish(RowChoice& choice);
-  template <class Record>
-  void print(const Records<Record>& rows, const std::vector<Column<Record>>& columns) const;
-
- private:
-  enum class Format { table, csv, json };
-
-  std::int64_t first_ = 0;
-  Format format_ = Format::table;
-  bool json_ = false;
-};
 
 /// Throws RunError that says what it is where it is plans, a folder or the reference's CSV, none of
 /// which is a result file.

@@ -5,10 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
+#include <memory>
 #include <string>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/question_options.hpp"
@@ -23,71 +22,112 @@
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
 #include "report/room_table.hpp"
-#include "report/row_table.hpp"
+#include "report/unknown.hpp"
 #include "run/catalogue.hpp"
 #include "view/advice.hpp"
-#include "view/json.hpp"
 #include "view/output_file.hpp"
-#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-void print_estimate(const PlanResult& result) {
-  std::string text = std::isfinite(result.error_estimate)
-                         ? fmt::format("about {:.2g} °C", result.error_estimate)
-                         : "unknown, as too few iterations were made";
-  if (is_far_from_steady(result)) text += fmt::format(": {}", far_from_steady);
-  print_fact("error estimate", text, 17);
-}
+const Style exact_celsius{Form::all, 0, "°C"};
+const Style exact_percent{Form::all, 0, "%"};
 
-/// What is known of the error, where the solver tells.
-void print_certainty(const PlanResult& result, const Thresholds& thresholds) {
-  if (!std::isnan(result.error_bound))
-    fmt::print("error bound      {} °C, proven\n", python_float(result.error_bound));
-  if (std::isnan(result.error_bound) && result.status != PlanStatus::empty) print_estimate(result);
+/// What is known of the error, if the solver tells.
+void add_certainty(const PlanResult& result, const Thresholds& thresholds, Report& report) {
+  const bool is_proven = !std::isnan(result.error_bound);
+  report.add(Fact{"error_bound", is_proven ? "error bound" : "", result.error_bound, exact_celsius,
+                  ", proven"});
+  const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
+  std::string more;
+  if (!std::isfinite(result.error_estimate)) more = ", as too few iterations were made";
+  if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
+  report.add(Fact{"error_estimate",
+                  is_estimated ? "error estimate" : "",
+                  std::isfinite(result.error_estimate) ? result.error_estimate : unknown,
+                  {Form::digits, 2, "°C"},
+                  more});
+  report.add(Fact{"fell_back", "", result.fell_back});
   if (result.fell_back != 0)
-    fmt::print("fell back        to the exact iteration, as jumps gain nothing or prove no end\n");
-  if (result.cells_in_doubt > 0)
-    fmt::print("in doubt         {} cell(s): above {} °C {} to {} %, below {} °C {} to {} %\n",
-               result.cells_in_doubt, thresholds.above, python_float(result.pct_above_18_least),
-               python_float(result.pct_above_18_most), thresholds.below,
-               python_float(result.pct_below_15_least), python_float(result.pct_below_15_most));
+    report.add(
+        Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
+  report.add(Fact{
+      "cells_in_doubt",
+      result.cells_in_doubt > 0 ? "in doubt" : "",
+      result.cells_in_doubt,
+      {.unit = "cells"},
+      fmt::format(": above {} °C {} to {} %, below {} °C {} to {} %", thresholds.above,
+                  python_float(result.pct_above_18_least), python_float(result.pct_above_18_most),
+                  thresholds.below, python_float(result.pct_below_15_least),
+                  python_float(result.pct_below_15_most))});
+  for (const auto& [key, value] : {std::pair("pct_above_18_least", result.pct_above_18_least),
+                                   {"pct_above_18_most", result.pct_above_18_most},
+                                   {"pct_below_15_least", result.pct_below_15_least},
+                                   {"pct_below_15_most", result.pct_below_15_most}})
+    report.add(Fact{key, "", value});
 }
 
-void print_solve_for_people(const PlanResult& result, const SolverOptions& solver,
-                            double cell_metres) {
-  fmt::print("plan             {} ({} x {} cells, {} interior)\n", printable(result.id),
-             result.rows, result.cols, result.interior_cells);
-  if (result.status == PlanStatus::empty) {
-    fmt::print("status           empty: there is no interior cell to solve for\n");
-    return;
-  }
-  fmt::print("status           {} after {} iterations, last delta {} °C\n",
-             to_string(result.status), result.iterations, python_float(result.last_delta));
-  fmt::print("mean temperature {} °C\n", python_float(result.statistics.mean_temp));
-  fmt::print("std deviation    {} °C (population)\n", python_float(result.statistics.std_temp));
-  const auto [above, below] = solver.thresholds;
-  print_fact(fmt::format("above {} °C", above),
-             fmt::format("{} %", python_float(result.statistics.pct_above_18)), 17);
-  print_fact(fmt::format("below {} °C", below),
-             fmt::format("{} %", python_float(result.statistics.pct_below_15)), 17);
-  print_certainty(result, solver.thresholds);
+void add_cost(const PlanResult& result, const SolverOptions& solver, bool is_empty,
+              Report& report) {
   const bool on_gpu = !result.device.starts_with("cpu");
-  fmt::print("solved in        {:.4f} s of CPU time, {:.4f} s in all, by {} on {}", result.cpu_s,
-             result.seconds, to_string(solver.kind), solver.device_text());
+  std::string more = fmt::format(" of CPU time, {:.4f} s in all, by {} on {}", result.seconds,
+                                 to_string(solver.kind), result.device);
   if (solver.kind == SolverKind::jacobi)
-    fmt::print(", {:.2f} G interior cell updates/s",
-               static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations) /
-                   (on_gpu ? result.seconds : result.cpu_s) * 1e-9);
-  fmt::print("\n");
+    more += fmt::format(", {:.2f} G interior cell updates/s",
+                        static_cast<double>(result.interior_cells) *
+                            static_cast<double>(result.iterations) /
+                            (on_gpu ? result.seconds : result.cpu_s) * 1e-9);
+  report.add(
+      Fact{"cpu_s", is_empty ? "" : "solved in", result.cpu_s, {Form::decimals, 4, "s"}, more});
+  report.add(Fact{"seconds", "", result.seconds});
+  report.add(Fact{"device", "", result.device});
+  report.add(Fact{"solver", "", result.solver});
+}
+
+Report solution_report(const PlanResult& result, const SolverOptions& solver, double cell_metres) {
+  const bool is_empty = result.status == PlanStatus::empty;
+  const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
+  Report report{"plan " + result.id};
+  report.add(Fact{"id",
+                  "plan",
+                  result.id,
+                  {},
+                  fmt::format(" ({} x {} cells, {} interior)", result.rows, result.cols,
+                              result.interior_cells)});
+  report.add(Fact{"rows", "", result.rows});
+  report.add(Fact{"cols", "", result.cols});
+  report.add(Fact{"interior_cells", "", result.interior_cells});
+  report.add(Fact{"status",
+                  "status",
+                  to_string(result.status),
+                  {},
+                  is_empty ? ": there is no interior cell to solve for"
+                           : fmt::format(" after {} iterations, last delta {} °C",
+                                         result.iterations, python_float(result.last_delta))});
+  report.add(Fact{"iterations", "", result.iterations});
+  report.add(Fact{"last_delta", "", result.last_delta});
+  const Statistics& statistics = result.statistics;
+  report.add(Fact{"mean_temp", name("mean temperature"), statistics.mean_temp, exact_celsius});
+  report.add(
+      Fact{"std_temp", name("std deviation"), statistics.std_temp, exact_celsius, " (population)"});
+  const auto [above, below] = solver.thresholds;
+  report.add(Fact{"pct_above_18", name(fmt::format("above {} °C", above)), statistics.pct_above_18,
+                  exact_percent});
+  report.add(Fact{"pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below_15,
+                  exact_percent});
+  add_certainty(result, solver.thresholds, report);
+  add_cost(result, solver, is_empty, report);
   if (cell_metres > 0)
-    fmt::print("area             {:.5g} m²\n",
-               static_cast<double>(result.interior_cells) * cell_metres * cell_metres);
-  if (!solver.door) return;
-  fmt::print("rooms            {}\n\n", result.rooms.size());
-  print_rows(rooms_of(result, cell_metres), room_columns(cell_metres > 0));
+    report.add(Fact{"area_m2",
+                    name("area"),
+                    static_cast<double>(result.interior_cells) * cell_metres * cell_metres,
+                    {Form::digits, 5, "m²"}});
+  if (!solver.door) return report;
+  report.add(Fact{"", name("rooms"), result.rooms.size()});
+  report.add(table_of("rooms", rooms_of(std::make_shared<const PlanResult>(result), cell_metres),
+                      room_columns(cell_metres > 0)));
+  return report;
 }
 
 /// The plan's rooms beside its start field and its solution.
@@ -98,7 +138,16 @@ void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& r
   ++picture.columns;
 }
 
-/// Throws RunError where the plan has no wall of such a kind.
+void require_png(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  if (!file.empty() && ending != ".png")
+    throw UsageError(fmt::format(
+        "--png draws a PNG picture, so name a file that ends in .png, not {}", file.string()));
+}
+
+/// Throws RunError if the plan has no wall of such a kind.
 void set_known_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls,
                                  const std::string& id) {
   const auto kinds = wall_kinds(plan);
@@ -109,36 +158,13 @@ void set_known_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls,
   set_wall_temperatures(plan, walls);
 }
 
-/// What of a row one plan alone has: without attempts, ranks and the steps of a worker.
-constexpr const char* json_columns =
-    "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,last_delta,interior_cells,"
-    "rows,cols,seconds,cpu_s,device,solver,fell_back,error_bound,error_estimate,pct_above_18_least,"
-    "pct_above_18_most,"
-    "pct_below_15_least,pct_below_15_most,cells_in_doubt";
-
-void print_solve_as_json(const PlanResult& result, bool with_rooms, double cell_metres) {
-  std::ostringstream text;
-  write_json(text, rows_of(std::vector{result}), columns_named("columns", json_columns));
-  if (!with_rooms) {
-    fmt::print("{}", text.str());
-    return;
-  }
-  std::ostringstream rooms;
-  write_json(rooms, rooms_of(result, cell_metres), room_columns(cell_metres > 0));
-  Json row = Json::parse(text.str());
-  row[0]["rooms"] = Json::parse(rooms.str());
-  fmt::print("{}", json_text(row));
-}
-
 }  // namespace
 
-int solve_command(Options& options) {
+Report solve_command(Options& options) {
   std::string id;
   std::filesystem::path data;
   std::filesystem::path png;
   std::filesystem::path npy;
-  bool overwrite = false;
-  bool json = false;
   SolverOptionParser solver_options;
   QuestionOptions questions;
   CellSizeOption cell_size;
@@ -146,30 +172,20 @@ int solve_command(Options& options) {
                    {"wallheat solve 00001 --data plans",
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
-  options.add("data,d", value(data, "PLANS"),
+  options.add("data,d", file(data, FileRole::plans, "PLANS"),
               "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a zip "
               "archive of one");
-  options.add("png", value(png, "FILE"), "draw start field and solution side by side");
-  options.add("npy", value(npy, "FILE"), "store the solution as a NumPy array, float64 in °C");
-  options.add("overwrite", flag(overwrite), "replace an existing picture or array");
-  options.add("json", flag(json), "print one JSON array with one row, as list does");
+  options.add("png", made_file(png, "\x89PNG\r\n\x1a\n"),
+              "draw start field and solution side by side");
+  options.add("npy", made_file(npy, npy::beginning),
+              "store the solution as a NumPy array, float64 in °C");
   questions.declare(options);
   cell_size.declare(options);
   solver_options.declare(options);
   options.positional("id", 1);
   options.require({"id", "data"});
+  options.check([&] { require_png(png); });
   options.parse();
-  std::string ending = png.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return std::tolower(letter); });
-  if (!png.empty() && ending != ".png")
-    throw UsageError(fmt::format(
-        "--png draws a PNG picture, so name a file that ends in .png, not {}", png.string()));
-  CommandFiles& files = options.files();
-  files.reads_plans("--data", data);
-  files.makes("--png", png, overwrite, "\x89PNG\r\n\x1a\n");
-  files.makes("--npy", npy, overwrite, npy::beginning);
-  files.check();
   SolverOptions solver = solver_options.finish(data);
   questions.finish(solver);
   const SharedPlanSource source = open_plan_source(data);
@@ -190,24 +206,19 @@ int solve_command(Options& options) {
   result.seconds = seconds;
   result.device = solver.device_text();
   result.solver = solver.solver_text();
-  const double cell_metres = cell_size.metres();
-  if (json) {
-    print_solve_as_json(result, solver.door.has_value(), cell_metres);
-  } else {
-    print_solve_for_people(result, solver, cell_metres);
-  }
+  Report report = solution_report(result, solver, cell_size.metres());
   if (!png.empty()) {
     FieldPicture picture = plan_picture("plan " + id, plan, solution->field,
                                         solution_caption(result.solver, result.iterations));
     if (solver.door) add_rooms(picture, plan, result, *solver.door);
     write_output(png, picture.draw(PlotFormat::png));
-    if (!json) fmt::print("picture          {}\n", printable(png.string()));
+    report.add(Fact{"png", "picture", png.string()});
   }
   if (!npy.empty()) {
     write_output(npy, npy::bytes_of(solution->field));
-    if (!json) fmt::print("array            {}\n", printable(npy.string()));
+    report.add(Fact{"npy", "array", npy.string()});
   }
-  return exit_done;
+  return report;
 }
 
 }  // namespace wallheat

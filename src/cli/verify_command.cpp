@@ -14,12 +14,10 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/parallel_for.hpp"
-#include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "run/verifier.hpp"
-#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -31,8 +29,7 @@ struct VerifyOptions {
   std::int64_t sample = 0;
   bool all = false;
   std::int64_t seed = 0;  ///< negative: by chance
-  std::string backend;
-  bool json = false;
+  bool reference = false;
 
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
 };
@@ -49,24 +46,23 @@ VerifyOptions parse_verify_options(Options& options) {
       "usage; if all is well but plans are not solved yet 75, or failed 3.",
       {"wallheat verify results.h5 --data plans",
        "wallheat verify results.h5 --data plans --json"});
-  options.add("file", value(verify.file, "FILE"), "the result file (also as an argument)");
-  options.add("data,d", value(verify.data, "PLANS"),
+  options.add("file", file(verify.file, FileRole::result), "the result file (also as an argument)");
+  options.add("data,d", file(verify.data, FileRole::plans, "PLANS"),
               "the floor plans, as for 'wallheat run'; may be left out with --sample 0");
   options.add("sample", value(verify.sample, "N", 10),
               "solve N plans, chosen at random, again; 0: none");
   options.add("all", flag(verify.all), "solve all plans again");
   options.add("seed", value(verify.seed, "S", -1, "random"),
               "0 or more: the same seed chooses the same plans");
-  options.add("solver-backend", value(verify.backend, "NAME", "vector"),
+  options.add("solver-backend",
+              choice(verify.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
               "vector (fast) or reference (plain and sequential, to compare with)");
-  options.add("json", flag(verify.json), "print what was found as one JSON object");
   options.positional("file", 1);
   options.parse();
   if (verify.file.empty())
     throw UsageError(verify.data.empty() && verify.recomputes() ? "FILE and --data are missing"
                                                                 : "FILE is missing");
   if (verify.sample < 0) throw UsageError("--sample must be at least 0");
-  (void)choose<bool>("solver-backend", verify.backend, {{"vector", false}, {"reference", true}});
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing (to check the file alone, give --sample 0)");
   return verify;
@@ -75,7 +71,7 @@ VerifyOptions parse_verify_options(Options& options) {
 /// What the file was made with. Throws RunError if it cannot be repeated.
 SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& options) {
   SolverOptions made_with = recorded_solver(options.file.string(), reader.settings());
-  made_with.reference = options.backend == "reference";
+  made_with.reference = options.reference;
   if (!options.recomputes()) return made_with;
   const std::string solver = recorded_solver_text(reader);
   if (made_with.reference && made_with.kind != SolverKind::jacobi) {
@@ -130,102 +126,104 @@ struct Verification {
   std::uint64_t seed = 0;
 
   [[nodiscard]] std::size_t pending() const { return reader.count() - answered - failed; }
-  [[nodiscard]] std::size_t wrong() const {
-    std::size_t count = reader.damage().size();
-    for (const auto& sentences : findings.wrong) count += sentences.size();
-    return count;
-  }
 };
 
-/// A check that was not made is null.
-void print_verify_json(const Verification& verification) {
-  const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
-  const auto check = [](std::size_t examined, const std::vector<std::string>& wrong) {
-    return Json{{"ok", wrong.empty()}, {"examined", examined}, {"findings", wrong}};
-  };
-  const auto of = [&check, &findings = findings](Check which) {
-    const auto number = static_cast<std::size_t>(which);
-    return check(findings.examined[number], findings.wrong[number]);
-  };
-  Json damaged = Json::array();
-  for (const std::size_t index : reader.damaged()) damaged.push_back(reader.row(index).id);
-  const Json checks{{"rows", check(reader.count(), reader.damage())},
-                    {"fields", of(Check::fields)},
-                    {"inputs", options.data.empty() ? Json() : of(Check::inputs)},
-                    {"physics", of(Check::physics)},
-                    {"answers", options.recomputes() ? of(Check::answers) : Json()}};
-  const Json json{{"file", options.file.string()},
-                  {"plans", reader.count()},
-                  {"done", answered},
-                  {"failed", failed},
-                  {"pending", verification.pending()},
-                  {"closed_well", reader.closed_well()},
-                  {"damaged", damaged},
-                  {"checks", checks},
-                  {"seed", options.recomputes() && !options.all ? Json(seed) : Json()},
-                  {"findings", verification.wrong()}};
-  fmt::print("{}", json_text(json));
-}
-
-/// Prints a line, and the sentences that belong to it.
-void print_check(const char* name, const std::vector<std::string>& wrong, const std::string& what) {
-  fmt::print("{:<14}{}: {}\n", name,
-             wrong.empty() ? "ok" : fmt::format("NOT OK, {} finding(s)", wrong.size()), what);
-  for (const std::string& sentence : wrong) fmt::print("  {}\n", printable(sentence));
-}
-
-void print_verify_for_people(const Verification& verification) {
-  const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
-  fmt::print(
-      "{:<14}{} of {} plan(s) done, {} failed, {} pending{}\n", "coverage", answered,
-      reader.count(), failed, verification.pending(),
-      reader.closed_well()
-          ? ""
-          : "; the file is still being written, or its run was killed (go on with --resume)");
-  print_check(
-      "rows", reader.damage(),
-      fmt::format("checksums of {} row(s), of the list of ids, of the log", reader.count()));
-  for (const std::size_t index : reader.damaged()) {
-    fmt::print(
-        "  row {}, plan {}: damaged, or without the field that belongs to it; --resume solves it "
-        "again\n",
-        index, reader.row(index).id);
-  }
-  const auto print = [&findings = findings](const char* name, Check check, const char* what) {
+/// The checks, and the sentences of what they found. One that was not made is null.
+class Checks {
+ public:
+  explicit Checks(const Findings& findings) : findings_(findings) { wrong_.most_shown = 20; }
+  void add(const char* name, Check check, const std::string& what) {
     const auto number = static_cast<std::size_t>(check);
-    print_check(name, findings.wrong[number],
-                fmt::format(fmt::runtime(what), findings.examined[number]));
-  };
-  print("fields", Check::fields, "checksums and decoding of {} stored field(s)");
+    add(name, findings_.examined[number], findings_.wrong[number], what);
+  }
+  void add(const char* name, std::size_t examined, const std::vector<std::string>& wrong,
+           const std::string& what) {
+    const std::string result =
+        wrong.empty() ? "ok" : fmt::format("NOT OK, {} finding(s)", wrong.size());
+    made_.rows.push_back({name, wrong.empty(), examined, wrong.size(),
+                          fmt::format("{}: {} {}", result, examined, what)});
+    for (const std::string& sentence : wrong) wrong_.rows.push_back({name, sentence});
+  }
+  void leave_out(const char* name, const char* why) {
+    made_.rows.push_back({name, Value(), Value(), Value(), why});
+  }
+  [[nodiscard]] std::size_t findings() const { return wrong_.rows.size(); }
+  void put_into(Report& report) {
+    report.add(std::move(made_));
+    report.add(std::move(wrong_));
+  }
+
+ private:
+  const Findings& findings_;
+  Table made_{"checks",
+              "",
+              {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
+  Table wrong_{"wrong", "", {{"check", "check"}, {"finding", "finding"}}};
+};
+
+std::string physics_of(const VerifyOptions& options, const SolverOptions& made_with) {
+  if (options.data.empty()) return "answer(s): percentages, iterations, last delta";
+  return made_with.kind == SolverKind::steady
+             ? "answer(s): maximum principle, percentages, iterations, error bound"
+             : "answer(s): maximum principle, percentages, iterations, last delta";
+}
+
+Report verification_report(const Verification& verification) {
+  const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
+  const std::string file = options.file.string();
+  const std::size_t pending = verification.pending();
+  Report report{options.file.filename().string()};
+  report.add(Fact{"file", "", file});
+  report.add(Fact{"plans", "plans", reader.count()});
+  report.add(Fact{"done", "  done", answered});
+  report.add(Fact{"failed", "  failed", failed});
+  report.add(Fact{"pending", "  pending", pending});
+  report.add(Fact{"closed_well", "", reader.closed_well()});
+  if (!reader.closed_well())
+    report.add(Note{"the file is still being written, or its run was killed: go on with --resume"});
+
+  Checks checks(findings);
+  checks.add("rows", reader.count(), reader.damage(),
+             "row(s), the list of ids and the log, by their checksums");
+  checks.add("fields", Check::fields, "stored field(s), by their checksums, decoded");
   if (options.data.empty()) {
-    fmt::print("{:<14}not checked, as there is no --data\n", "inputs");
-    print("physics", Check::physics, "percentages, iterations, last delta of {} answer(s)");
+    checks.leave_out("inputs", "not checked, as there is no --data");
   } else {
-    print("inputs", Check::inputs, "{} plan(s) are what they were when they were solved");
-    print("physics", Check::physics,
-          made_with.kind == SolverKind::steady
-              ? "maximum principle, percentages, iterations, error bound of {} answer(s)"
-              : "maximum principle, percentages, iterations, last delta of {} answer(s)");
+    checks.add("inputs", Check::inputs, "plan(s) are what they were when they were solved");
   }
-  if (!options.recomputes()) {
-    fmt::print("{:<14}not solved again (--sample 0)\n", "answers");
+  checks.add("physics", Check::physics, physics_of(options, made_with));
+  if (options.recomputes()) {
+    checks.add("answers", Check::answers, "plan(s) solved again, every bit compared");
   } else {
-    print("answers", Check::answers, "{} plan(s) solved again, every bit compared");
-    if (!options.all) fmt::print("{:<14}chosen by --seed {}\n", "", seed);
+    checks.leave_out("answers", "not solved again (--sample 0)");
   }
-  if (verification.wrong() > 0) {
-    fmt::print("{}: {} finding(s)\n", printable(options.file.string()), verification.wrong());
-  } else {
-    fmt::print("{}: all is well{}\n", printable(options.file.string()),
-               verification.pending() > 0 ? ", but plans are left"
-               : failed > 0               ? ", but plans failed"
-                                          : "");
-  }
+  const std::size_t wrong = checks.findings();
+  checks.put_into(report);
+
+  Table& damaged = report.add(Table{"damaged",
+                                    "damaged, or without their field: --resume solves them again",
+                                    {{"row", "row"}, {"id", "plan"}}});
+  damaged.most_shown = 20;
+  for (const std::size_t index : reader.damaged())
+    damaged.rows.push_back({index, reader.row(index).id});
+
+  const bool is_sample = options.recomputes() && !options.all;
+  report.add(Fact{"seed", is_sample ? "seed of the sample" : "",
+                  is_sample ? Value(static_cast<std::int64_t>(seed)) : Value()});
+  report.add(Fact{"findings", "", wrong});
+  const char* left = pending > 0 ? ", but plans are left" : failed > 0 ? ", but plans failed" : "";
+  report.add(Note{wrong > 0 ? fmt::format("{}: {} finding(s)", file, wrong)
+                            : fmt::format("{}: all is well{}", file, left)});
+  report.exit_status = wrong > 0     ? exit_failed
+                       : pending > 0 ? exit_work_left
+                       : failed > 0  ? exit_some_plans_failed
+                                     : exit_done;
+  return report;
 }
 
 }  // namespace
 
-int verify_command(Options& all_options) {
+Report verify_command(Options& all_options) {
   const VerifyOptions options = parse_verify_options(all_options);
   require_result_file(options.file);
   const ResultReader reader(options.file);
@@ -249,16 +247,7 @@ int verify_command(Options& all_options) {
   const Findings findings =
       examine_all(Verifier(reader, plans, made_with), answered, sample, made_with);
 
-  const Verification verification{options,         reader, made_with, findings,
-                                  answered.size(), failed, seed};
-  if (options.json) {
-    print_verify_json(verification);
-  } else {
-    print_verify_for_people(verification);
-  }
-  if (verification.wrong() > 0) return exit_failed;
-  if (verification.pending() > 0) return exit_work_left;
-  return failed > 0 ? exit_some_plans_failed : exit_done;
+  return verification_report({options, reader, made_with, findings, answered.size(), failed, seed});
 }
 
 }  // namespace wallheat

@@ -64,16 +64,16 @@ bool read_statistics(std::string_view line, PlanResult& row) {
 std::vector<RowColumn> number_columns(bool statistics_only) {
   std::vector<RowColumn> columns = all_columns();
   std::erase_if(columns, [&](const RowColumn& column) {
-    const bool in_csv = csv_format.beginning.find(column.name) != std::string_view::npos;
+    const bool in_csv = reference_csv_beginning.find(column.head.key) != std::string_view::npos;
     return column.is_text || !column.is_answer || (statistics_only && !in_csv);
   });
   return columns;
 }
 
 double quantity_in(const RowColumn& column, const PlanResult& row) {
-  const Cell cell = column.cell(row);
-  const auto* const whole = std::get_if<std::int64_t>(&cell);
-  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(cell);
+  const Value value = column.value(row);
+  const auto* const whole = std::get_if<std::int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
 /// Columns whose meaning is a solver's own: they say nothing beside another solver's.
@@ -249,10 +249,10 @@ std::vector<CommonPlan> common_plans(const Answers& first, const Answers& second
 
 bool is_reference_csv(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string start(2 * csv_format.beginning.size(), '\0');
+  std::string start(2 * reference_csv_beginning.size(), '\0');
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
-  return head_of(start.substr(0, start.find('\n'))) == head_of(csv_format.beginning);
+  return head_of(start.substr(0, start.find('\n'))) == head_of(reference_csv_beginning);
 }
 
 Answers read_reference_csv(const std::string& file) {
@@ -310,14 +310,14 @@ Comparison compare(const Answers& first, const Answers& second) {
     const std::string a = text_in(first.reader->settings(), "solver", "");
     const std::string b = text_in(second.reader->settings(), "solver", "");
     std::erase_if(columns, [&](const RowColumn& column) {
-      if (!is_of_one_solver(column.name, a, b)) return false;
-      found.left_out.push_back(column.name);
+      if (!is_of_one_solver(column.head.key, a, b)) return false;
+      found.left_out.push_back(column.head.key);
       return true;
     });
   }
   std::vector<Tally> tallies;
   tallies.reserve(columns.size());
-  for (const RowColumn& column : columns) tallies.emplace_back(column.name);
+  for (const RowColumn& column : columns) tallies.emplace_back(column.head.key);
   std::vector<Distance> distances;  // of some plans at a time, as there may be millions
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::size_t place = i % plans_at_once;

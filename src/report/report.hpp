@@ -34,6 +34,7 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 /// How people read a number. JSON and CSV have all its digits.
 enum class Form {
   digits,    ///< so many significant ones
+  all,       ///< as many as it takes to read the same number again, as Python prints it
   decimals,  ///< so many
   seconds,   ///< five digits at least, never with an exponent
   duration,  ///< "3 min 20 s"

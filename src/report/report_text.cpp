@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "core/printable.hpp"
+#include "core/python_float.hpp"
 #include "report/report.hpp"
 #include "view/bytes_text.hpp"
 #include "view/terminal.hpp"
@@ -18,6 +19,8 @@ std::string number_text(double number, const Style& style) {
   switch (style.form) {
     case Form::digits:
       return fmt::format("{:.{}g}", number, style.digits);
+    case Form::all:
+      return python_float(number);
     case Form::decimals:
       return fmt::format("{:.{}f}", number, style.digits);
     case Form::seconds:

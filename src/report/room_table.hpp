@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,6 @@ using RoomExpression = Expression<RoomRow>;
 /// none, or damaged ones.
 [[nodiscard]] RoomRows rooms_of(const ResultReader& reader, double cell_metres = 0);
 /// Those of one plan.
-[[nodiscard]] RoomRows rooms_of(const PlanResult& plan, double cell_metres = 0);
+[[nodiscard]] RoomRows rooms_of(std::shared_ptr<const PlanResult> plan, double cell_metres = 0);
 
 }  // namespace wallheat

@@ -5,65 +5,26 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 
-#include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
-#include "forecast/listing_line.hpp"
 #include "report/table_columns.hpp"
-#include "view/json.hpp"
-#include "view/spelling.hpp"
-#include "view/terminal.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-Cell cell_of(const std::string& text) { return text; }
-Cell cell_of(PlanStatus status) { return std::string(to_string(status)); }
-Cell cell_of(double value) { return value; }
+Value cell_of(const std::string& text) { return text; }
+Value cell_of(PlanStatus status) { return std::string(to_string(status)); }
+Value cell_of(double value) { return value; }
 /// With the digits of the float, not those of the double nearest to it.
-Cell cell_of(float value) { return std::stod(fmt::format("{}", value)); }
+Value cell_of(float value) { return std::stod(fmt::format("{}", value)); }
 /// Most readers take numbers for doubles, which do not hold all of a hash.
-Cell cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+Value cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 template <std::integral Number>
-Cell cell_of(Number value) {
+Value cell_of(Number value) {
   return static_cast<std::int64_t>(value);
-}
-
-std::string csv_text(const Cell& cell) {
-  if (const auto* number = std::get_if<double>(&cell))
-    return std::isnan(*number) ? "" : python_float(*number);
-  if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
-  return csv_cell(std::get<std::string>(cell));
-}
-
-Json json_of(const Cell& cell) {
-  return std::visit([](const auto& value) { return Json(value); }, cell);
-}
-
-constexpr std::string_view reference_csv_beginning =
-    "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
-
-void write_reference_csv(std::ostream& out, const Rows& rows) {
-  out << reference_csv_beginning;
-  rows([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
-    out << row.id;
-    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp,
-                               row.statistics.pct_above_18, row.statistics.pct_below_15})
-      out << ", " << python_float(value);
-    out << '\n';
-  });
-}
-
-std::string short_text(const Cell& cell) {
-  if (const auto* number = std::get_if<double>(&cell))
-    return std::isnan(*number) ? "-" : fmt::format("{:.6g}", *number);
-  if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
-  return printable(std::get<std::string>(cell));
 }
 
 }  // namespace
@@ -113,6 +74,8 @@ std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoic
   if (choice.first && *choice.first < chosen.size()) chosen.resize(*choice.first);
   return chosen;
 }
+template std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);
+template std::vector<std::size_t> chosen_rows(const RoomRows& rows, const RowChoice& choice);
 
 std::vector<RowColumn> all_columns() {
   std::vector<RowColumn> columns;
@@ -120,97 +83,36 @@ std::vector<RowColumn> all_columns() {
     if (column.use == ColumnUse::kept) return;
     const auto of = column.of;
     const PlanResult none;
-    columns.push_back({column.name, std::holds_alternative<std::string>(cell_of(of(none))),
+    columns.push_back({{column.name, column.name},
+                       std::holds_alternative<std::string>(cell_of(of(none))),
                        column.use == ColumnUse::answer,
                        [of](const PlanResult& row) { return cell_of(of(row)); }});
   });
-  const auto id = std::ranges::find(columns, "id", &RowColumn::name);
+  const auto id = std::ranges::find_if(
+      columns, [](const RowColumn& column) { return column.head.key == "id"; });
   std::rotate(columns.begin(), id, id + 1);
   return columns;
 }
 
 std::vector<std::string> all_column_names() {
   std::vector<std::string> names;
-  for (const RowColumn& column : all_columns()) names.push_back(column.name);
+  for (const RowColumn& column : all_columns()) names.push_back(column.head.key);
   return names;
 }
 
-std::vector<RowColumn> columns_named(const std::string& option, const std::string& names) {
-  std::vector<RowColumn> all = all_columns();
-  if (names == "all") return all;
-  std::vector<std::string> known{"all"};
-  for (const RowColumn& column : all) known.push_back(column.name);
-  std::vector<RowColumn> columns;
-  for (const std::string& name : words_of(names)) {
-    const auto found = std::ranges::find(all, name, &RowColumn::name);
-    if (found == all.end()) refuse_value(option, name, known);
-    columns.push_back(*found);
-  }
-  return columns;
-}
+const std::string_view reference_csv_beginning =
+    "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
 
-template <class Record>
-void write_csv(std::ostream& out, const Records<Record>& rows,
-               const std::vector<Column<Record>>& columns) {
-  const auto line = [&](const auto& text_of) {
-    const char* separator = "";
-    for (const Column<Record>& column : columns) {
-      out << separator << text_of(column);
-      separator = ",";
-    }
+void write_reference_csv(std::ostream& out, const Rows& rows) {
+  out << reference_csv_beginning;
+  rows([&](const PlanResult& row) {
+    if (!is_answer(row.status)) return;
+    out << row.id;
+    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp,
+                               row.statistics.pct_above_18, row.statistics.pct_below_15})
+      out << ", " << python_float(value);
     out << '\n';
-  };
-  line([](const Column<Record>& column) { return column.name; });
-  rows([&](const Record& row) {
-    line([&](const Column<Record>& column) { return csv_text(column.cell(row)); });
   });
-}
-
-template <class Record>
-void write_json(std::ostream& out, const Records<Record>& rows,
-                const std::vector<Column<Record>>& columns) {
-  bool first = true;
-  rows([&](const Record& row) {
-    Json plan = Json::object();
-    for (const Column<Record>& column : columns) plan[column.name] = json_of(column.cell(row));
-    out << (first ? "[\n " : ",\n ");
-    first = false;
-    std::string text = json_text(plan);
-    text.pop_back();
-    // As a part of the array each line stands one further in; texts have no ends of lines.
-    for (const char letter : text) {
-      out.put(letter);
-      if (letter == '\n') out.put(' ');
-    }
-  });
-  out << (first ? "[]\n" : "\n]\n");
-}
-
-const ExportFormat csv_format{write_reference_csv, reference_csv_beginning};
-const ExportFormat plain_csv_format{
-    [](std::ostream& out, const Rows& rows) { write_csv(out, rows, all_columns()); }, "id,status,"};
-const ExportFormat json_format{
-    [](std::ostream& out, const Rows& rows) { write_json(out, rows, all_columns()); },
-    "[\n {\n  \"id\":"};
-
-template <class Record>
-void print_rows(const Records<Record>& rows, const std::vector<Column<Record>>& columns) {
-  std::vector<std::string> names;
-  std::string alignment;
-  for (const Column<Record>& column : columns) {
-    names.push_back(column.name);
-    alignment += column.is_text ? 'l' : 'r';
-  }
-  const auto texts = [&](const Record& row) {
-    std::vector<std::string> line;
-    for (const Column<Record>& column : columns) line.push_back(short_text(column.cell(row)));
-    return line;
-  };
-  TableWidths table(alignment);
-  table.make_room(names);
-  rows([&](const Record& row) { table.make_room(texts(row)); });
-  print_table_line(table.line(names), 0);
-  rows([&](const Record& row) { print_table_line(table.line(texts(row)), 0); });
 }
 
 double RoomRow::area_m2() const {
@@ -223,7 +125,9 @@ std::vector<RoomColumn> room_columns(bool with_area) {
   for_each_column_of(static_cast<const RoomRow*>(nullptr), [&](const char* name, auto of) {
     const std::string_view column = name;
     if (column == "plan" || column == "room_crc32" || (column == "area_m2" && !with_area)) return;
-    columns.push_back({name, std::holds_alternative<std::string>(cell_of(of(RoomRow()))), false,
+    columns.push_back({{name, name},
+                       std::holds_alternative<std::string>(cell_of(of(RoomRow()))),
+                       false,
                        [of](const RoomRow& row) { return cell_of(of(row)); }});
   });
   return columns;
@@ -237,21 +141,10 @@ RoomRows rooms_of(const ResultReader& reader, double cell_metres) {
   };
 }
 
-RoomRows rooms_of(const PlanResult& plan, double cell_metres) {
-  return [&plan, cell_metres](const auto& take) {
-    for (const RoomResult& room : plan.rooms) take({plan.id, room, cell_metres});
+RoomRows rooms_of(std::shared_ptr<const PlanResult> plan, double cell_metres) {
+  return [plan = std::move(plan), cell_metres](const auto& take) {
+    for (const RoomResult& room : plan->rooms) take({plan->id, room, cell_metres});
   };
 }
-
-#define WALLHEAT_TABLES_OF(Record)                                                         \
-  template std::vector<std::size_t> chosen_rows(const Records<Record>&, const RowChoice&); \
-  template void write_csv(std::ostream&, const Records<Record>&,                           \
-                          const std::vector<Column<Record>>&);                             \
-  template void write_json(std::ostream&, const Records<Record>&,                          \
-                           const std::vector<Column<Record>>&);                            \
-  template void print_rows(const Records<Record>&, const std::vector<Column<Record>>&);
-WALLHEAT_TABLES_OF(PlanResult)
-WALLHEAT_TABLES_OF(RoomRow)
-#undef WALLHEAT_TABLES_OF
 
 }  // namespace wallheat

@@ -1,15 +1,18 @@
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
+#include "report/report.hpp"
 #include "report/row_expression.hpp"
+#include "view/spelling.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -40,48 +43,56 @@ template <class Record>
 [[nodiscard]] std::vector<std::size_t> chosen_rows(const Records<Record>& rows,
                                                    const RowChoice& choice);
 
-using Cell = std::variant<std::string, double, std::int64_t>;
-
 /// A column as it is shown.
 template <class Record>
 struct Column {
-  std::string name;
+  Table::Column head;  ///< with one name for scripts and people, which formulas know
   bool is_text = false;
   bool is_answer = false;  ///< two answers of a plan must agree in it
-  std::function<Cell(const Record&)> cell;
+  std::function<Value(const Record&)> value;
 };
 using RowColumn = Column<PlanResult>;
 
-/// All columns that exports show, "id" first.
+/// All columns of plans, "id" first.
 [[nodiscard]] std::vector<RowColumn> all_columns();
 [[nodiscard]] std::vector<std::string> all_column_names();
-/// Those named, separated by commas, or "all". Throws UsageError, which names `option`.
-[[nodiscard]] std::vector<RowColumn> columns_named(const std::string& option,
-                                                   const std::string& names);
+/// Those of `all` that are named, separated by commas, or "all". Throws UsageError, which names
+/// `option`.
+template <class Record>
+[[nodiscard]] std::vector<Column<Record>> columns_named(const std::string& option,
+                                                        const std::string& names,
+                                                        const std::vector<Column<Record>>& all) {
+  if (names == "all") return all;
+  std::vector<std::string> known{"all"};
+  for (const Column<Record>& column : all) known.push_back(column.head.key);
+  std::vector<Column<Record>> columns;
+  for (const std::string& name : words_of(names)) {
+    const auto found = std::ranges::find(known.begin() + 1, known.end(), name);
+    if (found == known.end()) refuse_value(option, name, known);
+    columns.push_back(all[static_cast<std::size_t>(found - known.begin()) - 1]);
+  }
+  return columns;
+}
 
-/// With a header line; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
-/// spreadsheets and pandas read them without options.
+/// One row after the other, however many there are.
 template <class Record>
-void write_csv(std::ostream& out, const Records<Record>& rows,
-               const std::vector<Column<Record>>& columns);
-/// One array of objects; NaN is null.
-template <class Record>
-void write_json(std::ostream& out, const Records<Record>& rows,
-                const std::vector<Column<Record>>& columns);
-/// A form in which all results leave for other programs.
-struct ExportFormat {
-  void (*write)(std::ostream&, const Rows&) = nullptr;
-  std::string_view beginning;  ///< of any file of the format
-};
+[[nodiscard]] Table table_of(std::string key, Records<Record> rows,
+                             std::vector<Column<Record>> columns) {
+  Table table{std::move(key), "", {}};
+  for (const Column<Record>& column : columns) table.columns.push_back(column.head);
+  table.source = [rows = std::move(rows), columns = std::move(columns)](const auto& take) {
+    Table::Row values(columns.size());
+    rows([&](const Record& row) {
+      for (std::size_t i = 0; i < columns.size(); ++i) values[i] = columns[i].value(row);
+      take(values);
+    });
+  };
+  return table;
+}
+
 /// The published program's CSV, byte for byte; plans without an answer are left out.
-extern const ExportFormat csv_format;
-/// All plans with all columns, as write_csv writes them.
-extern const ExportFormat plain_csv_format;
-/// All plans with all columns, as write_json writes them.
-extern const ExportFormat json_format;
-
-/// For people: aligned, with six digits at most.
-template <class Record>
-void print_rows(const Records<Record>& rows, const std::vector<Column<Record>>& columns);
+void write_reference_csv(std::ostream& out, const Rows& rows);
+/// How every such file begins.
+extern const std::string_view reference_csv_beginning;
 
 }  // namespace wallheat

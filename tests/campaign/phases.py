@@ -314,10 +314,10 @@ class Program:
 
     def rows(self, results):
         """All rows by id, also of a file that is being written. Throws RuntimeError if it cannot be read."""
-        export = self("export", results, "--format", "json")
-        if export.returncode not in (0, 3, 75):
-            raise RuntimeError(export.stderr.strip())
-        return {row["id"]: row for row in json.loads(export.stdout)}
+        listed = self("list", results, "--columns", "all", "--json")
+        if listed.returncode != 0:
+            raise RuntimeError(listed.stderr.strip())
+        return {row["id"]: row for row in json.loads(listed.stdout)["plans"]}
 
     def faults_of(self, results, plans, reference, merged):
         """What is wrong with a finished file, against that of an undisturbed run: sentences."""

@@ -44,7 +44,7 @@ const std::vector<Output>& all_outputs() {
        {"plates.zip", "r.h5", "r2.h5"},
        ".png"},
       {"export r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal0"}},
-      {"export r.h5 --format xdmf --overwrite --out OUT", {"r.h5"}},
+      {"export r.h5 --overwrite --out OUT", {"r.h5"}, ".xdmf"},
       {"export r.h5 --field 00001 --overwrite --out OUT", {"r.h5"}},
       {"summary r.h5 --overwrite --page OUT", {"r.h5"}},
       {"summary r.h5 --overwrite --out OUT", {"r.h5"}},

@@ -12,8 +12,8 @@ make_plans() {
   local trial=20000
   "$wallheat" run --data "$plans" --first 5 --out "$scratch/trial.h5" --shard none --time-limit none --max-iterations $trial \
     "${work[@]}" > "$scratch/trial.log" 2>&1 || { cat "$scratch/trial.log"; exit 1; }
-  work+=(--max-iterations "$("$wallheat" export "$scratch/trial.h5" --format json | awk -v trial=$trial -F '[:,]' '
-    $1 ~ /"seconds"/ && (fastest == 0 || $2 < fastest) { fastest = $2 }
+  work+=(--max-iterations "$("$wallheat" list "$scratch/trial.h5" --columns seconds --format csv | awk -v trial=$trial '
+    NR > 1 && (fastest == 0 || $1 < fastest) { fastest = $1 }
     END { printf "%d", trial * 0.5 / fastest }')")
 }
 # The run to compare with, for what `work` says now.

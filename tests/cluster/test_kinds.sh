@@ -33,13 +33,13 @@ on_idle_nodes() {
   submit "${@:3}" -- --data plans --out "$name.h5" "${work[@]}" > "$name.said"
   ids=$(jobs_of "$name.said")
   wait_until 300 "what runs on idle nodes ends" all_ended "$ids" "$jobs" >&2
-  "$wallheat" export "$name.h5" --format json > "$name.json"
+  "$wallheat" list "$name.h5" --columns all --json > "$name.json"
   elapsed=$(accounts "${ids%%,*}" Start,End | awk -F '|' '{ all += $2 - $1 } END { print all / NR }')
   python3 - "$nodes" "$elapsed" "$name.json" << 'END_OF_PYTHON'
 import json, sys
 nodes, elapsed = int(sys.argv[1]), float(sys.argv[2])
 with open(sys.argv[3]) as file:
-    plans = json.load(file)
+    plans = json.load(file)["plans"]
 seconds = sum(plan["seconds"] for plan in plans)
 print(sum(plan["iterations"] * plan["interior_cells"] for plan in plans) / seconds, max(1, elapsed - seconds / nodes))
 END_OF_PYTHON

@@ -117,8 +117,8 @@ class Campaign:
 
     def rows_of(self, folder, file=RESULTS):
         """What the program itself reads, by the plans' ids."""
-        text = self.program.must({0, 3, 75}, folder, ["export", file, "--format", "json"]).out
-        return {row["id"]: {name: value for name, value in row.items() if name not in VARYING} for row in json.loads(text)}
+        plans = json.loads(self.program.must({0}, folder, ["list", file, "--columns", "all", "--json"]).out)["plans"]
+        return {row["id"]: {name: value for name, value in row.items() if name not in VARYING} for row in plans}
 
     def look(self, folder, file=RESULTS):
         """Looks at a file as it lies there, by the program and by HDF5. Nothing may be wrong, and nothing may change."""

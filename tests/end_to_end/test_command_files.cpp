@@ -96,7 +96,7 @@ TEST_F(CommandFiles, of_merge_export_and_solve_are_different_ones) {
                  "name another file by --missing-ids");
   expect_refusal("merge --out new.h5 --allow-missing --missing-ids text r.h5", 1, "text exists");
   for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5"})
-    expect_refusal("export r.h5 --overwrite -o " + output, 2, "FILE and --out are one file");
+    expect_refusal("export r.h5 --overwrite -o " + output, 2, "--out and FILE are one file");
   shell("ln -s new.h5 new.h5.status");
   expect_refusal("run --data plans --out new.h5", 2,
                  "new.h5.status are one file by a link; remove");
@@ -158,7 +158,7 @@ TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {
   }
   ASSERT_TRUE(exists("k.h5.wal0"));
   expect_refusal("export r.h5 --overwrite -o k.h5.wal0", 1, "is not what this command writes");
-  expect_refusal("export k.h5 --overwrite -o k.h5.wal0", 2, "FILE and --out are one file");
+  expect_refusal("export k.h5 --overwrite -o k.h5.wal0", 2, "--out and FILE are one file");
   // Its journal tells what it was.
   shell(
       "printf 'x%.0s' {1..5000} | dd of=k.h5 conv=notrunc;"
@@ -166,8 +166,8 @@ TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {
 }
 
 TEST_F(CommandFiles, that_are_exported_or_drawn_replace_nothing_unasked_and_appear_whole) {
-  for (const std::string command : {"export r.h5 -o x.csv", "export r.h5 --format json -o x.json",
-                                    "solve 00001 --data p.zip --png x.png"}) {
+  for (const std::string command :
+       {"export r.h5 -o x.csv", "list r.h5 -o x.json", "solve 00001 --data p.zip --png x.png"}) {
     const std::string file = command.substr(command.rfind(' ') + 1);
     const Finished first = shell("wallheat " + command);
     if (first.err.find("without cairo") != std::string::npos) continue;

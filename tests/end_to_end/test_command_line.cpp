@@ -81,10 +81,10 @@ TEST_F(NewUser, is_told_what_is_no_result_file) {
   shell("wallheat run --data plans --out r.h5; wallheat export r.h5 --out r.csv; mkdir empty");
   for (const std::string command : {"summary FILE",
                                     "list FILE",
-                                    "rooms FILE",
+                                    "list FILE --rooms",
                                     "export FILE",
-                                    "export FILE --field 1 -o x",
-                                    "export FILE --format xdmf -o x",
+                                    "export FILE --field 1 -o x.npy",
+                                    "export FILE -o x.xdmf",
                                     "summary FILE --page x.html",
                                     "trace FILE --out x",
                                     "verify FILE --data plans",

@@ -11,8 +11,6 @@
 namespace wallheat {
 namespace {
 
-using Words = std::vector<std::string>;
-
 class Parts : public ShellTest {
  protected:
   /// whole.h5: all of `count` plans solved by one run.
@@ -45,8 +43,8 @@ TEST_F(Parts, become_one_file) {
   make_part("part-1.h5", {0, 2, 4});
   make_part("part-2.h5", {1, 3, 5}, false);
   const Finished merged = shell("wallheat merge --out all.h5 part-1.h5 part-2.h5");
-  EXPECT_EQ(merged.out, "6 of 6, 0 missing, 0 duplicates, 0 conflicts\n");
-  EXPECT_THAT(merged.err, HasSubstr("part-2.h5 was not closed"));
+  EXPECT_THAT(merged.out, StartsWith("6 of 6, 0 missing, 0 duplicates, 0 conflicts\n"));
+  EXPECT_THAT(merged.out, HasSubstr("part-2.h5 was not closed"));
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
 }
 
@@ -69,9 +67,10 @@ TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
 TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
   solve(6);
   make_part("part-1.h5", {0, 2, 4});
-  EXPECT_THAT(shell("wallheat merge --out all.h5 part-1.h5", 1).err,
-              AllOf(HasSubstr("missing: 00002"), HasSubstr("all.h5 was not written"),
-                    HasSubstr("--allow-missing")));
+  const Finished refused = shell("wallheat merge --out all.h5 part-1.h5", 1);
+  EXPECT_THAT(refused.out, HasSubstr("00002"));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("all.h5 was not written"), HasSubstr("--allow-missing")));
   EXPECT_FALSE(exists("all.h5"));
 
   EXPECT_THAT(shell("wallheat merge --out all.h5 --allow-missing part-1.h5", 75).out,
@@ -88,7 +87,7 @@ TEST_F(Parts, are_told_of_as_json) {
   make_part("part-2.h5", {1, 3, 5}, false);
   const Json none = Json::parse(shell("wallheat merge --json --out all.h5 part-1.h5", 1).out);
   EXPECT_EQ(none["written"], false);
-  EXPECT_EQ(none["missing"], (Words{"00002", "00004", "00006"}));
+  EXPECT_EQ(none["missing"], Json::parse(R"([{"id": "00002"}, {"id": "00004"}, {"id": "00006"}])"));
   EXPECT_EQ(none["missing_ids_file"], nullptr) << "nothing was written";
 
   const Json half =
@@ -112,9 +111,10 @@ TEST_F(Parts, that_contradict_each_other_stop_the_merge) {
   save_floor_plan(directory_ / "plans", "00002", changed);
   shell("wallheat run --data plans --out other.h5");
   const Finished merged = shell("wallheat merge --out all.h5 part-1.h5 other.h5", 1);
-  EXPECT_EQ(merged.out, "3 of 3, 0 missing, 2 duplicates, 1 conflicts\n");
-  EXPECT_THAT(merged.err, AllOf(HasSubstr("conflict: plan \"00002\" has different answers in"),
-                                HasSubstr("input_hash"), HasSubstr("all.h5 was not written")));
+  EXPECT_THAT(merged.out,
+              AllOf(StartsWith("3 of 3, 0 missing, 2 duplicates, 1 conflicts\n"),
+                    HasSubstr("plan \"00002\" has different answers in"), HasSubstr("input_hash")));
+  EXPECT_THAT(merged.err, HasSubstr("all.h5 was not written"));
   EXPECT_FALSE(exists("all.h5"));
 }
 

@@ -17,7 +17,7 @@ class OtherWalls : public ShellTest {
   }
   /// The row of a plan that is solved with a wall at a temperature.
   [[nodiscard]] Json solved(const std::string& id, const std::string& more) const {
-    return json("solve " + id + " --data plans --solver steady " + more).front();
+    return json("solve " + id + " --data plans --solver steady " + more);
   }
 };
 

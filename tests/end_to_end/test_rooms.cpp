@@ -15,7 +15,7 @@ class Rooms : public ShellTest {
   void SetUp() override { shell("wallheat generate --out plans --count 8 --size 48"); }
   /// All rooms of a file as text.
   std::string rooms_of(const std::string& file) {
-    return shell("wallheat rooms " + file + " -f csv").out;
+    return shell("wallheat list " + file + " --rooms -f csv").out;
   }
 };
 
@@ -30,9 +30,9 @@ TEST_F(Rooms, are_the_same_whoever_solves_and_whenever) {
   EXPECT_EQ(rooms_of("two.h5"), rooms);
   EXPECT_EQ(rooms_of("m.h5"), rooms);
   EXPECT_THAT(shell("wallheat verify m.h5 --data plans --all").out, HasSubstr("all is well"));
-  const Json one = Json::parse(shell("wallheat solve 00002 --data plans --rooms --json").out)[0];
-  const Json listed =
-      Json::parse(shell("wallheat rooms one.h5 --where 'id(\"00002\")' --json").out);
+  const Json one = Json::parse(shell("wallheat solve 00002 --data plans --rooms --json").out);
+  const Json listed = Json::parse(
+      shell("wallheat list one.h5 --rooms --where 'id(\"00002\")' --json").out)["rooms"];
   EXPECT_EQ(one["rooms"], listed);
   std::int64_t cells = 0;
   for (const Json& room : listed) cells += room["cells"].get<std::int64_t>();
@@ -42,9 +42,9 @@ TEST_F(Rooms, are_the_same_whoever_solves_and_whenever) {
 TEST_F(Rooms, are_listed_counted_and_drawn) {
   shell("wallheat run --data plans --rooms --door 2 --save-fields --log-level off --out r.h5");
   const Json cold =
-      Json::parse(shell("wallheat rooms r.h5 --where 'mean_temp < 12 and cells > 3' --sort "
+      Json::parse(shell("wallheat list r.h5 --rooms --where 'mean_temp < 12 and cells > 3' --sort "
                         "mean_temp --cell-size 0.5 --json")
-                      .out);
+                      .out)["rooms"];
   ASSERT_GT(cold.size(), 2U);
   EXPECT_LE(cold[0]["mean_temp"], cold[1]["mean_temp"]);
   EXPECT_EQ(cold[0]["area_m2"], 0.25 * cold[0]["cells"].get<double>());
@@ -57,10 +57,10 @@ TEST_F(Rooms, are_listed_counted_and_drawn) {
   shell("wallheat summary r.h5 --page page.html");
   EXPECT_THAT(bytes("page.html"), HasSubstr("Coldest rooms"));
   shell("wallheat run --data plans --log-level off --out bare.h5");
-  expect_refusal("rooms bare.h5", 1, "bare.h5 has no rooms: run with --rooms");
-  expect_refusal("rooms r.h5 --where 'mean_tmp > 3'", 2, "did you mean 'mean_temp'?");
-  expect_refusal("rooms r.h5 --where 'mean_temp > 99'", 1, "holds for no room of r.h5");
-  expect_refusal("rooms r.h5 --cell-size 0", 2, "--cell-size must be a number above 0");
+  expect_refusal("list bare.h5 --rooms", 1, "bare.h5 has no rooms: run with --rooms");
+  expect_refusal("list r.h5 --rooms --where 'mean_tmp > 3'", 2, "did you mean 'mean_temp'?");
+  expect_refusal("list r.h5 --rooms --where 'mean_temp > 99'", 1, "holds for no room of r.h5");
+  expect_refusal("list r.h5 --rooms --cell-size 0", 2, "--cell-size must be a number above 0");
   expect_refusal("run --data plans --out r.h5 --resume --save-fields", 1,
                  "rooms_door: the file has 2, this run none");
   expect_refusal("plot r.h5 --show rooms --out x.png", 2, "name them by --data");

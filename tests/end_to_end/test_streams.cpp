@@ -68,8 +68,7 @@ TEST_F(Streams, make_every_command_fail_that_cannot_print) {
     }
     try help; try version; try run --help; try completion bash; try devices
     try run --data plans --out new.h5 --check; try run --data plans --out new.h5 --print-out
-    try export results.h5; try export results.h5 --format json
-    try list results.h5; try list results.h5 --json; try summary results.h5
+    try export results.h5; try list results.h5; try list results.h5 --json; try summary results.h5
     try status results.h5; try status results.h5 --json; try status --watch results.h5
     try compare results.h5 other.h5; try summary results.h5 --json
     try scaling --times 1=212,2=140; try scaling --replay results.h5

@@ -315,7 +315,7 @@ TEST_F(Wallheat, finds_a_plan_that_changed_from_one_archive_to_the_next) {
 TEST_F(Wallheat, reads_archives_in_every_command_that_takes_plans) {
   generate(3, 48);
   shell("cd plans; python3 -m zipfile -c ../p 0000[23]*");
-  EXPECT_THAT(shell("wallheat solve 00002 --data p").out, HasSubstr("plan             00002"));
+  EXPECT_THAT(shell("wallheat solve 00002 --data p").out, HasSubstr("00002 (48 x 48 cells"));
   expect_refusal("solve 00001 --data p", 1, "p has no plan '00001'");
   EXPECT_THAT(shell("wallheat bench --data p --repeat 1 --scaling false --json").out,
               AllOf(HasSubstr("00002"), HasSubstr("00003")));
@@ -344,7 +344,6 @@ TEST_F(Wallheat, stops_before_any_work_with_one_sentence) {
       {"run --data plans --out x.h5 --log-level loud", 2, "--log-level"},
       {"export none.h5", 1, "none.h5"},
       {"export existing.h5", 1, "existing.h5"},
-      {"export x.h5 --format xml", 2, "csv, json"},
       {"summary plans", 1, "plans"},
       {"solve nothing --data plans", 1, "plans has no plan 'nothing'"},
       {"generate --out plans", 1, "exists"},
@@ -452,7 +451,7 @@ TEST_F(Wallheat, takes_the_distance_of_cells_from_beside_the_plans) {
   const auto mean = [&](const std::string& plans) {
     const Finished solved = shell("wallheat solve 00002 --json --solver steady --data " + plans);
     EXPECT_EQ(solved.err.find("--spacing") != std::string::npos, plans == "bare");
-    return nlohmann::json::parse(solved.out)[0]["mean_temp"].get<double>();
+    return nlohmann::json::parse(solved.out)["mean_temp"].get<double>();
   };
   const double expected = mean("plates --spacing 0.020833333333333332");
   for (const char* plans : {"plates", "plates.zip"}) EXPECT_EQ(mean(plans), expected);

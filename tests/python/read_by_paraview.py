@@ -1,6 +1,6 @@
-"""What ParaView makes of a series of plans and of one: pvpython read_by_paraview.py SERIES.xdmf PLAN.vti FIELD.npy...
+"""What ParaView makes of a series of plans: pvpython read_by_paraview.py SERIES.xdmf FIELD.npy...
 
-The fields are those of all steps of the series, in order; the last one is that of the plan.
+The fields are those of all steps of the series, in order.
 """
 
 import sys
@@ -23,10 +23,9 @@ def compare(reader, time, file):
     print("ParaView", simple.GetParaViewVersion(), "shows", file)
 
 
-series, plan, *fields = sys.argv[1:]
+series, *fields = sys.argv[1:]
 reader = simple.XDMFReader(FileNames=[series])
 reader.UpdatePipelineInformation()
 assert sorted(reader.TimestepValues) == list(range(len(fields))), reader.TimestepValues
 for step, name in enumerate(fields):
     compare(reader, step, name)
-compare(simple.OpenDataFile(plan), 0, fields[-1])

@@ -186,7 +186,7 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
   const std::vector<PlanResult> rows{solved_with("a", 12.1), failed, solved_with("b,c", no_number)};
   const std::string file = make("a.h5", {rows});
   std::ostringstream text;
-  csv_format.write(text, rows_of(rows));
+  write_reference_csv(text, rows_of(rows));
   const std::string csv = write("a.csv", text.str());
   EXPECT_TRUE(is_reference_csv(csv));
   EXPECT_FALSE(is_reference_csv(file));

@@ -37,52 +37,43 @@ TEST(ChosenRows, are_filtered_then_sorted_then_cut) {
 }
 
 TEST(Columns, are_found_by_name) {
-  const auto some = columns_named("columns", "mean_temp,id");
+  const auto named = [](const std::string& names) {
+    return columns_named("columns", names, all_columns());
+  };
+  const auto some = named("mean_temp,id");
   ASSERT_EQ(some.size(), 2U);
-  EXPECT_EQ(some[0].name, "mean_temp");
+  EXPECT_EQ(some[0].head.key, "mean_temp");
   EXPECT_TRUE(some[1].is_text);
-  EXPECT_EQ(columns_named("columns", "all").front().name, "id");
-  EXPECT_GT(columns_named("columns", "all").size(), 10U);
-  for (const char* names : {"", "id,", "id,,mean_temp", "means"})
-    EXPECT_THROW((void)columns_named("columns", names), UsageError) << names;
+  EXPECT_EQ(named("all").front().head.key, "id");
+  EXPECT_GT(named("all").size(), 10U);
+  for (const char* names : {"", "id,", "id,,mean_temp", "means", "all,id"})
+    EXPECT_THROW((void)named(names), UsageError) << names;
 }
 
-TEST(Csv, quotes_what_would_break_it) {
+TEST(Table, of_rows_has_their_values_and_null_if_there_is_none) {
   PlanResult row;
   row.id = "a,b";
   row.error = "it said \"no\"\nand left";
   row.statistics.mean_temp = 14.25;
-  std::ostringstream out;
-  write_csv(out, rows_of({row}),
-            columns_named("columns", "id,status,mean_temp,std_temp,attempts,error"));
-  EXPECT_EQ(out.str(),
-            "id,status,mean_temp,std_temp,attempts,error\n"
-            "\"a,b\",pending,14.25,,0,\"it said \"\"no\"\"\nand left\"\n");
-}
-
-TEST(Json, of_rows_one_after_the_other_is_one_array) {
-  const auto text_of = [](const std::vector<PlanResult>& rows) {
-    std::ostringstream out;
-    write_json(out, rows_of(rows), columns_named("columns", "id,error"));
-    return out.str();
-  };
-  PlanResult row;
-  row.id = "a";
-  row.error = "two\nlines";
-  EXPECT_EQ(text_of({}), "[]\n");
-  EXPECT_EQ(text_of({row, row}), nlohmann::ordered_json::parse(text_of({row, row})).dump(1) + "\n");
-  EXPECT_EQ(nlohmann::json::parse(text_of({row, row}))[1]["error"], row.error);
-}
-
-TEST(Json, has_null_where_there_is_no_number) {
-  PlanResult row;
-  row.id = "a";
-  row.iterations = 7;
-  std::ostringstream out;
-  write_json(out, rows_of({row}), columns_named("columns", "id,mean_temp,iterations,status"));
-  EXPECT_EQ(nlohmann::json::parse(out.str()),
-            nlohmann::json::parse(
-                R"([{"id": "a", "mean_temp": null, "iterations": 7, "status": "pending"}])"));
+  row.input_hash = 0xfeed;
+  const std::vector<PlanResult> rows{row};
+  const Table table =
+      table_of("plans", rows_of(rows),
+               columns_named("columns", "id,status,mean_temp,std_temp,attempts,input_hash,error",
+                             all_columns()));
+  std::ostringstream csv;
+  write_csv(table, csv);
+  EXPECT_EQ(csv.str(),
+            "id,status,mean_temp,std_temp,attempts,input_hash,error\n"
+            "\"a,b\",pending,14.25,,0,000000000000feed,\"it said \"\"no\"\"\nand left\"\n");
+  Report report;
+  report.add(table);
+  std::ostringstream json;
+  write_json(report, json);
+  EXPECT_EQ(nlohmann::json::parse(json.str())["plans"],
+            nlohmann::json::parse(R"([{"id": "a,b", "status": "pending",
+                "mean_temp": 14.25, "std_temp": null, "attempts": 0,
+                "input_hash": "000000000000feed", "error": "it said \"no\"\nand left"}])"));
 }
 
 }  // namespace

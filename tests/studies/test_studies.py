@@ -114,7 +114,7 @@ def lines_without_hits(out, wallheat):
                 if isinstance(node, ast.While))
     with open(out / "profile-lines.csv", encoding="utf-8") as file:
         hits = {int(row["line"]): int(row["hits"]) for row in csv.DictReader(file)}
-    plans = subprocess.run([wallheat, "export", out / "all.h5", "--format", "plain-csv"], check=True,
+    plans = subprocess.run([wallheat, "list", out / "all.h5", "--columns", "iterations", "--format", "csv"], check=True,
                            capture_output=True, text=True).stdout
     iterations = min(1000, int(next(csv.DictReader(plans.splitlines()))["iterations"]))
     if hits.get(loop.lineno) not in (iterations, iterations + 1):

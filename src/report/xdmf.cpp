@@ -1,34 +1,15 @@
-#include "report/vtk_files.hpp"
+#include "report/xdmf.hpp"
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <iterator>
 #include <map>
-#include <span>
 
 #include "core/printable.hpp"
 #include "report/html.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-
-const std::string_view vti_beginning = "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" ";
-
-std::string vti_of(const Grid<double>& field) {
-  const auto extent = fmt::format("0 {} 0 {} 0 0", field.cols, field.rows);
-  std::string text = fmt::format(
-      "{}version=\"0.1\">\n"
-      "<ImageData WholeExtent=\"{}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n"
-      "<Piece Extent=\"{}\">\n<CellData Scalars=\"temperature\">\n"
-      "<DataArray type=\"Float64\" Name=\"temperature\" format=\"ascii\">\n",
-      vti_beginning, extent, extent);
-  // As many digits as it takes to read the same bits again.
-  for (std::size_t row = 0; row < field.rows; ++row)
-    fmt::format_to(std::back_inserter(text), "{}\n",
-                   fmt::join(std::span(field.cells).subspan(row * field.cols, field.cols), " "));
-  return text + "</DataArray>\n</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
-}
 
 const std::string_view xdmf_beginning =
     "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n";

@@ -7,15 +7,10 @@
 
 #include "store/field_places.hpp"
 
-// Fields for ParaView and what else is built on VTK. x is the column, y the row, and a cell is 1
+// Fields for ParaView. x is the column, y the row, and a cell is 1
 // wide; the data `temperature` (°C) is that of the cells.
 
 namespace wallheat {
-
-/// A field as a VTK image (.vti), as text, which all versions of VTK read.
-[[nodiscard]] std::string vti_of(const Grid<double>& field);
-/// How every file begins that vti_of makes.
-extern const std::string_view vti_beginning;
 
 /// An XDMF file (version 2, as ParaView's "XDMF Reader" takes it) that shows fields of a result
 /// file without a copy of them: a series over time, a plan at each step. The time is the plan's
