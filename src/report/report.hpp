@@ -95,7 +95,7 @@ struct Figure {
   struct Series {
     std::string name = {};  ///< empty: not in the legend
     Mark mark = Mark::points;
-    std::vector<double> x, y;              ///< NaN: not drawn
+    std::vector<double> x = {}, y = {};    ///< NaN: not drawn
     std::vector<double> x_end = {};        ///< of bars, which begin at x
     std::vector<std::string> labels = {};  ///< above the points
     bool is_dashed = false;
