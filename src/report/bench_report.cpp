@@ -10,7 +10,7 @@ namespace {
 
 const Style giga{Form::decimals, 2};
 const Style percent{Form::decimals, 0, "%"};
-const Style rate{Form::decimals, 1};
+const Style one_decimal{Form::decimals, 1};
 
 /// Plans a second of both over the size of plans.
 Figure crossover_of(const GpuBench& bench) {
@@ -42,7 +42,7 @@ Figure crossover_of(const GpuBench& bench) {
 }
 
 /// The solvers' times over the size of plans.
-Figure times_of(std::vector<SolverComparison> comparisons, const std::string& device) {
+Figure solver_times(std::vector<SolverComparison> comparisons, const std::string& device) {
   std::ranges::sort(comparisons, {}, &SolverComparison::interior_cells);
   Figure figure{"times",
                 "a plan on one core of " + device,
@@ -119,8 +119,8 @@ Report report_of(const GpuBench& bench) {
                                   {{"in_flight", "in flight"},
                                    {"plans", ""},
                                    {"seconds", ""},
-                                   {"giga_updates_per_s", "G updates/s", rate},
-                                   {"plans_per_s", "plans/s", rate}}});
+                                   {"giga_updates_per_s", "G updates/s", one_decimal},
+                                   {"plans_per_s", "plans/s", one_decimal}}});
   for (const Flow& flow : bench.flows)
     flows.rows.push_back({flow.in_flight, flow.plans, flow.seconds, flow.updates_per_s() * 1e-9,
                           flow.plans_per_s()});
@@ -128,8 +128,8 @@ Report report_of(const GpuBench& bench) {
   Table& sides = report.add(Table{"sides",
                                   fmt::format("the GPU against {} core(s)", bench.cpu_cores),
                                   {{"side", "side", {.unit = "cells"}},
-                                   {"gpu_plans_per_s", "GPU plans/s", rate},
-                                   {"cpu_plans_per_s", "CPU plans/s", rate},
+                                   {"gpu_plans_per_s", "GPU plans/s", one_decimal},
+                                   {"cpu_plans_per_s", "CPU plans/s", one_decimal},
                                    {"", "GPU/CPU", {Form::decimals, 2}}}});
   for (const SideRate& side : bench.sides)
     sides.rows.push_back({side.side, side.gpu_plans_per_s, side.cpu_plans_per_s,
@@ -169,7 +169,7 @@ Report report_of(const std::vector<SolverComparison>& comparisons, const std::st
   report.add(Note{
       "One thread, the solvers in turns; the least time. Error: the largest difference to steady's "
       "field. Bound: the proven distance from the steady state."});
-  report.add(times_of(comparisons, device));
+  report.add(solver_times(comparisons, device));
   return report;
 }
 

@@ -16,7 +16,7 @@ TEST(BenchReport, says_from_which_size_on_a_gpu_is_ahead) {
   std::ostringstream json;
   write_json(report_of(bench), json);
   const auto value = nlohmann::json::parse(json.str());
-  EXPECT_EQ(value["flows"][0]["giga_updates_per_s"], 500);
+  EXPECT_DOUBLE_EQ(value["flows"][0]["giga_updates_per_s"].get<double>(), 500);
   EXPECT_EQ(value["flows"][0]["plans_per_s"], 5);
   EXPECT_EQ(value["break_even_side"], 128);
   std::ostringstream text;
