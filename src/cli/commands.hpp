@@ -24,7 +24,7 @@ int rooms_command(Options& options);
 Report trace_command(Options& options);
 Report summary_command(Options& options);
 int scaling_command(Options& options);
-int compare_command(Options& options);
+Report compare_command(Options& options);
 int merge_command(Options& options);
 int repair_command(Options& options);
 int verify_command(Options& options);

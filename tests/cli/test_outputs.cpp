@@ -49,6 +49,7 @@ const std::vector<Output>& all_outputs() {
       {"summary r.h5 --overwrite --page OUT", {"r.h5"}},
       {"summary r.h5 --overwrite --out OUT", {"r.h5"}},
       {"page one.json --overwrite --out OUT", {"one.json"}},
+      {"compare r.h5 r2.h5 --overwrite --page OUT", {"r.h5", "r2.h5"}},
       {"trace r.h5 --events events --overwrite --out OUT", {"r.h5", "events"}},
       {"compare r.h5 r.csv --overwrite --plot OUT", {"r.h5", "r.csv"}, ".png"},
       {"merge r.h5 r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
@@ -89,7 +90,8 @@ class Outputs : public ShellTest {
         "echo 1 > plates/spacing.txt && python3 -m zipfile -c plates.zip plates/ &&"
         "wallheat run --data plates --out r.h5 --save-fields --events events && cp r.h5 r2.h5 &&"
         "wallheat export r.h5 --out r.csv && ln -s . loop &&"
-        "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording one.json");
+        "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording "
+        "one.json");
   }
   /// Every file and what it holds.
   [[nodiscard]] std::map<std::string, std::string> all_files() const {
