@@ -23,7 +23,7 @@ int queue_command(Options& options);
 int rooms_command(Options& options);
 Report trace_command(Options& options);
 Report summary_command(Options& options);
-int scaling_command(Options& options);
+Report scaling_command(Options& options);
 Report compare_command(Options& options);
 int merge_command(Options& options);
 int repair_command(Options& options);

@@ -54,7 +54,6 @@ const std::vector<Output>& all_outputs() {
       {"compare r.h5 r.csv --overwrite --plot OUT", {"r.h5", "r.csv"}, ".png"},
       {"merge r.h5 r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
       {"merge r.h5 --allow-missing --out new.h5 --overwrite --missing-ids OUT", {"r.h5"}},
-      {"scaling --data DATA --ids ids --overwrite --plot OUT", {"plates.zip", "ids"}, ".png"},
       {"scaling r.h5 r2.h5 --overwrite --plot OUT", {"r.h5", "r2.h5"}, ".png"},
       {"scaling --replay r.h5 --overwrite --plot OUT", {"r.h5"}, ".png"},
       {"queue --sacct jobs --overwrite --replay OUT", {"jobs"}},

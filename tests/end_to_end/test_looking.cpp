@@ -50,13 +50,7 @@ TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {
   expect_refusal("status r.h5 --why --watch", 2, "--why looks once");
 }
 
-TEST_F(Looking, measures_over_the_number_and_the_size_of_plans) {
-  const auto counts = nlohmann::json::parse(
-      shell("wallheat scaling --data plans --plans 2,6,2 --workers 1 --repeat 1 --json").out);
-  ASSERT_EQ(counts.at("points").size(), 2U);
-  EXPECT_EQ(counts.at("points").at(1).at("plans"), 6);
-  expect_refusal("scaling --data plans --plans 7", 2, "up to 6");
-  expect_refusal("scaling --data plans --plans 2 --first 2", 2, "exclude each other");
+TEST_F(Looking, measures_over_the_size_of_plans) {
   const auto sizes =
       nlohmann::json::parse(shell("wallheat bench --sizes 16,32 --repeat 1 --json").out);
   EXPECT_EQ(sizes.at("plans").at(1).at("id"), "32 x 32");
