@@ -97,7 +97,7 @@ void parse_what_if_options(Options& options, WhatIfOptions& what_if) {
   choose_settings(walls, what_if.asked);
   CommandFiles& files = options.files();
   files.makes("--csv", what_if.csv, options.overwrite(), what_if_csv_beginning);
-  what_if.plans.open(files);
+  what_if.plans.open();
   files.check();
   if (what_if.picture.wanted() && !what_if.plans.is_one() && what_if.asked.settings.size() == 2)
     throw UsageError("--plot of several plans needs a range, as --wall 25=18:30:1");

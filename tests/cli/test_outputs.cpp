@@ -34,7 +34,7 @@ const std::vector<Output>& all_outputs() {
       {"whatif --data DATA --ids ids --wall 0=1 --overwrite --plot OUT",
        {"plates.zip", "ids"},
        ".png"},
-      {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --csv OUT",
+      {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --out OUT",
        {"plates.zip", "ids"}},
       {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --plot OUT",
        {"plates.zip", "ids"},
