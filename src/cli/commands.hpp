@@ -8,7 +8,7 @@ namespace wallheat {
 
 // One function a command: it declares and parses its options and returns what it has to tell, or
 // tells it and returns an ExitStatus. They throw UsageError, RunError and Options::Done.
-int whatif_command(Options& options);
+Report whatif_command(Options& options);
 Report need_command(Options& options);
 int run_command(Options& options);
 int solve_command(Options& options);

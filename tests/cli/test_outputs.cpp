@@ -30,7 +30,7 @@ const std::vector<Output>& all_outputs() {
       {"run --data DATA --ids short --mistyped --exit-status-file OUT", {"short"}},
       {"solve 00001 --data DATA --overwrite --npy OUT", {"plates.zip"}},
       {"solve 00001 --data DATA --overwrite --png OUT", {"plates.zip"}, ".png"},
-      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --csv OUT", {"plates.zip", "ids"}},
+      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --out OUT", {"plates.zip", "ids"}},
       {"whatif --data DATA --ids ids --wall 0=1 --overwrite --plot OUT",
        {"plates.zip", "ids"},
        ".png"},

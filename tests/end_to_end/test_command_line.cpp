@@ -53,7 +53,7 @@ TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
            {"solve 1 --data plans --npy x.npy", "plans"},
            {"solve 0001 --data plans.zip --npy x.npy", "plans.zip"},
            {"bench --reference 0001 --data plans", "plans"},
-           {"whatif 0001 --data plans --wall 25=22 --csv x.csv", "plans"},
+           {"whatif 0001 --data plans --wall 25=22 --out x.csv", "plans"},
            {"need --ids ids --data plans --wall 25 --room-mean 18 --out x.csv", "plans"},
            {"plot r.h5 00002 0001 --data plans --out x.png", "r.h5"},
            {"plot r.h5 1 --data plans --minus r.h5 --out x.png", "r.h5"},

@@ -134,6 +134,39 @@ TEST(WallNeed, is_drawn_up_to_the_room_that_needs_most) {
   EXPECT_LT(end(), 70) << "9000 is above the limit";
 }
 
+/// Two plans: with the second setting the first has a mean of 20, and half of the other is warm.
+TEST(WhatIf, keeps_sums_of_plans_and_hands_their_figures_over_one_by_one) {
+  const WhatIf asked{{25}, {{25}, {30}}, {}, 0};
+  const auto figures = [](double mean, Bounded above) {
+    return Figures{10, mean, 1, mean - 1, mean + 1, 0, above, {0, 0, 0}};
+  };
+  const std::vector<WhatIfPlan> plans{
+      {"one", {figures(16, {0, 0, 0}), figures(20, {100, 100, 100})}, {}},
+      {"two", {figures(10, {0, 0, 0}), figures(18, {50, 49, 51})}, {}}};
+  WhatIfTotals totals(asked, 3);  // the third cannot be used
+  totals.add(1, plans[1], asked.thresholds);
+  totals.add(0, plans[0], asked.thresholds);
+  const WhatIfPlans each = [&](const auto& take) {
+    for (const WhatIfPlan& plan : plans) take(plan);
+  };
+  const Report report = report_of(asked, totals, each, nullptr);
+  std::ostringstream text;
+  write_json(report, text);
+  const Json json = Json::parse(text.str());
+  EXPECT_EQ(json["settings"][0]["mean_of_means"], 13);
+  EXPECT_EQ(json["settings"][1]["mean_of_means"], 19);
+  EXPECT_EQ(json["settings"][1]["plans"], 2);
+  EXPECT_EQ(json["settings"][1]["half_above"], 2);
+  EXPECT_EQ(json["settings"][1]["half_above_least"], 1);
+  ASSERT_EQ(json["plans"].size(), 4U);
+  EXPECT_EQ(json["plans"][3]["id"], "two");
+  EXPECT_EQ(json["plans"][3]["wall_25"], 30);
+  std::ostringstream people;
+  write_text(report, people);
+  EXPECT_THAT(people.str(),
+              AllOf(HasSubstr("plans  2\n"), HasSubstr("1 to 2"), Not(HasSubstr("two"))));
+}
+
 TEST(Figures, count_cells_near_a_threshold_as_uncertain) {
   const std::vector<double> values{14, 15 - 1e-9, 15, 18, 18 + 1e-9, 20, 21, 22};
   const Figures figures = figures_of(values, 1e-8, {});
