@@ -66,7 +66,7 @@ made() {
   if [ "$list_only" ]; then printf '    %-24s %s\n' "$step" "${words[*]//part-/}"; return; fi
   [ ! -e "$file" ] || return 0
   echo "$me: $step" >&2
-  rm -f "$part"
+  rm -f "$part"*  # also what lies beside a result file while it is written
   if [ "$to" ]; then "${words[@]}" > /dev/null; else "${words[@]}" > "$part"; fi
   mv "$part" "$file"
 }

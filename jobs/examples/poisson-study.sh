@@ -90,7 +90,7 @@ error_rows() {
   for count in 100 300 1000 3000 10000; do
     "$wallheat" run --data "plate-$first" --out errors.h5 --overwrite --tolerance 0 --max-iterations "$count" \
       --save-fields --log-level error --progress none
-    echo "$count  $("$wallheat" compare errors.h5 steady.h5 --json | sed -n '/"fields"/,/}/s/^ *"largest": \([^,]*\),$/\1/p')"
+    echo "$count  $("$wallheat" compare errors.h5 steady.h5 --json | sed -n 's/.*"column": "field".*"largest": \([^,]*\),.*/\1/p')"
   done
 }
 table errors "N = $first: the largest distance of a cell from the steady state" error_rows

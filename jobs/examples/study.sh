@@ -28,6 +28,12 @@ find_python
 one=(--data "$data" --device cpu --threads 1)
 run=(--data "$data" --device cpu --threads "$threads")
 
+# timed_run FILE [OPTIONS OF wallheat run]    a run on cores that nothing has stopped, so its time counts
+timed_run() {
+  local file=$1
+  shift
+  made "$file" "$wallheat" run --data "$data" --device cpu --out @OUT@ --overwrite --progress none --log-level warning "$@"
+}
 # seconds NAME    what a timed Python program took; 1 where that is not known yet
 seconds() { if [ -e "$1-seconds" ]; then cat "$1-seconds"; else echo 1; fi; }
 # replayed SCHEDULE    workers and seconds of its replay, as scaling --times takes them
@@ -94,8 +100,13 @@ table replay-dynamic "Dynamic schedule" \
 table amdahl-dynamic "Amdahl's law for it" "$wallheat" scaling --times "$(replayed dynamic)"
 figure schedules "Static, dynamic, and long plans first, which wallheat does" \
   "$wallheat" scaling --replay all.h5 --schedule static,dynamic,longest-first --plot @OUT@
-table scaling "Measured on the cores of this machine" \
-  "$wallheat" scaling --data "$data" --first "$timed" --repeat 1
+measured=()
+cores=$((threads > 0 ? threads : $(nproc)))
+for workers in $(for ((count = 1; count < cores; count *= 2)); do echo $count; done) "$cores"; do
+  measured+=("workers-$workers.h5")
+  timed_run "workers-$workers.h5" --threads "$workers" --first "$timed"
+done
+table scaling "Measured on the cores of this machine" "$wallheat" scaling "${measured[@]}"
 
 task 7 "Compiled loops"
 if [ "$python" ] && "$python" -c 'import numba' 2> /dev/null; then
@@ -141,10 +152,14 @@ note "run.html shows every thread over time, trace.json is for ui.perfetto.dev."
 text ledger "The whole run" "$wallheat" summary all.h5
 
 task 11 "Time per plan against the number of plans"
-counts=$(for count in 10 32 64 128 256 "$plans"; do ((count > plans)) || echo "$count"; done | paste -sd ,)
-table plan-counts "All cores of this machine" \
-  "$wallheat" scaling --data "$data" --plans "$counts" --repeat 1 --plot plan-counts.svg --overwrite
-picture plan-counts "Seconds a plan"
+measured=()
+for count in 10 32 64 128 256 "$plans"; do
+  ((count <= plans)) || continue
+  measured+=("plans-$count.h5")
+  timed_run "plans-$count.h5" --threads "$threads" --first "$count"
+done
+table plan-counts "All cores of this machine" "$wallheat" scaling "${measured[@]}"
+figure plan-counts "Seconds a plan" "$wallheat" scaling "${measured[@]}" --plot @OUT@
 made site.sh echo cores_per_node=24
 for scheduler in slurm lsf; do
   text "$scheduler" "The job for $scheduler, as jobs/submit.sh would submit it" \

@@ -8,8 +8,8 @@ namespace wallheat {
 
 // One function a command: it declares and parses its options and returns what it has to tell, or
 // tells it and returns an ExitStatus. They throw UsageError, RunError and Options::Done.
-int whatif_command(Options& options);
-int need_command(Options& options);
+Report whatif_command(Options& options);
+Report need_command(Options& options);
 int run_command(Options& options);
 Report solve_command(Options& options);
 Report generate_command(Options& options);
@@ -22,8 +22,8 @@ Report page_command(Options& options);
 Report queue_command(Options& options);
 Report trace_command(Options& options);
 Report summary_command(Options& options);
-int scaling_command(Options& options);
-int compare_command(Options& options);
+Report scaling_command(Options& options);
+Report compare_command(Options& options);
 Report merge_command(Options& options);
 Report repair_command(Options& options);
 Report verify_command(Options& options);

@@ -1,18 +1,18 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <filesystem>
 #include <optional>
+#include <utility>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/picture_file.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "report/compare.hpp"
-#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -24,7 +24,7 @@ struct GivenTime {
   double seconds = 0;
 };
 
-/// Nothing where the argument is a file, as one with a = in its name may be.
+/// Nothing if the argument is a file, as one with a = in its name may be.
 std::optional<GivenTime> given_time(const std::string& argument) {
   const std::size_t sign = argument.rfind('=');
   std::error_code unknown;
@@ -38,50 +38,28 @@ std::optional<GivenTime> given_time(const std::string& argument) {
 
 struct CompareOptions {
   std::vector<std::string> words;
-  std::vector<std::optional<GivenTime>> given;  ///< of each word; nothing where it is a file
+  std::vector<std::optional<GivenTime>> given;  ///< of each word; nothing if it is a file
   std::int64_t plans = 0;
   std::int64_t timed_plans = 0;
   std::int64_t list = 0;
   std::string base;
   bool equality = false;
-  bool json = false;
-  PictureFile picture;
 };
 
+/// A program must be the only thing of its name. Throws UsageError.
+void require_own_names(const CompareOptions& compare) {
+  for (std::size_t i = 0; i < compare.words.size(); ++i) {
+    if (!compare.given[i]) continue;
+    const std::string& name = compare.given[i]->name;
+    for (std::size_t other = 0; other < compare.words.size(); ++other)
+      if (other != i &&
+          name == (compare.given[other] ? compare.given[other]->name : compare.words[other]))
+        throw UsageError(fmt::format("two things are named '{}'; give each another name", name));
+  }
+}
+
 /// Throws UsageError.
-void parse(Options& options, CompareOptions& compare) {
-  options.describe(
-      "FIRST OTHER ... [options]",
-      "Compares answers and times. Each argument is a result file, a CSV of the reference program "
-      "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: a "
-      "program that took so long for the same plans. All answers are compared with those of the "
-      "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
-      "each "
-      "column "
-      "and in the stored fields, by absolute value (°C, % of cells, iterations), bits included.\n"
-      "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
-      "wrong usage.",
-      {"wallheat compare results.h5 steady.h5",
-       "wallheat compare results.h5 numpy=36111 --plans 4571"});
-  options.add("what", file(compare.words, FileRole::result, "WHAT"),
-              "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
-  options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
-              "for how many plans to tell seconds and hours");
-  options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
-              "for how many plans the SECONDS of NAME=SECONDS are");
-  options.add("base", value(compare.base, "WHAT"),
-              "the file or NAME that speed-ups are against; default: the slowest");
-  options.add("list", value(compare.list, "N", 5), "name so many plans of each kind at most");
-  options.add("require-equal", flag(compare.equality),
-              "end with status 1 if any answer differs in a bit, or is in one file only");
-  compare.picture.declare(
-      options, "plot",
-      "draw the differences of the mean temperatures and the seconds a plan as PNG, SVG "
-      "or PDF, by the file's ending");
-  options.add("json", flag(compare.json), "print one JSON object, with all ids");
-  options.positional("what", -1);
-  options.require({"what"});
-  options.parse();
+void check_comparison(const Options& options, CompareOptions& compare) {
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
   for (const auto& [name, value] :
@@ -90,6 +68,7 @@ void parse(Options& options, CompareOptions& compare) {
       throw UsageError(fmt::format("--{} must be at least 1", name));
   if (compare.list < 0) throw UsageError("--list must be at least 0");
   for (const std::string& word : compare.words) compare.given.push_back(given_time(word));
+  require_own_names(compare);
   const auto files = std::count(compare.given.begin(), compare.given.end(), std::nullopt);
   if (compare.equality && files < 2) throw UsageError("--require-equal needs two files");
   if (files == 0 && compare.timed_plans == 0)
@@ -99,7 +78,39 @@ void parse(Options& options, CompareOptions& compare) {
     throw UsageError("--timed-plans needs NAME=SECONDS");
 }
 
-CompareReport report_of(const CompareOptions& compare) {
+/// Throws UsageError.
+void parse_comparison(Options& options, CompareOptions& compare) {
+  options.describe(
+      "FIRST OTHER ... [options]",
+      "Compares answers and times. Each argument is a result file, a CSV of the reference program "
+      "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: a "
+      "program that took so long for the same plans. All answers are compared with those of the "
+      "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
+      "each column and in the stored fields, by absolute value (°C, % of cells, iterations), bits "
+      "included; then where the time of all threads went.\n"
+      "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
+      "wrong usage.",
+      {"wallheat compare results.h5 steady.h5",
+       "wallheat compare results.h5 numpy=36111 --plans 4571"});
+  options.add("what", file(compare.words, FileRole::result, "WHAT"),
+              "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
+  options.add("require-equal", flag(compare.equality),
+              "end with status 1 if any answer differs in a bit, or is in one file only");
+  options.add("list", value(compare.list, "N", 5),
+              "show so many plans at most that are not in both alike; JSON and CSV have all");
+  options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
+              "for how many plans to tell seconds and hours");
+  options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
+              "for how many plans the SECONDS of NAME=SECONDS are");
+  options.add("base", value(compare.base, "WHAT"),
+              "the file or NAME that speed-ups are against; default: the slowest");
+  options.positional("what", -1);
+  options.require({"what"});
+  options.check([&] { check_comparison(options, compare); });
+  options.parse();
+}
+
+Compared compared(const CompareOptions& compare) {
   std::deque<ResultReader> readers;  // these stay where they are
   std::vector<Answers> answers;
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
@@ -113,61 +124,57 @@ CompareReport report_of(const CompareOptions& compare) {
     answers.push_back({word, {}, &readers.emplace_back(word)});
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
-  // Zero stands for those of the first file, and where there is none for those that are timed.
+  // Zero stands for those of the first file, or if there is none for those that are timed.
   const auto plans_or = [](std::int64_t plans, std::size_t otherwise) {
     return plans > 0 ? static_cast<std::size_t>(plans) : otherwise;
   };
   const std::size_t timed = plans_or(compare.timed_plans, own_plans);
-  CompareReport report;
-  report.plans = plans_or(compare.plans, answers.empty() ? timed : own_plans);
+  Compared found;
+  found.plans = plans_or(compare.plans, answers.empty() ? timed : own_plans);
   for (std::size_t i = 1; i < answers.size(); ++i)
-    report.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
+    found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
   auto file = answers.begin();
   for (const auto& given : compare.given) {
     if (given) {
-      report.times.push_back(
-          {given->name, given->seconds / static_cast<double>(timed), {}, {}, {}});
+      found.times.push_back({given->name, given->seconds / static_cast<double>(timed), {}, {}, {}});
       continue;
     }
     const Answers& of = *file++;
-    const auto time = of.reader == nullptr ? std::nullopt : time_of(of.name, *of.reader);
-    if (time) report.times.push_back(*time);
+    if (of.reader == nullptr) continue;
+    if (const auto time = time_of(of.name, *of.reader)) found.times.push_back(*time);
+    found.threads.emplace_back(of.name, thread_seconds_of(*of.reader));
   }
-  report.base = compare.base;
+  found.base = compare.base;
   std::vector<std::string> names;
-  for (const ProgramTime& time : report.times) names.push_back(time.name);
-  if (!report.base.empty() && std::ranges::count(names, report.base) == 0)
-    refuse_value("base", report.base, names);
-  return report;
+  for (const ProgramTime& time : found.times) names.push_back(time.name);
+  if (!found.base.empty() && std::ranges::count(names, found.base) == 0)
+    refuse_value("base", found.base, names);
+  return found;
 }
 
-void require_equal(const CompareReport& report) {
-  for (const Comparison& found : report.comparisons) {
-    if (found.equal()) continue;
-    throw RunError(fmt::format(
-        "--require-equal: {} and {} differ: {} of {} plans with an answer in both are identical, "
-        "{} have another status, {} are in one only",
-        found.first, found.second, found.identical, found.compared, found.statuses.size(),
-        found.only_first.size() + found.only_second.size()));
-  }
+/// Empty if all answers are equal.
+std::string difference_in(const std::vector<Comparison>& comparisons) {
+  const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
+  if (found == comparisons.end()) return "";
+  return fmt::format(
+      "--require-equal: {} and {} differ: {} of {} plans with an answer in both are identical, {} "
+      "have another status, {} are in one only",
+      found->first, found->second, found->identical, found->compared, found->statuses.size(),
+      found->only_first.size() + found->only_second.size());
 }
 
 }  // namespace
 
-int compare_command(Options& options) {
+Report compare_command(Options& options) {
   CompareOptions compare;
-  parse(options, compare);
-  const CompareReport report = report_of(compare);
-  if (compare.json) {
-    fmt::print("{}", json_text(to_json(report)));
-  } else {
-    print_report(report, static_cast<std::size_t>(compare.list));
-  }
-  compare.picture.write([&] { return compare_plot(report); }, 1120, 560);
-  if (!compare.json && compare.picture.wanted())
-    fmt::print("\npicture  {}\n", compare.picture.path().string());
-  if (compare.equality) require_equal(report);
-  return exit_done;
+  parse_comparison(options, compare);
+  Compared found = compared(compare);
+  const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
+  Report report = report_of(std::move(found), static_cast<std::size_t>(compare.list));
+  report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
+  report.error = difference;
+  report.exit_status = difference.empty() ? exit_done : exit_failed;
+  return report;
 }
 
 }  // namespace wallheat

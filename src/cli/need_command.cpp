@@ -1,17 +1,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <numeric>
-#include <ostream>
+#include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/picture_file.hpp"
 #include "cli/question_options.hpp"
 #include "cli/wall_options.hpp"
 #include "report/wall_need.hpp"
-#include "view/json.hpp"
-#include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -24,9 +20,6 @@ struct NeedOptions {
   std::vector<double> temperatures;  ///< of these
   LinearPlans plans;
   Door door;
-  PictureFile picture;
-  std::filesystem::path csv;
-  bool json = false;
 };
 
 void choose_walls(const std::vector<std::string>& words, NeedOptions& need) {
@@ -74,24 +67,23 @@ void check_question(const Options& options, NeedQuestion& question, double area_
   }
 }
 
-///
-void parse_need_options(Options& options, NeedOptions& need) {
+/// Throws UsageError, RunError.
+void parse_need(Options& options, NeedOptions& need) {
   std::vector<std::string> walls;
   double area_above = 0;
   std::int64_t min_cells = 0;
   CellSizeOption cell_size;
+  QuestionOptions questions;
   NeedQuestion& question = need.question;
   options.describe(
       "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
       "Says how warm walls must be so that rooms reach a temperature: the least temperature of one "
       "kind of wall, for each room, each plan and all plans. A plan is solved twice; the answer "
       "follows from the steady state being linear in the walls' temperatures, with a proven "
-      "bound.\nExit status: 0 answered, also where no temperature suffices, 1 not, 2 wrong usage, "
-      "3 "
-      "answered without plans that cannot be used.",
+      "bound. JSON and CSV have a row for each room.\nExit status: 0 answered, also if no "
+      "temperature suffices, 1 not, 2 wrong usage, 3 answered without plans that cannot be used.",
       {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
        "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
-  need.plans.declare(options);
   options.add("wall,w", value(walls, "KIND"),
               "the walls that are asked for, by the temperature that their cells have in the "
               "plans, as 25; KIND=DEGREES holds others at a temperature, as 5=8");
@@ -105,30 +97,23 @@ void parse_need_options(Options& options, NeedOptions& need) {
               "of the rooms that are to reach the goal, above 0 to 1");
   options.add("limit", value(question.limit, "DEGREES", 100),
               "a wall above this, in °C, is no answer: the goal cannot be reached");
-  QuestionOptions questions;
-  questions.declare_door(options,
-                         "openings of at most so many cells divide rooms; 0: walls alone do; auto: "
-                         "a fiftieth of the grid's longer side, at least 1");
+  questions.declare_door(options, door_help);
   options.add("min-cells", value(min_cells, "N", 1),
               "rooms of fewer cells do not count, as corners that walls cut off");
   options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
   cell_size.declare(options);
-  options.add("csv", value(need.csv, "FILE"), "write a line a room");
-  need.picture.declare(options, "plot",
-                       "draw rooms by the temperature that they need as PNG, SVG or PDF");
-  options.add("json", flag(need.json), "print one JSON object");
+  need.plans.declare(options);
   options.require({"data", "wall"});
+  options.check([&] {
+    check_question(options, question, area_above);
+    need.door = questions.door();
+    if (min_cells < 1) throw UsageError("--min-cells must be at least 1");
+    question.min_cells = static_cast<std::size_t>(min_cells);
+    question.cell_metres = cell_size.metres();
+    choose_walls(walls, need);
+  });
   options.parse();
-  check_question(options, question, area_above);
-  need.door = questions.door();
-  if (min_cells < 1) throw UsageError("--min-cells must be at least 1");
-  question.min_cells = static_cast<std::size_t>(min_cells);
-  question.cell_metres = cell_size.metres();
-  choose_walls(walls, need);
-  CommandFiles& files = options.files();
-  files.makes("--csv", need.csv, options.overwrite(), need_csv_beginning);
-  need.plans.open(files);
-  files.check();
+  need.plans.open();
 }
 
 /// The superposition of the wall that is asked for alone, with the others at their temperatures.
@@ -144,9 +129,9 @@ RoomPlaces one_room(std::size_t cells) {
 
 }  // namespace
 
-int need_command(Options& options) {
+Report need_command(Options& options) {
   NeedOptions asked;
-  parse_need_options(options, asked);
+  parse_need(options, asked);
   WallNeed need{asked.question, std::vector<PlanNeed>(asked.plans.ids().size())};
   const std::size_t unusable = asked.plans.superpose(
       asked.kinds, [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
@@ -160,14 +145,9 @@ int need_command(Options& options) {
                                                                : rooms_of(floor_plan, asked.door));
       });
   std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
-  asked.picture.write([&] { return need_plot(need); });
-  if (!asked.csv.empty()) write_output(asked.csv, [&](std::ostream& out) { write_csv(out, need); });
-  if (asked.json) {
-    fmt::print("{}", json_text(to_json(need)));
-  } else {
-    print_wall_need(need);
-  }
-  return unusable > 0 ? exit_some_plans_failed : exit_done;
+  Report report = report_of(std::move(need));
+  report.exit_status = unusable > 0 ? exit_some_plans_failed : exit_done;
+  return report;
 }
 
 }  // namespace wallheat

@@ -25,7 +25,7 @@ void Output::declare(Options& options, bool has_out, const char* figure) {
   options.add("format,f",
               choice(form_, "NAME", "text",
                      {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
-              "text, json or csv (the first table, as spreadsheets and pandas read it)");
+              "text, json or csv (its main table, as spreadsheets and pandas read it)");
   options.add("out,o", file(out_, FileRole::text), "write there what would be printed");
   options.add("page", made_file(page_, "<!doctype html>\n"),
               "make one HTML page of it, which needs no network");
@@ -50,7 +50,7 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
     case Form::csv:
       break;
   }
-  const auto* const table = report.first<Table>();
+  const Table* const table = report.table_of_csv();
   if (table == nullptr) throw UsageError("there is no table to write as CSV");
   write_csv(*table, out);
 }

@@ -111,20 +111,6 @@ SolverOptions SolverOptionParser::finish(const std::filesystem::path& plans) con
   return solver;
 }
 
-Arguments SolverOptionParser::arguments() const {
-  const Limits& limits = solver_.limits;
-  Arguments arguments{
-      fmt::format("--solver={}", to_string(solver_.kind)),
-      fmt::format("--tolerance={}", limits.tolerance),
-      fmt::format("--accuracy={}", limits.accuracy),
-      fmt::format("--norm={}", to_string(limits.norm)),
-      fmt::format("--max-iterations={}", limits.max_iterations),
-      fmt::format("--solver-backend={}", solver_.reference ? "reference" : "vector"),
-      fmt::format("--isa={}", to_string(solver_.isa))};
-  if (options_->was_given("spacing")) arguments.push_back(fmt::format("--spacing={}", spacing_));
-  return arguments;
-}
-
 namespace {
 
 /// Options of a run that stand for something else than they say.

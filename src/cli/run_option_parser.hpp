@@ -20,8 +20,6 @@ class SolverOptionParser {
   void declare(Options& options);
   /// `plans` say what --spacing is where it was not given; may be empty. Throws UsageError.
   [[nodiscard]] SolverOptions finish(const std::filesystem::path& plans) const;
-  /// The options as arguments of another command that declares them.
-  [[nodiscard]] Arguments arguments() const;
 
  private:
   const Options* options_ = nullptr;

@@ -57,9 +57,7 @@ Report summary_command(Options& options) {
       report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_size.metres());
   report.title = std::filesystem::path(file).filename().string();
   report.add(histogram_figure(summary, report.title, static_cast<std::size_t>(bins)));
-  report.own_page = [reader, file](std::ostream& out) {
-    write_report_page({file, {}, reader.get()}, nullptr, out);
-  };
+  report.own_page = [reader, file](std::ostream& out) { write_report_page(file, *reader, out); };
   return report;
 }
 

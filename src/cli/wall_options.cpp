@@ -76,6 +76,7 @@ WallChange wall_change_in(const std::string& text) {
 }
 
 void LinearPlans::declare(Options& options) {
+  options.heading("Plans");
   options.add("data,d", file(data_, FileRole::plans, "PLANS"),
               "the floor plans: a directory or a zip archive, as for 'wallheat run'");
   options.add("id", value(ids_, "ID"), "a plan (also as an argument); default: all of --ids");
@@ -90,9 +91,10 @@ void LinearPlans::declare(Options& options) {
               "distance between neighbouring cells, as for 'wallheat solve'; matters to plans with "
               "ID_source.npy only");
   options.positional("id", -1);
+  options.check([this] { check(); });
 }
 
-void LinearPlans::open(CommandFiles& files) {
+void LinearPlans::check() const {
   if (!ids_.empty() && !ids_file_.empty())
     throw UsageError("give ids as arguments or in --ids, not both");
   if (first_ < 0) throw UsageError("--first must be at least 0");
@@ -101,13 +103,37 @@ void LinearPlans::open(CommandFiles& files) {
     throw UsageError("--accuracy must be a number above 0 (°C)");
   if (!std::isfinite(spacing_) || spacing_ < 0)
     throw UsageError("--spacing must be a number above 0");
-  files.check();
+}
+
+void LinearPlans::open() {
   source_ = open_plan_source(data_);
   const PlanIds plans =
       requested_plans(*source_, ids_, ids_file_, static_cast<std::size_t>(first_));
   if (!plans.note.empty()) print_error("{}", printable(plans.note));
   ids_ = {plans.ids.begin(), plans.ids.end()};
   if (spacing_ == 0) spacing_ = spacing_of_plans(data_).value_or(0);
+}
+
+std::size_t LinearPlans::threads() const {
+  return threads_ > 0 ? static_cast<std::size_t>(threads_)
+                      : std::max<std::size_t>(local_machine().cores.size(), 1);
+}
+
+Limits LinearPlans::limits() const {
+  Limits limits = limits_;
+  limits.spacing = spacing_ > 0 ? spacing_ : 1;
+  return limits;
+}
+
+void LinearPlans::superpose_some(const std::vector<double>& kinds, std::size_t first,
+                                 std::size_t count, const TakeSuperposition& take) const {
+  const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);
+  (void)superpose_plans(*source_, {begin, begin + static_cast<std::ptrdiff_t>(count)}, kinds,
+                        limits(), threads(),
+                        [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
+                          take(first + index, plan, solved);
+                        },
+                        {});
 }
 
 RoomPlaces rooms_of(const FloorPlan& plan, const Door& door) {
@@ -124,8 +150,6 @@ std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
   WallTemperatures walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
   require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
-  Limits limits = limits_;
-  limits.spacing = spacing_ > 0 ? spacing_ : 1;
   std::atomic_flag warned;
   const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
                                  const Superposition& superposition) {
@@ -133,16 +157,14 @@ std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
       print_error("wallheat: {}", unknown_spacing);
     take(index, plan, superposition);
   };
-  const std::size_t threads = threads_ > 0 ? static_cast<std::size_t>(threads_)
-                                           : std::max<std::size_t>(local_machine().cores.size(), 1);
   auto told = std::chrono::steady_clock::now();
-  const auto unusable =
-      superpose_plans(*source_, ids_, kinds, limits, threads, warn_and_take, [&](std::size_t done) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - told < std::chrono::seconds(5)) return;
-        told = now;
-        print_error("solved {} of {} plan(s)", done, ids_.size());
-      });
+  const auto unusable = superpose_plans(*source_, ids_, kinds, limits(), threads(), warn_and_take,
+                                        [&](std::size_t done) {
+                                          const auto now = std::chrono::steady_clock::now();
+                                          if (now - told < std::chrono::seconds(5)) return;
+                                          told = now;
+                                          print_error("solved {} of {} plan(s)", done, ids_.size());
+                                        });
   if (is_one() && !unusable.empty()) throw RunError(unusable.front().reason);
   for (const UnusablePlan& plan : unusable)
     print_error("wallheat: {}", printable_message(plan.reason));

@@ -1,32 +1,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <optional>
-#include <ostream>
+#include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/picture_file.hpp"
 #include "cli/question_options.hpp"
 #include "cli/wall_options.hpp"
 #include "report/field_picture.hpp"
+#include "report/figure.hpp"
 #include "report/what_if.hpp"
-#include "view/json.hpp"
-#include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
 struct WhatIfOptions {
-  WhatIf asked;  ///< without plans
+  WhatIf asked;
   LinearPlans plans;
   std::optional<Door> door;  ///< what divides rooms, if they are asked for
-  PictureFile picture;
-  std::filesystem::path csv;
-  bool json = false;
 };
 
 /// All combinations of the walls' temperatures, behind the plans' own.
@@ -57,18 +52,18 @@ void choose_settings(const std::vector<std::string>& words, WhatIf& asked) {
   std::move(combinations.begin(), combinations.end(), std::back_inserter(asked.settings));
 }
 
-///
-void parse_what_if_options(Options& options, WhatIfOptions& what_if) {
+/// Throws UsageError, RunError.
+void parse_what_if(Options& options, WhatIfOptions& what_if) {
   std::vector<std::string> walls;
   options.describe(
       "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
       "Says what plans would be with walls of other temperatures. A plan is solved once as it is "
       "and once for each kind of wall; any temperatures follow by superposition, each number with "
-      "a proven bound of its error.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered "
+      "a proven bound of its error. JSON and CSV have a row for each plan and setting, and with "
+      "--rooms one for each room.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered "
       "without plans that cannot be used.",
       {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
        "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
-  what_if.plans.declare(options);
   options.add("wall,w", value(walls, "KIND=DEGREES"),
               "sets walls, named by the temperature that their cells have in the plans, to another "
               "one, as 25=22; or to each of a range, as 25=18:30:1 (from, to, step). With several "
@@ -77,35 +72,26 @@ void parse_what_if_options(Options& options, WhatIfOptions& what_if) {
   questions.declare_thresholds(options);
   bool rooms = false;
   options.add("rooms", flag(rooms), "also tell of rooms");
-  questions.declare_door(options,
-                         "with --rooms: openings of at most so many cells divide rooms; 0: walls "
-                         "alone do; auto: a fiftieth of the grid's longer side, at least 1");
+  questions.declare_door(options, door_help);
   CellSizeOption cell_size;
   cell_size.declare(options);
-  options.add("csv", value(what_if.csv, "FILE"),
-              "write a line for each plan and setting, with --rooms also for each room");
-  what_if.picture.declare(options, "plot",
-                          "draw the means over a range, or the fields of one plan with one "
-                          "setting, as PNG, SVG or PDF");
-  options.add("json", flag(what_if.json), "print one JSON object");
+  what_if.plans.declare(options);
   options.require({"data", "wall"});
+  options.check([&] {
+    what_if.asked.thresholds = questions.thresholds({});
+    what_if.asked.cell_metres = cell_size.metres();
+    if (options.was_given("door") && !rooms) throw UsageError("--door goes with --rooms");
+    if (rooms) what_if.door = questions.door();
+    choose_settings(walls, what_if.asked);
+  });
   options.parse();
-  what_if.asked.thresholds = questions.thresholds({});
-  what_if.asked.cell_metres = cell_size.metres();
-  if (options.was_given("door") && !rooms) throw UsageError("--door goes with --rooms");
-  if (rooms) what_if.door = questions.door();
-  choose_settings(walls, what_if.asked);
-  CommandFiles& files = options.files();
-  files.makes("--csv", what_if.csv, options.overwrite(), what_if_csv_beginning);
-  what_if.plans.open(files);
-  files.check();
-  if (what_if.picture.wanted() && !what_if.plans.is_one() && what_if.asked.settings.size() == 2)
-    throw UsageError("--plot of several plans needs a range, as --wall 25=18:30:1");
+  what_if.plans.open();
 }
 
 /// A plan's figures with each setting.
-void add_figures(const WhatIf& asked, const Superposition& superposition, const RoomPlaces& rooms,
-                 WhatIfPlan& plan) {
+WhatIfPlan figures_of_plan(const std::string& id, const WhatIf& asked,
+                           const Superposition& superposition, const RoomPlaces& rooms) {
+  WhatIfPlan plan{id, {}, {}};
   for (const auto& setting : asked.settings) {
     const BoundedCells temperatures = superposition.at(setting);
     plan.figures.push_back(figures_of(temperatures.cells, temperatures.bound, asked.thresholds));
@@ -118,6 +104,7 @@ void add_figures(const WhatIf& asked, const Superposition& superposition, const 
       of_rooms.push_back(figures_of(values, temperatures.bound, asked.thresholds));
     }
   }
+  return plan;
 }
 
 /// The fields of one plan, now and with its one setting.
@@ -144,40 +131,44 @@ FieldPicture fields_picture(const std::string& id, const WhatIf& asked, const Fl
 
 }  // namespace
 
-int whatif_command(Options& options) {
-  WhatIfOptions asked;
-  parse_what_if_options(options, asked);
-  const LinearPlans& plans = asked.plans;
-  const bool fields = asked.picture.wanted() && plans.is_one() && asked.asked.settings.size() == 2;
-  FieldPicture drawn;
-  WhatIf what_if = asked.asked;
-  what_if.plans.resize(plans.ids().size());
+Report whatif_command(Options& options) {
+  const auto what_if = std::make_shared<WhatIfOptions>();
+  parse_what_if(options, *what_if);
+  const LinearPlans& plans = what_if->plans;
+  const WhatIf& asked = what_if->asked;
+  const auto of_plan = [what_if](std::size_t index, const FloorPlan& plan,
+                                 const Superposition& superposition) {
+    return figures_of_plan(what_if->plans.ids()[index], what_if->asked, superposition,
+                           what_if->door ? rooms_of(plan, *what_if->door) : RoomPlaces());
+  };
+  WhatIfTotals totals(asked, plans.ids().size());
+  std::mutex mutex;
+  WhatIfPlan only;
+  FieldPicture fields;
   const std::size_t unusable = plans.superpose(
-      what_if.walls,
-      [&](std::size_t index, const FloorPlan& plan, const Superposition& superposition) {
-        WhatIfPlan& one = what_if.plans[index];
-        one.id = plans.ids()[index];
-        add_figures(asked.asked, superposition,
-                    asked.door ? rooms_of(plan, *asked.door) : RoomPlaces(), one);
-        if (fields) drawn = fields_picture(one.id, asked.asked, plan, superposition);
+      asked.walls, [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
+        WhatIfPlan one = of_plan(index, plan, solved);
+        const std::lock_guard lock(mutex);
+        totals.add(index, one, asked.thresholds);
+        if (!plans.is_one()) return;
+        if (asked.settings.size() == 2) fields = fields_picture(one.id, asked, plan, solved);
+        only = std::move(one);
       });
-  std::erase_if(what_if.plans, [](const WhatIfPlan& plan) { return plan.id.empty(); });
-  if (fields) {
-    drawn.title = asked.picture.title().value_or(drawn.title);
-    drawn.size = asked.picture.size();
-    asked.picture.write_bytes(
-        [&](PlotFormat format) { return drawn.draw(format, asked.picture.dpi()); });
-  } else {
-    asked.picture.write([&] { return what_if_plot(what_if); });
-  }
-  if (!asked.csv.empty())
-    write_output(asked.csv, [&](std::ostream& out) { write_csv(out, what_if); });
-  if (asked.json) {
-    fmt::print("{}", json_text(to_json(what_if)));
-  } else {
-    print_what_if(what_if);
-  }
-  return unusable > 0 ? exit_some_plans_failed : exit_done;
+  // The figures of all plans with all settings would not fit in memory: who wants them solves anew.
+  const WhatIfPlans each = [what_if, of_plan, only](const auto& take) {
+    if (what_if->plans.is_one()) return take(only);
+    what_if->plans.for_each<WhatIfPlan>(what_if->asked.walls, of_plan, take);
+  };
+  Report report = report_of(asked, totals, each, plans.is_one() ? &only : nullptr);
+  if (!fields.panels.empty())
+    report.own_picture = [fields](PlotFormat format, const PictureStyle& style) {
+      FieldPicture picture = fields;
+      picture.title = style.title.value_or(fields.title);
+      if (style.width > 0) picture.size = std::pair(style.width, style.height);
+      return picture.draw(format, style.dpi);
+    };
+  report.exit_status = unusable > 0 ? exit_some_plans_failed : exit_done;
+  return report;
 }
 
 }  // namespace wallheat

@@ -23,6 +23,7 @@
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
 #include "report/summary.hpp"
+#include "report/time_ledger.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
 
@@ -372,6 +373,26 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
   if (plans > 0 && !std::isnan(spent.cpu_seconds()))
     time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
   return time;
+}
+
+ThreadSeconds thread_seconds_of(const ResultReader& reader) {
+  ThreadSeconds sum;
+  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions())) {
+    auto place = sum.begin();  // only sessions with GPUs have entries for them
+    for (const auto& [name, seconds] : ledger.entries) {
+      const auto found = std::ranges::find(sum, name, &ThreadSeconds::value_type::first);
+      place = found == sum.end() ? sum.insert(place, {name, 0}) : found;
+      place->second += seconds;
+      ++place;
+    }
+  }
+  return sum;
+}
+
+const ProgramTime& Compared::base_time() const {
+  const auto named = std::ranges::find(times, base, &ProgramTime::name);
+  if (named != times.end()) return *named;
+  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
 }
 
 }  // namespace wallheat

@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
+#include "report/report.hpp"
 #include "view/gpu_text.hpp"
-#include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -47,7 +47,7 @@ struct Comparison {
   };
 
   std::string first, second;
-  bool has_settings = false;      ///< false where one is a CSV: then it has no status either
+  bool has_settings = false;      ///< false if one is a CSV: then it has no status either
   std::vector<Setting> settings;  ///< and versions and devices; those that differ
   std::vector<std::string> only_first, only_second;  ///< ids
   std::vector<Status> statuses;                      ///< those that differ
@@ -81,44 +81,23 @@ struct ProgramTime {
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
                                                  const ResultReader& reader);
 
+/// Where the time of all threads of all sessions went, in s and in order; empty if no session
+/// tells.
+using ThreadSeconds = std::vector<std::pair<std::string, double>>;
+[[nodiscard]] ThreadSeconds thread_seconds_of(const ResultReader& reader);
+
 /// All that one call of `wallheat compare` finds.
-struct CompareReport {
+struct Compared {
   std::vector<Comparison> comparisons;  ///< all against the first
   std::vector<ProgramTime> times;
-  std::size_t plans = 0;  ///< for how many the hours are
-  std::string base;       ///< name of the time that speed-ups are against; empty: the slowest
+  std::vector<std::pair<std::string, ThreadSeconds>> threads;  ///< of each result file
+  std::size_t plans = 0;                                       ///< for how many the hours are
+  std::string base;  ///< name of the time that speed-ups are against; empty: the slowest
 
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
-/// Text for a table; `alignment` as in print_table.
-struct TextTable {
-  std::string alignment;
-  std::vector<std::vector<std::string>> rows;
-};
-/// The settings that differ, under a head; empty where none does.
-[[nodiscard]] TextTable settings_table(const Comparison& found);
-/// How many plans, and which; without a head. Lists name `longest_list` ids at most.
-[[nodiscard]] TextTable plans_table(const Comparison& found, std::size_t longest_list);
-/// The differences of each column and of the fields, under a head; empty where no plan is in both.
-[[nodiscard]] TextTable columns_table(const Comparison& found);
-/// Under a head; empty where no time is known.
-[[nodiscard]] TextTable times_table(const CompareReport& report);
-/// What a plan's time on GPUs went to, under a head; empty where none was used.
-[[nodiscard]] TextTable gpu_times_table(const CompareReport& report);
-
-/// For people; lists name `longest_list` ids at most.
-void print_report(const CompareReport& report, std::size_t longest_list);
-/// One JSON object, with all ids.
-[[nodiscard]] Json to_json(const CompareReport& report);
-/// A panel for each comparison whose means differ, with the histogram of their differences, and one
-/// with the seconds a plan of each program. Throws RunError where there is neither.
-[[nodiscard]] Plot compare_plot(const CompareReport& report);
-
-/// What differs between a run and another one: settings first, then times, answers, and where the
-/// time went. A part of the page. Throws RunError where a file is damaged, as compare.
-[[nodiscard]] std::string comparison_html(const Answers& run, const Answers& other);
-/// The same as data, with all ids.
-[[nodiscard]] Json comparison_json(const Answers& run, const Answers& other);
+/// People see the first `most_listed` of the plans that are not in both alike.
+[[nodiscard]] Report report_of(Compared found, std::size_t most_listed);
 
 }  // namespace wallheat

@@ -2,301 +2,303 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "report/compare.hpp"
-#include "report/unknown.hpp"
-#include "view/json.hpp"
-#include "view/terminal.hpp"
 #include "view/time_text.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
 constexpr double seconds_an_hour = 3600;
 
-/// "3: a, b, ..."
-std::string list_text(const std::vector<std::string>& ids, std::size_t longest) {
-  if (ids.empty()) return "0";
-  const std::size_t shown = std::min(ids.size(), longest);
-  if (shown == 0) return fmt::format("{}", ids.size());
-  return fmt::format("{}: {}{}", ids.size(),
-                     fmt::join(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                     ids.size() > shown ? ", ..." : "");
+/// The column that says of which file a row is; people need it among several only.
+Table::Column file_column(const Compared& found) {
+  return {"file", found.comparisons.size() > 1 ? "file" : ""};
 }
 
-void print_histograms_of_both(const Comparison& found) {
-  const Histogram histogram = found.histogram();
-  if (histogram.bins.empty()) return;
-  fmt::print("\n");
-  print_line(fmt::format("plans by difference of mean_temp, {} less {}", found.second, found.first),
-             4);
-  constexpr int digits = 6;
-  print_histogram(histogram, digits);
-  if (histogram.outliers.empty()) return;
-  std::vector<std::string> outliers;
-  for (const std::size_t i : histogram.outliers)
-    outliers.push_back(fmt::format("{} ({:.6g} °C)", found.plans[i], found.means[i]));
-  constexpr std::size_t most = 10;
-  print_line(fmt::format("  far from the others: {}", list_text(outliers, most)), 4);
+void add_settings(const Compared& found, Report& report) {
+  const bool is_one = found.comparisons.size() == 1;
+  Table table{"settings",
+              "",
+              {file_column(found),
+               {"name", "what differs"},
+               {"first", found.comparisons.front().first},
+               {"second", is_one ? found.comparisons.front().second : "in this file"}}};
+  for (const Comparison& one : found.comparisons) {
+    for (const auto& [name, first, second] : one.settings)
+      table.rows.push_back({one.second, name, first, second});
+    if (one.has_settings && one.settings.empty())
+      report.add(Note{fmt::format("settings, version and devices of {} and {} are the same",
+                                  one.first, one.second)});
+  }
+  report.add(std::move(table));
 }
 
-void print(const TextTable& table) {
-  if (!table.rows.empty()) print_table(table.alignment, table.rows, 0);
+void add_counts(const Compared& found, Report& report) {
+  const std::string& first = found.comparisons.front().first;
+  const auto name_if_any = [&](const char* name, const auto& count_in) {
+    return std::ranges::any_of(found.comparisons,
+                               [&](const Comparison& one) { return count_in(one) > 0; })
+               ? name
+               : "";
+  };
+  Table table{
+      "comparisons",
+      "answers against those of " + first,
+      {{"file", "file"},
+       {"equal", "equal"},
+       {"compared", "in both"},
+       {"identical", "identical"},
+       {"other_inputs",
+        name_if_any("other floor plan", [](const auto& one) { return one.other_inputs.size(); })},
+       {"other_statuses",
+        name_if_any("other status", [](const auto& one) { return one.statuses.size(); })},
+       {"only_first", "only in " + first},
+       {"only_second", "only here"},
+       {"compared_fields",
+        name_if_any("fields in both", [](const auto& one) { return one.compared_fields; })}}};
+  for (const Comparison& one : found.comparisons) {
+    table.rows.push_back(
+        {one.second, one.equal(), one.compared, one.identical,
+         one.has_settings ? Value(one.other_inputs.size()) : Value(),
+         one.has_settings ? Value(one.statuses.size()) : Value(),  // a CSV tells none
+         one.only_first.size(), one.only_second.size(), one.compared_fields});
+  }
+  report.add(std::move(table));
+  for (const Comparison& one : found.comparisons)
+    if (one.equal() && one.compared > 0)
+      report.add(Note{fmt::format("{} and {} are identical to the last bit{}: {} plans", one.first,
+                                  one.second, one.left_out.empty() ? "" : " in what both tell",
+                                  one.compared)});
 }
 
-Json to_json(const Comparison::Column& column) {
-  return {{"column", column.name},
-          {"plans", column.differing},
-          {"largest", column.largest},
-          {"mean", column.mean},
-          {"plan", column.plan.empty() ? Json(nullptr) : Json(column.plan)}};
+/// The plans that are not in both alike: rarer kinds first, as people see a few only.
+void add_plans_apart(const std::shared_ptr<const Compared>& found, std::size_t most_listed,
+                     Report& report) {
+  Table& table = report.add(Table{"plans_apart",
+                                  "plans that are not in both alike",
+                                  {file_column(*found),
+                                   {"id", "plan"},
+                                   {"kind", ""},
+                                   {"first", ""},
+                                   {"second", ""},
+                                   {"what", "what differs"}}});
+  table.most_shown = most_listed;
+  table.source = [found](const std::function<void(const Table::Row&)>& take) {
+    for (const Comparison& one : found->comparisons) {
+      for (const auto& [id, first, second] : one.statuses)
+        take({one.second, id, "status", to_string(first), to_string(second),
+              fmt::format("{} in {}, {} in {}", to_string(first), one.first, to_string(second),
+                          one.second)});
+      for (const std::string& id : one.other_inputs)
+        take({one.second, id, "floor plan", {}, {}, "another floor plan"});
+      for (const std::string& id : one.only_first)
+        take({one.second, id, "only first", {}, {}, "only in " + one.first});
+      for (const std::string& id : one.only_second)
+        take({one.second, id, "only second", {}, {}, "only in " + one.second});
+    }
+  };
 }
 
-Json to_json(const Comparison& found) {
-  Json json{{"first", found.first},
-            {"second", found.second},
-            {"equal", found.equal()},
-            {"settings", Json::array()},
-            {"compared", found.compared},
-            {"identical", found.identical},
-            {"other_inputs", found.other_inputs},
-            {"only_first", found.only_first},
-            {"only_second", found.only_second},
-            {"statuses", Json::array()},
-            {"columns", Json::array()},
-            {"left_out", found.left_out}};
-  for (const auto& [name, first, second] : found.settings)
-    json["settings"].push_back({{"name", name}, {"first", first}, {"second", second}});
-  for (const auto& [id, first, second] : found.statuses)
-    json["statuses"].push_back(
-        {{"id", id}, {"first", to_string(first)}, {"second", to_string(second)}});
-  for (const Comparison::Column& column : found.columns) json["columns"].push_back(to_json(column));
-  json["fields"] = found.fields ? to_json(*found.fields) : Json(nullptr);
-  json["compared_fields"] = found.compared_fields;
-  const Histogram histogram = found.histogram();
-  json["histogram"] = to_json(histogram);
-  json["outliers"] = Json::array();
-  for (const std::size_t i : histogram.outliers)
-    json["outliers"].push_back(
-        {{"id", std::string(found.plans[i])}, {"mean_temp_difference", found.means[i]}});
-  return json;
+/// People see the columns that differ. JSON has all.
+void add_columns(const Compared& found, Report& report) {
+  Table all{
+      "columns",
+      "",
+      {{"file", ""}, {"column", ""}, {"plans", ""}, {"largest", ""}, {"mean", ""}, {"plan", ""}}};
+  Table left_out{"left_out", "", {{"file", ""}, {"column", ""}}};
+  Table shown{"differing_columns",
+              "columns that differ",
+              {file_column(found),
+               {"column", "absolute difference"},
+               {"plans", "plans"},
+               {"largest", "largest"},
+               {"mean", "mean"},
+               {"plan", "largest in plan"}}};
+  for (const Comparison& one : found.comparisons) {
+    std::vector<Comparison::Column> columns = one.columns;
+    if (one.fields) columns.push_back(*one.fields);
+    for (const auto& [name, differing, largest, mean, plan] : columns) {
+      if (one.compared == 0) continue;
+      all.rows.push_back(
+          {one.second, name, differing, largest, mean, plan.empty() ? Value() : Value(plan)});
+      if (differing > 0) shown.rows.push_back(all.rows.back());
+    }
+    for (const std::string& name : one.left_out) left_out.rows.push_back({one.second, name});
+  }
+  report.add(std::move(all));
+  report.add(std::move(shown));
+  report.add(std::move(left_out));
+  for (const Comparison& one : found.comparisons)
+    if (!one.left_out.empty())
+      report.add(Note{fmt::format("{} and {} are of two solvers, so these are not compared: {}",
+                                  one.first, one.second, fmt::join(one.left_out, ", "))});
 }
 
-void add_histogram_panel(Plot& plot, const Comparison& found) {
-  const Histogram histogram = found.histogram();
-  std::vector<std::vector<double>> bars;
-  for (const auto& [from, to, plans] : histogram.bins)
-    bars.push_back({(from + to) / 2, static_cast<double>(plans)});
-  const double width = histogram.bins.front().to - histogram.bins.front().from;
-  std::string title = fmt::format("{} less {}", found.second, found.first);
-  if (!histogram.outliers.empty())
-    title += fmt::format(" ({} plan(s) beyond)", histogram.outliers.size());
-  plot.add("set title " + Plot::quoted(title));
-  plot.add("set xlabel 'difference of mean temperature, °C'");
-  plot.add("set ylabel 'plans'");
-  plot.add("set format x '%g'");
-  plot.add("set xtics {:.10g}", width * std::ceil(static_cast<double>(bars.size()) / 5));
-  plot.add_bars(bars, width);
+/// The differences of the means: bins for people and as a figure, and what is far from the others.
+void add_histograms(const Compared& found, Report& report) {
+  Table outliers{
+      "outliers",
+      "far from the others",
+      {file_column(found), {"id", "plan"}, {"difference", "difference", {.unit = "°C"}}}};
+  constexpr std::size_t most_outliers = 10;
+  outliers.most_shown = most_outliers;
+  std::size_t number = 0;
+  for (const Comparison& one : found.comparisons) {
+    const std::string suffix = ++number == 1 ? "" : fmt::format("_{}", number);
+    const std::string less = fmt::format("{} less {}", one.second, one.first);
+    const Histogram histogram = one.histogram();
+    constexpr int digits = 6;
+    report.add(table_of(histogram, "histogram" + suffix,
+                        "plans by difference of mean_temp, " + less, digits));
+    for (const std::size_t i : histogram.outliers)
+      outliers.rows.push_back({one.second, one.plans[i], one.means[i]});
+    if (histogram.bins.empty()) continue;
+    Figure figure{"differences" + suffix, less, {"difference of mean temperature, °C"}, {"plans"}};
+    if (!histogram.outliers.empty())
+      figure.name += fmt::format(" ({} plan(s) beyond)", histogram.outliers.size());
+    Figure::Series& bars = figure.series.emplace_back();
+    bars.mark = Figure::Mark::bars;
+    for (const auto& [from, to, plans] : histogram.bins) {
+      bars.x.push_back(from);
+      bars.x_end.push_back(to);
+      bars.y.push_back(static_cast<double>(plans));
+    }
+    report.add(std::move(figure));
+  }
+  report.add(std::move(outliers));
 }
 
-/// Against the base: 1 and more where that is the slowest.
-std::string speedup_text(const CompareReport& report, const ProgramTime& time) {
-  const ProgramTime& base = report.base_time();
-  if (&time == &base) return "1 (base)";
-  const double speedup = base.seconds_a_plan / time.seconds_a_plan;
-  constexpr double two_decimals_suffice = 0.1;
-  return speedup < two_decimals_suffice ? fmt::format("{:.2g} x", speedup)
-                                        : fmt::format("{:.2f} x", speedup);
-}
-
-/// Names stand aslant where they would have more than so many letters side by side.
-void add_times_panel(Plot& plot, const std::vector<ProgramTime>& times, std::size_t room) {
-  std::vector<std::vector<double>> rows;
-  std::vector<std::pair<std::string, double>> names;
-  double highest = 0;
-  double lowest = std::numeric_limits<double>::infinity();
-  std::size_t longest = 0;
+Figure figure_of_times(const std::vector<ProgramTime>& times) {
+  Figure figure{"seconds_a_plan", "seconds a plan, wall time", {}, {"seconds a plan"}};
+  Figure::Series& bars = figure.series.emplace_back();
+  bars.mark = Figure::Mark::bars;
   for (const ProgramTime& time : times) {
-    longest = std::max(longest, time.name.size());
-    const auto place = static_cast<double>(rows.size());
-    names.emplace_back(time.name, place);
-    plot.add("set label {} {} at {},{:.10g} center offset 0,0.7", rows.size() + 1,
-             Plot::quoted(seconds_text(time.seconds_a_plan)), place, time.seconds_a_plan);
-    rows.push_back({place, time.seconds_a_plan});
-    highest = std::max(highest, time.seconds_a_plan);
-    lowest = std::min(lowest, time.seconds_a_plan);
+    constexpr double half_width = 0.38;
+    const auto place = static_cast<double>(figure.x.names.size());
+    figure.x.names.push_back(time.name);
+    bars.x.push_back(place - half_width);
+    bars.x_end.push_back(place + half_width);
+    bars.y.push_back(time.seconds_a_plan);
+    bars.labels.push_back(seconds_text(time.seconds_a_plan));
   }
+  const auto [least, largest] = std::ranges::minmax(bars.y);
   constexpr double most_on_linear_axis = 20;  // beyond, a bar cannot be seen
-  const bool logarithmic = highest > most_on_linear_axis * lowest;
-  const std::string data = plot.add_data(rows);
-  plot.add("set title 'seconds a plan, wall time'");
-  plot.add("unset xlabel");
-  plot.add("set ylabel 'seconds a plan'; set ytics autofreq");
-  plot.add("set xtics {} rotate by {}", Plot::ticks(names),
-           times.size() * (longest + 1) > room ? -25 : 0);
-  plot.add("set xrange [-0.6:{:.10g}]", static_cast<double>(rows.size()) - 0.4);
-  if (logarithmic) {
-    plot.add("set logscale y");
-    plot.add("set format y '%g'");
-    plot.add("set ylabel 'seconds a plan (logarithmic)'");
-    plot.add("set yrange [{:.10g}:{:.10g}]", lowest / 4, 3 * highest);
-  } else {
-    plot.add("set yrange [0:{:.10g}]", 1.15 * highest);
+  if (largest > most_on_linear_axis * least)
+    figure.y = {
+        "seconds a plan (logarithmic)", Figure::Scale::powers_of_10, {}, least / 4, 3 * largest};
+  return figure;
+}
+
+void add_times(const Compared& found, Report& report) {
+  report.add(Fact{"plans", "", found.plans});
+  Table table{"times",
+              "",
+              {{"name", "program"},
+               {"workers", "workers"},
+               {"cpu_seconds_a_plan", "CPU s a plan", {Form::seconds}},
+               {"seconds_a_plan", "s a plan", {Form::seconds}},
+               {"speedup", "speed-up", {Form::digits, 4}},
+               {"seconds", fmt::format("s for {} plans", found.plans), {Form::decimals, 1}},
+               {"hours", "hours", {Form::decimals, 2}}}};
+  for (const ProgramTime& time : found.times) {
+    const double all_s = time.seconds_a_plan * static_cast<double>(found.plans);
+    table.rows.push_back({time.name, time.workers, time.cpu_seconds_a_plan, time.seconds_a_plan,
+                          found.base_time().seconds_a_plan / time.seconds_a_plan, all_s,
+                          all_s / seconds_an_hour});
   }
-  plot.add("set boxwidth 0.7");
-  plot.add("plot " + data + " with boxes linetype 1");
-  plot.add("unset label");
-  plot.add("unset logscale");
+  report.add(std::move(table));
+  if (found.times.empty()) return;
+  report.add(
+      Fact{"base", found.times.size() > 1 ? "speed-ups are against" : "", found.base_time().name});
+  if (found.times.size() > 1) report.add(figure_of_times(found.times));
+}
+
+/// What a plan's time on GPUs went to.
+void add_gpu_times(const Compared& found, Report& report) {
+  Table table{"gpu_times", "", {{"name", "GPU s a plan"}}};
+  constexpr std::array heads{"host's work", "upload", "kernels", "download", "waiting"};
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    table.columns.push_back({gpu_seconds_names.at(i).first, heads.at(i), {Form::seconds}});
+  for (const ProgramTime& time : found.times) {
+    if (!time.gpu_seconds_a_plan) continue;
+    Table::Row& row = table.rows.emplace_back(Table::Row{time.name});
+    for (const auto& [name, part] : gpu_seconds_names)
+      row.emplace_back((*time.gpu_seconds_a_plan).*part);
+  }
+  report.add(std::move(table));
+}
+
+double sum_of(const ThreadSeconds& entries) {
+  return std::accumulate(entries.begin(), entries.end(), 0.0,
+                         [](double sum, const auto& entry) { return sum + entry.second; });
+}
+
+/// A row for each thing that threads did, and two columns for each file.
+void add_thread_times(const Compared& found, Report& report) {
+  Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
+  std::vector<std::string> names;
+  std::vector<std::pair<const ThreadSeconds*, double>> files;
+  for (const auto& [file, entries] : found.threads) {
+    if (entries.empty()) {
+      report.add(Note{fmt::format("{} does not tell where its time went", file)});
+      continue;
+    }
+    files.emplace_back(&entries, sum_of(entries));
+    table.columns.push_back({fmt::format("seconds_{}", files.size()), file, {Form::duration}});
+    table.columns.push_back(
+        {fmt::format("share_{}", files.size()), "share", {Form::decimals, 2, "%"}});
+    auto place = names.begin();
+    for (const auto& [name, seconds] : entries) {
+      const auto known = std::ranges::find(names, name);
+      place = (known == names.end() ? names.insert(place, name) : known) + 1;
+    }
+  }
+  for (const std::string& name : names) {
+    Table::Row row{name};
+    bool any = false;
+    for (const auto& [entries, all_s] : files) {
+      const auto entry = std::ranges::find(*entries, name, &ThreadSeconds::value_type::first);
+      const double seconds = entry == entries->end() ? 0 : entry->second;
+      row.insert(row.end(), {seconds, 100 * seconds / all_s});
+      any = any || seconds > 0;
+    }
+    if (any) table.rows.push_back(std::move(row));
+  }
+  if (!files.empty()) {
+    Table::Row& all = table.rows.emplace_back(Table::Row{"all threads"});
+    for (const auto& [entries, all_s] : files) all.insert(all.end(), {all_s, 100.0});
+  }
+  report.add(std::move(table));
 }
 
 }  // namespace
 
-TextTable settings_table(const Comparison& found) {
-  if (found.settings.empty()) return {};
-  TextTable table{"lll", {{"what differs", found.first, found.second}}};
-  for (const auto& [name, first, second] : found.settings)
-    table.rows.push_back({name, first, second});
-  return table;
-}
-
-TextTable plans_table(const Comparison& found, std::size_t longest_list) {
-  TextTable table{"ll",
-                  {{"plans with an answer in both", fmt::format("{}", found.compared)},
-                   {"  identical to the last bit", fmt::format("{}", found.identical)}}};
-  auto& rows = table.rows;
-  if (!found.other_inputs.empty())
-    rows.push_back({"  of other floor plans", list_text(found.other_inputs, longest_list)});
-  rows.push_back({"plans only in " + found.first, list_text(found.only_first, longest_list)});
-  rows.push_back({"plans only in " + found.second, list_text(found.only_second, longest_list)});
-  if (found.has_settings) {  // a CSV tells no status
-    std::vector<std::string> statuses;
-    statuses.reserve(found.statuses.size());
-    for (const auto& [id, first, second] : found.statuses)
-      statuses.push_back(fmt::format("{} ({}, then {})", id, to_string(first), to_string(second)));
-    rows.push_back({"plans with another status", list_text(statuses, longest_list)});
+Report report_of(Compared compared, std::size_t most_listed) {
+  const auto found = std::make_shared<const Compared>(std::move(compared));
+  Report report;
+  report.csv_table = found->comparisons.empty() ? "times" : "columns";
+  if (!found->comparisons.empty()) {
+    report.add(Fact{"first", "", found->comparisons.front().first});
+    add_counts(*found, report);
+    add_settings(*found, report);
+    add_plans_apart(found, most_listed, report);
+    add_columns(*found, report);
+    add_histograms(*found, report);
   }
-  return table;
-}
-
-TextTable columns_table(const Comparison& found) {
-  if (found.compared == 0) return {};
-  TextTable table{"lrrrl",
-                  {{"absolute difference", "plans", "largest", "mean", "largest in plan"}}};
-  const auto add = [&](const Comparison::Column& column) {
-    const auto number = [](double value) {
-      return std::isnan(value) ? "-" : fmt::format("{:.6g}", value);
-    };
-    table.rows.push_back({column.name, fmt::format("{}", column.differing), number(column.largest),
-                          number(column.mean), column.plan.empty() ? "-" : column.plan});
-  };
-  for (const Comparison::Column& column : found.columns) add(column);
-  if (found.fields) add(*found.fields);
-  return table;
-}
-
-const ProgramTime& CompareReport::base_time() const {
-  const auto named = std::ranges::find(times, base, &ProgramTime::name);
-  if (named != times.end()) return *named;
-  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
-}
-
-TextTable times_table(const CompareReport& report) {
-  if (report.times.empty()) return {};
-  TextTable table{"lrrrrrr",
-                  {{"program", "workers", "CPU s a plan", "s a plan", "speed-up",
-                    fmt::format("s for {} plans", report.plans), "hours"}}};
-  for (const ProgramTime& time : report.times) {
-    const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
-    table.rows.push_back({time.name, time.workers ? fmt::format("{}", *time.workers) : "-",
-                          time.cpu_seconds_a_plan ? seconds_text(*time.cpu_seconds_a_plan) : "-",
-                          seconds_text(time.seconds_a_plan), speedup_text(report, time),
-                          fmt::format("{:.1f}", all_s),
-                          fmt::format("{:.2f}", all_s / seconds_an_hour)});
-  }
-  return table;
-}
-
-TextTable gpu_times_table(const CompareReport& report) {
-  TextTable table{"lrrrrr",
-                  {{"GPU s a plan", "host's work", "upload", "kernels", "download", "waiting"}}};
-  for (const ProgramTime& time : report.times) {
-    if (!time.gpu_seconds_a_plan) continue;
-    table.rows.push_back({time.name});
-    for (const auto& [name, part] : gpu_seconds_names)
-      table.rows.back().push_back(seconds_text((*time.gpu_seconds_a_plan).*part));
-  }
-  return table.rows.size() > 1 ? table : TextTable{};
-}
-
-void print_report(const CompareReport& report, std::size_t longest_list) {
-  for (const Comparison& found : report.comparisons) {
-    print_line(fmt::format("{} against {}", found.second, found.first), 4);
-    if (found.has_settings) {
-      print(settings_table(found));
-      if (found.settings.empty()) print_line("settings, version and devices are the same", 4);
-    }
-    print(plans_table(found, longest_list));
-    if (found.compared > 0) fmt::print("\n");
-    print(columns_table(found));
-    if (found.fields)
-      print_line(fmt::format("field: over all cells of the {} plans whose fields both files hold",
-                             found.compared_fields),
-                 4);
-    if (!found.left_out.empty())
-      print_line(
-          fmt::format("not compared, as the solvers differ: {}", fmt::join(found.left_out, ", ")),
-          4);
-    print_histograms_of_both(found);
-    fmt::print("\n");
-  }
-  print(times_table(report));
-  print(gpu_times_table(report));
-}
-
-Json to_json(const CompareReport& report) {
-  Json json{{"comparisons", Json::array()}, {"times", Json::array()}, {"plans", report.plans}};
-  for (const Comparison& found : report.comparisons) json["comparisons"].push_back(to_json(found));
-  for (const ProgramTime& time : report.times) {
-    const double all_s = time.seconds_a_plan * static_cast<double>(report.plans);
-    json["times"].push_back({{"name", time.name},
-                             {"workers", time.workers ? Json(*time.workers) : Json(nullptr)},
-                             {"cpu_seconds_a_plan", time.cpu_seconds_a_plan.value_or(unknown)},
-                             {"seconds_a_plan", time.seconds_a_plan},
-                             {"speedup", report.base_time().seconds_a_plan / time.seconds_a_plan},
-                             {"seconds", all_s},
-                             {"hours", all_s / seconds_an_hour}});
-    if (!time.gpu_seconds_a_plan) continue;
-    Json& parts = json["times"].back()["gpu_seconds_a_plan"];
-    for (const auto& [name, part] : gpu_seconds_names)
-      parts[name] = (*time.gpu_seconds_a_plan).*part;
-  }
-  json["base"] = report.times.empty() ? Json(nullptr) : Json(report.base_time().name);
-  return json;
-}
-
-Plot compare_plot(const CompareReport& report) {
-  std::vector<const Comparison*> histograms;
-  for (const Comparison& found : report.comparisons)
-    if (!found.histogram().bins.empty()) histograms.push_back(&found);
-  const bool times = report.times.size() > 1;
-  const std::size_t panels = histograms.size() + (times ? 1 : 0);
-  if (panels == 0)
-    throw RunError(
-        "there is nothing to draw: all mean temperatures are equal, and fewer than two times are "
-        "known");
-  Plot plot;
-  const std::size_t columns = std::min<std::size_t>(panels, 2);
-  const std::string layout =
-      fmt::format("set multiplot layout {},{}", (panels + columns - 1) / columns, columns);
-  // An empty title would take room, too.
-  plot.add("if (heading eq '') {{ {} }} else {{ {} title heading font ',14' }}", layout, layout);
-  for (const Comparison* found : histograms) add_histogram_panel(plot, *found);
-  if (times) add_times_panel(plot, report.times, panels == 1 ? 110 : 50);
-  plot.add("unset multiplot");
-  return plot;
+  for (const auto& [file, entries] : found->threads)
+    if (std::ranges::count(found->times, file, &ProgramTime::name) == 0)
+      report.add(Note{fmt::format("no session of {} left its wall time", file)});
+  add_times(*found, report);
+  add_gpu_times(*found, report);
+  add_thread_times(*found, report);
+  return report;
 }
 
 }  // namespace wallheat

@@ -154,6 +154,7 @@ std::string draw_all(const std::vector<const Figure*>& figures, PlotFormat forma
 }  // namespace
 
 std::string draw(const Report& report, PlotFormat format, const PictureStyle& style) {
+  if (report.own_picture) return report.own_picture(format, style);
   std::vector<const Figure*> figures;
   for (const auto& part : report.parts)
     if (const auto* figure = std::get_if<Figure>(&part); figure && has_data(*figure))

@@ -30,7 +30,8 @@ set linetype 1 linecolor rgb '#4a1c76' linewidth 2 pointtype 7
 set linetype 2 linecolor rgb '#e96042' linewidth 2 pointtype 5
 set linetype 3 linecolor rgb '#2a8a8a' linewidth 2 pointtype 9
 set linetype 4 linecolor rgb '#8a8f99' linewidth 2 pointtype 13
-set linetype 5 linecolor rgb '#262a33' linewidth 2 pointtype 7
+set linetype 5 linecolor rgb '#c9962b' linewidth 2 pointtype 11
+set linetype 6 linecolor rgb '#262a33' linewidth 2 pointtype 3
 set key outside right top vertical reverse Left samplen 2 noautotitle
 set datafile missing 'nan'
 )";

@@ -1,12 +1,7 @@
 #include "report/histogram.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-
-#include "view/json.hpp"
-#include "view/terminal.hpp"
 
 namespace wallheat {
 namespace {
@@ -71,12 +66,12 @@ Histogram histogram_of(const std::vector<double>& values, double unit) {
 }
 
 Table table_of(const Histogram& histogram, const std::string& key, const std::string& name,
-               int digits) {
+               int digits, const std::string& counted) {
   Table table{key,
               name,
               {{"from", "from", {Form::digits, digits, "°C"}},
                {"to", "to", {Form::digits, digits, "°C"}},
-               {"plans", "plans"},
+               {counted, counted},
                {"", " "}}};
   std::size_t highest = 1;
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.plans);
@@ -87,27 +82,6 @@ Table table_of(const Histogram& histogram, const std::string& key, const std::st
     table.rows.push_back({from, to, plans, std::string(bar, '#')});
   }
   return table;
-}
-
-void print_histogram(const Histogram& histogram, int digits) {
-  std::size_t highest = 1;
-  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.plans);
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [from, to, plans] : histogram.bins) {
-    constexpr std::size_t width = 30;
-    // Round up: a bin with a plan in it shows at least one mark.
-    const std::size_t bar = (plans * width + highest - 1) / highest;
-    rows.push_back({fmt::format("{:.{}g}", from, digits), fmt::format("to {:.{}g} °C", to, digits),
-                    fmt::format("{}", plans), std::string(bar, '#')});
-  }
-  print_table("rlrl", rows, table_margin);
-}
-
-Json to_json(const Histogram& histogram) {
-  Json json = Json::array();
-  for (const auto& [from, to, plans] : histogram.bins)
-    json.push_back({{"from", from}, {"to", to}, {"plans", plans}});
-  return json;
 }
 
 }  // namespace wallheat

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "report/report.hpp"
-#include "view/json_forward.hpp"
 
 namespace wallheat {
 
@@ -26,12 +25,10 @@ struct Histogram {
 /// three quarters of the numbers at least are in bins, whatever they are.
 [[nodiscard]] Histogram histogram_of(const std::vector<double>& values, double unit = 1);
 
-/// A row a bin, with so many digits of its borders and a bar for people.
+/// A row a bin, with so many digits of its borders and a bar for people. `counted` is what its
+/// values are of.
 [[nodiscard]] Table table_of(const Histogram& histogram, const std::string& key,
-                             const std::string& name, int digits);
-/// For people.
-void print_histogram(const Histogram& histogram, int digits);
-/// An array of the bins.
-[[nodiscard]] Json to_json(const Histogram& histogram);
+                             const std::string& name, int digits,
+                             const std::string& counted = "plans");
 
 }  // namespace wallheat

@@ -452,9 +452,10 @@ std::string coldest_rooms(const Summary& summary) {
 
 /// All plans: the first ones in a table, and all as text that the page's script sorts and shows.
 /// Written row by row, as there may be millions.
-void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
+void write_plans(const std::string& file, const ResultReader& reader, std::size_t plans,
+                 std::ostream& out) {
   constexpr std::size_t first = 200;
-  const auto [above, below] = recorded_thresholds(*run.reader);
+  const auto [above, below] = recorded_thresholds(reader);
   std::vector<std::vector<std::string>> top{
       {"plan", "status", "mean, °C", "deviation, °C", fmt::format("below {} °C, %", below),
        fmt::format("above {} °C, %", above), "iterations", "seconds"}};
@@ -472,16 +473,15 @@ void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
                                     std::to_string(row.iterations),
                                     number(row.seconds)};
   };
-  for (std::size_t i = 0; i < std::min(first, plans); ++i)
-    top.push_back(cells_of(run.reader->row(i)));
+  for (std::size_t i = 0; i < std::min(first, plans); ++i) top.push_back(cells_of(reader.row(i)));
   out << "<section id=plans><h2>Plans</h2>\n";
   if (plans > first)
     out << fmt::format(
         "<p id=plans-shown>The first {} of {}; with JavaScript the page shows and sorts all. "
         "<code>wallheat list {}</code> prints them.</p>\n",
-        first, plans, escaped(run.name));
+        first, plans, escaped(file));
   out << table("llrrrrrr", top) << "<pre id=plans-all hidden>\n";
-  run.reader->for_each_row([&](const PlanResult& row) {
+  reader.for_each_row([&](const PlanResult& row) {
     const char* separator = "";
     for (const std::string& cell : cells_of(row))
       out << std::exchange(separator, "\t") << escaped(cell);
@@ -492,17 +492,14 @@ void write_plans(const Answers& run, std::size_t plans, std::ostream& out) {
 
 }  // namespace
 
-void write_report_page(const Answers& run, const Answers* other, std::ostream& out) {
-  const ResultReader& reader = *run.reader;
+void write_report_page(const std::string& file, const ResultReader& reader, std::ostream& out) {
   const Summary summary = summary_of(reader, rows_of(reader), recorded_thresholds(reader));
   const std::vector<Lane> lanes = lanes_of(rows_of(reader));
   const std::vector<TimeLedger> ledgers = ledgers_of(lanes, reader.sessions());
   const Points points = points_of(rows_of(reader));
-  out << page_beginning(std::filesystem::path(run.name).filename().string())
+  out << page_beginning(std::filesystem::path(file).filename().string())
       << origin(lanes, reader.sessions());
   out << section("Answers", facts(summary, wall_time(reader.sessions()), reader));
-  if (other != nullptr)
-    out << section("Compared with " + other->name, comparison_html(run, *other));
   if (!summary.means.empty()) {
     out << section("Mean temperatures",
                    inline_svg(draw(histogram_figure(summary, "plans by mean temperature"),
@@ -512,7 +509,7 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
   }
   if (summary.rooms && summary.rooms->rooms > 0)
     out << section("Coldest rooms", coldest_rooms(summary));
-  out << section("Failed plans", failures(summary, run.name));
+  out << section("Failed plans", failures(summary, file));
   for (const TimeLedger& ledger : ledgers) {
     const std::string of = ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
     out << section("Where the time went" + of, ledger_table(ledger));
@@ -522,7 +519,7 @@ void write_report_page(const Answers& run, const Answers* other, std::ostream& o
   }
   out << section("Predicted and actual time of plans", predictions(points.times));
   out << section("Sessions", sessions_table(reader));
-  write_plans(run, summary.plans, out);
+  write_plans(file, reader, summary.plans, out);
   for (const std::string& sentence : reader.damage())
     out << fmt::format("<p>{}</p>\n", escaped(sentence));
   out << fmt::format("<p class=small>wallheat {}</p>\n", version()) << page_end();

@@ -15,6 +15,9 @@
 
 namespace wallheat {
 
+enum class PlotFormat;
+struct PictureStyle;
+
 /// A value as it was computed, or nothing if nobody knows it: JSON has null for that, as for NaN
 /// and infinity, and people read "-".
 struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::string> {
@@ -75,6 +78,8 @@ struct Table {
   std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
 
   void for_each(const std::function<void(const Row&)>& take) const;
+  /// Whether people see any of its columns.
+  [[nodiscard]] bool is_for_people() const;
 };
 
 /// A sentence for people.
@@ -107,10 +112,13 @@ struct Figure {
 
 /// All that a command tells, once, in the order in which people read it. Keys of one report differ.
 struct Report {
-  std::string title = {};  ///< of its page
+  std::string title = {};      ///< of its page
+  std::string csv_table = {};  ///< the key of the one that CSV has; empty: the first
   std::vector<std::variant<Fact, Table, Note, Figure>> parts = {};
   /// Its page, in place of one of its parts.
   std::function<void(std::ostream&)> own_page = {};
+  /// Its picture, in place of its figures.
+  std::function<std::string(PlotFormat, const PictureStyle&)> own_picture = {};
   int exit_status = 0;     ///< an ExitStatus
   std::string error = {};  ///< said on stderr behind all else; empty: none
 
@@ -120,6 +128,8 @@ struct Report {
   }
   /// ", 12.3 %" of a whole; for Fact::more.
   [[nodiscard]] static std::string share(double part, double whole);
+  /// What CSV has; null if there is no table.
+  [[nodiscard]] const Table* table_of_csv() const;
   /// The first one of its kind; null if there is none.
   template <class Part>
   [[nodiscard]] const Part* first() const {

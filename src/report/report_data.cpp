@@ -103,6 +103,14 @@ std::string csv_field(const Value& value) {
 
 }  // namespace
 
+const Table* Report::table_of_csv() const {
+  for (const auto& part : parts)
+    if (const auto* table = std::get_if<Table>(&part);
+        table && (csv_table.empty() || table->key == csv_table))
+      return table;
+  return nullptr;
+}
+
 void write_json(const Report& report, std::ostream& out) {
   JsonWriter json(out);
   Json figures = Json::object();

@@ -13,6 +13,7 @@ namespace wallheat {
 namespace {
 
 std::string html_of(const Table& of) {
+  if (!of.is_for_people()) return "";
   std::vector<std::vector<std::string>> rows(1);
   for (const auto& [key, name, style] : of.columns)
     if (!name.empty()) rows.front().push_back(style.unit.empty() ? name : name + ", " + style.unit);

@@ -74,7 +74,6 @@ class Widths {
     }
   }
 
-  [[nodiscard]] bool are_none() const { return shown_.empty(); }
   void make_room(const Table::Row& row) {
     for (std::size_t k = 0; k < shown_.size(); ++k) {
       const Value& value = row.at(shown_[k]);
@@ -113,13 +112,15 @@ class Widths {
   std::vector<bool> are_text_;
 };
 
-void write(const Table& table, TextWriter& out) {
+/// False if there is nothing in it for people.
+bool write(const Table& table, TextWriter& out) {
+  if (!table.is_for_people()) return false;  // its source may take long
   Widths widths(table);
   std::size_t rows = 0;
   table.for_each([&](const Table::Row& row) {
     if (rows++ < table.most_shown) widths.make_room(row);
   });
-  if (rows == 0 || widths.are_none()) return;
+  if (rows == 0) return false;
   const std::string margin(table.name.empty() ? 0 : 2, ' ');
   out.blank_line();
   if (!table.name.empty()) out.line(table.name, 2);
@@ -130,6 +131,7 @@ void write(const Table& table, TextWriter& out) {
   });
   if (rows > table.most_shown)
     out.line(fmt::format("{}and {} more", margin, rows - table.most_shown), 4);
+  return true;
 }
 
 }  // namespace
@@ -151,6 +153,10 @@ std::string Report::share(double part, double whole) {
   return whole > 0 ? fmt::format(", {:.1f} %", 100 * part / whole) : "";
 }
 
+bool Table::is_for_people() const {
+  return std::ranges::any_of(columns, [](const Column& column) { return !column.name.empty(); });
+}
+
 void Table::for_each(const std::function<void(const Row&)>& take) const {
   if (source) return source(take);
   for (const Row& row : rows) take(row);
@@ -166,10 +172,8 @@ void write_text(const Report& report, std::ostream& out, std::optional<std::size
   TextWriter writer(out, columns);
   bool is_below_table = false;
   for (const auto& part : report.parts) {
-    if (const auto* table = std::get_if<Table>(&part)) {
-      write(*table, writer);
+    if (const auto* table = std::get_if<Table>(&part); table && write(*table, writer))
       is_below_table = true;
-    }
     if (const auto* fact = std::get_if<Fact>(&part)) {
       if (fact->name.empty() || !fact->value.is_known()) continue;
       if (std::exchange(is_below_table, false)) writer.blank_line();

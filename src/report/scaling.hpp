@@ -5,15 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "report/gnuplot.hpp"
+#include "report/report.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
 
-/// How long so many workers took for the same plans.
+/// How long so many workers took for plans.
 struct ScalingPoint {
   std::size_t workers = 0;
   double seconds = 0;
+  std::size_t plans = 0;                 ///< so this and the next of a result file; 0: unknown
+  std::size_t nodes = 0;                 ///< that solved a plan
+  std::optional<std::size_t> gpus = {};  ///< the same
 };
 
 /// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
@@ -35,10 +38,10 @@ struct Scaling {
     double seconds = 0;
     std::size_t sufficient_workers = 0;  ///< more bring nothing
   };
-  std::string name;       ///< a schedule; empty where there is one scaling only
+  std::string name;       ///< a schedule; empty unless it is a replay
   std::vector<Row> rows;  ///< ascending in workers; of several times the least
   /// Least squares of 1 / S = (1 - F) + F / p over the points, without those that are slower than
-  /// fewer workers: the law knows no such loss. NaN where there is one worker only, and for a
+  /// fewer workers: the law knows no such loss. NaN if there is one worker only, and for a
   /// replay, which Amdahl's law does not describe.
   double parallel_share = 0;
   std::optional<LongestPlan> longest_plan;  ///< of a replay
@@ -49,7 +52,7 @@ struct Scaling {
   [[nodiscard]] double limit() const;
 };
 
-/// The least seconds of one worker; nothing where no point has one.
+/// The least seconds of one worker; nothing if no point has one.
 [[nodiscard]] std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points);
 /// `one_worker_s` is what one worker takes. All seconds are above 0.
 [[nodiscard]] Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points,
@@ -58,39 +61,27 @@ struct Scaling {
 /// What bounds the speed-up and where more workers take longer: a sentence each.
 [[nodiscard]] std::vector<std::string> remarks_on(const Scaling& scaling);
 
-/// For people.
-void print_scalings(const std::vector<Scaling>& scalings);
-/// One JSON object; `source` tells where the times are from.
-[[nodiscard]] std::string to_json_text(const std::vector<Scaling>& scalings,
-                                       const std::string& source);
-/// Speed-up over workers, both axes by powers of two: the points, what limits them (Amdahl's curve,
-/// or the longest plan of a replay), and the ideal line.
-[[nodiscard]] Plot scaling_plot(const std::vector<Scaling>& scalings, const std::string& title);
-
-/// How long all workers took for so many plans.
-struct PlanCountPoint {
-  std::size_t plans = 0;
-  double seconds = 0;
-};
-/// For people; one JSON object; seconds a plan over the number of plans.
-void print_plan_counts(const std::vector<PlanCountPoint>& points);
-[[nodiscard]] std::string to_json_text(const std::vector<PlanCountPoint>& points,
-                                       std::size_t workers);
-[[nodiscard]] Plot plan_count_plot(const std::vector<PlanCountPoint>& points,
-                                   const std::string& title);
+/// Speed-ups with what limits them, Amdahl's law or the longest plan, and a figure of both;
+/// `source` tells where the times are from.
+[[nodiscard]] Report report_of(const std::vector<Scaling>& scalings, const std::string& source);
+/// Seconds a plan over the number of plans, by as many workers.
+[[nodiscard]] Report report_of_plan_counts(const std::vector<ScalingPoint>& points);
 
 /// How many plans a session solved at once: threads of its CPU workers, and one for each GPU.
-/// Nothing where it did not end by itself, or solved nothing.
+/// Nothing if it did not end by itself, or solved nothing.
 [[nodiscard]] std::optional<std::size_t> workers_of(const Attributes& session);
-/// The same of all sessions; nothing where they differ.
+/// The same of all sessions; nothing if they differ.
 [[nodiscard]] std::optional<std::size_t> workers_of(const ResultReader& reader);
 
 /// The workers and the wall time of a finished run, of which a resume may be part. Throws RunError,
-/// which names the file, where these are unknown or two: plans are left, a session was killed or
-/// had other workers, parts were merged.
+/// which names the file, if these are unknown or two: plans are left, a session was killed or had
+/// other workers, parts were merged.
 [[nodiscard]] ScalingPoint finished_run(const std::string& file, const ResultReader& reader);
 
-/// Throws RunError, which names both files, unless they hold the same plans, solved alike.
+/// Throws RunError, which names both files, unless their plans were solved alike.
+void require_same_settings(const std::string& first_file, const ResultReader& first,
+                           const std::string& file, const ResultReader& reader);
+/// The same unless they hold the same plans.
 void require_same_plans(const std::string& first_file, const ResultReader& first,
                         const std::string& file, const ResultReader& reader);
 

@@ -2,15 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "report/gnuplot.hpp"
+#include "report/report.hpp"
 #include "solve/superposition.hpp"
-#include "view/json_forward.hpp"
 
 namespace wallheat {
 
@@ -66,15 +64,7 @@ struct WallNeed {
   [[nodiscard]] NeededTemperature for_plan(const PlanNeed& plan) const;
 };
 
-/// For people; all rooms where there is one plan, else those that need most.
-void print_wall_need(const WallNeed& need);
-/// One JSON object; rooms where there is one plan.
-[[nodiscard]] Json to_json(const WallNeed& need);
-/// A line a room, with a header line.
-void write_csv(std::ostream& out, const WallNeed& need);
-inline constexpr std::string_view need_csv_beginning = "id,room,cells,";
-/// Rooms by the temperature that they need, and which share of all reaches its goal. Throws
-/// RunError where no room needs any.
-[[nodiscard]] Plot need_plot(const WallNeed& need);
+/// People see all rooms of one plan, else those that need most.
+[[nodiscard]] Report report_of(WallNeed need);
 
 }  // namespace wallheat

@@ -5,203 +5,182 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
-#include <ostream>
+#include <tuple>
+#include <utility>
 
 #include "core/larger.hpp"
-#include "core/python_float.hpp"
-#include "forecast/listing_line.hpp"
 #include "report/unknown.hpp"
 #include "solve/superposition.hpp"
-#include "view/json.hpp"
-#include "view/terminal.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-/// How many of some plans or rooms something holds for: surely, as computed, perhaps.
-struct Count {
-  std::size_t value = 0;
-  std::size_t least = 0;
-  std::size_t most = 0;
-  void add(bool holds, bool surely, bool perhaps) {
-    value += holds ? 1U : 0U;
-    least += surely ? 1U : 0U;
-    most += perhaps ? 1U : 0U;
-  }
+const Style four_decimals{Form::decimals, 4, "°C"};
+const Style uncertainty{Form::digits, 1, "°C"};
+
+/// The plans' means, their mean, and how far off that is.
+struct MeanOfMeans {
+  std::size_t plans = 0;
+  BoundedValue mean{unknown, unknown};
 };
 
-/// All plans with one setting.
-struct SettingTotals {
-  std::size_t plans = 0;  ///< with a temperature
-  double mean = 0;        ///< of the plans' means
-  double bound = 0;       ///< of it
-  Count half_above;       ///< plans with at least half of their cells above the upper threshold
-  Count half_below;
-  std::size_t rooms = 0;
-  Count rooms_above;  ///< rooms with a mean above the upper threshold
-  Count rooms_below;
-};
-
-SettingTotals totals_of(const WhatIf& what_if, std::size_t setting) {
-  SettingTotals totals;
+MeanOfMeans mean_of_plans(const SettingTotals& totals) {
   std::vector<double> means;
-  constexpr double half = 50;
-  for (const WhatIfPlan& plan : what_if.plans) {
-    const Figures& figures = plan.figures.at(setting);
-    if (figures.cells == 0) continue;
-    means.push_back(figures.mean);
-    totals.bound = larger(totals.bound, figures.bound);
-    const auto& [above, below] = std::pair(figures.above, figures.below);
-    totals.half_above.add(above.value >= half, above.least >= half, above.most >= half);
-    totals.half_below.add(below.value >= half, below.least >= half, below.most >= half);
-    if (plan.rooms.empty()) continue;
-    const Thresholds& limits = what_if.thresholds;
-    for (const Figures& room : plan.rooms[setting]) {
-      ++totals.rooms;
-      totals.rooms_above.add(room.mean > limits.above, room.mean - room.bound > limits.above,
-                             room.mean + room.bound > limits.above);
-      totals.rooms_below.add(room.mean < limits.below, room.mean + room.bound < limits.below,
-                             room.mean - room.bound < limits.below);
+  for (const auto& mean : totals.means)
+    if (mean) means.push_back(*mean);
+  if (means.empty()) return {};
+  return {means.size(), bounded_mean(means, totals.largest_bound)};
+}
+
+/// 1204, or "1203 to 1205" if not all is proven.
+Value shown(const BoundedCount& count) {
+  if (count.least == count.most) return count.value;
+  return fmt::format("{} to {}", count.least, count.most);
+}
+
+Value shown(const Bounded& share) {
+  if (share.least == share.most || std::isnan(share.value)) return share.value;
+  return fmt::format("{:.3f} to {:.3f}", share.least, share.most);
+}
+
+const Style share_style{Form::decimals, 2};
+
+/// A column that people see, and three that scripts read.
+void add_bounded_columns(Table& table, const std::string& key, const std::string& name) {
+  table.columns.insert(
+      table.columns.end(),
+      {{key + "_text", name}, {key, ""}, {key + "_least", ""}, {key + "_most", ""}});
+}
+
+void add_bounded(Table::Row& row, const BoundedCount& count) {
+  row.insert(row.end(), {shown(count), count.value, count.least, count.most});
+}
+
+std::string above_text(const WhatIf& asked) {
+  return fmt::format("above {:.6g} °C", asked.thresholds.above);
+}
+std::string below_text(const WhatIf& asked) {
+  return fmt::format("below {:.6g} °C", asked.thresholds.below);
+}
+
+void add_wall_columns(const WhatIf& asked, bool is_for_people, Table& table) {
+  for (const double wall : asked.walls)
+    table.columns.push_back(
+        {fmt::format("wall_{}", wall), is_for_people ? fmt::format("wall {:.6g} °C", wall) : ""});
+}
+
+void add_walls(const WhatIf& asked, std::size_t setting, Table::Row& row) {
+  row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
+}
+
+Value area_of_cells(const WhatIf& asked, const Figures& figures) {
+  if (asked.cell_metres == 0) return {};
+  return static_cast<double>(figures.cells) * asked.cell_metres * asked.cell_metres;
+}
+
+/// For scripts: a row for each plan and setting, and one for each room.
+Table table_of_each_plan(const WhatIf& asked, WhatIfPlans plans) {
+  Table table{"plans", "", {{"id", ""}, {"room", ""}}};
+  add_wall_columns(asked, false, table);
+  for (const char* key :
+       {"cells", "mean_temp", "std_temp", "min_temp", "max_temp", "error_bound", "pct_above",
+        "pct_above_least", "pct_above_most", "pct_below", "pct_below_least", "pct_below_most"})
+    table.columns.push_back({key, ""});
+  if (asked.cell_metres > 0) table.columns.push_back({"area_m2", ""});
+  table.source = [asked, plans = std::move(plans)](const auto& take) {
+    const auto take_row = [&](const std::string& id, const Value& room, std::size_t setting,
+                              const Figures& of) {
+      Table::Row row{id, room};
+      add_walls(asked, setting, row);
+      row.insert(row.end(),
+                 {of.cells, of.mean, of.deviation, of.lowest, of.highest, of.bound, of.above.value,
+                  of.above.least, of.above.most, of.below.value, of.below.least, of.below.most});
+      if (asked.cell_metres > 0) row.push_back(area_of_cells(asked, of));
+      take(row);
+    };
+    plans([&](const WhatIfPlan& plan) {
+      for (std::size_t setting = 0; setting < plan.figures.size(); ++setting) {
+        take_row(plan.id, {}, setting, plan.figures[setting]);
+        if (plan.rooms.empty()) continue;
+        std::size_t room = 0;
+        for (const Figures& of_room : plan.rooms[setting])
+          take_row(plan.id, ++room, setting, of_room);
+      }
+    });
+  };
+  return table;
+}
+
+/// A row for each setting. People see what all plans are, or what the only one is.
+Table table_of_settings(const WhatIf& asked, const WhatIfTotals& totals, const WhatIfPlan* only) {
+  const bool is_one = only != nullptr;
+  const bool with_rooms = totals.settings.front().rooms > 0;
+  const auto name_if = [](bool is_shown, const std::string& name) {
+    return is_shown ? name : std::string();
+  };
+  Table table{"settings", "", {{"setting", "setting"}}};
+  add_wall_columns(asked, true, table);
+  table.columns.insert(table.columns.end(),
+                       {{"plans", ""},
+                        {"mean_of_means", is_one ? "mean" : "mean of means", four_decimals},
+                        {"error_bound", "±", uncertainty}});
+  if (is_one)
+    table.columns.insert(table.columns.end(),
+                         {{"std_temp", "std", four_decimals},
+                          {"pct_above", "% " + above_text(asked), share_style},
+                          {"pct_below", "% " + below_text(asked), share_style}});
+  add_bounded_columns(table, "half_above", name_if(!is_one, "plans half " + above_text(asked)));
+  add_bounded_columns(table, "half_below", name_if(!is_one, "half " + below_text(asked)));
+  table.columns.push_back({"rooms", ""});
+  add_bounded_columns(table, "rooms_above",
+                      name_if(!is_one && with_rooms, "rooms " + above_text(asked)));
+  add_bounded_columns(table, "rooms_below", name_if(!is_one && with_rooms, below_text(asked)));
+  for (std::size_t setting = 0; setting < asked.settings.size(); ++setting) {
+    const SettingTotals& all = totals.settings[setting];
+    const auto [plans, mean] = mean_of_plans(all);
+    Table::Row& row = table.rows.emplace_back(Table::Row{setting == 0 ? "now" : "other"});
+    add_walls(asked, setting, row);
+    row.insert(row.end(), {plans, mean.value, mean.bound});
+    if (is_one) {
+      const Figures& of = only->figures[setting];
+      row.insert(row.end(), {of.deviation, shown(of.above), shown(of.below)});
     }
+    add_bounded(row, all.half_above);
+    add_bounded(row, all.half_below);
+    row.emplace_back(all.rooms);
+    add_bounded(row, all.rooms_above);
+    add_bounded(row, all.rooms_below);
   }
-  totals.plans = means.size();
-  const BoundedValue mean = bounded_mean(means, totals.bound);
-  totals.mean = means.empty() ? unknown : mean.value;
-  totals.bound = mean.bound;
-  return totals;
+  return table;
 }
 
-/// "1204", or "1203 to 1205" where not all is proven.
-std::string count_text(const Count& count) {
-  return count.least == count.most ? fmt::format("{}", count.value)
-                                   : fmt::format("{} to {}", count.least, count.most);
-}
-
-std::string share_text_of(const Bounded& share) {
-  return share.least == share.most ? fmt::format("{:.2f}", share.value)
-                                   : fmt::format("{:.3f} to {:.3f}", share.least, share.most);
-}
-
-std::vector<std::string> setting_cells(const WhatIf& what_if, std::size_t setting) {
-  std::vector<std::string> cells;
-  for (const double temperature : what_if.settings[setting])
-    cells.push_back(fmt::format("{:.6g}", temperature));
-  cells.front() = (setting == 0 ? "now  " : "") + cells.front();
-  return cells;
-}
-
-std::vector<std::string> wall_heads(const WhatIf& what_if) {
-  std::vector<std::string> heads;
-  for (const double wall : what_if.walls) heads.push_back(fmt::format("wall {:.6g} °C", wall));
-  return heads;
-}
-
-void print_settings(const WhatIf& what_if) {
-  const auto& [above, below] = what_if.thresholds;
-  const bool one = what_if.plans.size() == 1;
-  const bool rooms = !one && !what_if.plans.front().rooms.empty();
-  std::vector<std::string> head = wall_heads(what_if);
-  head.insert(head.end(), {one ? "mean °C" : "mean of means °C", "± °C"});
-  if (one) {
-    head.insert(head.end(), {"std °C", fmt::format("% above {:.6g} °C", above),
-                             fmt::format("% below {:.6g} °C", below)});
-  } else {
-    head.insert(head.end(), {fmt::format("plans half above {:.6g} °C", above),
-                             fmt::format("half below {:.6g} °C", below)});
-  }
-  if (rooms)
-    head.insert(head.end(), {fmt::format("rooms above {:.6g} °C", above),
-                             fmt::format("below {:.6g} °C", below)});
-  std::vector<std::vector<std::string>> table{head};
-  for (std::size_t setting = 0; setting < what_if.settings.size(); ++setting) {
-    auto cells = setting_cells(what_if, setting);
-    const SettingTotals all = totals_of(what_if, setting);
-    const Figures& figures = what_if.plans.front().figures[setting];
-    cells.push_back(fmt::format("{:.4f}", all.mean));
-    cells.push_back(fmt::format("{:.1g}", all.bound));
-    if (one) {
-      cells.insert(cells.end(), {fmt::format("{:.4f}", figures.deviation),
-                                 share_text_of(figures.above), share_text_of(figures.below)});
-    } else {
-      cells.insert(cells.end(), {count_text(all.half_above), count_text(all.half_below)});
-    }
-    if (rooms)
-      cells.insert(cells.end(), {count_text(all.rooms_above), count_text(all.rooms_below)});
-    table.push_back(std::move(cells));
-  }
-  print_table(std::string(head.size(), 'r'), table, 0);
-}
-
-double area_of_cells(const WhatIf& what_if, std::size_t cells) {
-  return static_cast<double>(cells) * what_if.cell_metres * what_if.cell_metres;
-}
-
-/// The rooms of the only plan, now and with the last setting.
-void print_rooms_of(const WhatIf& what_if) {
-  const WhatIfPlan& plan = what_if.plans.front();
-  const auto& [above, below] = what_if.thresholds;
+/// For people: the only plan's rooms, now and with the last setting.
+Table table_of_changed_rooms(const WhatIf& asked, const WhatIfPlan& plan) {
+  const Style mean{Form::decimals, 3, "°C"};
+  const Style extreme{Form::decimals, 2, "°C"};
+  Table table{"rooms",
+              fmt::format("its rooms, now and with the {} setting",
+                          asked.settings.size() > 2 ? "last" : "other"),
+              {{"room", "room"},
+               {"cells", "cells"},
+               {"area_m2", asked.cell_metres > 0 ? "area" : "", {Form::decimals, 1, "m²"}},
+               {"mean_now", "mean now", mean},
+               {"mean_then", "then", mean},
+               {"error_bound", "±", uncertainty},
+               {"min_temp", "lowest", extreme},
+               {"max_temp", "highest", extreme},
+               {"pct_above", "% " + above_text(asked), share_style},
+               {"pct_below", "% " + below_text(asked), share_style}}};
   const std::vector<Figures>& now = plan.rooms.front();
   const std::vector<Figures>& then = plan.rooms.back();
-  fmt::print("\nits rooms, now and with the {} setting\n",
-             what_if.settings.size() > 2 ? "last" : "other");
-  std::vector<std::vector<std::string>> table{
-      {"room", "cells", "mean °C now", "then", "± °C", "lowest", "highest",
-       fmt::format("% above {:.6g} °C", above), fmt::format("% below {:.6g} °C", below)}};
-  if (what_if.cell_metres > 0) table.front().insert(table.front().begin() + 2, "m²");
   for (std::size_t room = 0; room < then.size(); ++room) {
-    const Figures& figures = then[room];
-    table.push_back({fmt::format("{}", room + 1), fmt::format("{}", figures.cells),
-                     fmt::format("{:.3f}", now[room].mean), fmt::format("{:.3f}", figures.mean),
-                     fmt::format("{:.1g}", figures.bound), fmt::format("{:.2f}", figures.lowest),
-                     fmt::format("{:.2f}", figures.highest), share_text_of(figures.above),
-                     share_text_of(figures.below)});
-    if (what_if.cell_metres > 0)
-      table.back().insert(table.back().begin() + 2,
-                          fmt::format("{:.1f}", area_of_cells(what_if, figures.cells)));
+    const Figures& of = then[room];
+    table.rows.push_back({room + 1, of.cells, area_of_cells(asked, of), now[room].mean, of.mean,
+                          of.bound, of.lowest, of.highest, shown(of.above), shown(of.below)});
   }
-  print_table(what_if.cell_metres > 0 ? "rrrrrrrrrr" : "rrrrrrrrr", table, table_margin);
-}
-
-Json json_of_share(const Bounded& share) {
-  return {{"value", share.value}, {"least", share.least}, {"most", share.most}};
-}
-
-Json json_of_count(const Count& count) {
-  return {{"value", count.value}, {"least", count.least}, {"most", count.most}};
-}
-
-Json json_of_figures(const WhatIf& what_if, const Figures& figures) {
-  Json json{{"cells", figures.cells},
-            {"mean_temp", figures.mean},
-            {"std_temp", figures.deviation},
-            {"min_temp", figures.lowest},
-            {"max_temp", figures.highest},
-            {"error_bound", figures.bound},
-            {"pct_above", json_of_share(figures.above)},
-            {"pct_below", json_of_share(figures.below)}};
-  if (what_if.cell_metres > 0) json["area_m2"] = area_of_cells(what_if, figures.cells);
-  return json;
-}
-
-Json json_of_plan(const WhatIf& what_if, const WhatIfPlan& plan) {
-  const bool with_rooms = what_if.plans.size() == 1 && !plan.rooms.empty();
-  Json json{{"id", plan.id}, {"settings", Json::array()}};
-  for (std::size_t setting = 0; setting < plan.figures.size(); ++setting) {
-    Json one = json_of_figures(what_if, plan.figures[setting]);
-    if (with_rooms) {
-      one["rooms"] = Json::array();
-      for (const Figures& room : plan.rooms[setting]) {
-        one["rooms"].push_back(json_of_figures(what_if, room));
-        one["rooms"].back()["room"] = one["rooms"].size();
-      }
-    }
-    json["settings"].push_back(std::move(one));
-  }
-  return json;
+  return table;
 }
 
 /// The settings of one curve: places in WhatIf::settings, and what the other walls are.
@@ -211,29 +190,30 @@ struct Curve {
 };
 
 /// The wall with the most temperatures, and its curves.
-std::pair<std::size_t, std::vector<Curve>> curves_of(const WhatIf& what_if) {
+std::pair<std::size_t, std::vector<Curve>> curves_of(const WhatIf& asked) {
   std::size_t axis = 0;
   std::size_t most = 0;
-  for (std::size_t wall = 0; wall < what_if.walls.size(); ++wall) {
+  for (std::size_t wall = 0; wall < asked.walls.size(); ++wall) {
     std::vector<double> different;
-    for (std::size_t setting = 1; setting < what_if.settings.size(); ++setting)
-      different.push_back(what_if.settings[setting][wall]);
+    for (std::size_t setting = 1; setting < asked.settings.size(); ++setting)
+      different.push_back(asked.settings[setting][wall]);
     std::sort(different.begin(), different.end());
     different.erase(std::unique(different.begin(), different.end()), different.end());
     if (different.size() > most) axis = wall;
     most = std::max(most, different.size());
   }
   std::map<std::vector<double>, Curve> curves;
-  for (std::size_t setting = 1; setting < what_if.settings.size(); ++setting) {
-    std::vector<double> others = what_if.settings[setting];
+  const std::size_t first = asked.settings.size() == 2 ? 0 : 1;  // now, too: a line has two ends
+  for (std::size_t setting = first; setting < asked.settings.size(); ++setting) {
+    std::vector<double> others = asked.settings[setting];
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
     Curve& curve = curves[others];
     curve.settings.push_back(setting);
     std::vector<std::string> names;
-    for (std::size_t wall = 0, other = 0; wall < what_if.walls.size(); ++wall)
+    for (std::size_t wall = 0, other = 0; wall < asked.walls.size(); ++wall)
       if (wall != axis)
         names.push_back(
-            fmt::format("walls of {:.6g} °C at {:.6g} °C", what_if.walls[wall], others[other++]));
+            fmt::format("walls of {:.6g} °C at {:.6g} °C", asked.walls[wall], others[other++]));
     curve.name = fmt::format("{}", fmt::join(names, ", "));
   }
   std::pair<std::size_t, std::vector<Curve>> result{axis, {}};
@@ -241,45 +221,53 @@ std::pair<std::size_t, std::vector<Curve>> curves_of(const WhatIf& what_if) {
   return result;
 }
 
-/// Adds the shares of a single curve, on the right axis.
-std::string share_curves(Plot& plot, const WhatIf& what_if, std::size_t axis, const Curve& curve) {
-  const bool one = what_if.plans.size() == 1;
-  std::vector<std::vector<double>> shares;
-  for (const std::size_t setting : curve.settings) {
-    const SettingTotals all = totals_of(what_if, setting);
-    const auto percent = [&](const Count& count) {
-      return 100 * static_cast<double>(count.value) / static_cast<double>(all.plans);
-    };
-    const Figures& figures = what_if.plans.front().figures[setting];
-    shares.push_back({what_if.settings[setting][axis],
-                      one ? figures.above.value : percent(all.half_above),
-                      one ? figures.below.value : percent(all.half_below)});
+/// The means over the wall with the most temperatures: a curve for each setting of the others. If
+/// there is one curve, also the means of the only plan's rooms; and the shares above and below the
+/// thresholds, of the only plan's area or of all plans.
+void add_curves(const WhatIf& asked, const WhatIfTotals& totals, const WhatIfPlan* only,
+                Report& report) {
+  const auto [axis, curves] = curves_of(asked);
+  const Figure::Axis x{
+      fmt::format("temperature of walls that are at {:.6g} °C, °C", asked.walls[axis])};
+  Figure means{"means", report.title, x, {"mean temperature, °C"}};
+  const char* name = only != nullptr ? "share of the area" : "plans with half of their area";
+  Figure shares{"shares", name, x, {fmt::format("{}, %", name), Figure::Scale::linear, {}, 0, 100}};
+  const auto add = [&, axis = axis](Figure& figure, const std::string& of, Figure::Mark mark,
+                                    const Curve& curve, const auto& value_with) {
+    Figure::Series& series = figure.series.emplace_back();
+    series.name = of;
+    series.mark = mark;
+    for (const std::size_t setting : curve.settings) {
+      series.x.push_back(asked.settings[setting][axis]);
+      series.y.push_back(value_with(setting));
+    }
+  };
+  for (const Curve& curve : curves)
+    add(means,
+        curves.size() > 1 ? curve.name
+        : only != nullptr ? "mean"
+                          : "mean of means",
+        Figure::Mark::points_and_line, curve,
+        [&](std::size_t setting) { return mean_of_plans(totals.settings[setting]).mean.value; });
+  if (curves.size() == 1) {
+    const std::size_t rooms =
+        only == nullptr || only->rooms.empty() ? 0 : only->rooms.front().size();
+    for (std::size_t room = 0; room < rooms; ++room)
+      add(means, room == 0 ? "its rooms" : "", Figure::Mark::line, curves.front(),
+          [&](std::size_t setting) { return only->rooms[setting][room].mean; });
+    for (const auto& [side, of_plan, of_plans] :
+         {std::tuple(above_text(asked), &Figures::above, &SettingTotals::half_above),
+          {below_text(asked), &Figures::below, &SettingTotals::half_below}})
+      add(shares, side, Figure::Mark::points_and_line, curves.front(),
+          [&, of_plan = of_plan, of_plans = of_plans](std::size_t setting) {
+            if (only != nullptr) return (only->figures[setting].*of_plan).value;
+            const SettingTotals& all = totals.settings[setting];
+            return 100 * static_cast<double>((all.*of_plans).value) /
+                   static_cast<double>(mean_of_plans(all).plans);
+          });
   }
-  plot.add("set y2label '{}, %'",
-           one ? "share of the area" : "plans with half of their area or more");
-  plot.add("set y2range [0:100]");
-  plot.add("set y2tics 0,20,100");
-  plot.add("set border 11 linecolor rgb '#686e7a'");
-  const std::string data = plot.add_data(shares);
-  return fmt::format(
-      ", {0} using 1:2 axes x1y2 with linespoints linetype 2 dashtype 2 title {1}, {0} using 1:3 "
-      "axes x1y2 with linespoints linetype 3 dashtype 2 title {2}",
-      data, Plot::quoted(fmt::format("above {:.6g} °C (right)", what_if.thresholds.above)),
-      Plot::quoted(fmt::format("below {:.6g} °C (right)", what_if.thresholds.below)));
-}
-
-/// A thin curve for each room of the only plan.
-std::string room_curves(Plot& plot, const WhatIf& what_if, std::size_t axis, const Curve& curve) {
-  std::string more;
-  const auto& rooms = what_if.plans.front().rooms;
-  for (std::size_t room = 0; room < rooms.front().size(); ++room) {
-    std::vector<std::vector<double>> means;
-    for (const std::size_t setting : curve.settings)
-      means.push_back({what_if.settings[setting][axis], rooms[setting][room].mean});
-    more += fmt::format(", {} with lines linetype 4 linewidth 0.7{}", plot.add_data(means),
-                        room == 0 ? " title 'its rooms'" : "");
-  }
-  return more;
+  report.add(std::move(means));
+  if (!shares.series.empty()) report.add(std::move(shares));
 }
 
 }  // namespace
@@ -317,109 +305,60 @@ Figures figures_of(std::span<const double> values, double bound, const Threshold
   return figures;
 }
 
-void print_what_if(const WhatIf& what_if) {
-  if (what_if.plans.empty()) return;
-  const bool one = what_if.plans.size() == 1;
-  const SettingTotals now = totals_of(what_if, 0);
-  if (one) {
-    print_line(fmt::format("plan {}, {} interior cells", what_if.plans.front().id,
-                           what_if.plans.front().figures.front().cells),
-               table_margin);
+void BoundedCount::add(bool holds, bool surely, bool perhaps) {
+  value += holds ? 1U : 0U;
+  least += surely ? 1U : 0U;
+  most += perhaps ? 1U : 0U;
+}
+
+WhatIfTotals::WhatIfTotals(const WhatIf& asked, std::size_t plans)
+    : settings(asked.settings.size(), {std::vector<std::optional<double>>(plans)}) {}
+
+void WhatIfTotals::add(std::size_t index, const WhatIfPlan& plan, const Thresholds& thresholds) {
+  constexpr double half = 50;
+  for (std::size_t setting = 0; setting < settings.size(); ++setting) {
+    SettingTotals& totals = settings[setting];
+    const Figures& figures = plan.figures.at(setting);
+    if (figures.cells == 0) continue;
+    totals.means[index] = figures.mean;
+    totals.largest_bound = larger(totals.largest_bound, figures.bound);
+    const auto& [above, below] = std::pair(figures.above, figures.below);
+    totals.half_above.add(above.value >= half, above.least >= half, above.most >= half);
+    totals.half_below.add(below.value >= half, below.least >= half, below.most >= half);
+    if (plan.rooms.empty()) continue;
+    for (const auto& room : plan.rooms[setting]) {
+      const auto [limit_above, limit_below] = thresholds;
+      ++totals.rooms;
+      totals.rooms_above.add(room.mean > limit_above, room.mean - room.bound > limit_above,
+                             room.mean + room.bound > limit_above);
+      totals.rooms_below.add(room.mean < limit_below, room.mean + room.bound < limit_below,
+                             room.mean - room.bound < limit_below);
+    }
+  }
+}
+
+Report report_of(const WhatIf& asked, const WhatIfTotals& totals, WhatIfPlans plans,
+                 const WhatIfPlan* only) {
+  const std::size_t count = mean_of_plans(totals.settings.front()).plans;
+  const std::string title = only != nullptr ? fmt::format("plan {} with other walls", only->id)
+                                            : fmt::format("{} plans with other walls", count);
+  Report report{title};
+  report.csv_table = "plans";
+  report.add(Fact{"above", "", asked.thresholds.above});
+  report.add(Fact{"below", "", asked.thresholds.below});
+  if (only != nullptr) {
+    report.add(Fact{"", "plan", only->id});
+    report.add(Fact{"", "interior cells", only->figures.front().cells});
   } else {
-    fmt::print("{} plans{}\n", now.plans,
-               now.rooms > 0 ? fmt::format(", {} rooms", now.rooms) : "");
+    report.add(Fact{"", "plans", count});
+    const std::size_t rooms = totals.settings.front().rooms;
+    report.add(Fact{"", rooms > 0 ? "rooms" : "", rooms});
   }
-  print_settings(what_if);
-  if (one && !what_if.plans.front().rooms.empty()) print_rooms_of(what_if);
-}
-
-Json to_json(const WhatIf& what_if) {
-  Json json{{"walls", what_if.walls},
-            {"above", what_if.thresholds.above},
-            {"below", what_if.thresholds.below},
-            {"settings", Json::array()},
-            {"plans", Json::array()}};
-  for (std::size_t setting = 0; setting < what_if.settings.size(); ++setting) {
-    const SettingTotals all = totals_of(what_if, setting);
-    Json one{{"temperatures", what_if.settings[setting]},
-             {"now", setting == 0},
-             {"plans", all.plans},
-             {"mean_of_means", all.mean},
-             {"error_bound", all.bound},
-             {"half_above", json_of_count(all.half_above)},
-             {"half_below", json_of_count(all.half_below)}};
-    if (all.rooms > 0) {
-      one["rooms"] = all.rooms;
-      one["rooms_above"] = json_of_count(all.rooms_above);
-      one["rooms_below"] = json_of_count(all.rooms_below);
-    }
-    json["settings"].push_back(std::move(one));
-  }
-  for (const WhatIfPlan& plan : what_if.plans) json["plans"].push_back(json_of_plan(what_if, plan));
-  return json;
-}
-
-void write_csv(std::ostream& out, const WhatIf& what_if) {
-  out << "id,room";
-  for (const double wall : what_if.walls) out << fmt::format(",wall_{}", wall);
-  out << ",cells,mean_temp,std_temp,min_temp,max_temp,error_bound,pct_above,pct_above_least,"
-         "pct_above_most,pct_below,pct_below_least,pct_below_most"
-      << (what_if.cell_metres > 0 ? ",area_m2\n" : "\n");
-  const auto number = [&](double value) {
-    out << ',' << (std::isfinite(value) ? python_float(value) : "");
-  };
-  const auto line = [&](const WhatIfPlan& plan, std::size_t setting, const std::string& room,
-                        const Figures& figures) {
-    out << csv_cell(plan.id) << ',' << room;
-    for (const double temperature : what_if.settings[setting]) number(temperature);
-    out << ',' << figures.cells;
-    for (const double value :
-         {figures.mean, figures.deviation, figures.lowest, figures.highest, figures.bound,
-          figures.above.value, figures.above.least, figures.above.most, figures.below.value,
-          figures.below.least, figures.below.most})
-      number(value);
-    if (what_if.cell_metres > 0) number(area_of_cells(what_if, figures.cells));
-    out << '\n';
-  };
-  for (const WhatIfPlan& plan : what_if.plans) {
-    for (std::size_t setting = 0; setting < what_if.settings.size(); ++setting) {
-      line(plan, setting, "", plan.figures[setting]);
-      if (plan.rooms.empty()) continue;
-      for (std::size_t room = 0; room < plan.rooms[setting].size(); ++room)
-        line(plan, setting, std::to_string(room + 1), plan.rooms[setting][room]);
-    }
-  }
-}
-
-Plot what_if_plot(const WhatIf& what_if) {
-  const bool one = what_if.plans.size() == 1;
-  if (totals_of(what_if, 0).plans == 0)
-    throw RunError("there is no plan with a temperature to draw");
-  const auto [axis, curves] = curves_of(what_if);
-  Plot plot;
-  plot.set_heading(one ? fmt::format("plan {} with other walls", what_if.plans.front().id)
-                       : fmt::format("{} plans with other walls", totals_of(what_if, 0).plans));
-  plot.add("set title heading");
-  plot.add("set xlabel 'temperature of walls that are at {:.6g} °C, °C'", what_if.walls[axis]);
-  plot.add("set ylabel 'mean temperature, °C'");
-  plot.add("set key outside below center horizontal");
-  plot.add("set bmargin 6");
-  std::string lines = "plot ";
-  for (const Curve& curve : curves) {
-    std::vector<std::vector<double>> means;
-    for (const std::size_t setting : curve.settings)
-      means.push_back({what_if.settings[setting][axis], totals_of(what_if, setting).mean});
-    lines += fmt::format(
-        "{}{} with linespoints linetype {} title {}", &curve == &curves.front() ? "" : ", ",
-        plot.add_data(means), &curve - &curves.front() + 1,
-        Plot::quoted(curves.size() == 1 ? (one ? "mean" : "mean of means") : curve.name));
-  }
-  if (curves.size() == 1)
-    lines += one && !what_if.plans.front().rooms.empty()
-                 ? room_curves(plot, what_if, axis, curves.front())
-                 : share_curves(plot, what_if, axis, curves.front());
-  plot.add(lines);
-  return plot;
+  report.add(table_of_settings(asked, totals, only));
+  if (only != nullptr && !only->rooms.empty()) report.add(table_of_changed_rooms(asked, *only));
+  report.add(table_of_each_plan(asked, std::move(plans)));
+  if (count > 0) add_curves(asked, totals, only, report);
+  return report;
 }
 
 }  // namespace wallheat

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <iosfwd>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "report/gnuplot.hpp"
-#include "view/json_forward.hpp"
+#include "report/report.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -21,7 +19,7 @@ struct Bounded {
   double most = 0;
 };
 
-/// Temperatures of a plan or a room, in °C. NaN where there is no cell.
+/// Temperatures of a plan or a room, in °C. NaN if there is no cell.
 struct Figures {
   std::size_t cells = 0;
   double mean = 0;
@@ -36,33 +34,54 @@ struct Figures {
 [[nodiscard]] Figures figures_of(std::span<const double> values, double bound,
                                  const Thresholds& thresholds);
 
-/// A plan, or a room of it, with each setting of the walls.
-struct WhatIfPlan {
-  std::string id;
-  std::vector<Figures> figures;             ///< by setting
-  std::vector<std::vector<Figures>> rooms;  ///< by setting and room, from number 1 on; or empty
-};
-
-/// What plans would be with walls of other temperatures.
+/// What is asked: what plans would be with walls of other temperatures.
 struct WhatIf {
   std::vector<double> walls;  ///< by the values that their cells have in the plans, °C
   /// By setting: the temperature of each of these walls. The first setting is the plans' own.
   std::vector<std::vector<double>> settings;
   Thresholds thresholds;
   double cell_metres = 0;  ///< width of a cell; 0: unknown
-  std::vector<WhatIfPlan> plans;
 };
 
-/// For people: a line a setting.
-void print_what_if(const WhatIf& what_if);
-/// One JSON object; rooms where there is one plan.
-[[nodiscard]] Json to_json(const WhatIf& what_if);
-/// A line for each plan and setting, and one for each room, with a header line.
-void write_csv(std::ostream& out, const WhatIf& what_if);
-inline constexpr std::string_view what_if_csv_beginning = "id,room,wall_";
-/// The means over the wall with the most temperatures: a curve for each setting of the others; of a
-/// single curve also the shares above and below the thresholds, or the rooms' means. Throws
-/// RunError where no plan has a temperature.
-[[nodiscard]] Plot what_if_plot(const WhatIf& what_if);
+/// A plan, or a room of it, with each setting of the walls.
+struct WhatIfPlan {
+  std::string id;
+  std::vector<Figures> figures;             ///< by setting
+  std::vector<std::vector<Figures>> rooms;  ///< by setting and room, from number 1 on; or empty
+};
+/// Hands over one plan after the other, in the order of the ids.
+using WhatIfPlans = std::function<void(const std::function<void(const WhatIfPlan&)>& take)>;
+
+/// How many of some plans or rooms something holds for: surely, as computed, perhaps.
+struct BoundedCount {
+  std::size_t value = 0;
+  std::size_t least = 0;
+  std::size_t most = 0;
+  void add(bool holds, bool surely, bool perhaps);
+};
+
+/// All plans with one setting.
+struct SettingTotals {
+  std::vector<std::optional<double>> means;  ///< of the plans, by number; nothing without a cell
+  double largest_bound = 0;                  ///< of these
+  BoundedCount half_above = {};  ///< plans with at least half of their cells above the threshold
+  BoundedCount half_below = {};
+  std::size_t rooms = 0;
+  BoundedCount rooms_above = {};  ///< rooms with a mean above the threshold
+  BoundedCount rooms_below = {};
+};
+
+/// What is kept of plans while they pass, whose figures with all settings would not fit in memory.
+struct WhatIfTotals {
+  WhatIfTotals(const WhatIf& asked, std::size_t plans);
+  /// Plan number `index`.
+  void add(std::size_t index, const WhatIfPlan& plan, const Thresholds& thresholds);
+
+  std::vector<SettingTotals> settings;
+};
+
+/// `only` is the plan if there is one alone; then people see its figures and its rooms.
+[[nodiscard]] Report report_of(const WhatIf& asked, const WhatIfTotals& totals, WhatIfPlans plans,
+                               const WhatIfPlan* only);
 
 }  // namespace wallheat

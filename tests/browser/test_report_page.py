@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens pages of `wallheat summary --page` in Chromium, without network.
+"""Opens pages of `wallheat summary` and `wallheat compare` in Chromium, without network.
 
   test_report_page.py WALLHEAT [--plans N] [--pictures DIRECTORY]
 
@@ -29,6 +29,8 @@ PLANTED = {  # what is to be found on a page with this on it
 HEADINGS = ["Answers", "Mean temperatures", "Mean and spread of each plan", "Coldest and warmest plans", "Failed plans",
             "Where the time went", "Threads over time", "Predicted and actual time of plans", "Sessions", "Plans",
             "wallheat run --data plans.zip", "host"]
+OF_COMPARISON = ["a.h5, b.h5 compared", "answers against those of a.h5", "what differs", "tolerance", "columns that differ",
+                 "largest in plan", "speed-ups are against", "where the time of all threads went"]
 WIDTHS = [1280, 400]  # of a screen and of a telephone, in pixels
 
 
@@ -145,14 +147,17 @@ def main():
         wallheat("generate", "--out", "plans.zip", "--count", arguments.plans, "--size", 48 if arguments.plans < 100 else 16)
         run = ["run", "--data", "plans.zip", "--progress", "none", "--out"]
         wallheat(*run, "a.h5", "--save-fields")
-        seconds = wallheat("summary", "a.h5", "--page", "page.html")
-        size = (directory / "page.html").stat().st_size
-        print(f"a page of {arguments.plans} plans: {size} bytes, made in {seconds:.2f} s", flush=True)
+        wallheat(*run, "b.h5", "--tolerance", "0.01")
+        for name, words in {"page": ["summary", "a.h5"], "compared": ["compare", "a.h5", "b.h5"]}.items():
+            seconds = wallheat(*words, "--page", f"{name}.html")
+            size = (directory / f"{name}.html").stat().st_size
+            print(f"{name}.html of {arguments.plans} plans: {size} bytes, made in {seconds:.2f} s", flush=True)
         tab = browser.Browser(chromium, without_network)
         try:
             wrong += check_planted(tab, directory)
             wrong += check_page(tab, directory / "page.html", HEADINGS, arguments.pictures)
             wrong += check_script(tab, directory / "page.html", arguments.plans)
+            wrong += check_page(tab, directory / "compared.html", OF_COMPARISON, arguments.pictures)
         finally:
             tab.close()
     for sentence in wrong:

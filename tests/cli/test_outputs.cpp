@@ -30,11 +30,11 @@ const std::vector<Output>& all_outputs() {
       {"run --data DATA --ids short --mistyped --exit-status-file OUT", {"short"}},
       {"solve 00001 --data DATA --overwrite --npy OUT", {"plates.zip"}},
       {"solve 00001 --data DATA --overwrite --png OUT", {"plates.zip"}, ".png"},
-      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --csv OUT", {"plates.zip", "ids"}},
+      {"whatif --data DATA --ids ids --wall 0=1 --overwrite --out OUT", {"plates.zip", "ids"}},
       {"whatif --data DATA --ids ids --wall 0=1 --overwrite --plot OUT",
        {"plates.zip", "ids"},
        ".png"},
-      {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --csv OUT",
+      {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --out OUT",
        {"plates.zip", "ids"}},
       {"need --data DATA --ids ids --wall 0 --room-mean 1 --overwrite --plot OUT",
        {"plates.zip", "ids"},
@@ -49,11 +49,11 @@ const std::vector<Output>& all_outputs() {
       {"summary r.h5 --overwrite --page OUT", {"r.h5"}},
       {"summary r.h5 --overwrite --out OUT", {"r.h5"}},
       {"page one.json --overwrite --out OUT", {"one.json"}},
+      {"compare r.h5 r2.h5 --overwrite --page OUT", {"r.h5", "r2.h5"}},
       {"trace r.h5 --events events --overwrite --out OUT", {"r.h5", "events"}},
       {"compare r.h5 r.csv --overwrite --plot OUT", {"r.h5", "r.csv"}, ".png"},
       {"merge r.h5 r2.h5 --overwrite --out OUT", {"r.h5", "r2.h5"}},
       {"merge r.h5 --allow-missing --out new.h5 --overwrite --missing-ids OUT", {"r.h5"}},
-      {"scaling --data DATA --ids ids --overwrite --plot OUT", {"plates.zip", "ids"}, ".png"},
       {"scaling r.h5 r2.h5 --overwrite --plot OUT", {"r.h5", "r2.h5"}, ".png"},
       {"scaling --replay r.h5 --overwrite --plot OUT", {"r.h5"}, ".png"},
       {"queue --sacct jobs --overwrite --replay OUT", {"jobs"}},
@@ -89,7 +89,8 @@ class Outputs : public ShellTest {
         "echo 1 > plates/spacing.txt && python3 -m zipfile -c plates.zip plates/ &&"
         "wallheat run --data plates --out r.h5 --save-fields --events events && cp r.h5 r2.h5 &&"
         "wallheat export r.h5 --out r.csv && ln -s . loop &&"
-        "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording one.json");
+        "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording "
+        "one.json");
   }
   /// Every file and what it holds.
   [[nodiscard]] std::map<std::string, std::string> all_files() const {

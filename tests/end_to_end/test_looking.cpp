@@ -51,13 +51,7 @@ TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {
   expect_refusal("status r.h5 --why --watch", 2, "--why looks once");
 }
 
-TEST_F(Looking, measures_over_the_number_and_the_size_of_plans) {
-  const auto counts = nlohmann::json::parse(
-      shell("wallheat scaling --data plans --plans 2,6,2 --workers 1 --repeat 1 --json").out);
-  ASSERT_EQ(counts.at("points").size(), 2U);
-  EXPECT_EQ(counts.at("points").at(1).at("plans"), 6);
-  expect_refusal("scaling --data plans --plans 7", 2, "up to 6");
-  expect_refusal("scaling --data plans --plans 2 --first 2", 2, "exclude each other");
+TEST_F(Looking, measures_over_the_size_of_plans) {
   const std::string bench = "wallheat bench --solvers --plans 1 --sizes 16,32 --repeat 1";
   const auto sizes = nlohmann::json::parse(shell(bench + " --json --plot sizes.svg").out);
   const auto& last = sizes.at("solvers").at(5);
@@ -189,6 +183,34 @@ TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
   const std::size_t begin = page.find("<h2>Threads over time");
   const std::string timeline = page.substr(begin, page.find("</section>", begin) - begin);
   EXPECT_THAT(timeline.substr(timeline.find("rank 1 thread 0")), HasSubstr("<polygon"));
+}
+
+TEST_F(Looking, puts_two_runs_beside_each_other_on_a_page) {
+  shell("wallheat compare r.h5 coarse.h5 --page both.html --json > both.json");
+  const std::string page = bytes("both.html");
+  std::size_t place = 0;
+  for (const char* part : {"answers against those of r.h5", "what differs", "tolerance",
+                           "largest in plan", "s a plan", "where the time of all threads went"}) {
+    place = page.find(part, place);
+    EXPECT_NE(place, std::string::npos) << part;
+  }
+  const auto json = nlohmann::json::parse(bytes("both.json"));
+  EXPECT_EQ(json["comparisons"][0]["compared"], 6);
+  EXPECT_EQ(json["settings"][0]["name"], "tolerance");
+  EXPECT_EQ(json["times"].size(), 2U);
+  EXPECT_GT(json["thread_time"][0]["seconds_2"], 0);
+  expect_refusal("compare r.h5 coarse.h5 --page both.html", 1, "both.html exists");
+  expect_refusal("compare r.h5 coarse.h5 --overwrite --page coarse.h5", 2,
+                 "WHAT and --page are one file");
+}
+
+TEST_F(Looking, compares_with_a_killed_run) {
+  const std::string text =
+      shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5; cp '" WALLHEAT_TEST_DATA
+            "/killed.h5.wal0' k.h5.wal0; wallheat compare r.h5 k.h5")
+          .out;
+  EXPECT_THAT(text, AllOf(HasSubstr("no session of k.h5 left its wall time"),
+                          HasSubstr("k.h5 does not tell where its time went")));
 }
 
 TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "report/compare.hpp"
+#include "report/figure.hpp"
 #include "report/page.hpp"
 #include "report/row_table.hpp"
 #include "store/field_codec.hpp"
@@ -232,13 +233,25 @@ TEST(Differences, are_shown_in_bins_of_their_own_size) {
   EXPECT_THAT(found.histogram().bins, SizeIs(1));
 }
 
+Json compared_json(const Compared& found) {
+  std::ostringstream json;
+  write_json(report_of(found, 5), json);
+  return Json::parse(json.str());
+}
+
+std::string compared_text(const Compared& found, std::size_t most_listed = 5) {
+  std::ostringstream text;
+  write_text(report_of(found, most_listed), text);
+  return text.str();
+}
+
 TEST(Programs, take_the_hours_of_the_documents) {
-  CompareReport report;
-  report.plans = 4571;
+  Compared found;
+  found.plans = 4571;
   for (const auto& [name, seconds] :
        {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
-    report.times.push_back({name, seconds / 10, {}, {}});
-  const Json json = to_json(report);
+    found.times.push_back({name, seconds / 10, {}, {}, {}});
+  const Json json = compared_json(found);
   EXPECT_EQ(json["base"], "numpy");
   const double speeds[] = {1, 4.34, 6.69, 3.18};
   const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};
@@ -250,32 +263,95 @@ TEST(Programs, take_the_hours_of_the_documents) {
 }
 
 TEST(Programs, are_as_fast_against_the_slowest_or_a_named_one) {
-  CompareReport report;
-  report.times = {{"own.h5", 0.1, {}, {}}, {"numpy", 7.9, {}, {}}};
-  EXPECT_EQ(times_table(report).rows[1][4], "79.00 x");
-  EXPECT_EQ(times_table(report).rows[2][4], "1 (base)");
-  report.base = "own.h5";
-  EXPECT_EQ(times_table(report).rows[2][4], "0.013 x");
+  Compared found;
+  found.times = {{"own.h5", 0.1, {}, {}, {}}, {"numpy", 7.9, {}, {}, {}}};
+  EXPECT_EQ(compared_json(found)["times"][0]["speedup"], 79);
+  found.base = "own.h5";
+  EXPECT_EQ(compared_json(found)["times"][0]["speedup"], 1);
+  EXPECT_NEAR(compared_json(found)["times"][1]["speedup"], 1 / 79.0, 1e-12);
 }
 
-TEST(ComparePlot, has_a_logarithmic_axis_where_times_span_more_than_20) {
-  CompareReport report;
-  report.times = {{"own.h5", 0.1, {}, {}}, {"numpy", 1.9, {}, {}}};
-  EXPECT_THAT(compare_plot(report).draw(PlotFormat::svg, 800, 500),
-              testing::Not(HasSubstr("logarithmic")));
-  report.times[1].seconds_a_plan = 7.9;
-  EXPECT_THAT(compare_plot(report).draw(PlotFormat::svg, 800, 500), HasSubstr("logarithmic"));
+TEST(Programs, have_a_logarithmic_axis_if_their_times_span_more_than_20) {
+  Compared found;
+  const auto scale = [&] { return report_of(found, 5).first<Figure>()->y.scale; };
+  found.times = {{"own.h5", 0.1, {}, {}, {}}, {"numpy", 1.9, {}, {}, {}}};
+  EXPECT_EQ(scale(), Figure::Scale::linear);
+  found.times[1].seconds_a_plan = 7.9;
+  EXPECT_EQ(scale(), Figure::Scale::powers_of_10);
 }
 
-TEST(ComparePlot, shows_differences_and_times_where_there_are_any) {
-  CompareReport report;
-  EXPECT_THROW((void)compare_plot(report), RunError);
-  report.times = {{"run 50%.h5", 7.9, {}, {}}, {"%d]]>.h5", 1.82, {}, {}}};
-  Comparison& found = report.comparisons.emplace_back();
+/// b.h5 against a.h5: of three plans one has another mean, and one is in a.h5 only.
+Compared two_files() {
+  Comparison found;
   found.first = "a.h5";
   found.second = "b.h5";
-  found.means = {-0.01, 0.02, 0.015};
-  const std::string svg = compare_plot(report).draw(PlotFormat::svg, 1000, 500);
+  found.has_settings = true;
+  found.compared = 2;
+  found.identical = 1;
+  found.only_first = {"x"};
+  found.columns = {{"mean_temp", 1, 0.5, 0.25, "2"}, {"std_temp", 0, 0, 0, ""}};
+  found.means = {0, 0.5};
+  for (const char* id : {"1", "2"}) found.plans.push_back(id);
+  return {{found}, {}, {}, 3, ""};
+}
+
+TEST(Compared, tells_people_the_columns_that_differ_and_json_all) {
+  EXPECT_THAT(compared_text(two_files()),
+              AllOf(HasSubstr("mean_temp"), Not(HasSubstr("std_temp"))));
+  const Json json = compared_json(two_files());
+  ASSERT_EQ(json["columns"].size(), 2U);
+  EXPECT_EQ(json["columns"][0]["largest"], 0.5);
+  EXPECT_EQ(json["columns"][1]["plan"], Json());
+  EXPECT_EQ(json["comparisons"][0]["identical"], 1);
+  EXPECT_EQ(json["comparisons"][0]["equal"], false);
+}
+
+TEST(Compared, says_in_a_sentence_that_all_is_identical) {
+  Compared found = two_files();
+  Comparison& one = found.comparisons.front();
+  one.only_first.clear();
+  one.columns.front() = {"mean_temp", 0, 0, 0, ""};
+  one.identical = 2;
+  one.means = {0, 0};
+  const std::string text = compared_text(found);
+  EXPECT_THAT(text, HasSubstr("a.h5 and b.h5 are identical to the last bit: 2 plans\n"));
+  EXPECT_THAT(text, Not(HasSubstr("mean_temp")));
+  EXPECT_EQ(compared_json(found)["columns"].size(), 2U);
+}
+
+TEST(Compared, shows_some_plans_that_are_not_in_both_alike_and_has_all_as_data) {
+  Compared found = two_files();
+  found.comparisons.front().only_first = {"x", "y", "z"};
+  found.comparisons.front().statuses = {{"w", PlanStatus::failed, PlanStatus::converged}};
+  EXPECT_THAT(compared_text(found, 2),
+              AllOf(HasSubstr("failed in a.h5, converged in b.h5"), HasSubstr("only in a.h5"),
+                    HasSubstr("and 2 more"), Not(HasSubstr("z  only"))));
+  const Json json = compared_json(found);
+  ASSERT_EQ(json["plans_apart"].size(), 4U);
+  EXPECT_EQ(json["plans_apart"][0]["second"], "converged");
+  EXPECT_EQ(json["plans_apart"][3]["id"], "z");
+}
+
+TEST(Compared, puts_the_time_of_all_threads_side_by_side) {
+  Compared found;
+  found.threads = {{"a.h5", {{"solving", 3}, {"idle", 1}}},
+                   {"b.h5", {{"solving", 1}, {"solving on GPUs: kernels", 2}, {"idle", 1}}},
+                   {"killed.h5", {}}};
+  const Json rows = compared_json(found)["thread_time"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["share_1"], 75);
+  EXPECT_EQ(rows[1]["name"], "solving on GPUs: kernels");
+  EXPECT_EQ(rows[1]["seconds_1"], 0);
+  EXPECT_EQ(rows[1]["seconds_2"], 2);
+  EXPECT_EQ(rows[3]["seconds_2"], 4) << "of all threads";
+  EXPECT_THAT(compared_text(found), HasSubstr("killed.h5 does not tell where its time went"));
+}
+
+TEST(Compared, draws_the_differences_and_the_times) {
+  Compared found = two_files();
+  found.times = {{"run 50%.h5", 7.9, {}, {}, {}}, {"%d]]>.h5", 1.82, {}, {}, {}}};
+  found.comparisons.front().means = {-0.01, 0.02, 0.015};
+  const std::string svg = draw(report_of(found, 5), PlotFormat::svg, {});
   for (const char* part : {"b.h5 less a.h5", "seconds a plan", "run 50%.h5", "1.8200"})
     EXPECT_THAT(svg, HasSubstr(part));
   EXPECT_THAT(svg, HasSubstr("%d]]\u200b>.h5")) << "]]> would end the text for a browser";
@@ -289,7 +365,7 @@ TEST_F(TwoFiles, make_a_page_whatever_their_times_are) {
   const std::string file = make("r.h5", content);
   const ResultReader reader(file);
   std::ostringstream page;
-  write_report_page({file, {}, &reader}, nullptr, page);
+  write_report_page(file, reader, page);
   EXPECT_THAT(page.str(), HasSubstr("1 plans were predicted"));
 }
 

@@ -52,18 +52,25 @@ TEST(WallNeed, tells_rooms_that_need_no_wall_much_wall_and_whom_no_wall_helps) {
   EXPECT_EQ(cold.for_share(0.67).value, std::numeric_limits<double>::infinity());
 }
 
+Json json_of_need(const WallNeed& need) {
+  std::ostringstream json;
+  write_json(report_of(need), json);
+  return Json::parse(json.str());
+}
+
 TEST(WallNeed, leaves_rooms_out_that_are_too_small_to_count) {
   EXPECT_EQ(need_of({.min_cells = 10}).rooms(), 3U);
   EXPECT_EQ(need_of({.min_cells = 11}).rooms(), 0U);
-  EXPECT_EQ(to_json(need_of({.min_cells = 11}))["needed"], Json());
+  EXPECT_EQ(json_of_need(need_of({.min_cells = 11}))["needed"], Json());
 }
 
-TEST(WallNeed, has_no_number_in_its_files_where_there_is_none) {
+TEST(WallNeed, has_no_number_in_its_files_if_there_is_none) {
   std::ostringstream csv;
-  write_csv(csv, need_of({.target = 40, .limit = 50}));
+  const WallNeed need = need_of({.target = 40, .limit = 50});
+  write_csv(*report_of(need).table_of_csv(), csv);
   EXPECT_THAT(csv.str(),
-              AllOf(HasSubstr("\none,3,10,"), HasSubstr(",0.0,,"), EndsWith(",,never\n")));
-  EXPECT_THAT(json_text(to_json(need_of({.target = 40}))), HasSubstr("\"temperature\": null"));
+              AllOf(HasSubstr("\none,3,10,"), HasSubstr(",0.0,,,"), HasSubstr(",,never\n")));
+  EXPECT_EQ(json_of_need(need_of({.target = 40}))["plans"][0]["temperature"], Json());
 }
 
 /// A plan whose rooms need these temperatures.
@@ -75,9 +82,9 @@ WallNeed need_of_rooms(const std::vector<double>& needs, const NeedQuestion& que
 }
 
 std::string printed(const WallNeed& need) {
-  testing::internal::CaptureStdout();
-  print_wall_need(need);
-  return testing::internal::GetCapturedStdout();
+  std::ostringstream text;
+  write_text(report_of(need), text);
+  return text.str();
 }
 
 constexpr double never = std::numeric_limits<double>::infinity();
@@ -117,12 +124,47 @@ TEST(WallNeed, says_of_no_wall_that_makes_a_difference_that_it_makes_none) {
 TEST(WallNeed, is_drawn_up_to_the_room_that_needs_most) {
   std::vector<double> needs{30, 31, 31, 32, 32, 33, 33, 34, 34, 35, 36, 38, 63};
   const NeedQuestion question{.room_share = 0.5};
-  const auto drawn = [&] {
-    return need_plot(need_of_rooms(needs, question)).draw(PlotFormat::svg, 960, 600);
+  const auto end = [&] {
+    const Report report = report_of(need_of_rooms(needs, question));
+    return report.first<Figure>()->series.front().x_end.back();
   };
-  EXPECT_THAT(drawn(), AllOf(HasSubstr("> 60<"), Not(HasSubstr("> 70<"))));
+  EXPECT_GE(end(), 63);
+  EXPECT_LT(end(), 70);
   needs.back() = 9000;
-  EXPECT_THAT(drawn(), Not(HasSubstr("> 9000<"))) << "which is above the limit";
+  EXPECT_LT(end(), 70) << "9000 is above the limit";
+}
+
+/// Two plans: with the second setting the first has a mean of 20, and half of the other is warm.
+TEST(WhatIf, keeps_sums_of_plans_and_hands_their_figures_over_one_by_one) {
+  const WhatIf asked{{25}, {{25}, {30}}, {}, 0};
+  const auto figures = [](double mean, Bounded above) {
+    return Figures{10, mean, 1, mean - 1, mean + 1, 0, above, {0, 0, 0}};
+  };
+  const std::vector<WhatIfPlan> plans{
+      {"one", {figures(16, {0, 0, 0}), figures(20, {100, 100, 100})}, {}},
+      {"two", {figures(10, {0, 0, 0}), figures(18, {50, 49, 51})}, {}}};
+  WhatIfTotals totals(asked, 3);  // the third cannot be used
+  totals.add(1, plans[1], asked.thresholds);
+  totals.add(0, plans[0], asked.thresholds);
+  const WhatIfPlans each = [&](const auto& take) {
+    for (const WhatIfPlan& plan : plans) take(plan);
+  };
+  const Report report = report_of(asked, totals, each, nullptr);
+  std::ostringstream text;
+  write_json(report, text);
+  const Json json = Json::parse(text.str());
+  EXPECT_EQ(json["settings"][0]["mean_of_means"], 13);
+  EXPECT_EQ(json["settings"][1]["mean_of_means"], 19);
+  EXPECT_EQ(json["settings"][1]["plans"], 2);
+  EXPECT_EQ(json["settings"][1]["half_above"], 2);
+  EXPECT_EQ(json["settings"][1]["half_above_least"], 1);
+  ASSERT_EQ(json["plans"].size(), 4U);
+  EXPECT_EQ(json["plans"][3]["id"], "two");
+  EXPECT_EQ(json["plans"][3]["wall_25"], 30);
+  std::ostringstream people;
+  write_text(report, people);
+  EXPECT_THAT(people.str(),
+              AllOf(HasSubstr("plans  2\n"), HasSubstr("1 to 2"), Not(HasSubstr("two"))));
 }
 
 TEST(Figures, count_cells_near_a_threshold_as_uncertain) {

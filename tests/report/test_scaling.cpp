@@ -1,6 +1,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "report/figure.hpp"
 #include "report/scaling.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
@@ -11,6 +13,18 @@
 
 namespace wallheat {
 namespace {
+
+nlohmann::json json_of_scaling(const Report& report) {
+  std::ostringstream json;
+  write_json(report, json);
+  return nlohmann::json::parse(json.str());
+}
+
+std::vector<std::string> names_of(const Figure& figure) {
+  std::vector<std::string> names;
+  for (const Figure::Series& series : figure.series) names.push_back(series.name);
+  return names;
+}
 
 TEST(Amdahl, gives_the_figures_of_the_documents) {
   EXPECT_NEAR(parallel_share(3.7, 16), 0.778, 0.0005);
@@ -53,13 +67,12 @@ TEST(Scaling, knows_no_limit_where_the_speedup_is_more_than_ideal) {
   const Scaling scaling = scaling_of("dynamic", {{1, 12}, {2, 5}}, 12);
   EXPECT_GT(scaling.parallel_share, 1);
   EXPECT_TRUE(std::isinf(largest_speedup(scaling.parallel_share)));
-  const auto json = nlohmann::json::parse(to_json_text({scaling}, "somewhere"));
+  const auto json = json_of_scaling(report_of({scaling}, "somewhere"));
   EXPECT_EQ(json["source"], "somewhere");
-  EXPECT_EQ(json["scalings"][0]["schedule"], "dynamic");
-  EXPECT_EQ(json["scalings"][0]["points"][1]["speedup"], 2.4);
-  EXPECT_EQ(json["scalings"][0]["points"][1]["efficiency"], 1.2);
-  EXPECT_TRUE(json["scalings"][0]["largest_speedup"].is_null());
-  EXPECT_TRUE(json["scalings"][0]["points"][0]["parallel_share"].is_null());
+  EXPECT_EQ(json["points"][1]["speedup"], 2.4);
+  EXPECT_EQ(json["points"][1]["efficiency_pct"], 120);
+  EXPECT_TRUE(json["largest_speedup"].is_null());
+  EXPECT_TRUE(json["points"][0]["parallel_share"].is_null());
 }
 
 TEST(Scaling, of_a_replay_ends_at_the_longest_plan) {
@@ -68,14 +81,16 @@ TEST(Scaling, of_a_replay_ends_at_the_longest_plan) {
   EXPECT_EQ(scaling.limit(), 25);
   EXPECT_TRUE(std::isnan(scaling.parallel_share)) << "Amdahl's law knows no longest plan";
   EXPECT_THAT(remarks_on(scaling),
-              testing::ElementsAre("no more than 25.00 times as fast as one worker: the longest "
-                                   "plan takes 4.0000 s; 25 worker(s) suffice"));
-  const auto json = nlohmann::json::parse(to_json_text({scaling}, ""))["scalings"][0];
-  EXPECT_EQ(json["largest_speedup"], 25);
-  EXPECT_EQ(json["sufficient_workers"], 25);
-  const std::string svg = scaling_plot({scaling}, "").draw(PlotFormat::svg, 800, 500);
-  EXPECT_THAT(svg, HasSubstr("dynamic: at most 25.00, by the longest plan"));
-  EXPECT_THAT(svg, testing::Not(HasSubstr("Amdahl")));
+              testing::ElementsAre("dynamic: no more than 25.00 times as fast as one worker: the "
+                                   "longest plan takes 4.0000 s; 25 worker(s) suffice"));
+  const Report report = report_of({scaling}, "");
+  const auto limits = json_of_scaling(report)["limits"][0];
+  EXPECT_EQ(limits["schedule"], "dynamic");
+  EXPECT_EQ(limits["largest_speedup"], 25);
+  EXPECT_EQ(limits["sufficient_workers"], 25);
+  EXPECT_THAT(
+      names_of(*report.first<Figure>()),
+      testing::ElementsAre("dynamic: replayed", "at most 25.00, by the longest plan", "ideal"));
 }
 
 TEST(Scaling, says_where_more_workers_are_slower) {
@@ -90,10 +105,19 @@ TEST(Scaling, says_where_more_workers_are_slower) {
 }
 
 TEST(Scaling, is_drawn_with_the_law_and_the_ideal) {
-  const std::string svg = scaling_plot({scaling_of("", {{1, 10}, {2, 6}, {4, 4}}, 10)}, "of `date`")
-                              .draw(PlotFormat::svg, 800, 500);
-  for (const char* part : {"of `date`", "ideal", "measured", "Amdahl with F = 0.8", "speed-up"})
-    EXPECT_THAT(svg, HasSubstr(part));
+  const Report report = report_of({scaling_of("", {{1, 10}, {2, 6}, {4, 4}}, 10)}, "of `date`");
+  const Figure& figure = *report.first<Figure>();
+  EXPECT_THAT(names_of(figure),
+              testing::ElementsAre("measured", HasSubstr("Amdahl with F = 0.8"), "ideal"));
+  EXPECT_THAT(draw(report, PlotFormat::svg), HasSubstr("strong scaling: of `date`"));
+}
+
+TEST(Scaling, over_the_number_of_plans_tells_what_a_plan_takes) {
+  const auto json = json_of_scaling(report_of_plan_counts({{4, 5, 10, 1, 0}, {4, 16, 64, 1, 0}}));
+  EXPECT_EQ(json["workers"], 4);
+  EXPECT_EQ(json["points"][0]["seconds_a_plan"], 0.5);
+  EXPECT_EQ(json["points"][1]["plans"], 64);
+  EXPECT_EQ(json["points"][1]["plans_a_second"], 4);
 }
 
 TEST(SecondsText, has_five_digits_and_no_exponent) {
@@ -148,6 +172,7 @@ TEST_F(FinishedRun, has_the_workers_and_the_time_of_all_its_sessions) {
   const ScalingPoint point = finished_run(file, ResultReader(file));
   EXPECT_EQ(point.workers, 16U);
   EXPECT_EQ(point.seconds, 6.5);
+  EXPECT_EQ(point.plans, 2U);
 }
 
 TEST_F(FinishedRun, is_refused_where_its_time_says_nothing) {
@@ -163,9 +188,9 @@ TEST_F(FinishedRun, is_compared_with_runs_of_the_same_plans_only) {
   const std::string other = make("two.h5", {end(2, "2"), end(2, "2")}, "0.2");
   const ResultReader reader(first);
   require_same_plans(first, reader, first, reader);
-  EXPECT_THAT(
-      refusal_of<RunError>([&] { require_same_plans(first, reader, other, ResultReader(other)); }),
-      HasSubstr("were solved with other settings"));
+  EXPECT_THAT(refusal_of<RunError>(
+                  [&] { require_same_settings(first, reader, other, ResultReader(other)); }),
+              HasSubstr("were solved with other settings"));
 }
 
 }  // namespace

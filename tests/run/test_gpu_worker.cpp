@@ -368,16 +368,6 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
   const Finished summary = run_program({WALLHEAT_PROGRAM, "summary", path("x.h5")});
   EXPECT_THAT(summary.out, AllOf(HasSubstr("where the time of plans on GPUs went\n"),
                                  HasSubstr("waiting for the driver"), HasSubstr(kernel)));
-  const auto report =
-      nlohmann::json::parse(run_program({WALLHEAT_PROGRAM, "report", path("x.h5"), "--json"}).out);
-  const auto& ledger = report["ledgers"][0];
-  const auto& spent = ledger["thread_seconds"];
-  EXPECT_GT(spent["solving on GPUs: the host's work"], 0) << spent.dump(1);
-  EXPECT_TRUE(spent.contains("solving on GPUs: kernels"));
-  double sum = 0;
-  for (const auto& [name, seconds] : spent.items()) sum += seconds.get<double>();
-  EXPECT_NEAR(sum, ledger["threads"].get<double>() * ledger["wall_s"].get<double>(), 0.01);
-
   const Finished traced = run_program({WALLHEAT_PROGRAM, "trace", path("x.h5"), "--events",
                                        path("events"), "--out", path("trace.json")});
   ASSERT_EQ(traced.status, 0) << traced.err;
@@ -394,27 +384,25 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
   EXPECT_EQ(kernels, 24U);
 
   ASSERT_EQ(run({}, WALLHEAT_PROGRAM, "cpu.h5", "cpu").status, 0);
-  const auto compared = nlohmann::json::parse(
-      run_program({WALLHEAT_PROGRAM, "report", path("cpu.h5"), "--compare", path("x.h5"), "--json"})
-          .out)["comparison"];
-  EXPECT_FALSE(compared["thread_seconds"].contains("solving on GPUs: kernels"));
-  EXPECT_TRUE(compared["other_thread_seconds"].contains("solving on GPUs: kernels"));
-  const Finished page = run_program({WALLHEAT_PROGRAM, "report", path("cpu.h5"), "--compare",
-                                     path("x.h5"), "--out", path("page.html")});
-  ASSERT_EQ(page.status, 0) << page.err;
-  EXPECT_THAT(file_text(path("page.html")),
-              AllOf(HasSubstr("solving on GPUs: upload"), HasSubstr("GPU s a plan")));
   ASSERT_EQ(
-      run_program({WALLHEAT_PROGRAM, "report", path("x.h5"), "--out", path("gpu.html")}).status, 0);
+      run_program({WALLHEAT_PROGRAM, "summary", path("x.h5"), "--page", path("gpu.html")}).status,
+      0);
   EXPECT_THAT(file_text(path("gpu.html")), AllOf(HasSubstr("The kernels"), HasSubstr(kernel)));
 
-  const auto compare = [this](const char* option) {
-    return run_program({WALLHEAT_PROGRAM, "compare", path("cpu.h5"), path("x.h5"), option}).out;
-  };
-  EXPECT_THAT(compare("--list=1"), HasSubstr("GPU s a plan"));
-  const auto times = nlohmann::json::parse(compare("--json"))["times"];
-  EXPECT_FALSE(times[0].contains("gpu_seconds_a_plan"));
-  EXPECT_GT(times[1]["gpu_seconds_a_plan"]["gpu_host_seconds"], 0) << times.dump(1);
+  const auto compared = nlohmann::json::parse(
+      run_program({WALLHEAT_PROGRAM, "compare", path("cpu.h5"), path("x.h5"), "--json"}).out);
+  ASSERT_EQ(compared["gpu_times"].size(), 1U) << compared["gpu_times"].dump(1);
+  EXPECT_GT(compared["gpu_times"][0]["gpu_host_seconds"], 0);
+  double sum = 0;
+  std::map<std::string, double> with_gpu;
+  std::map<std::string, double> without;
+  for (const auto& row : compared["thread_time"]) {
+    without[row["name"]] = row["seconds_1"];
+    sum += with_gpu[row["name"]] = row["seconds_2"];
+  }
+  EXPECT_GT(with_gpu["solving on GPUs: the host's work"], 0);
+  EXPECT_EQ(without["solving on GPUs: the host's work"], 0);
+  EXPECT_NEAR(sum, 2 * with_gpu["all threads"], 0.01);
 }
 
 TEST_F(FakeGpuRun, takes_the_gpu_for_any_plans_of_jacobi) {

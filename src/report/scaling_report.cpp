@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "report/scaling.hpp"
+
+namespace wallheat {
+namespace {
+
+const Style two_decimals{Form::decimals, 2};
+
+std::string limit_text(double limit) {
+  return std::isinf(limit) ? "no limit" : fmt::format("{:.2f}", limit);
+}
+
+/// People see nodes and GPUs if they are known, and the schedule among several.
+Table table_of_points(const std::vector<Scaling>& scalings) {
+  const Scaling& first = scalings.front();
+  const bool is_fitted = !first.longest_plan;
+  const bool are_files = first.rows.front().point.nodes > 0;
+  const auto name_if = [](bool is_shown, const char* name) { return is_shown ? name : ""; };
+  Table table{"points",
+              "",
+              {{"schedule", name_if(scalings.size() > 1, "schedule")},
+               {"nodes", name_if(are_files, "nodes")},
+               {"gpus", name_if(are_files, "GPUs")},
+               {"workers", "workers"},
+               {"seconds", "time s", {Form::seconds}},
+               {"speedup", "speed-up", two_decimals},
+               {"efficiency_pct", "efficiency", {Form::decimals, 1, "%"}},
+               {"parallel_share", name_if(is_fitted, "F"), {Form::decimals, 3}},
+               {"largest_speedup", name_if(is_fitted, "S(inf)"), two_decimals}}};
+  for (const Scaling& scaling : scalings)
+    for (const auto& [point, speedup, efficiency, share] : scaling.rows)
+      table.rows.push_back({scaling.name.empty() ? Value() : Value(scaling.name),
+                            point.nodes > 0 ? Value(point.nodes) : Value(), point.gpus,
+                            point.workers, point.seconds, speedup, 100 * efficiency,
+                            is_fitted ? Value(share) : Value(),
+                            is_fitted ? Value(largest_speedup(share)) : Value()});
+  return table;
+}
+
+void add_fit(const Scaling& scaling, Report& report) {
+  const double share = scaling.parallel_share;
+  const bool is_known = !std::isnan(share);
+  report.add(Fact{"parallel_share",
+                  is_known ? "F" : "",
+                  share,
+                  {Form::decimals, 3},
+                  ", the parallel share of the work: Amdahl's law fitted to all points"});
+  report.add(Fact{"largest_speedup", is_known ? "S(inf)" : "", scaling.limit(), two_decimals,
+                  " = 1 / (1 - F): the speed-up that no number of workers exceeds"});
+}
+
+/// What bounds each replay; people read it as remarks.
+void add_limits(const std::vector<Scaling>& scalings, Report& report) {
+  Table table{"limits",
+              "",
+              {{"schedule", ""},
+               {"largest_speedup", ""},
+               {"longest_plan_s", ""},
+               {"sufficient_workers", ""}}};
+  for (const Scaling& scaling : scalings)
+    table.rows.push_back({scaling.name, scaling.limit(), scaling.longest_plan->seconds,
+                          scaling.longest_plan->sufficient_workers});
+  report.add(std::move(table));
+}
+
+/// Speed-up over workers, up to so many: the ideal, what limits it, and the points.
+Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::string& source) {
+  Figure figure{"speedups",
+                "strong scaling: " + source,
+                {"workers", Figure::Scale::powers_of_2},
+                {"speed-up", Figure::Scale::powers_of_2}};
+  double most = 2;
+  for (const Scaling& scaling : scalings)
+    for (const Scaling::Row& row : scaling.rows)
+      most = std::max({most, static_cast<double>(row.point.workers), row.speedup});
+  const auto add_curve = [&](const std::string& name, bool is_dashed, const auto& speedup_of) {
+    constexpr int steps = 200;
+    Figure::Series curve{.name = name, .mark = Figure::Mark::line, .is_dashed = is_dashed};
+    for (int i = 0; i <= steps; ++i) {
+      curve.x.push_back(std::pow(most, static_cast<double>(i) / steps));
+      curve.y.push_back(speedup_of(curve.x.back()));
+    }
+    figure.series.push_back(std::move(curve));
+  };
+  // One longest plan bounds all schedules.
+  const Scaling& first = scalings.front();
+  const double limit = first.limit();
+  for (const Scaling& scaling : scalings) {
+    Figure::Series& points = figure.series.emplace_back();
+    points.name = first.longest_plan ? scaling.name + ": replayed" : "measured";
+    for (const Scaling::Row& row : scaling.rows) {
+      points.x.push_back(static_cast<double>(row.point.workers));
+      points.y.push_back(row.speedup);
+    }
+  }
+  const double share = first.parallel_share;
+  if (first.longest_plan)
+    add_curve(fmt::format("at most {}, by the longest plan", limit_text(limit)), false,
+              [&](double workers) { return std::min(workers, limit); });
+  else if (!std::isnan(share))
+    add_curve(fmt::format("Amdahl with F = {:.3f}, S(inf) = {}", share, limit_text(limit)), false,
+              [&](double workers) { return 1 / (1 - share + share / workers); });
+  add_curve("ideal", true, [](double workers) { return workers; });
+  return figure;
+}
+
+}  // namespace
+
+Report report_of(const std::vector<Scaling>& scalings, const std::string& source) {
+  Report report{"strong scaling: " + source};
+  report.add(Fact{"source", "", source});
+  report.add(table_of_points(scalings));
+  if (scalings.front().longest_plan)
+    add_limits(scalings, report);
+  else
+    add_fit(scalings.front(), report);
+  for (const Scaling& scaling : scalings)
+    for (const std::string& remark : remarks_on(scaling)) report.add(Note{remark});
+  report.add(figure_of_speedups(scalings, source));
+  return report;
+}
+
+Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
+  const std::string title = fmt::format("seconds a plan of {} worker(s)", points.front().workers);
+  Report report{title};
+  Table table{"points",
+              "",
+              {{"plans", "plans"},
+               {"seconds", "time s", {Form::seconds}},
+               {"seconds_a_plan", "s a plan", {Form::seconds}},
+               {"plans_a_second", "plans/s", {Form::digits, 3}}}};
+  Figure figure{"seconds_a_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds a plan"}};
+  figure.y.from = 0;
+  Figure::Series& curve = figure.series.emplace_back();
+  curve.mark = Figure::Mark::points_and_line;
+  for (const ScalingPoint& point : points) {
+    const auto plans = static_cast<double>(point.plans);
+    table.rows.push_back(
+        {point.plans, point.seconds, point.seconds / plans, plans / point.seconds});
+    curve.x.push_back(plans);
+    curve.y.push_back(point.seconds / plans);
+  }
+  report.add(std::move(table));
+  report.add(Fact{"workers", "workers", points.front().workers});
+  report.add(std::move(figure));
+  return report;
+}
+
+}  // namespace wallheat
