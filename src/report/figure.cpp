@@ -88,15 +88,23 @@ void add_panel(Plot& plot, const Figure& figure) {
   Extent along_x;
   Extent along_y;
   bool has_bars = false;
+  bool are_counts = true;  // in bars
+  double highest = 0;      // of these
   for (const Figure::Series& series : figure.series) {
     along_x.add(series.x);
     along_x.add(series.x_end);
     along_y.add(series.y);
-    has_bars = has_bars || series.mark == Figure::Mark::bars;
+    if (series.mark != Figure::Mark::bars || series.y.empty()) continue;
+    has_bars = true;
+    highest = std::max(highest, std::ranges::max(series.y));
+    are_counts =
+        are_counts && std::ranges::all_of(series.y, [](double y) { return y == std::floor(y); });
   }
+  are_counts = are_counts && has_bars;
   plot.add("set title title_of_panel");
   add_axis(plot, 'x', figure.x, along_x, has_bars);
   add_axis(plot, 'y', figure.y, along_y, has_bars);
+  if (are_counts && !is_logarithmic(figure.y)) plot.add("set ytics {}", Plot::count_ticks(highest));
   std::vector<std::string> curves;
   for (const Figure::Series& series : figure.series) {
     std::vector<std::vector<double>> rows;

@@ -141,18 +141,6 @@ void Plot::add(std::string_view line) {
   script_ += '\n';
 }
 
-void Plot::add_bars(const std::vector<std::vector<double>>& bars, double width,
-                    std::string_view more) {
-  double highest = 0;
-  for (const auto& bar : bars) highest = std::max(highest, bar[1]);
-  const std::string data = add_data(bars);
-  add("set xrange [{:.10g}:{:.10g}]", bars.front()[0] - width / 2, bars.back()[0] + width / 2);
-  add("set yrange [0:{:.10g}]", 1.15 * highest);
-  add("set ytics {}", count_ticks(highest));
-  add("set boxwidth {:.10g}", 0.92 * width);
-  add("plot {} with boxes linetype 1{}", data, more);
-}
-
 std::string Plot::quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char letter : printable(text)) {

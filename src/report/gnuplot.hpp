@@ -36,9 +36,6 @@ class Plot {
   requires(sizeof...(Values) > 0) void add(fmt::format_string<Values...> line, Values&&... values) {
     add(std::string_view(fmt::format(line, std::forward<Values>(values)...)));
   }
-  /// Draws bars of {middle, height}, all as wide, on axes that they fill. `more` goes on behind.
-  void add_bars(const std::vector<std::vector<double>>& bars, double width,
-                std::string_view more = {});
 
   /// The picture's title, which the script knows as `heading`: the last one given stands.
   void set_heading(std::string_view text) { heading_ = text; }
