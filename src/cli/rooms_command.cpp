@@ -46,9 +46,10 @@ int rooms_command(const Arguments& arguments) {
                   {"wallheat rooms steady.h5 --where 'mean_temp < 12' --sort mean_temp",
                    "wallheat rooms steady.h5 --sort -max_temp --first 3 -f csv"});
   declare_result_file(options, file);
-  options.add("where", value(choice.where, "FORMULA"),
-              "only rooms for which this holds, as 'mean_temp < 18 and cells > 100' or "
-              "'id(\"00003\")'; written as for 'wallheat list'");
+  options.add(
+      "where", value(choice.where, "FORMULA"),
+      "only rooms for which this holds, as mean_temp < 18 and cells > 100, or id = '00003'; "
+      "written as for 'wallheat list'");
   options.add("sort", value(choice.sort, "FORMULA"),
               "ascending by this column or formula; with a - in front, descending");
   cell_size.declare(options);

@@ -30,6 +30,7 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
               AllOf(HasSubstr("pct_below_15"), HasSubstr("00006")));
   expect_refusal("list r.h5 --where 'mean_tmp > 3'", 2, "did you mean 'mean_temp'?");
   expect_refusal("list r.h5 --where 'mean_temp > 99'", 1, "holds for none of the 6 plans");
+  expect_refusal("list r.h5 --where \"status = 'convergd'\"", 2, "did you mean 'converged'?");
   expect_refusal("list r.h5 --columns ids", 2, "did you mean 'id'?");
   expect_refusal("list r.h5 --first 0", 2, "--first must be at least 1");
   expect_refusal("list plans/building_ids.txt", 1, "building_ids.txt");
