@@ -36,6 +36,16 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
   expect_refusal("list plans/building_ids.txt", 1, "building_ids.txt");
 }
 
+TEST_F(Looking, lists_the_plans_that_are_named) {
+  const std::string list = "wallheat list r.h5 --columns id -f csv ";
+  EXPECT_EQ(shell(list + "00005 00002 00005").out, "id\n00005\n00002\n");
+  EXPECT_EQ(shell(list + "00005 00002 --first 1").out, "id\n00005\n");
+  EXPECT_EQ(shell(list + "--sort -id --first 2").out, "id\n00006\n00005\n");
+  expect_refusal("list r.h5 00005 2", 1, "r.h5 has no plan '2'; did you mean '00002'?");
+  expect_refusal("list r.h5 00005 --where 'mean_temp > 3'", 2, "not both");
+  expect_refusal("list r.h5 00005 --sort id", 2, "not both");
+}
+
 TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {
   EXPECT_THAT(shell("wallheat status r.h5 --why").out,
               HasSubstr("every plan was solved at its first start"));
