@@ -22,7 +22,7 @@ packages=(
   libhdf5-dev libdeflate-dev         # the result file
   libhwloc-dev                       # which cores a machine has
   gnuplot-nox                        # pictures and plots
-  libmuparser-dev                    # formulas over the columns of results
+  libsqlite3-dev                     # formulas over the columns of results
   libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
 )
 if [ "${1:-}" = tests ]; then

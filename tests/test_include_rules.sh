@@ -74,7 +74,7 @@ only_in store 'hdf5|H5'
 only_in io 'libdeflate\.h'
 only_in mpi 'mpi\.h'
 only_in view 'spdlog/|nlohmann/'
-only_in report 'muParser'
+only_in report 'sqlite3\.h'
 only_in cli 'boost/'
 only_in python 'pybind11/'
 only_in 'io|forecast|isolation|view|report|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks

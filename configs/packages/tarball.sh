@@ -65,12 +65,16 @@ make_sysroot() {
 
   apt_get bookworm update
   mkdir "$folder/sources"
-  for name in fmtlib spdlog muparser; do
+  for name in fmtlib spdlog; do
     unpack_source "$name"
     cross_build "$folder/sources/$name" "$folder/sources/$name-build" -DFMT_TEST=OFF -DFMT_DOC=OFF \
-      -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF -DENABLE_SAMPLES=OFF -DENABLE_OPENMP=OFF
+      -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF
     DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" > /dev/null
   done
+  # SQLite's sources take Tcl, and its archive takes nothing newer of glibc.
+  (cd "$folder/sources" && apt_get bookworm download libsqlite3-dev)
+  dpkg-deb --extract "$folder"/sources/libsqlite3-dev_*.deb "$WALLHEAT_SYSROOT"
+  rm "$libraries/libsqlite3.so"
   # HDF5's own CMake files fail at a program that they run to look at C's numbers. CMake looks for it in usr/lib.
   unpack_source hdf5
   mkdir "$folder/sources/hdf5-build"
@@ -110,7 +114,7 @@ name=wallheat-$version-linux-x86_64
 rm -rf "${folder:?}/$name"
 cmake --install "$folder/build" --component program --strip --prefix "$folder/$name" > "$folder/install.log"
 cp -r "$folder/lib" "$folder/$name"
-for package in fmtlib spdlog muparser hdf5 zlib1g-dev libdeflate-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
+for package in fmtlib spdlog libsqlite3-dev hdf5 zlib1g-dev libdeflate-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
   libboost1.74-dev nlohmann-json3-dev; do
   install -D -m 644 "$WALLHEAT_SYSROOT/usr/share/doc/$package/copyright" "$folder/$name/share/doc/wallheat/copyright/$package"
 done

@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/question_options.hpp"
 #include "cli/result_file.hpp"
+#include "core/id_list.hpp"
 #include "report/room_table.hpp"
 #include "wallheat/error.hpp"
 
@@ -18,11 +19,31 @@ namespace {
 
 using SharedReader = std::shared_ptr<const ResultReader>;
 
+/// The numbers of the rows of these plans, each once. Throws RunError if one is not in the file.
+std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultReader& reader,
+                                       const std::vector<std::string>& ids) {
+  IdList named;
+  for (const std::string& id : ids) named.add(id);
+  std::vector<std::size_t> rows(named.size(), SIZE_MAX);
+  std::size_t number = 0;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (const auto place = named.find(row.id)) rows[*place] = number;
+    ++number;
+  });
+  if (const auto none = std::ranges::find(rows, SIZE_MAX); none != rows.end())
+    refuse_plan(file, reader, std::string(named[static_cast<std::size_t>(none - rows.begin())]));
+  return rows;
+}
+
+/// The chosen plans in their order, or those of `ids`, if there are any.
 Table plans_of_file(const std::string& file, const SharedReader& reader, const RowChoice& choice,
-                    const std::vector<RowColumn>& columns) {
+                    const std::vector<std::string>& ids, const std::vector<RowColumn>& columns) {
   tell_thresholds(file, *reader);
-  const auto selected = selected_rows(file, *reader, choice);
-  const bool all_in_order = selected.size() == reader->count() && choice.sort.empty();
+  auto selected =
+      ids.empty() ? selected_rows(file, *reader, choice) : rows_of_plans(file, *reader, ids);
+  selected.resize(std::min(selected.size(), choice.first.value_or(SIZE_MAX)));
+  const bool all_in_order =
+      ids.empty() && selected.size() == reader->count() && choice.sort.empty();
   if (all_in_order)
     return table_of("plans", Rows([reader](const auto& take) { reader->for_each_row(take); }),
                     columns);
@@ -66,19 +87,23 @@ Table rooms_of_file(const std::string& file, const SharedReader& reader, const R
 }  // namespace
 
 Report list_command(Options& options) {
-  std::string file;
+  std::vector<std::string> names;
   RowChoice choice;
   std::string column_names;
   bool rooms = false;
   std::int64_t first = 0;
   CellSizeOption cell_size;
   options.describe(
-      "FILE [options]",
+      "FILE [ID ...] [options]",
       "Lists plans of a result file: which are too cold, which failed, which took longest? Or its "
       "rooms, if its run had --rooms.",
       {"wallheat list results.h5 --sort mean_temp --first 10",
        "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
-  declare_result_file(options, file);
+  options.add("file", value(names, "FILE"),
+              "the result file, then the plans to list (also as arguments)");
+  options.positional("file", -1);
+  options.require({"file"});
+  options.check([&] { options.files().reads_store("FILE", names.front()); });
   declare_rows(options, choice);
   constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   options.add("first,n", value(first, "N", all, "all"), "so many at most");
@@ -87,11 +112,15 @@ Report list_command(Options& options) {
               "iterations and seconds; of rooms all");
   options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
   cell_size.declare(options);
-  std::vector<std::string> names = all_column_names();
+  std::vector<std::string> words = all_column_names();
   for (const RoomColumn& column : room_columns(true))
-    if (std::ranges::find(names, column.head.key) == names.end()) names.push_back(column.head.key);
-  options.words("sort", names);
+    if (std::ranges::find(words, column.head.key) == words.end()) words.push_back(column.head.key);
+  options.words("sort", words);
   options.parse();
+  const std::string file = names.front();
+  const std::vector<std::string> ids(names.begin() + 1, names.end());
+  if (!ids.empty() && (rooms || !choice.where.empty() || !choice.sort.empty()))
+    throw UsageError("name plans, or choose them by --where, --sort or --rooms, not both");
   if (first < 1) throw UsageError("--first must be at least 1");
   choice.first = static_cast<std::size_t>(first);
   if (column_names.empty())
@@ -107,7 +136,7 @@ Report list_command(Options& options) {
     report.add(rooms_of_file(file, open(), choice, metres, columns));
   } else {
     const auto columns = columns_named("columns", column_names, all_columns());
-    report.add(plans_of_file(file, open(), choice, columns));
+    report.add(plans_of_file(file, open(), choice, ids, columns));
   }
   return report;
 }

@@ -277,7 +277,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
 /// Those that are named, else the first of those that are chosen. Returns how many there are.
 std::size_t choose_plans(PlotOptions& plot, const ResultReader& reader) {
   if (!plot.ids.empty()) return plot.ids.size();
-  constexpr const char* solved = "status != pending and status != failed";
+  constexpr const char* solved = "status not in ('pending', 'failed')";
   RowChoice choice = plot.choice;
   choice.where = choice.where.empty() ? solved : fmt::format("({}) and {}", choice.where, solved);
   const std::vector<std::size_t> rows = selected_rows(plot.file, reader, choice);

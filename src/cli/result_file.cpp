@@ -34,9 +34,10 @@ void declare_result_file(Options& options, std::string& file) {
 
 void declare_where(Options& options, std::string& where) {
   options.add("where", value(where, "FORMULA"),
-              "only plans for which this holds, as 'pct_below_15 > 50 and mean_temp < 14' or "
-              "'status == failed' or 'host(\"gpu\")': columns, numbers, + - * / ^ == != < > <= >=, "
-              "and, or, not(), abs(), sqrt(), ...");
+              "only plans for which this holds, in SQL: pct_below_15 > 50 and mean_temp < 14, or "
+              "status = 'failed', or host like '%gpu%', or id in ('00001', '00003'); columns, "
+              "numbers, 'texts', + - * / = != < > <= >=, and, or, not, in, like, between, is null, "
+              "abs(), round(), ...");
 }
 
 void declare_rows(Options& options, RowChoice& choice) {

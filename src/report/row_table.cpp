@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <memory_resource>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/python_float.hpp"
@@ -25,6 +27,15 @@ Value cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 template <std::integral Number>
 Value cell_of(Number value) {
   return static_cast<std::int64_t>(value);
+}
+
+/// The same value, with the letters of a text in `letters`.
+FormulaValue kept(const FormulaValue& value, std::pmr::memory_resource& letters) {
+  const auto* const text = std::get_if<std::string_view>(&value);
+  if (text == nullptr || text->empty()) return value;
+  auto* const copy = static_cast<char*>(letters.allocate(text->size(), 1));
+  std::ranges::copy(*text, copy);
+  return std::string_view(copy, text->size());
 }
 
 }  // namespace
@@ -57,17 +68,20 @@ std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoic
   if (!choice.where.empty()) where.emplace("where", choice.where);
   if (!choice.sort.empty()) sort.emplace("sort", choice.sort.substr(falls ? 1 : 0));
   std::vector<std::size_t> chosen;
-  std::vector<double> keys;  // of all rows, if they are sorted
+  std::vector<FormulaValue> keys;               // of all rows, if they are sorted
+  std::pmr::monotonic_buffer_resource letters;  // of the keys that are texts
   std::size_t number = 0;
   rows([&](const Record& row) {
-    if (sort) keys.push_back(sort->value(row));
-    if (!where || where->holds(row)) chosen.push_back(number);
+    const bool is_chosen = !where || where->holds(row);
+    if (is_chosen) chosen.push_back(number);
+    if (sort) keys.push_back(is_chosen ? kept(sort->value(row), letters) : FormulaValue());
     ++number;
   });
   if (sort) {
-    std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
-      if (std::isnan(keys[a]) || std::isnan(keys[b]))
-        return !std::isnan(keys[a]) && std::isnan(keys[b]);
+    std::ranges::stable_sort(chosen, [&](std::size_t a, std::size_t b) {
+      const bool a_is_null = keys[a].index() == 0;
+      const bool b_is_null = keys[b].index() == 0;
+      if (a_is_null || b_is_null) return b_is_null && !a_is_null;
       return falls ? keys[a] > keys[b] : keys[a] < keys[b];
     });
   }

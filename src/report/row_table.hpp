@@ -37,8 +37,8 @@ using Rows = Records<PlanResult>;
 /// Those for which a RowExpression holds; all where it is empty. Throws UsageError.
 [[nodiscard]] Rows rows_where(const std::string& where, Rows rows);
 
-/// The numbers of the chosen ones, from 0 on. Rows that are NaN to `sort` come last. Throws
-/// UsageError, for --where and --sort.
+/// The numbers of the chosen ones, from 0 on. `sort` puts numbers before texts, texts by their
+/// bytes, and rows for which it is NULL last. Throws UsageError, for --where and --sort.
 template <class Record>
 [[nodiscard]] std::vector<std::size_t> chosen_rows(const Records<Record>& rows,
                                                    const RowChoice& choice);

@@ -93,7 +93,7 @@ TEST(Memory, of_a_million_plans_is_less_than_300_mb) {
     }
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"list"},
-          {"list", "--sort", "-mean_temp", "--json"},
+          {"list", "--sort", "-id", "--json"},
           {"summary", "--page", out + ".html", "--overwrite"},
           {"trace", "--out", out + ".json", "--overwrite"},
           {"compare"},

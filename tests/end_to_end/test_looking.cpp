@@ -30,10 +30,21 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
               AllOf(HasSubstr("pct_below_15"), HasSubstr("00006")));
   expect_refusal("list r.h5 --where 'mean_tmp > 3'", 2, "did you mean 'mean_temp'?");
   expect_refusal("list r.h5 --where 'mean_temp > 99'", 1, "holds for none of the 6 plans");
+  expect_refusal("list r.h5 --where \"status = 'convergd'\"", 2, "did you mean 'converged'?");
   expect_refusal("list r.h5 --columns ids", 2, "did you mean 'id'?");
   expect_refusal("list r.h5 --cell-size 0.1", 2, "--cell-size goes with --rooms");
   expect_refusal("list r.h5 --first 0", 2, "--first must be at least 1");
   expect_refusal("list plans/building_ids.txt", 1, "building_ids.txt");
+}
+
+TEST_F(Looking, lists_the_plans_that_are_named) {
+  const std::string list = "wallheat list r.h5 --columns id -f csv ";
+  EXPECT_EQ(shell(list + "00005 00002 00005").out, "id\n00005\n00002\n");
+  EXPECT_EQ(shell(list + "00005 00002 --first 1").out, "id\n00005\n");
+  EXPECT_EQ(shell(list + "--sort -id --first 2").out, "id\n00006\n00005\n");
+  expect_refusal("list r.h5 00005 2", 1, "r.h5 has no plan '2'; did you mean '00002'?");
+  expect_refusal("list r.h5 00005 --where 'mean_temp > 3'", 2, "not both");
+  expect_refusal("list r.h5 00005 --sort id", 2, "not both");
 }
 
 TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {

@@ -32,7 +32,7 @@ TEST_F(Rooms, are_the_same_whoever_solves_and_whenever) {
   EXPECT_THAT(shell("wallheat verify m.h5 --data plans --all").out, HasSubstr("all is well"));
   const Json one = Json::parse(shell("wallheat solve 00002 --data plans --rooms --json").out);
   const Json listed = Json::parse(
-      shell("wallheat list one.h5 --rooms --where 'id(\"00002\")' --json").out)["rooms"];
+      shell("wallheat list one.h5 --rooms --where \"id = '00002'\" --json").out)["rooms"];
   EXPECT_EQ(one["rooms"], listed);
   std::int64_t cells = 0;
   for (const Json& room : listed) cells += room["cells"].get<std::int64_t>();

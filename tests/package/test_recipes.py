@@ -24,12 +24,12 @@ NAMES = {
     "HDF5": ("hdf5", "HDF5", "hdf5"),
     "MPI": ("mpi", None, "openmpi"),  # EasyBuild: the toolchain's
     "PkgConfig": ("pkgconfig", "pkgconf", "pkg-config"),
+    "SQLite3": ("sqlite", "SQLite", "sqlite"),
     "Threads": (None, None, None),
     "deflate": ("libdeflate", "libdeflate", "libdeflate"),
     "fmt": ("fmt", "fmt", "fmt"),
     "hwloc": ("hwloc", "hwloc", "libhwloc"),
     "libxxhash": ("xxhash", "xxHash", "xxhash"),
-    "muparser": ("muparser", "muParser", "muparser"),
     "nlohmann_json": ("nlohmann-json", "nlohmann_json", "nlohmann_json"),
     "spdlog": ("spdlog", "spdlog", "spdlog"),
 }

@@ -17,6 +17,7 @@ std::vector<PlanResult> rows() {
   for (std::size_t i = 0; i < 4; ++i) {
     rows[i].id = std::string(1, static_cast<char>('a' + i));
     rows[i].statistics.mean_temp = means[i];
+    rows[i].host = i < 2 ? "node" : "another node, whose name is long";
   }
   return rows;
 }
@@ -34,6 +35,17 @@ TEST(ChosenRows, are_filtered_then_sorted_then_cut) {
   EXPECT_EQ(ids({.sort = "mean_temp"}), "cadb") << "what has no value comes last";
   EXPECT_EQ(ids({.sort = "-mean_temp"}), "dacb");
   EXPECT_EQ(ids({.sort = "mean_temp", .first = 2}), "ca");
+  EXPECT_EQ(ids({.where = "mean_temp is not null", .sort = "-mean_temp"}), "dac");
+}
+
+TEST(ChosenRows, are_sorted_by_texts_too) {
+  EXPECT_EQ(ids({.sort = "-id"}), "dcba");
+  EXPECT_EQ(ids({.sort = "host"}), "cdab") << "in the order of the rows where they are alike";
+  EXPECT_EQ(ids({.sort = "-host"}), "abcd");
+  EXPECT_EQ(ids({.where = "id != 'c'", .sort = "host"}), "dab");
+  EXPECT_EQ(ids({.sort = "iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}), "adcb")
+      << "numbers, texts, nothing";
+  EXPECT_EQ(ids({.sort = "-iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}), "cdab");
 }
 
 TEST(Columns, are_found_by_name) {

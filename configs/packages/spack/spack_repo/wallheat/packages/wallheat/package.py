@@ -30,7 +30,7 @@ class Wallheat(CMakePackage, CudaPackage):
     depends_on("spdlog")
     depends_on("nlohmann-json")
     depends_on("xxhash@0.8:")
-    depends_on("muparser@2.3:")
+    depends_on("sqlite@3.38:")
     depends_on("gnuplot", type="run", when="+plots")
 
     conflicts("%gcc@:11")
