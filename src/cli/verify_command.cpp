@@ -155,9 +155,10 @@ class Checks {
 
  private:
   const Findings& findings_;
-  Table made_{"checks",
-              "",
-              {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
+  Table made_{
+      "checks",
+      "",
+      {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
   Table wrong_{"wrong", "", {{"check", "check"}, {"finding", "finding"}}};
 };
 
