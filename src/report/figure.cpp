@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
-#include "core/printable.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -83,7 +84,6 @@ std::string style_of(const Figure::Series& series, std::size_t number) {
   return "using (($1+$3)/2):2:(($3-$1)*0.92) with boxes " + line;
 }
 
-/// The title is the script's `title_of_panel`.
 void add_panel(Plot& plot, const Figure& figure) {
   Extent along_x;
   Extent along_y;
@@ -101,12 +101,13 @@ void add_panel(Plot& plot, const Figure& figure) {
         are_counts && std::ranges::all_of(series.y, [](double y) { return y == std::floor(y); });
   }
   are_counts = are_counts && has_bars;
-  plot.add("set title title_of_panel");
   add_axis(plot, 'x', figure.x, along_x, has_bars);
   add_axis(plot, 'y', figure.y, along_y, has_bars);
   if (are_counts && !is_logarithmic(figure.y)) plot.add("set ytics {}", Plot::count_ticks(highest));
   std::vector<std::string> curves;
+  bool has_legend = false;
   for (const Figure::Series& series : figure.series) {
+    has_legend = has_legend || !series.name.empty();
     std::vector<std::vector<double>> rows;
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       rows.push_back({series.x[i], series.y.at(i)});
@@ -122,9 +123,19 @@ void add_panel(Plot& plot, const Figure& figure) {
             "set label {} at {:.10g},{:.10g} center offset 0,0.7", Plot::quoted(series.labels[i]),
             series.x_end.empty() ? series.x[i] : (series.x[i] + series.x_end[i]) / 2, series.y[i]);
   }
-  plot.add("set key outside below center horizontal");
+  plot.add("set key outside below center horizontal; set bmargin {}", has_legend ? 6 : 4);
   plot.add(fmt::format("plot {}", fmt::join(curves, ", ")));
   plot.add("unset label");
+}
+
+/// A title on as many lines as a panel of so many pixels needs.
+std::string quoted_lines(const std::string& title, int width) {
+  constexpr int letter = 9;  // pixels
+  std::istringstream lines(folded(title, static_cast<std::size_t>(width / letter), 0));
+  std::string quoted;
+  for (std::string line; std::getline(lines, line);)
+    quoted += (quoted.empty() ? "" : R"(."\n".)") + Plot::quoted(line);
+  return quoted.empty() ? Plot::quoted("") : quoted;
 }
 
 bool has_data(const Figure& figure) {
@@ -140,23 +151,21 @@ std::string draw_all(const std::vector<const Figure*>& figures, PlotFormat forma
   const bool is_one = figures.size() == 1;
   const std::size_t columns = std::min<std::size_t>(figures.size(), 2);
   const std::size_t rows = (figures.size() + columns - 1) / columns;
-  plot.set_heading(style.title.value_or(is_one ? figures.front()->name : ""));
+  const int width = style.width > 0 ? style.width : is_one ? 960 : 1120;
+  const int height =
+      style.height > 0 ? style.height : (is_one ? 600 : 560 * static_cast<int>(rows));
   if (!is_one) {
-    // An empty title would take room, too.
-    const std::string layout = fmt::format("set multiplot layout {},{}", rows, columns);
-    plot.add("if (heading eq '') {{ {0} }} else {{ {0} title heading font ',14' }}", layout);
+    const std::string title = style.title.value_or("");  // an empty one would take room, too
+    plot.add("set multiplot layout {},{}{}", rows, columns,
+             title.empty() ? "" : fmt::format(" title {} font ',14'", Plot::quoted(title)));
   }
   for (const Figure* figure : figures) {
-    plot.add("title_of_panel = {}", is_one ? "heading" : Plot::quoted(figure->name));
+    const std::string title = is_one ? style.title.value_or(figure->name) : figure->name;
+    plot.add("set title {}", quoted_lines(title, width / static_cast<int>(columns)));
     add_panel(plot, *figure);
   }
   if (!is_one) plot.add("unset multiplot");
-  constexpr int usual_width = 960;
-  constexpr int usual_height = 600;
-  const int width = is_one ? usual_width : 1120;
-  const int height = is_one ? usual_height : 560 * static_cast<int>(rows);
-  return plot.draw(format, style.width > 0 ? style.width : width,
-                   style.height > 0 ? style.height : height, style.dpi);
+  return plot.draw(format, width, height, style.dpi);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ echo $$ > "$STAND_IN/pid.$rank"
 [ "$rank" = 0 ] || [ -z "${STAND_IN_STAYS:-}" ] || trap '' TERM
 while :; do
   if [ "$rank" = 0 ]; then
-    [ -n "${STAND_IN_MUTE:-}" ] || { echo "${STAND_IN_STATUS:-none}" > "$out.status.new" && mv "$out.status.new" "$out.status"; }
+    [ -n "${STAND_IN_MUTE:-}" ] || { echo "${STAND_IN_STATUS:-none} $((look += 1))" > "$out.status.new" && mv "$out.status.new" "$out.status"; }
     if [ -s "$STAND_IN/end" ]; then
       status=$(cat "$STAND_IN/end")
       rm -f "$out.status"

@@ -77,7 +77,7 @@ noise
 echo "solving" >&2
 while [ "$1" != --out ]; do shift; done
 until [ -n "$(find "$BEGUN" -maxdepth 2 -name began)" ]; do
-  touch "$2.status"  # as rank 0 does it every now and then
+  date +%N > "$2.status"  # as rank 0 writes it every now and then
   sleep 0.1
 done
 noise
