@@ -33,7 +33,6 @@ if [ "${1:-}" = tests ]; then
   packages+=(python3-pip python3-setuptools python3-wheel)   # install it
   packages+=(python3-xarray python3-h5netcdf python3-netcdf4 python3-tables netcdf-bin)  # open result files as they are
   packages+=(dpkg-dev file)                                  # cpack -G DEB asks them what the program needs
-  packages+=(python3-yaml)                                   # reads the recipe for conda
   packages+=(python3-nbconvert python3-ipykernel python3-matplotlib)  # the notebook
   packages+=(libeigen3-dev)                                  # direct solves, to check the steady solver
   # It looks at the report page. Ubuntu has it as a snap only; without it that test is skipped.

@@ -33,7 +33,7 @@ class BuildByCMake(build_ext):
                        check=True)
         target = pathlib.Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
-        built, = (BUILD / "src" / "python").glob("_wallheat*.so")
+        built, = BUILD.glob("_wallheat*.so")
         shutil.copy2(built, target)
 
 

@@ -1,60 +1,57 @@
 # Looks for a CUDA toolkit and enables the language, at the top of the project, as CMake wants it of a
-# language that several folders link. Afterwards WALLHEAT_CUDA_FOUND tells; src/solve alone asks for it.
+# language that several folders link. Afterwards WALLHEAT_CUDA_FOUND tells; only wallheat_gpu asks for it.
 set(WALLHEAT_CUDA AUTO CACHE STRING "Build for GPUs with the CUDA toolkit (12.1 or newer): AUTO, ON (required) or OFF")
 set_property(CACHE WALLHEAT_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(WALLHEAT_CUDA_FOUND OFF)
-set(reason "WALLHEAT_CUDA is OFF")
-if(NOT WALLHEAT_CUDA STREQUAL "OFF")
-  # CUDA 12.1 is the first that knows asynchronous stores into other blocks.
-  find_package(CUDAToolkit 12.1 QUIET)
-  if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
-    # The toolkit is found in /usr/local/cuda, too, where it is not in PATH; its compiler would not be.
-    if(NOT DEFINED ENV{CUDACXX})
-      set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")
-    endif()
-    include(CheckLanguage)
-    check_language(CUDA)
-    if(CMAKE_CUDA_COMPILER)
-      set(WALLHEAT_CUDA_FOUND ON)
-    else()
-      set(reason "${CUDAToolkit_NVCC_EXECUTABLE} compiles nothing here (is the host compiler too new for it?)")
-    endif()
-  else()
-    set(reason "no CUDA toolkit from version 12.1 on was found, neither by PATH nor in /usr/local/cuda")
+if(WALLHEAT_CUDA STREQUAL "OFF")
+  message(STATUS "Builds without GPUs: WALLHEAT_CUDA is OFF")
+  return()
+endif()
+# CUDA 12.1 is the first that knows asynchronous stores into other blocks.
+find_package(CUDAToolkit 12.1 QUIET)
+set(reason "no CUDA toolkit from version 12.1 on was found, neither by PATH nor in /usr/local/cuda")
+if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
+  # The toolkit is found in /usr/local/cuda, too, if it is not in PATH; its compiler would not be.
+  if(NOT DEFINED ENV{CUDACXX})
+    set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")
   endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  set(reason "${CUDAToolkit_NVCC_EXECUTABLE} compiles nothing here (is the host compiler too new for it?)")
+endif()
+if(NOT (CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND CMAKE_CUDA_COMPILER))
+  if(WALLHEAT_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "WALLHEAT_CUDA is ON, but ${reason}")
+  endif()
+  message(STATUS "Builds without GPUs: ${reason}")
+  return()
 endif()
 
-if(WALLHEAT_CUDA_FOUND)
-  # All generations from Volta (7.0, which toolkit 12 still knows) to Blackwell (10.0, 11.0, 12.0) that this
-  # compiler knows, each by its first chips: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0. Newer ones
-  # compile the PTX when the program starts. -DCMAKE_CUDA_ARCHITECTURES=90 builds for one kind alone, which is
-  # quicker.
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed)
-    if(failed)
-      message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} does not say what it can compile for; name it: "
-                          "-DCMAKE_CUDA_ARCHITECTURES=90, or build without it: -DWALLHEAT_CUDA=OFF")
+set(WALLHEAT_CUDA_FOUND ON)
+# All generations from Volta (7.0, which toolkit 12 still knows) to Blackwell (10.0, 11.0, 12.0) that this
+# compiler knows, each by its first chips: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0. Newer ones
+# compile the PTX when the program starts. -DCMAKE_CUDA_ARCHITECTURES=90 builds for one kind alone, which is
+# quicker.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} does not say what it can compile for; name it: "
+                        "-DCMAKE_CUDA_ARCHITECTURES=90, or build without it: -DWALLHEAT_CUDA=OFF")
+  endif()
+  set(architectures)
+  foreach(architecture 70 75 80 86 89 90 100 110 120)
+    if(known MATCHES "compute_${architecture}[^0-9]")
+      list(APPEND architectures ${architecture}-real)
+      set(newest ${architecture})
     endif()
-    set(architectures)
-    foreach(architecture 70 75 80 86 89 90 100 110 120)
-      if(known MATCHES "compute_${architecture}[^0-9]")
-        list(APPEND architectures ${architecture}-real)
-        set(newest ${architecture})
-      endif()
-    endforeach()
-    list(APPEND architectures ${newest}-virtual)
-    set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "Kinds of GPU to build for")
-  endif()
-  enable_language(CUDA)
-  # CMake before 3.26 does not know that this compiler speaks C++20.
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
-    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
-  endif()
-  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}: builds for ${CMAKE_CUDA_ARCHITECTURES}")
-elseif(WALLHEAT_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "WALLHEAT_CUDA is ON, but ${reason}")
-else()
-  message(STATUS "Builds without GPUs: ${reason}")
+  endforeach()
+  set(CMAKE_CUDA_ARCHITECTURES "${architectures};${newest}-virtual" CACHE STRING "Kinds of GPU to build for")
 endif()
+enable_language(CUDA)
+# CMake before 3.26 does not know that this compiler speaks C++20.
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
+message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}: builds for ${CMAKE_CUDA_ARCHITECTURES}")

@@ -7,10 +7,10 @@
 # WALLHEAT_DEBIAN_RELEASES   the Debian releases of the images (default: "12 13")
 # WALLHEAT_CMAKE_OPTIONS     further options of cmake in the images, e.g. for a compiler cache (default: none)
 set -uo pipefail
-source=$1 folder=$2 wallheat=$3
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
 . "$here/../cluster/checks.sh"
+source=$1 folder=$2 wallheat=$3
 for program in buildah mmdebstrap; do
   command -v "$program" > /dev/null || skip "needs $program (apt-get install buildah mmdebstrap uidmap)"
 done

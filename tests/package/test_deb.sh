@@ -9,8 +9,9 @@ source=$1 build=$2 folder=$3
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
 . "$here/../cluster/checks.sh"
+# checks.sh has set here to its own folder.
 # shellcheck source-path=SCRIPTDIR source=bare_debian.sh
-. "$here/bare_debian.sh"
+. "$here/../package/bare_debian.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
 for program in debootstrap dpkg-shlibdeps cpack unshare; do
   command -v "$program" > /dev/null || skip "needs $program (debootstrap, dpkg-dev, cmake, util-linux)"

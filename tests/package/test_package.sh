@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What `cmake --install` makes works from where it is moved to, and names neither sources nor build folder.
-#   test_package.sh SOURCE BUILD CMAKE COMPILER FLAGS
+#   test_package.sh SOURCE BUILD CMAKE COMPILER [FLAGS]
 set -uo pipefail
-source=$1 build=$2 cmake=$3 compiler=$4 flags=$5
+source=$1 build=$2 cmake=$3 compiler=$4 flags=${5:-}
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
 . "$here/../cluster/checks.sh"

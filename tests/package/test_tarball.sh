@@ -7,8 +7,9 @@ source=$1 folder=$2
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
 . "$here/../cluster/checks.sh"
+# checks.sh has set here to its own folder.
 # shellcheck source-path=SCRIPTDIR source=bare_debian.sh
-. "$here/bare_debian.sh"
+. "$here/../package/bare_debian.sh"
 for program in g++-12 dpkg-source ninja readelf; do
   command -v "$program" > /dev/null || skip "needs $program (g++, dpkg-dev, ninja-build, binutils of Debian 12)"
 done

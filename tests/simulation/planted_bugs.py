@@ -96,7 +96,7 @@ class Builder:
         done = subprocess.run(["cmake", "--build", self.build, "--target", program], capture_output=True, text=True)
         if done.returncode != 0:
             return False, "does not build:\n" + "\n".join(line for line in done.stdout.splitlines() if "error" in line)
-        path = self.build / "tests/simulation" / program.removeprefix("simulate_") / program
+        path = self.build / "tests" / program
         try:
             done = subprocess.run([path, "--seeds", str(seeds), "--no-shrinking"], capture_output=True, text=True,
                                   timeout=LIMIT_S, errors="replace")

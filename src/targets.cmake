@@ -1,0 +1,127 @@
+# A library for each folder of src: all of its files, the folders that it uses, and the third-party libraries that it alone
+# includes. README.md tells what they are for; tests/test_include_rules.sh sees to it.
+
+# -O3 is for what solves, hashes, checks, compresses and stores. What parses, waits and prints is not faster at it, but takes
+# half as long again to compile.
+set(hot "$<$<CONFIG:Release>:-O3>")
+add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-O1>")
+set_source_files_properties(
+  src/core/floor_plan.cpp src/core/generator.cpp src/core/npy.cpp src/core/python_float.cpp src/core/rooms.cpp src/core/statistics.cpp
+  src/io/checksum.cpp src/io/deflate.cpp src/plans/plan_hash.cpp src/queue/work_estimate.cpp PROPERTIES COMPILE_OPTIONS "${hot}")
+
+# wallheat_library(NAME [HOT] [FOLDER FOLDER] [ONLY REGEX | WITHOUT REGEX] LINK ...): wallheat_NAME, of the files below the
+# folder NAME, or below FOLDER, whose paths match ONLY, or do not match WITHOUT
+function(wallheat_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "FOLDER;ONLY;WITHOUT" "LINK")
+  if(NOT arg_FOLDER)
+    set(arg_FOLDER ${name})
+  endif()
+  file(GLOB_RECURSE files RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS src/${arg_FOLDER}/*.cpp)
+  if(arg_ONLY)
+    list(FILTER files INCLUDE REGEX "${arg_ONLY}")
+  elseif(arg_WITHOUT)
+    list(FILTER files EXCLUDE REGEX "${arg_WITHOUT}")
+  endif()
+  add_library(wallheat_${name} STATIC ${files})
+  target_link_libraries(wallheat_${name} ${arg_LINK})
+  if(arg_HOT)
+    target_compile_options(wallheat_${name} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${hot}>")
+  endif()
+endfunction()
+
+find_package(Threads REQUIRED)
+wallheat_library(core LINK PUBLIC "$<BUILD_INTERFACE:wallheat_flags>")
+target_compile_definitions(wallheat_core PRIVATE WALLHEAT_VERSION="${PROJECT_VERSION}")
+target_include_directories(wallheat_core PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+target_compile_features(wallheat_core PUBLIC cxx_std_20)
+
+# No MPI, HDF5 or Boost: the solvers build and are tested alone (preset solver-only).
+set(other_processors "isa_portable")
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(other_processors "isa_x86|_avx")
+endif()
+wallheat_library(solve HOT WITHOUT "solve/gpu/|${other_processors}" LINK PUBLIC wallheat_core)
+set_source_files_properties(src/solve/cpu/sweeps_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/solve/cpu/sweeps_avx512.cpp PROPERTIES COMPILE_OPTIONS "-mavx512f;-Wno-uninitialized")  # GCC's own header
+# Both sides of a choice may be computed: then a loop with one is vectorised.
+set_source_files_properties(src/solve/steady/kernels_baseline.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
+set_source_files_properties(src/solve/steady/kernels_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
+set_source_files_properties(src/solve/steady/kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS "-mavx512f;-mprefer-vector-width=512;-fno-trapping-math")
+
+# GPUs, if there is a CUDA toolkit; nothing else knows whether there is one.
+# A program with simulated GPUs brings its own in place of these two.
+set_source_files_properties(src/solve/gpu/device_cuda.cpp src/solve/gpu/device_absent.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+if(WALLHEAT_CUDA_FOUND)
+  wallheat_library(gpu HOT FOLDER solve/gpu WITHOUT "device_absent" LINK PRIVATE CUDA::cudart_static)
+  target_sources(wallheat_gpu PRIVATE src/solve/gpu/kernels.cu)
+  target_compile_options(wallheat_gpu PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+else()
+  wallheat_library(gpu HOT FOLDER solve/gpu WITHOUT "device_cuda|cuda_stream")
+endif()
+target_link_libraries(wallheat_gpu PUBLIC wallheat_solve PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+if(WALLHEAT_SOLVER_ONLY)
+  wallheat_library(bench HOT WITHOUT "cpu_bench|solver_bench" LINK PUBLIC wallheat_gpu PRIVATE Threads::Threads)
+  return()
+endif()
+
+find_package(fmt REQUIRED)
+find_library(LIBDEFLATE deflate REQUIRED)  # its package for CMake and pkg-config came late
+find_path(LIBDEFLATE_INCLUDE libdeflate.h REQUIRED)
+wallheat_library(io LINK PUBLIC wallheat_core fmt::fmt PRIVATE ${LIBDEFLATE})
+target_include_directories(wallheat_io SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE})
+
+# The static HDF5, if there is one: the shared one of Debian brings curl, OpenSSL and what they take along, thirty libraries that
+# every start of the program would load. Python's module takes the shared one, as the static one's code has one place in memory.
+if(NOT WALLHEAT_PYTHON)
+  set(HDF5_USE_STATIC_LIBRARIES ON)
+endif()
+# Quiet, as it warns if HDF5's own compiler wrapper does not work, which nothing here needs.
+find_package(HDF5 QUIET REQUIRED COMPONENTS C)
+message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
+# What reads result files, which is all that others need: the Python module, wallheat::results.
+set(readers "/(hdf5_.*|field_codec|journal|layout|result_file|result_path|result_reader|row|view)\\.cpp$")
+wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)
+if(WALLHEAT_PYTHON)
+  set(PYBIND11_FINDPYTHON ON)
+  find_package(pybind11 REQUIRED)
+  # Plain: neither optimised at link time nor stripped.
+  pybind11_add_module(wallheat_python NO_EXTRAS src/python/arrays.cpp src/python/module.cpp)
+  set_target_properties(wallheat_python PROPERTIES OUTPUT_NAME _wallheat)
+  target_link_libraries(wallheat_python PRIVATE wallheat_gpu wallheat_results)
+  return()
+endif()
+wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
+wallheat_library(queue LINK PUBLIC wallheat_core Threads::Threads)
+wallheat_library(forecast LINK PUBLIC wallheat_io)
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+# NVML is looked for when the program runs.
+wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
+wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
+wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_store wallheat_plans)
+
+wallheat_library(mpi WITHOUT "mpi_link" LINK PUBLIC wallheat_queue)
+if(WALLHEAT_MPI)
+  find_package(MPI REQUIRED COMPONENTS C)
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp)
+  target_link_libraries(wallheat_mpi PRIVATE MPI::MPI_C)
+  # The deprecated C++ bindings only cost warnings.
+  target_compile_definitions(wallheat_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+else()
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link_absent.cpp)
+endif()
+
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
+find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
+wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3)
+wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)
+find_package(Boost REQUIRED COMPONENTS program_options)
+wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE Boost::program_options)
+add_executable(wallheat src/main.cpp)
+target_link_libraries(wallheat PRIVATE wallheat_cli)
