@@ -185,7 +185,7 @@ words=(--shard none --out results.h5)
 file_is "--shard none is the whole" results.h5 LSB_JOBINDEX=9 LSB_JOBINDEX_END=10
 words=(-oresults.h5)
 file_is "-oFILE names the file" results.h5
-printf 'data = plans\n# out = no.h5\nout = from config.h5   # a comment\n' > "$scratch/run.cfg"
+printf 'data = plans\n# out = no.h5\nout = from config.h5  \n' > "$scratch/run.cfg"
 for option in --config -c; do
   words=("$option" "$scratch/run.cfg")
   file_is "--out may stand in a configuration file ($option)" "from config.h5"
