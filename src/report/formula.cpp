@@ -127,8 +127,7 @@ void refuse_words(const Formula& formula) {
       refuse_formula(formula, "a formula sees one row, and takes no query", word.begin);
     if (is_any(formula, k, {"asc", "desc"}))
       refuse_formula(formula, "write - in front of the formula to sort descending", word.begin);
-    if (word.kind == WordKind::number && word.letters.size() > 1 && word.letters[0] == '0' &&
-        is_digit(word.letters[1]))
+    if (word.kind == WordKind::number && word.letters[0] == '0' && is_digit(word.letters[1]))
       refuse_formula(formula, fmt::format("a text stands in quotes: '{}'", word.letters),
                      word.begin);
   }

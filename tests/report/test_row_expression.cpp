@@ -35,6 +35,8 @@ TEST(RowExpression, holds_as_sql_does) {
                               "id <> 'house'",
                               "id IN ('house', 'villa')",
                               "id not in ('house')",
+                              "id not in ()",
+                              "device != \"cpu\"",
                               "id LIKE '%ILL%'",
                               "id like \"v%\"",
                               "host glob 'gpu*'",
@@ -70,7 +72,7 @@ TEST(RowExpression, holds_as_sql_does) {
     EXPECT_TRUE(holds(formula)) << formula;
   for (const char* formula :
        {"mean_temp > 14", "id = 'Villa'", "id = 'ill'", "id like 'ill'", "'mean_temp' < 3",
-        "not mean_temp", "id", "host = \"gpu\"", "iterations % 2 = 0", "error"})
+        "not mean_temp", "id", "host = \"gpu\"", "iterations % 2 = 0", "error", "id in ()"})
     EXPECT_FALSE(holds(formula)) << formula;
 }
 
@@ -119,6 +121,8 @@ TEST(RowExpression, sees_the_columns_of_rooms) {
   EXPECT_FALSE(both.holds(room));
   EXPECT_THAT(refusal_of<UsageError>([] { RoomExpression("where", "status = 'failed'"); }),
               HasSubstr("no such column: status"));
+  EXPECT_THAT(refusal_of<UsageError>([] { RoomExpression("where", "id = failed"); }),
+              EndsWith("a text stands in quotes: 'failed'"));
 }
 
 TEST(RowExpression, says_what_to_write_and_where) {

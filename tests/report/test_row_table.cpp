@@ -43,9 +43,22 @@ TEST(ChosenRows, are_sorted_by_texts_too) {
   EXPECT_EQ(ids({.sort = "host"}), "cdab") << "in the order of the rows where they are alike";
   EXPECT_EQ(ids({.sort = "-host"}), "abcd");
   EXPECT_EQ(ids({.where = "id != 'c'", .sort = "host"}), "dab");
+  EXPECT_EQ(ids({.sort = "-replace('a very long name ?', '?', id)"}), "dcba");
   EXPECT_EQ(ids({.sort = "iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}), "adcb")
       << "numbers, texts, nothing";
   EXPECT_EQ(ids({.sort = "-iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}), "cdab");
+}
+
+TEST(ChosenRows, stay_in_order_if_they_are_alike) {
+  std::vector<PlanResult> all(100);
+  std::vector<std::size_t> even;
+  std::vector<std::size_t> odd;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].host = i % 2 == 0 ? "even" : "odd";
+    (i % 2 == 0 ? even : odd).push_back(i);
+  }
+  even.insert(even.end(), odd.begin(), odd.end());
+  EXPECT_EQ(chosen_rows(rows_of(all), {.sort = "host"}), even);
 }
 
 TEST(Columns, are_found_by_name) {
