@@ -119,7 +119,7 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
-wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3)
+wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # an archive of it wants both
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)
 find_package(Boost REQUIRED COMPONENTS program_options)
 wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE Boost::program_options)
