@@ -62,7 +62,7 @@ void Output::put(const Report& report) const {
     write(report, std::cout, true);
   }
   if (!page_.empty()) write_output(page_, [&](std::ostream& out) { write_page(report, out); });
-  picture_.write_bytes([&](PlotFormat format) { return draw(report, format, picture_.style()); });
+  picture_.write([&](PlotFormat format) { return draw(report, format, picture_.style()); });
 }
 
 }  // namespace wallheat

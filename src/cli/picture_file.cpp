@@ -59,16 +59,7 @@ std::optional<std::string> PictureFile::title() const {
   return titles_.empty() ? std::nullopt : std::optional(titles_.back());
 }
 
-void PictureFile::write(const std::function<Plot()>& draw, int width, int height) const {
-  write_bytes([&](PlotFormat format) {
-    Plot plot = draw();
-    if (const auto wanted = title()) plot.set_heading(*wanted);
-    const auto [columns, rows] = size().value_or(std::pair(width, height));
-    return plot.draw(format, columns, rows, dpi_);
-  });
-}
-
-void PictureFile::write_bytes(const std::function<std::string(PlotFormat)>& draw) const {
+void PictureFile::write(const std::function<std::string(PlotFormat)>& draw) const {
   if (wanted()) write_output(path_, draw(plot_format(option_, path_)));
 }
 

@@ -26,9 +26,8 @@ class PictureFile {
   [[nodiscard]] std::optional<std::pair<int, int>> size() const;
   [[nodiscard]] int dpi() const { return dpi_; }
   [[nodiscard]] PictureStyle style() const;
-  /// Writes what draw() returns, of so many pixels; nothing if no picture is wanted.
-  void write(const std::function<Plot()>& draw, int width = 960, int height = 600) const;
-  void write_bytes(const std::function<std::string(PlotFormat)>& draw) const;
+  /// Writes the bytes that draw() returns; nothing if no picture is wanted.
+  void write(const std::function<std::string(PlotFormat)>& draw) const;
 
  private:
   void check() const;

@@ -340,8 +340,7 @@ Report plot_command(Options& options) {
   drawn.range = plot.range;
   drawn.axes = plot.axes;
   drawn.size = plot.picture.size();
-  plot.picture.write_bytes(
-      [&](PlotFormat format) { return drawn.draw(format, plot.picture.dpi()); });
+  plot.picture.write([&](PlotFormat format) { return drawn.draw(format, plot.picture.dpi()); });
   const std::string picture = plot.picture.path().string();
   Report report{drawn.title};
   report.add(Note{fmt::format("{} plan(s), {} panel(s): {}", plot.ids.size(), count, picture)});

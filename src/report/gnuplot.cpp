@@ -176,8 +176,8 @@ std::string Plot::count_ticks(double most) {
 }
 
 std::string Plot::draw(PlotFormat format, int width, int height, int dpi) const {
-  std::string picture = run_gnuplot(terminal(format, width, height, dpi) + std::string(plot_style) +
-                                    "heading = " + quoted(heading_) + '\n' + script_);
+  std::string picture =
+      run_gnuplot(terminal(format, width, height, dpi) + std::string(plot_style) + script_);
   return format == PlotFormat::png ? with_resolution(std::move(picture), dpi) : picture;
 }
 

@@ -37,9 +37,6 @@ class Plot {
     add(std::string_view(fmt::format(line, std::forward<Values>(values)...)));
   }
 
-  /// The picture's title, which the script knows as `heading`: the last one given stands.
-  void set_heading(std::string_view text) { heading_ = text; }
-
   /// Steps of an axis from 0 to a count, as `set ytics` takes them: whole numbers.
   [[nodiscard]] static std::string count_ticks(double most);
 
@@ -56,7 +53,6 @@ class Plot {
                                  int dpi = usual_dpi) const;
 
  private:
-  std::string heading_;
   std::string script_;
   int blocks_ = 0;
 };

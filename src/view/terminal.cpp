@@ -101,28 +101,22 @@ void print_line(std::string_view line, std::size_t indent) {
   fmt::print("{}\n", folded_for(STDOUT_FILENO, printable(line), indent));
 }
 
-void TableWidths::make_room(const std::vector<std::string>& row) {
-  for (std::size_t column = 0; column < row.size(); ++column)
-    widths_.at(column) = std::max(widths_.at(column), columns_of(row[column]));
-}
-
-std::string TableWidths::line(const std::vector<std::string>& row) const {
-  std::string line;
-  for (std::size_t column = 0; column < row.size(); ++column) {
-    const std::string padding(widths_[column] - columns_of(row[column]), ' ');
-    if (column > 0) line += "  ";
-    line += alignment_[column] == 'r' ? padding + row[column] : row[column] + padding;
-  }
-  line.resize(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
 std::vector<std::string> table_lines(std::string_view alignment,
                                      const std::vector<std::vector<std::string>>& rows) {
-  TableWidths table(alignment);
-  for (const auto& row : rows) table.make_room(row);
+  std::vector<std::size_t> widths(alignment.size());
+  for (const auto& row : rows)
+    for (std::size_t column = 0; column < row.size(); ++column)
+      widths.at(column) = std::max(widths.at(column), columns_of(row[column]));
   std::vector<std::string> lines;
-  for (const auto& row : rows) lines.push_back(table.line(row));
+  for (const auto& row : rows) {
+    std::string& line = lines.emplace_back();
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      const std::string padding(widths[column] - columns_of(row[column]), ' ');
+      if (column > 0) line += "  ";
+      line += alignment[column] == 'r' ? padding + row[column] : row[column] + padding;
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+  }
   return lines;
 }
 

@@ -32,21 +32,6 @@ void print_line(std::string_view line, std::size_t indent);
 /// below the text.
 void print_fact(std::string_view name, std::string_view text, std::size_t column);
 
-/// How wide the columns of a table must be for what stands in them. `alignment` has an l or an r
-/// for each column.
-class TableWidths {
- public:
-  explicit TableWidths(std::string_view alignment)
-      : alignment_(alignment), widths_(alignment.size()) {}
-
-  void make_room(const std::vector<std::string>& row);
-  [[nodiscard]] std::string line(const std::vector<std::string>& row) const;
-
- private:
-  std::string alignment_;
-  std::vector<std::size_t> widths_;
-};
-
 /// The lines of a table whose columns are as wide as what stands in them. `alignment` has an l or
 /// an r for each column.
 [[nodiscard]] std::vector<std::string> table_lines(

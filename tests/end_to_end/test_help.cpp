@@ -46,8 +46,9 @@ TEST_F(Help, lists_every_option_of_a_command_within_80_columns) {
           << line;
     std::istringstream settings(run_program({wallheat_program, name, "--print-config"}).out);
     for (std::string line; std::getline(settings, line);)
-      if (line.starts_with('#') && !line.starts_with("# "))
+      if (line.starts_with('#') && !line.starts_with("# ")) {
         EXPECT_THAT(help, HasSubstr("--" + line.substr(1, line.find(' ') - 1)));
+      }
   }
 }
 
