@@ -62,6 +62,7 @@ make_sysroot() {
     ln -sfn "$WALLHEAT_SYSROOT$(readlink "$link")" "$link"
   done
   for name in deflate xxhash z; do rm "$libraries/lib$name.so"; done  # then the archive is taken
+  rm "$WALLHEAT_SYSROOT/usr/include/xxh_x86dispatch.h"  # what it declares is in the shared xxHash alone
 
   apt_get bookworm update
   mkdir "$folder/sources"
@@ -103,8 +104,9 @@ done
 
 step "Build"
 gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/configs/packages/older_glibc.c" -o "$folder/older_glibc.o"
+# HDF5's archive takes zlib, which nothing else names.
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
-  -DBoost_USE_STATIC_LIBS=ON \
+  -DBoost_USE_STATIC_LIBS=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-lz \
   -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
   -DCMAKE_EXE_LINKER_FLAGS="$old_libc $folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
 
