@@ -66,6 +66,8 @@ const std::vector<Output>& all_outputs() {
       {"monitor recording --overwrite --plot OUT", {"recording"}, ".png"},
       {"bench --data DATA --device gpu --overwrite --plot OUT", {"plates.zip"}, ".png"},
       {"offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9 --overwrite --plot OUT", {}, ".png"},
+      {"offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9 --config one.cfg --overwrite --out OUT",
+       {"one.cfg"}},
   };
   return outputs;
 }
@@ -90,7 +92,7 @@ class Outputs : public ShellTest {
         "wallheat run --data plates --out r.h5 --save-fields --events events && cp r.h5 r2.h5 &&"
         "wallheat export r.h5 --out r.csv && ln -s . loop &&"
         "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording "
-        "one.json");
+        "one.json one.cfg");
   }
   /// Every file and what it holds.
   [[nodiscard]] std::map<std::string, std::string> all_files() const {

@@ -201,6 +201,9 @@ TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {
   for (const auto& [row, operations] : {std::pair(0, 0.534), {1, 1.068}, {2, 0.267}})
     EXPECT_NEAR(rows[row]["operations"].get<double>(), operations, 0.0005);
   EXPECT_THAT(shell(offload + "--plot o.svg").out, HasSubstr("1.068"));
+  shell(offload + "--out o.csv && " + offload + "--out o.json");
+  EXPECT_THAT(bytes("o.csv"), StartsWith("moved,bytes,operations\n"));
+  EXPECT_THAT(bytes("o.json"), StartsWith("{\n"));
   EXPECT_THAT(bytes("o.svg"), HasSubstr("0.534 and 1.068"));
   EXPECT_THAT(shell("wallheat offload --bandwidth 1e9 --gpu 1e9 --cpu 1e9").out,
               HasSubstr("never"));

@@ -20,7 +20,7 @@ Report houses() {
   Report report{"houses <of> \"today\""};
   report.add(Fact{"mean", "average temperature", 1.0 / 3, {Form::decimals, 2, "°C"}, ", of 3"});
   report.add(Fact{"count", "  houses", std::size_t{3}});
-  report.add(Fact{"closed", "", true});
+  report.add(Fact{"closed", "is closed", true});
   report.add(Fact{"", "for people", "a\x1b[31m"});
   report.add(Fact{"nobody_knows", "not known", Value()});
   report.add(Fact{"no_number", "no number", std::nan("")});
@@ -35,7 +35,7 @@ Report houses() {
                 {"\xC3\xA9", std::nan(""), Value(), false, ""},
                 {"last", 0.5, 7, true, "#"}};
   table.most_shown = 2;
-  report.add(Note{"That is all."});
+  report.add(Note{"That is <all>."});
   report.add(Figure{"times",
                     "over <time>",
                     {"s"},
@@ -59,6 +59,7 @@ TEST(Report, has_its_values_in_one_column_for_people) {
   EXPECT_EQ(text_of(houses()),
             "average temperature  0.33 °C, of 3\n"
             "  houses             3\n"
+            "is closed            yes\n"
             "for people           a\\x1b[31m\n"
             "no number            -\n"
             "\n"
@@ -68,8 +69,13 @@ TEST(Report, has_its_values_in_one_column_for_people) {
             "  é                -        -\n"
             "  and 1 more\n"
             "\n"
-            "That is all.\n");
+            "That is <all>.\n");
   EXPECT_THAT(text_of(houses(), 30), HasSubstr("0.33 °C,\n               of 3\n"));
+}
+
+TEST(Report, tells_a_share_of_a_whole_that_is_there) {
+  EXPECT_EQ(Report::share(1, 8), ", 12.5 %");
+  EXPECT_EQ(Report::share(0, 0), "");
 }
 
 TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
@@ -105,7 +111,7 @@ TEST(Report, is_found_again_in_its_json) {
   EXPECT_NE(text.find("houses &lt;of&gt;", first + 1), std::string::npos);
   for (const std::string wrong :
        {"", "{}", "[]", R"({"layout": ["", ["fact", "a", "", [0, 6, ""], ""]]})",
-        R"({"layout": ["", ["table", "a", "", -1, [["id", "", [99, 6, ""]]]], "a": []})"})
+        R"({"layout": ["", ["table", "a", "", -1, [["id", "", [99, 6, ""]]]]], "a": []})"})
     EXPECT_THAT(refusal_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
                 HasSubstr("houses.json"))
         << wrong;
@@ -135,11 +141,11 @@ TEST(Report, may_have_rows_that_are_made_as_they_are_told) {
 TEST(Report, is_a_page_on_which_texts_are_no_marks) {
   std::ostringstream page;
   write_page(houses(), page);
-  EXPECT_THAT(
-      page.str(),
-      AllOf(StartsWith("<!doctype html>\n"), HasSubstr("houses &lt;of&gt; &quot;today&quot;"),
-            HasSubstr("0.33 °C, of 3"), HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
-            HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
+  EXPECT_THAT(page.str(), AllOf(StartsWith("<!doctype html>\n"),
+                                HasSubstr("houses &lt;of&gt; &quot;today&quot;"),
+                                HasSubstr("0.33 °C, of 3"), HasSubstr("That is &lt;all&gt;."),
+                                HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
+                                HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
 }
 
 TEST(Figure, is_drawn_whatever_it_holds) {

@@ -56,11 +56,13 @@ const Table& table_of(const Report& report, const std::string& key) {
 }
 
 TEST_F(OfFivePlans, reports_answers_and_names_plans) {
+  rows_[0].statistics.pct_below_15 = 0;
   const Report report = report_of(summary_of(rows_of(rows_)));
   EXPECT_EQ(value_of(report, "converged"), Value(3));
   EXPECT_EQ(value_of(report, "pending"), Value(0));
   EXPECT_EQ(value_of(report, "mean_of_means"), Value(15.0));
   EXPECT_EQ(value_of(report, "half_above"), Value(2));
+  EXPECT_EQ(value_of(report, "half_below"), Value(1));
   EXPECT_EQ(table_of(report, "slowest").rows.at(0).at(0), Value("c"));
   EXPECT_EQ(table_of(report, "failed_plans").rows.at(0).at(2), Value("its file is damaged"));
   EXPECT_FALSE(value_of(report, "wall_seconds").is_known());
