@@ -118,6 +118,7 @@ TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
   expect_refusal("queue --sacct jobs --history text", 1, "text");
   expect_refusal("solve 00001 --data p.zip --overwrite --npy x.npy", 1, no);
   expect_refusal("summary r.h5 --overwrite --page x.html", 1, no);
+  expect_refusal("summary r.h5 --overwrite --out p.zip", 1, "p.zip is no text");
   expect_refusal("trace r.h5 --overwrite --out text", 1, no);
   expect_refusal("monitor --samples 1 --overwrite --csv x.csv", 1, no);
   expect_refusal("summary r.h5 --overwrite --plot x.png", 1, no);
