@@ -129,7 +129,7 @@ const Command& command_named(const std::string& name) {
                                did_you_mean(name, command_names())));
 }
 
-int call(const Command& command, Options& options) {
+int call(const Command& command, Options& options) try {
   if (const auto* function = std::get_if<int (*)(Options&)>(&command.function))
     return (*function)(options);
   Output output(options, !command.makes_files, command.figure);
@@ -140,6 +140,8 @@ int call(const Command& command, Options& options) {
     print_error("wallheat: {}", printable_message(report.error));
   }
   return report.exit_status;
+} catch (const Options::Done&) {
+  return exit_done;
 }
 
 Report completion_command(Options& options) {
@@ -186,11 +188,7 @@ int complete() {
   if (command == commands.end()) return exit_done;
   Options options(words[1], {words.begin() + 2, words.end()});
   options.complete();
-  try {
-    return call(*command, options);
-  } catch (const Options::Done&) {
-    return exit_done;
-  }
+  return call(*command, options);
 }
 
 bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
@@ -217,11 +215,7 @@ int run_one(const std::string& name, Arguments arguments) {
   if (name == "complete") return complete();
   const Command& command = command_named(name);
   Options options(name, std::move(arguments));
-  try {
-    return call(command, options);
-  } catch (const Options::Done&) {
-    return exit_done;
-  }
+  return call(command, options);
 }
 
 }  // namespace

@@ -99,11 +99,7 @@ Report list_command(Options& options) {
       "rooms, if its run had --rooms.",
       {"wallheat list results.h5 --sort mean_temp --first 10",
        "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
-  options.add("file", value(names, "FILE"),
-              "the result file, then the plans to list (also as arguments)");
-  options.positional("file", -1);
-  options.require({"file"});
-  options.check([&] { options.files().reads_store("FILE", names.front()); });
+  declare_file_and_plans(options, names, "list");
   declare_rows(options, choice);
   constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   options.add("first,n", value(first, "N", all, "all"), "so many at most");

@@ -122,7 +122,6 @@ bool looks_like_path(const std::filesystem::path& text) {
 }
 
 constexpr const char* common_heading = "All commands";
-constexpr const char* output_heading = "Output";
 
 /// "a", "a and b", "a, b and c".
 std::string enumeration(const std::vector<std::string>& words) {

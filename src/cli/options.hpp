@@ -110,6 +110,8 @@ class Options {
   /// those of generate and run first, then those of the others in the order of 'wallheat help': a
   /// later one may use what an earlier one makes.
   void describe(std::string synopsis, std::string purpose, std::vector<std::string> examples = {});
+  /// Options below this heading stand last among the command's own, whoever declares them first.
+  static constexpr const char* output_heading = "Output";
   /// In the help, above the options that are declared next.
   void heading(const char* text) { heading_ = text; }
   /// Declares an option: "name", or "name,n" if -n stands for it.
@@ -140,7 +142,6 @@ class Options {
   /// All options with the values that they have now, defaults included, as a configuration file;
   /// those without a value are left out.
   [[nodiscard]] std::string configuration() const;
-  [[nodiscard]] const std::string& command() const { return command_; }
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
 
   /// Makes parse() print the words that may stand in place of the last argument, a line each.

@@ -14,7 +14,7 @@
 namespace wallheat {
 
 Output::Output(Options& options, bool has_out, const char* figure) {
-  options.heading("Output");
+  options.heading(Options::output_heading);
   declare(options, has_out, figure);
   options.heading("Options");
 }

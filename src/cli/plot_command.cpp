@@ -220,12 +220,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
       "solved, unless a field is not stored and --data is given; that is said.",
       {"wallheat plot results.h5 --out sheet.png",
        "wallheat plot results.h5 00001 --data plans --out plan.svg"});
-  options.add("file", value(names, "FILE"),
-              "the result file, then the plans to draw (also as arguments)");
-  options.positional("file", -1);
-  options.check([&] {
-    if (!names.empty()) options.files().reads_store("FILE", names.front());
-  });
+  declare_file_and_plans(options, names, "draw");
   options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
               "the floor plans: for start fields and masks, and to solve what is not stored");
   options.add(

@@ -32,6 +32,16 @@ void declare_result_file(Options& options, std::string& file) {
   options.require({"file"});
 }
 
+void declare_file_and_plans(Options& options, std::vector<std::string>& names,
+                            const std::string& what) {
+  options.add(
+      "file", value(names, "FILE"),
+      fmt::format("the result file, then the plans to {} (also as arguments)", what).c_str());
+  options.positional("file", -1);
+  options.require({"file"});
+  options.check([&] { options.files().reads_store("FILE", names.front()); });
+}
+
 void declare_where(Options& options, std::string& where) {
   options.add("where", value(where, "FORMULA"),
               "only plans for which this holds, in SQL: pct_below_15 > 50 and mean_temp < 14, or "

@@ -15,6 +15,10 @@ namespace wallheat {
 /// Declares FILE, by name and as the first argument; the command cannot do without it.
 void declare_result_file(Options& options, std::string& file);
 
+/// Declares FILE and the IDs of plans behind it, as arguments: `what` is done with those.
+void declare_file_and_plans(Options& options, std::vector<std::string>& names,
+                            const std::string& what);
+
 /// Declares --where.
 void declare_where(Options& options, std::string& where);
 /// Declares --where and --sort.
