@@ -93,6 +93,7 @@ if(WALLHEAT_PYTHON)
 endif()
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
 wallheat_library(queue LINK PUBLIC wallheat_core Threads::Threads)
+wallheat_library(pull LINK PUBLIC wallheat_queue)
 wallheat_library(forecast LINK PUBLIC wallheat_io)
 
 find_package(PkgConfig REQUIRED)

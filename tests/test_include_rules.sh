@@ -14,6 +14,7 @@ floors=(
   "solve io"        # solvers; files of the operating system
   "plans"           # where floor plans come from
   "node store queue forecast"
+  "pull"  # the new queue, until it takes the place of the old
   "mpi bench isolation python"
   "view"
   "report"

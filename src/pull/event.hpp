@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "core/bytes.hpp"
+#include "pull/messages.hpp"
+#include "wallheat/plan_result.hpp"
+
+namespace wallheat::pull {
+
+/// A worker as rank 0 knows it.
+struct WorkerInfo {
+  int rank = 0;
+  WorkerFacts facts;  ///< empty before it was ready
+};
+/// Shared with what is told about it later.
+using WorkerPointer = std::shared_ptr<const WorkerInfo>;
+
+/// Something that happened in a run, as rank 0 tells it, in true order. Each kind fills in what its
+/// comment names. The first five are of a plan and are stored: Coordinator fills in `worker`,
+/// `plan`, `attempts`, `failures`, `predicted_s` and `record`; whoever stores, `result`.
+struct Event {
+  enum class Kind : std::uint8_t {
+    stored,      ///< the answer, or the failure that was one too many
+    failed_try,  ///< the plan will be tried again
+    lost,        ///< the same as a final failure, for a `reason`: it was at too many workers that
+                 ///< fell silent; no record
+    conflict,    ///< `worker` gave another answer than `first`, so one of their devices is faulty:
+                 ///< the plan, which was stored before, has now failed
+    abandoned,   ///< when the run had to stop it was at `last`; only its attempts are stored
+    repeated,    ///< `result` is a second, equal answer, given so that a lane did not idle
+    started,     ///< `plan` by `worker`
+    worker_ready,
+    worker_left,  ///< for a `reason`; its plans are open again
+    worker_lost,  ///< the same without a word: it was silent for `seconds`
+    worker_back,  ///< it was thought lost and speaks again
+    heard,        ///< what `worker` is at: `report`, without its results
+    stopping      ///< for a `reason`: the plans at hand are abandoned
+  };
+  Kind kind = Kind::stopping;
+  WorkerPointer worker{};
+  WorkerPointer first{};
+  std::uint32_t plan = 0;
+  std::int32_t attempts = 0;  ///< over all sessions
+  std::int32_t failures = 0;
+  float predicted_s = std::numeric_limits<float>::quiet_NaN();
+  Bytes record{};
+  PlanResult result{};
+  PlanProgress last{};
+  WorkerReport report{};
+  std::string reason{};
+  double seconds = 0;
+  double time_s = 0;  ///< when, by the clock of the run
+};
+
+/// Hears what happens, in order; for logs and progress.
+using Observer = std::function<void(const Event&)>;
+
+}  // namespace wallheat::pull

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/gpu_usage.hpp"
+#include "core/machine.hpp"
+#include "wallheat/plan_result.hpp"
+
+// What ranks say to each other. Rank 0 begins with Setup. A worker whose own settings are the same
+// loads its solvers and then pulls: each WorkerReport is answered with Work, as far as there is
+// any, until Stop, which it answers with Bye; End is rank 0's last word. Both sides speak at least
+// once a second, a WorkerReport or Work without content if there is nothing else to say: MPI does
+// not tell that a rank is gone, so silence must.
+
+namespace wallheat::pull {
+
+/// One plan to solve.
+struct Task {
+  std::uint32_t plan = 0;  ///< its place in the run's queue
+  std::string id;
+  std::vector<std::uint32_t> places{};  ///< see PlanSource::places
+  static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.places); }
+  friend bool operator==(const Task&, const Task&) = default;
+};
+
+/// How far a running plan is.
+struct PlanProgress {
+  std::uint32_t plan = 0;
+  std::int64_t iterations = 0;
+  double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C, looked at last
+  double seconds = 0;                                       ///< since it was started
+  static void fields(auto& visit, auto& self) {
+    visit(self.plan, self.iterations, self.delta, self.seconds);
+  }
+};
+
+/// What has become of a plan, encoded once, by the process that solved it.
+struct Result {
+  enum class Kind : std::uint8_t {
+    answered,
+    failed,   ///< for what another try would not change
+    may_pass  ///< failed, but another try, best elsewhere, may do better
+  };
+  std::uint32_t plan = 0;
+  Kind kind = Kind::answered;
+  double seconds = 0;        ///< that its worker took
+  std::uint64_t digest = 0;  ///< of all that must be equal whoever solves; see digest_of
+  Bytes record;              ///< the PlanResult, see encode_result
+  static void fields(auto& visit, auto& self) {
+    visit(self.plan, self.kind, self.seconds, self.digest, self.record);
+  }
+};
+
+/// A worker as its process finds it, once its solvers are ready.
+struct WorkerFacts {
+  std::string host;
+  std::string device;           ///< its kind: devices of one name are of one speed
+  std::uint32_t lanes = 1;      ///< plans that it solves at a time
+  bool shares_process = false;  ///< its lanes do: a plan that kills it takes others along
+  std::vector<int> bound_cpus;  ///< read back from the system: all that its solvers may use
+  bool shares_cores = false;    ///< with another worker, for want of cores
+  std::optional<Gpu> gpu{};     ///< that it solves on; the CPU otherwise
+  std::string no_gpu{};         ///< why not, if a GPU was not ruled out: one clause
+  std::string limit{};          ///< what keeps it from more cores: one clause
+  static void fields(auto& visit, auto& self) {
+    visit(self.host, self.device, self.lanes, self.shares_process, self.bound_cpus,
+          self.shares_cores, self.gpu, self.no_gpu, self.limit);
+  }
+};
+
+// From a worker.
+struct WorkerReport {
+  std::optional<WorkerFacts> ready{};   ///< said once; before that it only lives
+  std::vector<PlanProgress> running{};  ///< all that it is at
+  std::vector<Result> results{};
+  /// They come back unsolved: several were in a process that died, and each may be why.
+  std::vector<std::uint32_t> shaken{};
+  /// They come back unsolved, and none is to blame.
+  std::vector<std::uint32_t> returned{};
+  std::optional<GpuSample> gpu{};
+  std::int64_t peak_memory = 0;  ///< bytes that its own process has held at most; 0: unknown
+  static void fields(auto& visit, auto& self) {
+    visit(self.ready, self.running, self.results, self.shaken, self.returned, self.gpu,
+          self.peak_memory);
+  }
+};
+
+/// It is at nothing any more: whatever it held is free again. All that it has solved was sent
+/// before.
+struct Bye {
+  enum class Why : std::uint8_t {
+    told_to,      ///< by Stop
+    interrupted,  ///< the worker itself was asked to stop, so the run is to end
+    source_away,  ///< it cannot read the plans for the time being; a later run may go on
+    refused,      ///< it was started for something else than rank 0
+    broken        ///< it cannot solve any plan any more
+  };
+  Why why = Why::told_to;
+  std::string reason;
+  std::vector<PlanProgress> abandoned{};  ///< what it was at
+  static void fields(auto& visit, auto& self) { visit(self.why, self.reason, self.abandoned); }
+};
+
+// From rank 0.
+
+/// What some plan is, by which rank 0 and a worker find that they read the same plans.
+struct Sample {
+  Task task;
+  std::string content;
+  static void fields(auto& visit, auto& self) { visit(self.task, self.content); }
+};
+struct Setup {
+  std::string version;   ///< of the program
+  std::string settings;  ///< all options and their values, as a configuration file
+  std::vector<Sample> samples{};
+  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.samples); }
+};
+/// Without tasks: rank 0 lives.
+struct Work {
+  std::vector<Task> tasks{};
+  static void fields(auto& visit, auto& self) { visit(self.tasks); }
+};
+/// Abandon everything at hand. Each is answered with a Bye.
+struct Stop {};
+/// `together`: all ranks are there, so they can end MPI together.
+struct End {
+  bool together = false;
+  static void fields(auto& visit, auto& self) { visit(self.together); }
+};
+
+using FromWorker = std::variant<WorkerReport, Bye>;
+using ToWorker = std::variant<Setup, Work, Stop, End>;
+
+[[nodiscard]] Bytes encode(const FromWorker& message);
+[[nodiscard]] Bytes encode(const ToWorker& message);
+/// Throw DecodeError if the bytes are no message of that direction.
+[[nodiscard]] FromWorker decode_from_worker(std::span<const std::byte> bytes);
+[[nodiscard]] ToWorker decode_to_worker(std::span<const std::byte> bytes);
+
+[[nodiscard]] Bytes encode_result(const PlanResult& result);
+/// Throws DecodeError if the bytes are none.
+[[nodiscard]] PlanResult decode_result(std::span<const std::byte> record);
+/// Of the columns whose use is `answer` and of `field_hash`, which is one of the uncompressed
+/// field (0 if there is none). NaNs are all the same, as in same_value().
+[[nodiscard]] std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash);
+
+}  // namespace wallheat::pull
