@@ -58,7 +58,6 @@ struct SeatEnd {
 class Agent {
  public:
   struct Options {
-    double plan_timeout_s = 0;      ///< the longest without progress; 0: for ever
     double source_timeout_s = 120;  ///< so long it waits for plans that cannot be read
     double sign_s = 1;              ///< it speaks no less often
   };
@@ -67,6 +66,7 @@ class Agent {
     std::size_t seats = 1;
     WorkerFacts facts;   ///< but for lanes, shares_process and bound_cpus: those the processes tell
     std::string solver;  ///< for the rows of plans whose process has died
+    double plan_timeout_s = 0;  ///< the longest without progress; 0: for ever
   };
   /// To a seat.
   struct Order {
@@ -92,14 +92,15 @@ class Agent {
   /// Abandons everything at hand: kills all seats and says Bye, once.
   void leave(Bye::Why why, const std::string& reason);
   [[nodiscard]] bool has_left() const { return bye_.has_value(); }
+  /// No seat has anything to say.
+  [[nodiscard]] bool waits_for_rank_0() const;
 
   void heard(std::size_t seat, const SeatReady& ready);
-  void heard(std::size_t seat, const SeatAnswer& answer);
+  void heard(std::size_t seat, SeatAnswer answer);
   void heard(std::size_t seat, const SourceAway& away);
   /// Its last progress is to be told before.
   void heard(std::size_t seat, const SeatEnd& end);
-  /// What a process does at a lane, as its page of progress says; nothing is at plan `no_plan`.
-  static constexpr std::uint32_t no_plan = std::numeric_limits<std::uint32_t>::max();
+  /// A process is at a plan, as its page says.
   void progressed(std::size_t seat, std::size_t lane, const PlanProgress& progress);
 
   /// To be called after whatever is at hand was told. `awake_s`: by a clock that stands still while
@@ -112,7 +113,7 @@ class Agent {
  private:
   struct Lane {
     std::optional<Task> task{};
-    bool begun = false;     ///< the process is at it
+    bool begun = false;     ///< the process was seen at it
     double given_s = 0;     ///< when
     double progress_s = 0;  ///< when it was seen to go on
     PlanProgress progress{};
@@ -120,11 +121,13 @@ class Agent {
   struct Seat {
     enum class Stage : std::uint8_t { off, waits, loads, ready };
     Stage stage = Stage::off;
-    double since_s = 0;     ///< `waits`: until then; `loads`: since then
+    double since_s = 0;     ///< loads since then; waits until then
     int failed_starts = 0;  ///< in a row
     std::vector<int> cpus{};
     std::vector<Lane> lanes{};
+    [[nodiscard]] bool runs() const { return stage == Stage::loads || stage == Stage::ready; }
   };
+  /// Plans cannot be read.
   struct Away {
     double since_s = 0;
     double pause_s = 0;
@@ -132,27 +135,36 @@ class Agent {
   };
 
   [[nodiscard]] const Device& device() const { return devices_[device_]; }
-  void start(std::size_t seat, double pause_s = 0);
+  [[nodiscard]] Lane* lane_at(std::size_t seat, std::size_t lane);
+  [[nodiscard]] std::vector<Lane> take_begun(std::size_t seat);
+  [[nodiscard]] bool is_idle() const;
+  [[nodiscard]] std::vector<PlanProgress> running() const;
   void start_device();
+  void start(std::size_t seat, double pause_s = 0);
   void start_failed(std::size_t seat, const std::string& problem);
-  void end(std::size_t seat, const std::string& reason, std::optional<std::size_t> to_blame);
-  void fail(Lane& lane, const std::string& reason);
-  void give_device_up(std::string reason);
+  void failed(std::size_t seat, const std::string& reason);
+  void device_silent(std::size_t seat, const std::string& reason);
+  void no_progress(std::size_t seat, std::uint32_t plan);
+  void blame(const Lane& lane, const std::string& what);
+  void give_up_for(const std::string& reason);
+  void give_up(const std::string& reason);
+  void stop_seats();
   void wait_for_source(const std::string& reason);
   void look_at(std::size_t seat);
-  void feed(std::size_t seat);
+  void feed();
   void report();
+  void order(Order::Kind kind, std::size_t seat) { outbox.orders.push_back({kind, seat}); }
+  void warn(const std::string& sentence);
 
   Options options_;
   double now_s_ = 0;
   std::vector<Device> devices_{};
   std::size_t device_ = 0;
   std::vector<Seat> seats_{};  ///< of all devices so far
-  std::deque<Task> stock_{};
+  std::deque<Task> stock_{};   ///< what no process has yet
   WorkerReport news_{};
-  std::size_t news_bytes_ = 0;
-  double reported_s_ = 0;
-  bool told_ready_ = false;
+  double reported_s_ = -std::numeric_limits<double>::infinity();
+  bool told_ready_ = false;  ///< of this device
   std::optional<Away> away_{};
   std::optional<Bye> bye_{};
   // The device's record.

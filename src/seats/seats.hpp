@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "io/child_process.hpp"
 #include "isolation/job_settings.hpp"
-#include "pull/agent.hpp"
+#include "seats/seat_messages.hpp"
 
 namespace wallheat::pull {
 
@@ -22,37 +22,41 @@ struct SolverProgram {
 
 struct SeatEvent {
   std::size_t seat = 0;
-  std::variant<SeatReady, SeatAnswer, SourceAway, SeatEnd> what;
+  FromSeat what;
 };
 
 /// The solver processes of a worker, from this side. They end with the thread that started them.
 class Seats {
  public:
-  explicit Seats(SolverProgram program) : program_(std::move(program)) {}
+  explicit Seats(SolverProgram program);
+  /// Kills them all.
   ~Seats();
   Seats(const Seats&) = delete;
   Seats& operator=(const Seats&) = delete;
 
-  /// Adds seats, none of which has a process yet.
-  void add(const std::vector<JobSettings>& seats);
-  /// Starts a seat's process. Why that failed, poll() says.
+  /// Adds a seat, which has no process yet. Throws RunError if there is no memory for its page.
+  void add(const JobSettings& settings);
+  /// Starts a process at a seat that has none. If that fails, poll() says why.
   void start(std::size_t seat);
   void give(std::size_t seat, std::size_t lane, const Task& task);
-  /// Nothing is heard of its process any more.
+  /// Nothing is heard of the process any more.
   void kill(std::size_t seat);
 
-  /// What has been said, or happened, if anything did within that time; of each seat in order. Its
-  /// SeatEnd is the last of a process.
+  /// What was said, and which processes have ended; waits for the first of it. After a SeatEnd
+  /// nothing more comes from a process.
   [[nodiscard]] std::vector<SeatEvent> poll(std::chrono::milliseconds at_most);
-  /// Calls tell(lane, PlanProgress) for each lane of a process that is at a plan, as its page says.
+  /// Tells how far the plans in a process are, also of one that has ended.
   void progress(std::size_t seat,
                 const std::function<void(std::size_t lane, const PlanProgress&)>& tell) const;
   [[nodiscard]] std::size_t count() const { return seats_.size(); }
 
  private:
   struct Seat;
+  void listen(std::size_t seat, std::vector<SeatEvent>& events);
+
   SolverProgram program_;
   std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::unique_ptr<ChildProcess>> left_behind_;  // killed, not ended by the kernel yet
 };
 
 }  // namespace wallheat::pull
