@@ -294,7 +294,7 @@ TEST_F(AgentTest, takes_an_answer_to_something_else_for_a_failure) {
   hear_work({1});
   begin(0, 0, 1);
   answer(0, 0, 2);
-  pass(0);
+  pass(1);
   const Said all = said();
   ASSERT_TRUE(all.failure);
   EXPECT_THAT(all.failure->error, HasSubstr("sent an invalid answer (the wrong message)"));
