@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -24,6 +25,11 @@ constexpr int most_silences = 2;
 constexpr double first_pause_s = 0.1;  // before plans that cannot be read are tried again
 constexpr double longest_pause_s = 5;
 constexpr double news_interval_s = 0.005;
+// A process has some plans in its socket if they take less than this; so many that they last for a
+// while: a busy core may have no time for the worker for some milliseconds.
+constexpr double short_plan_s = 0.1;
+constexpr double ahead_s = 0.02;
+constexpr std::size_t most_ahead = 32;
 // What is large travels alone, and so far below MPI's limit of 2 GiB.
 constexpr std::size_t large_record_bytes = 1 << 20;
 
@@ -89,6 +95,7 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
     return start_failed(number, "a solver process says what it should not at its start");
   seat.stage = Seat::Stage::ready;
   seat.lanes.resize(ready.lanes);
+  seat.ahead = 0;
   seat.cpus = ready.cpus;
   away_.reset();  // it has opened the source
   if (told_ready_) return;
@@ -108,12 +115,12 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
 
 Agent::Lane* Agent::lane_at(std::size_t seat, std::size_t lane) {
   auto& lanes = seats_[seat].lanes;
-  return lane < lanes.size() && lanes[lane].task ? &lanes[lane] : nullptr;
+  return lane < lanes.size() && !lanes[lane].tasks.empty() ? &lanes[lane] : nullptr;
 }
 
 void Agent::progressed(std::size_t seat, std::size_t at, const PlanProgress& progress) {
   Lane* lane = lane_at(seat, at);
-  if (lane == nullptr || lane->task->plan != progress.plan) return;
+  if (lane == nullptr || lane->tasks.front().plan != progress.plan) return;
   if (!lane->begun || progress.iterations != lane->progress.iterations) lane->progress_s = now_s_;
   lane->begun = true;
   lane->progress = progress;
@@ -124,7 +131,7 @@ void Agent::heard(std::size_t seat, SeatAnswer answer) {
   if (seats_[seat].stage != Seat::Stage::ready) return;
   Lane* lane = lane_at(seat, answer.lane);
   if (lane != nullptr) lane->begun = true;
-  if (lane == nullptr || lane->task->plan != answer.result.plan)
+  if (lane == nullptr || lane->tasks.front().plan != answer.result.plan)
     return failed(seat, "its solver process sent an invalid answer (the wrong message)");
   const auto& lanes = seats_[seat].lanes;
   if (std::count_if(lanes.begin(), lanes.end(), [](const Lane& each) { return each.begun; }) > 1)
@@ -132,7 +139,10 @@ void Agent::heard(std::size_t seat, SeatAnswer answer) {
   blamed_in_a_row_ = 0;
   seats_[seat].failed_starts = 0;
   if (away_ && lane->given_s > away_->since_s) away_.reset();
-  *lane = {};
+  const double seconds = std::max(answer.result.seconds, ahead_s / most_ahead);
+  seats_[seat].ahead =
+      static_cast<std::size_t>(seconds < short_plan_s ? std::ceil(ahead_s / seconds) : 0);
+  go_on(*lane);
   const bool is_large = answer.result.record.size() >= large_record_bytes;
   news_.results.push_back(std::move(answer.result));
   if (is_large) report();
@@ -141,8 +151,8 @@ void Agent::heard(std::size_t seat, SeatAnswer answer) {
 void Agent::heard(std::size_t seat, const SourceAway& away) {
   Lane* lane = lane_at(seat, away.lane);
   if (lane == nullptr) return;
-  stock_.push_front(std::move(*lane->task));
-  *lane = {};
+  stock_.push_front(std::move(lane->tasks.front()));
+  go_on(*lane);
   wait_for_source(away.reason);
 }
 
@@ -197,7 +207,7 @@ void Agent::failed(std::size_t number, const std::string& reason) {
   if (begun.empty()) return start_failed(number, reason + " before it began");
   start(number);
   if (begun.size() == 1) return blame(begun.front(), reason);
-  for (const Lane& lane : begun) news_.shaken.push_back(lane.task->plan);
+  for (const Lane& lane : begun) news_.shaken.push_back(lane.tasks.front().plan);
   warn(fmt::format("{}; trying its {} plans again one by one", reason, begun.size()));
   if (++failures_in_company_ >= most_failures_in_company)
     give_up_for(
@@ -206,7 +216,7 @@ void Agent::failed(std::size_t number, const std::string& reason) {
 }
 
 void Agent::device_silent(std::size_t number, const std::string& reason) {
-  for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.task->plan);
+  for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.tasks.front().plan);
   start(number);
   if (++silences_ >= most_silences)
     return give_up_for(fmt::format("{} (time {})", reason, silences_));
@@ -218,11 +228,9 @@ std::vector<Agent::Lane> Agent::take_begun(std::size_t number) {
   std::vector<Lane> begun;
   auto& lanes = seats_[number].lanes;
   for (auto lane = lanes.rbegin(); lane != lanes.rend(); ++lane) {
-    if (lane->begun) {
-      begun.push_back(std::move(*lane));
-    } else if (lane->task) {
-      stock_.push_front(std::move(*lane->task));
-    }
+    const auto first = lane->tasks.begin() + (lane->begun ? 1 : 0);
+    stock_.insert(stock_.begin(), first, lane->tasks.end());
+    if (lane->begun) begun.push_back(std::move(*lane));
   }
   lanes.clear();
   return begun;
@@ -231,8 +239,8 @@ std::vector<Agent::Lane> Agent::take_begun(std::size_t number) {
 void Agent::blame(const Lane& lane, const std::string& what) {
   const std::string reason = what + how_far(lane.progress);
   PlanResult row;
-  row.index = lane.task->plan;
-  row.id = lane.task->id;
+  row.index = lane.tasks.front().plan;
+  row.id = lane.tasks.front().id;
   row.host = device().facts.host;
   row.device = device().facts.device;
   row.solver = device().solver;
@@ -262,7 +270,7 @@ void Agent::give_up(const std::string& reason) {
       fmt::format("on {}: {}; {}", device().facts.host, reason,
                   unused_gpu ? "solving on the CPU instead" : "its plans are solved on the CPU"));
   for (std::size_t number = 0; number < seats_.size(); ++number)
-    for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.task->plan);
+    for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.tasks.front().plan);
   stop_seats();
   ++device_;
   start_device();
@@ -292,9 +300,9 @@ void Agent::look_at(std::size_t number) {
   const double limit_s = device().plan_timeout_s > 0 ? device().plan_timeout_s
                                                      : std::numeric_limits<double>::infinity();
   for (const Lane& lane : seat.lanes)
-    if (lane.task &&
+    if (!lane.tasks.empty() &&
         now_s_ - lane.progress_s > (lane.begun ? limit_s : std::min(limit_s, start_limit_s)))
-      return no_progress(number, lane.task->plan);
+      return no_progress(number, lane.tasks.front().plan);
 }
 
 /// The plan that hangs is to blame, unless the process has not begun with it.
@@ -302,10 +310,10 @@ void Agent::no_progress(std::size_t number, std::uint32_t plan) {
   const auto begun = take_begun(number);
   const Lane* hung = nullptr;
   for (const Lane& lane : begun) {
-    if (lane.task->plan == plan) {
+    if (lane.tasks.front().plan == plan) {
       hung = &lane;
     } else {
-      news_.returned.push_back(lane.task->plan);
+      news_.returned.push_back(lane.tasks.front().plan);
     }
   }
   if (hung == nullptr) return start_failed(number, "a solver process does not begin");
@@ -313,17 +321,25 @@ void Agent::no_progress(std::size_t number, std::uint32_t plan) {
   blame(*hung, fmt::format("no progress for {:g} s", device().plan_timeout_s));
 }
 
+/// To the next plan that the process has, if any.
+void Agent::go_on(Lane& lane) {
+  lane.tasks.pop_front();
+  lane = {.tasks = std::move(lane.tasks), .given_s = now_s_, .progress_s = now_s_};
+}
+
 void Agent::feed() {
   if (away_ && now_s_ < away_->next_try_s) return;
-  for (std::size_t number = 0; number < seats_.size(); ++number) {
-    auto& lanes = seats_[number].lanes;
-    for (std::size_t at = 0; at < lanes.size() && !stock_.empty(); ++at) {
-      if (lanes[at].task) continue;
-      lanes[at] = {.task = stock_.front(), .given_s = now_s_, .progress_s = now_s_};
-      outbox.orders.push_back({Order::Kind::give, number, at, std::move(stock_.front())});
-      stock_.pop_front();
+  for (std::size_t depth = 0; depth <= most_ahead && !stock_.empty(); ++depth)
+    for (std::size_t number = 0; number < seats_.size(); ++number) {
+      auto& lanes = seats_[number].lanes;
+      for (std::size_t at = 0; at < lanes.size() && !stock_.empty(); ++at) {
+        if (lanes[at].tasks.size() > depth || depth > seats_[number].ahead) continue;
+        if (depth == 0) lanes[at].given_s = lanes[at].progress_s = now_s_;
+        outbox.orders.push_back({Order::Kind::give, number, at, stock_.front()});
+        lanes[at].tasks.push_back(std::move(stock_.front()));
+        stock_.pop_front();
+      }
     }
-  }
 }
 
 bool Agent::waits_for_rank_0() const {
@@ -335,7 +351,7 @@ bool Agent::waits_for_rank_0() const {
 bool Agent::is_idle() const {
   return std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
     return std::any_of(seat.lanes.begin(), seat.lanes.end(),
-                       [](const Lane& lane) { return !lane.task; });
+                       [](const Lane& lane) { return lane.tasks.empty(); });
   });
 }
 
@@ -343,9 +359,9 @@ std::vector<PlanProgress> Agent::running() const {
   std::vector<PlanProgress> all;
   for (const Seat& seat : seats_)
     for (const Lane& lane : seat.lanes) {
-      if (!lane.task) continue;
+      if (lane.tasks.empty()) continue;
       all.push_back(lane.progress);
-      all.back().plan = lane.task->plan;
+      all.back().plan = lane.tasks.front().plan;
       all.back().seconds = now_s_ - lane.given_s;
     }
   return all;

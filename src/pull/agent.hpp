@@ -112,10 +112,10 @@ class Agent {
 
  private:
   struct Lane {
-    std::optional<Task> task{};
-    bool begun = false;     ///< the process was seen at it
-    double given_s = 0;     ///< when
-    double progress_s = 0;  ///< when it was seen to go on
+    std::deque<Task> tasks{};  ///< the process is at the first
+    bool begun = false;        ///< the process was seen at it
+    double given_s = 0;        ///< when
+    double progress_s = 0;     ///< when it was seen to go on
     PlanProgress progress{};
   };
   struct Seat {
@@ -123,6 +123,7 @@ class Agent {
     Stage stage = Stage::off;
     double since_s = 0;     ///< loads since then; waits until then
     int failed_starts = 0;  ///< in a row
+    std::size_t ahead = 0;  ///< plans that a lane has beside that one
     std::vector<int> cpus{};
     std::vector<Lane> lanes{};
     [[nodiscard]] bool runs() const { return stage == Stage::loads || stage == Stage::ready; }
@@ -151,6 +152,7 @@ class Agent {
   void stop_seats();
   void wait_for_source(const std::string& reason);
   void look_at(std::size_t seat);
+  void go_on(Lane& lane);
   void feed();
   void report();
   void order(Order::Kind kind, std::size_t seat) { outbox.orders.push_back({kind, seat}); }

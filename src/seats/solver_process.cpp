@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -116,22 +117,22 @@ class Inbox {
   void put(Task task) {
     {
       const std::scoped_lock lock(mutex_);
-      task_ = std::move(task);
+      tasks_.push_back(std::move(task));
     }
     filled_.notify_one();
   }
   Task take() {
     std::unique_lock lock(mutex_);
-    filled_.wait(lock, [this] { return task_.has_value(); });
-    Task task = std::move(*task_);
-    task_.reset();
+    filled_.wait(lock, [this] { return !tasks_.empty(); });
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
     return task;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable filled_;
-  std::optional<Task> task_;
+  std::deque<Task> tasks_;
 };
 
 /// Ends the process when the worker wants no more: what others are at, nobody wants any more.

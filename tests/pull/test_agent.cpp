@@ -41,8 +41,10 @@ class AgentTest : public testing::Test {
   void begin(std::size_t seat, std::size_t lane, std::uint32_t plan, std::int64_t iterations = 0) {
     agent_.progressed(seat, lane, {plan, iterations, 0.5});
   }
-  void answer(std::size_t seat, std::uint32_t lane, std::uint32_t plan, std::size_t bytes = 8) {
-    agent_.heard(seat, SeatAnswer{lane, {.plan = plan, .record = Bytes(bytes)}});
+  void answer(std::size_t seat, std::uint32_t lane, std::uint32_t plan, double seconds = 1,
+              std::size_t bytes = 8) {
+    agent_.heard(seat,
+                 SeatAnswer{lane, {.plan = plan, .seconds = seconds, .record = Bytes(bytes)}});
   }
   void end(std::size_t seat, SeatEnd::Why why, const std::string& reason) {
     agent_.heard(seat, SeatEnd{why, reason});
@@ -128,6 +130,29 @@ TEST_F(AgentTest, keeps_plans_in_stock_and_gives_the_next_when_a_lane_is_free) {
               ElementsAre(Field(&PlanProgress::plan, 5), Field(&PlanProgress::plan, 7)));
 }
 
+TEST_F(AgentTest, gives_short_plans_in_advance_and_blames_only_what_was_begun) {
+  open({cores(2)});
+  hear_work({1, 2, 3, 4, 5, 6, 7});
+  (void)orders();
+  answer(0, 0, 1, 0.01);
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p3 to 0.0", "give p4 to 0.0", "give p5 to 0.0"));
+  begin(0, 0, 4);
+  answer(0, 0, 3, 0.01);
+  begin(0, 0, 4);
+  die(0);
+  const Said all = said();
+  EXPECT_EQ(all.failure->id, "p4");
+  (void)orders();
+  agent_.heard(0, SeatReady{});
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p5 to 0.0"));
+  answer(0, 0, 5, 0.5);
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p6 to 0.0"))
+      << "long ones wait for whoever is free first";
+}
+
 TEST_F(AgentTest, sends_what_comes_in_a_few_milliseconds_together_unless_a_lane_waits) {
   open({cores(1)});
   hear_work({1, 2, 3});
@@ -144,7 +169,7 @@ TEST_F(AgentTest, sends_what_comes_in_a_few_milliseconds_together_unless_a_lane_
   EXPECT_THAT(all.news.results, SizeIs(3));
   hear_work({4, 5});
   (void)said();
-  answer(0, 0, 4, 2 << 20);
+  answer(0, 0, 4, 1, 2 << 20);
   EXPECT_EQ(said().reports, 1U) << "what is large travels alone";
 }
 
