@@ -329,7 +329,9 @@ void Agent::go_on(Lane& lane) {
 
 void Agent::feed() {
   if (away_ && now_s_ < away_->next_try_s) return;
-  for (std::size_t depth = 0; depth <= most_ahead && !stock_.empty(); ++depth)
+  std::size_t deepest = 0;
+  for (const Seat& seat : seats_) deepest = std::max(deepest, seat.ahead);
+  for (std::size_t depth = 0; depth <= deepest && !stock_.empty(); ++depth)
     for (std::size_t number = 0; number < seats_.size(); ++number) {
       auto& lanes = seats_[number].lanes;
       for (std::size_t at = 0; at < lanes.size() && !stock_.empty(); ++at) {

@@ -27,6 +27,11 @@ constexpr std::chrono::seconds longest_end{1};
   throw RunError(fmt::format("no {} for a solver process: {}", what, std::strerror(errno)));
 }
 
+bool has_input(int file) {
+  pollfd look{file, POLLIN, 0};
+  return ::poll(&look, 1, 0) > 0;
+}
+
 /// Memory that a worker shares with the processes of one seat.
 struct SharedPage {
   SharedPage() {
@@ -125,22 +130,22 @@ std::vector<SeatEvent> Seats::poll(std::chrono::milliseconds at_most) {
 
 void Seats::listen(std::size_t number, std::vector<SeatEvent>& events) {
   Seat& seat = *seats_[number];
-  const auto died = [&](const std::string& how) {
-    events.push_back({number, SeatEnd{SeatEnd::Why::died, how}});
+  const auto hear = [&](FromSeat what) {
+    events.push_back({number, std::move(what)});
+    if (std::holds_alternative<SeatEnd>(events.back().what)) kill(number);
   };
+  const auto died = [&](const std::string& how) { hear(SeatEnd{SeatEnd::Why::died, how}); };
   try {
-    if (seat.channel->read()) {
-      while (const auto bytes = seat.channel->next())
-        events.push_back({number, decode_from_seat(*bytes)});
-    } else {
-      died(seat.process->wait(longest_end) ? seat.process->ending() : "hung up without ending");
+    while (seat.channel && has_input(seat.channel->fd())) {
+      if (!seat.channel->read())
+        return died(seat.process->wait(longest_end) ? seat.process->ending()
+                                                    : "hung up without ending");
+      while (const auto bytes = seat.channel ? seat.channel->next() : std::nullopt)
+        hear(decode_from_seat(*bytes));
     }
   } catch (const DecodeError& error) {
     died(fmt::format("sent an invalid answer ({})", error.what()));
   }
-  if (!events.empty() && events.back().seat == number &&
-      std::holds_alternative<SeatEnd>(events.back().what))
-    kill(number);
 }
 
 void Seats::progress(std::size_t number,
