@@ -118,7 +118,7 @@ endif()
 
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
-wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
+wallheat_library(view LINK PUBLIC wallheat_pull wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
 wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # an archive of it wants both
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)

@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -44,9 +47,24 @@ std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view 
   return std::pair(*cores, *workers);
 }
 
-std::string joined(const Arguments& arguments) {
+// What concerns people who look at a session: not stored, as a command may hold a password. The
+// rest is what ranks may differ in, each for its own place.
+constexpr std::array<std::string_view, 7> own_options{"notify", "events",  "progress", "log-level",
+                                                      "device", "threads", "isa"};
+constexpr auto session_options = std::span(own_options).first<4>();
+
+/// "wallheat run ..." as it was typed, without these options.
+std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
   std::string text = "wallheat run";
-  for (const std::string& argument : arguments) text += " " + argument;
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    const std::string name = argument->substr(0, argument->find('='));
+    const auto is_it = [&](std::string_view option) { return name == fmt::format("--{}", option); };
+    if (std::ranges::none_of(without, is_it)) {
+      text += " " + *argument;
+    } else if (name == *argument && std::next(argument) != arguments.end()) {
+      ++argument;  // its value
+    }
+  }
   return text;
 }
 
@@ -302,8 +320,11 @@ RunOptions parse_run_options(Options& options) {
   questions.finish(run.job.solver);
   choose_shard_and_end(run, words);
   choose_device(run);
-  run.command_line = joined(options.arguments());
-  run.configuration = options.configuration();
+  run.command_line = command_line(options.arguments(), session_options);
+  run.configuration = options.configuration(session_options);
+  run.settings = options.configuration(own_options);
+  for (const auto& [name, value] : run.job.solver.settings())
+    run.settings += fmt::format("{}={}\n", name, value);
   return run;
 }
 

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <span>
 #include <stop_token>
@@ -375,6 +376,29 @@ int MpiSession::size() const {
   return size;
 }
 
+std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) {
+  const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);
+  std::vector<int> ranks;
+  for (int other = 0; other < size(); ++other)
+    if (systems_[static_cast<std::size_t>(other)] == systems_[static_cast<std::size_t>(rank())])
+      ranks.push_back(other);
+  MPI_Comm host = MPI_COMM_NULL;
+  check(MPI_Comm_split(MPI_COMM_WORLD, ranks.front(), rank(), &host), "MPI_Comm_split");
+  const int size = static_cast<int>(mine.size());
+  std::vector<int> sizes(ranks.size());
+  check(MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, host), "MPI_Allgather");
+  std::vector<int> begins(ranks.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), 0);
+  Bytes all(static_cast<std::size_t>(begins.back() + sizes.back()));
+  check(MPI_Allgatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), begins.data(),
+                       MPI_BYTE, host),
+        "MPI_Allgatherv");
+  check(MPI_Comm_free(&host), "MPI_Comm_free");
+  std::map<int, Bytes> said;
+  for (std::size_t k = 0; k < ranks.size(); ++k)
+    said[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k] + sizes[k]);
+  return said;
+}
 Link& MpiSession::link(std::size_t longest_piece) {
   if (!link_) link_ = std::make_unique<MpiLink>(longest_piece, systems_);
   return *link_;

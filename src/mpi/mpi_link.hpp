@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/bytes.hpp"
 #include "queue/link.hpp"
 
 namespace wallheat {
@@ -35,6 +37,8 @@ class MpiSession {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
+  /// What each rank of this host says, by rank. All ranks of all hosts are to call it together.
+  [[nodiscard]] std::map<int, Bytes> gather_on_host(const Bytes& mine);
   /// This rank's, as long as the session lasts. Messages of more bytes than `longest_piece` travel
   /// in several pieces.
   [[nodiscard]] Link& link(std::size_t longest_piece = std::size_t{64} << 20);
